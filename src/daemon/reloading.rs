@@ -177,16 +177,7 @@ impl Agents {
             Some((text, state.turns))
         });
         let (reminder, reminded_at) = reminder.unzip();
-        let states = world.continuity.get(&agent.peer());
-        let latest = states
-            .into_iter()
-            .flatten()
-            // Codex has one conversation for all pairs, and Claude one in each.
-            .filter(|(of, _)| agent == Agent::Codex || **of == RuntimeSession::default())
-            .filter_map(|(_, state)| state.compactions.back())
-            .map(|seen| seen.at_ms)
-            .max();
-        let compacted_ms = latest.filter(|at_ms| self.reminders.is_news_to(agent, pair, *at_ms));
+        let compacted_ms = self.reminders.untold_compaction(world, agent, pair);
         let compacted = compacted_ms.map(|at_ms| peer_compacted(agent.peer(), at_ms));
         let texts: Vec<String> = reminder.into_iter().chain(compacted).collect();
         (!texts.is_empty()).then(|| RidesAlong {

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::core::agent::Agent;
-use crate::core::continuity::{ContinuityState, reminder};
+use crate::core::continuity::{CompactionSeen, ContinuityState, reminder};
 use crate::core::id::RuntimeSession;
+use crate::core::snapshot::Snapshot;
 
 /// Has every reminder said once, with the first prompt or message that comes when it is due: two
 /// may come before the record holds a turn between, and turns of the human's own may be many.
@@ -15,7 +16,9 @@ pub(super) struct Reminders {
     said: BTreeMap<(Agent, RuntimeSession), u64>,
     /// When the other's compaction was that each was told of last, ms since the epoch.
     compactions: BTreeMap<(Agent, RuntimeSession), i64>,
-    /// What is older, a daemon of before has told; ms since the epoch.
+    /// When the other's latest compaction was in the sessions before this one, ms since the epoch.
+    before: BTreeMap<Agent, i64>,
+    /// What is older, a daemon of before has told, where nothing else is known; ms since the epoch.
     since_ms: i64,
 }
 
@@ -30,18 +33,40 @@ pub(super) struct RidesAlong {
 }
 
 impl Reminders {
-    /// Of compactions from now on.
-    pub(super) fn since(now_ms: i64) -> Self {
+    /// Of compactions from now on, and of the latest one before where an agent has begun no turn
+    /// since, with which a daemon of before would have told it.
+    pub(super) fn since(now_ms: i64, world: &Snapshot) -> Self {
+        let mut compactions = BTreeMap::new();
+        for (agent, states) in &world.continuity {
+            let Some(latest) = latest_compaction(world, *agent) else {
+                continue;
+            };
+            let untold = states
+                .iter()
+                .filter(|(_, state)| state.turn_seq < latest.seq);
+            // Whatever it was told of was earlier.
+            let told_ms = latest.at_ms.saturating_sub(1);
+            compactions.extend(untold.map(|(pair, _)| ((*agent, pair.clone()), told_ms)));
+        }
         Self {
+            compactions,
             since_ms: now_ms,
             ..Self::default()
         }
     }
 
-    /// Whether the agent was not told yet of this compaction of the other's.
-    pub(super) fn is_news_to(&self, agent: Agent, pair: &RuntimeSession, at_ms: i64) -> bool {
+    /// When the other's latest compaction was, ms since the epoch, where the agent was not told of it
+    /// yet.
+    pub(super) fn untold_compaction(
+        &self,
+        world: &Snapshot,
+        agent: Agent,
+        pair: &RuntimeSession,
+    ) -> Option<i64> {
+        let latest = latest_compaction(world, agent).map(|seen| seen.at_ms);
+        let latest = latest.max(self.before.get(&agent).copied());
         let told = self.compactions.get(&(agent, pair.clone()));
-        at_ms > *told.unwrap_or(&self.since_ms)
+        latest.filter(|at_ms| at_ms > told.unwrap_or(&self.since_ms))
     }
 
     /// The reminder that is due and was not said yet.
@@ -59,8 +84,13 @@ impl Reminders {
     }
 
     /// Another session begins: it counts the agents' turns from 0, and so no reminder was said in it.
-    pub(super) fn session_began(&mut self) {
+    /// `before`: the world of the one before, of whose compactions it knows nothing.
+    pub(super) fn session_began(&mut self, before: &Snapshot) {
         self.said.clear();
+        for agent in Agent::ALL {
+            let latest = latest_compaction(before, agent);
+            self.before.extend(latest.map(|seen| (agent, seen.at_ms)));
+        }
     }
 
     /// The agent has it.
@@ -73,6 +103,16 @@ impl Reminders {
             self.said.insert(key, turns);
         }
     }
+}
+
+/// The latest compaction of the other one's context. Codex has one conversation for all pairs, and
+/// Claude one in each.
+fn latest_compaction(world: &Snapshot, agent: Agent) -> Option<&CompactionSeen> {
+    let states = world.continuity.get(&agent.peer()).into_iter().flatten();
+    let states =
+        states.filter(|(of, _)| agent == Agent::Codex || **of == RuntimeSession::default());
+    let latest = states.filter_map(|(_, state)| state.compactions.back());
+    latest.max_by_key(|seen| seen.at_ms)
 }
 
 #[cfg(test)]
@@ -127,7 +167,7 @@ mod tests {
         for begun in [8, 40] {
             let mut reminders = Reminders::default();
             assert!(due(&mut reminders, begun));
-            reminders.session_began();
+            reminders.session_began(&Snapshot::default());
             assert!(!due(&mut reminders, 7));
             assert!(due(&mut reminders, 8), "{begun}");
             assert!(!due(&mut reminders, 9), "{begun}");

@@ -179,7 +179,7 @@ impl Daemon {
         };
         self.base.watch_session(&mut self.alarms);
         self.base.renderings.begin_anew();
-        self.agents.reminders.session_began();
+        self.agents.reminders.session_began(&world);
         self.agents.inferences.session_began();
         self.base.publish(&stored);
         self.deliveries

@@ -57,9 +57,10 @@ impl Daemon {
         let base = Base::new(dirs, identity, recorder, commit, events);
         let now_ms = base.clock.now_ms();
         let handoff_dedup = HandoffDedup::of(base.recorder.world(), now_ms);
+        let reminders = Reminders::since(now_ms, base.recorder.world());
         Self {
             deliveries: Deliveries::new(outbox, handoff_dedup),
-            agents: Agents::new(codex, Reminders::since(now_ms)),
+            agents: Agents::new(codex, reminders),
             decisions: Decisions::since(now_ms),
             alarms: Alarms::default(),
             base,

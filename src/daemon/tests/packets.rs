@@ -357,6 +357,43 @@ async fn each_agent_is_told_once_that_the_other_one_was_compacted() {
     assert!(more.is_none(), "once");
 }
 
+#[tokio::test]
+async fn that_the_other_one_was_compacted_is_told_behind_a_restart_and_a_new_session_too() {
+    const LINE: &str = "[ctxrelay: Codex's context was compacted";
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let hooks = claude(&mut rig).await;
+    let prompt = || hook("UserPromptSubmit", None);
+    let compacted = |turn: &str| CodexFact::Compacted {
+        turn_id: TurnId::new(turn),
+        in_turn: false,
+    };
+    hears(&mut rig, &hooks, prompt()).await;
+    hears(&mut rig, &hooks, hook("Stop", None)).await;
+    rig.fact(compacted("U"));
+    rig.settle().await;
+    for is_told in [true, false] {
+        drop(rig);
+        rig = Rig::with_codex(&place).await;
+        let hooks = claude(&mut rig).await;
+        let heard = hears(&mut rig, &hooks, prompt()).await;
+        assert_eq!(heard.contains(LINE), is_told, "{heard}");
+        let heard = hears(&mut rig, &hooks, prompt()).await;
+        assert!(!heard.contains(LINE), "once: {heard}");
+    }
+
+    let operator = rig.connect(Role::Deck, None, true);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.fact(compacted("V"));
+    rig.settle().await;
+    rig.compact(&operator).await;
+    for is_told in [true, false] {
+        let heard = hears(&mut rig, &hooks, prompt()).await;
+        assert_eq!(heard.contains(LINE), is_told, "{heard}");
+        rig.compact(&operator).await;
+    }
+}
+
 /// The packets that the adapter was told of meanwhile: id and text.
 async fn injected(rig: &mut Rig) -> Vec<(EntryId, String)> {
     for _ in 0..100 {
