@@ -168,13 +168,16 @@ where
         None if *event == HookEvent::PostToolUse => return None,
         None => Value::Null,
     };
+    let params = params(event, caller, &input);
     if input.get("agent_id").is_some() && *event != HookEvent::SubagentStop {
-        // A helper of Claude's own: its context is not that of whom the messages are for. Its end is
-        // counted, and nothing is printed then: what is printed makes it go on (Claude Code 2.1.330,
-        // observed).
+        // A helper of Claude's own: its context is not that of whom the messages are for, so that
+        // nothing is asked for it and nothing is printed. Its files are told, and its end is counted
+        // below: what is printed then makes it go on (Claude Code 2.1.330, observed).
+        if *event == HookEvent::PostToolUse && params.tool.is_some() {
+            client.call(of_helper(params)).await.ok()?;
+        }
         return None;
     }
-    let params = params(event, caller, &input);
     let reply = match client.call(Command::Hook(params)).await {
         Ok(Reply::Hook(reply)) => reply,
         Ok(_) => return None,
@@ -307,6 +310,18 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
         context: None,
         columns: None,
     }
+}
+
+/// Of what a helper does only the file counts.
+fn of_helper(params: HookParams) -> Command {
+    Command::Hook(HookParams {
+        event: HookEvent::HelperToolUse,
+        claude_pid: params.claude_pid,
+        is_judged: params.is_judged,
+        tool: params.tool,
+        path: params.path,
+        ..HookParams::default()
+    })
 }
 
 /// The file that a tool is about.

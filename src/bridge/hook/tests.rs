@@ -160,11 +160,36 @@ async fn tool_results_and_stops_carry_bodies_as_prompts_do() {
 
 #[tokio::test]
 async fn what_a_helper_of_claude_does_is_not_reported() {
+    for event in ["PostToolUse", "PostToolUseFailure", "PermissionRequest"] {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
+        let input = r#"{"agent_id":"a97","agent_type":"general-purpose","tool_name":"Bash"}"#;
+        assert_eq!(run_hook(&place, event, input).await, "");
+        assert!(daemon.so_far().is_empty(), "{event}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_a_helper_of_claude_touches_is_told_and_the_helper_is_given_nothing() {
     let place = Place::default();
     let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
-    let input = r#"{"agent_id":"a97","agent_type":"general-purpose","tool_name":"Read"}"#;
-    assert_eq!(run_hook(&place, "PostToolUse", input).await, "");
-    assert!(daemon.so_far().is_empty());
+    let input = json!({
+        "agent_id": "a97", "session_id": "s1", "tool_name": "Edit", "tool_use_id": "t1",
+        "tool_input": {"file_path": "/p/a.rs"}});
+    assert_eq!(
+        run_hook(&place, "PostToolUse", &input.to_string()).await,
+        ""
+    );
+    let told = HookParams {
+        event: HookEvent::HelperToolUse,
+        claude_pid: Some(7),
+        is_judged: true,
+        tool: Some("Edit".to_owned()),
+        path: Some("/p/a.rs".to_owned()),
+        ..HookParams::default()
+    };
+    // No message is handed over either.
+    assert_eq!(daemon.so_far(), [Command::Hook(told)]);
 }
 
 #[tokio::test]

@@ -36,9 +36,9 @@ impl Agents {
                 self.search_claudes_words(base, pair, params);
             }
             HookEvent::PostToolUse => {
-                // A helper's goes on beside a compaction.
+                // It does not say that a compaction which is not done was given up.
                 self.claude_went_on(base, pair, false, params);
-                self.claude_touched(base, pair, params);
+                self.claude_touched(base, pair, params, &READING);
             }
             HookEvent::Stop | HookEvent::StopFailure => {
                 self.claude_went_on(base, pair, true, params);
@@ -127,12 +127,29 @@ impl Agents {
         }
     }
 
-    fn claude_touched(&mut self, base: &Base, pair: &RuntimeSession, params: &HookParams) {
+    /// A helper of Claude's used a tool on a file: what it wrote is Claude's work, and what it read is
+    /// not in Claude's context.
+    pub(in crate::daemon) fn helper_touched(
+        &mut self,
+        base: &Base,
+        pair: &RuntimeSession,
+        params: &HookParams,
+    ) {
+        self.claude_touched(base, pair, params, &[]);
+    }
+
+    fn claude_touched(
+        &mut self,
+        base: &Base,
+        pair: &RuntimeSession,
+        params: &HookParams,
+        reading: &[&str],
+    ) {
         let (Some(tool), Some(path)) = (&params.tool, &params.path) else {
             return;
         };
         let is_written = WRITING.contains(&tool.as_str());
-        if is_written || READING.contains(&tool.as_str()) {
+        if is_written || reading.contains(&tool.as_str()) {
             let below = Path::new(path).strip_prefix(&base.dirs.root).ok();
             let below = below.and_then(Path::to_str).unwrap_or(path).to_owned();
             if is_written {

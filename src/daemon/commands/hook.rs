@@ -126,6 +126,11 @@ impl Daemon {
             self.agents.touched.helper(pair);
             return asked.with_nothing();
         }
+        if params.event == HookEvent::HelperToolUse {
+            // Neither does this, and Claude's messages are not for a helper.
+            self.agents.helper_touched(&self.base, pair, params);
+            return asked.with_nothing();
+        }
         if params.event == HookEvent::InstructionsLoaded {
             let path = params.path.as_deref().unwrap_or_default();
             self.agents.claude_read(&self.base, pair, path);

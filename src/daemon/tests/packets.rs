@@ -293,14 +293,45 @@ async fn a_claude_that_is_forked_is_told_in_short_once_as_one_that_is_resumed() 
 }
 
 #[tokio::test]
+async fn what_a_helper_of_claudes_wrote_is_claudes_work_and_no_message_goes_to_the_helper() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = claude(&mut rig).await;
+    hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
+    rig.send(&bridge, Agent::Claude, OnBusy::Steer).await;
+    let used = |event: &str, tool: &str, name: &str| {
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(7_000_000),
+            tool: Some(tool.to_owned()),
+            path: Some(place.dirs.root.join(name).display().to_string()),
+            ..HookParams::default()
+        })
+    };
+    for (tool, name) in [("Edit", "plums.rs"), ("Read", "pears.rs")] {
+        let heard = hears(&mut rig, &hooks, used("HelperToolUse", tool, name)).await;
+        assert_eq!(heard, "", "{tool}");
+    }
+    let recent = rig.daemon.agents.recent_writes.since(Agent::Claude, 0);
+    assert_eq!(recent.collect::<Vec<_>>(), ["plums.rs"]);
+    hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;
+    let packet = hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;
+    assert!(packet.contains("- plums.rs\n"), "{packet}");
+    // It is in the helper's context and not in Claude's.
+    assert!(!packet.contains("pears.rs"), "{packet}");
+}
+
+#[tokio::test]
 async fn a_compaction_that_claude_gave_up_is_none() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let hooks = claude(&mut rig).await;
     for after in ["UserPromptSubmit", "SessionEnd", "SessionStart"] {
         hears(&mut rig, &hooks, hook("PreCompact", Some("manual"))).await;
-        // A helper of Claude's works on meanwhile, and says nothing of the compaction.
+        // A tool that ends meanwhile says nothing of the compaction, whoever used it.
         hears(&mut rig, &hooks, hook("PostToolUse", None)).await;
+        hears(&mut rig, &hooks, hook("HelperToolUse", None)).await;
         hears(&mut rig, &hooks, hook(after, Some("startup"))).await;
         hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
         assert_eq!(compactions_of(&rig, Agent::Claude), 0, "{after}");

@@ -12,7 +12,7 @@ pub const MONITOR: &str = "ctxrelay";
 pub const MONITOR_BEFORE: &str = "contextrelay inbox";
 
 words! {
-    /// An event of Claude's that ctxrelay listens to, as Claude writes it, and two of our own.
+    /// An event of Claude's that ctxrelay listens to, as Claude writes it, and three of our own.
     pub enum HookEvent {
         SessionStart = "SessionStart",
         InstructionsLoaded = "InstructionsLoaded",
@@ -30,6 +30,8 @@ words! {
         PreCompact = "PreCompact",
         PostCompact = "PostCompact",
         SessionEnd = "SessionEnd",
+        /// A helper of Claude's own has used a tool on a file.
+        HelperToolUse = "HelperToolUse",
         /// The person's status line is told of and asked for.
         StatusLine = "StatusLine",
         /// A hook of ours in Codex: a context was compacted.
@@ -40,7 +42,10 @@ words! {
 impl HookEvent {
     /// Claude has it, and its plugin listens to it.
     pub fn is_claudes(&self) -> bool {
-        !matches!(self, Self::StatusLine | Self::CodexCompacted)
+        !matches!(
+            self,
+            Self::HelperToolUse | Self::StatusLine | Self::CodexCompacted
+        )
     }
 }
 
@@ -109,10 +114,10 @@ pub struct HookParams {
     /// Claude's own file of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
-    /// `PostToolUse`: the tool, where it reads or writes one file.
+    /// `PostToolUse`, `HelperToolUse`: the tool, where it reads or writes one file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// `PostToolUse`: that file.
+    /// The same: that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// `Stop`: what Claude said last. `PostCompact`: the summary. `PreToolUse`: why a rule of the
