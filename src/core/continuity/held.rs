@@ -29,10 +29,10 @@ impl Snapshot {
         let EntryKind::Note { note, .. } = &entry.kind else {
             return Vec::new();
         };
-        let pair = entry.pair();
         let holds = |agent| {
-            let state = self.state_of(agent, &pair);
-            state.is_some_and(|state| state.stated().any(|said| said.id == entry.id))
+            let states = self.continuity.get(&agent).into_iter().flatten();
+            let mut stated = states.flat_map(|(_, state)| state.stated());
+            stated.any(|said| said.id == entry.id)
         };
         let spoken_of = Agent::ALL
             .into_iter()

@@ -436,6 +436,15 @@ impl Snapshot {
         self.state_of(agent, &self.pair_of_work(agent, pair))
     }
 
+    /// The runtime session under which an agent's work stands that an entry speaks of. What the
+    /// operator says in a pair to nobody by name holds for both, wherever the work of each stands.
+    pub fn pair_of_entry(&self, agent: Agent, entry: &Entry) -> RuntimeSession {
+        match (&entry.source, &entry.target) {
+            (Party::Human, None) => self.pair_of_work(agent, &entry.pair()),
+            _ => entry.pair(),
+        }
+    }
+
     /// How often a model was asked on a day what an agent is at, by what is known of the latest ones.
     pub fn inferences_on(&self, day: i64) -> u64 {
         let states = self.continuity.values().flat_map(|states| states.values());

@@ -171,10 +171,9 @@ impl WorkSources<'_> {
 
     /// Of this pair, and neither of somebody else's record nor of a task of long ago.
     fn is_ours(&self, entry: &Entry) -> bool {
-        let session = entry.runtime_session.as_ref();
-        entry.seq > self.world.foreign_through
-            && session.is_none_or(|of| of == self.pair)
-            && !entry.only_rebuilds_task()
+        let is_here = entry.runtime_session.is_none()
+            || self.world.pair_of_entry(self.agent, entry) == *self.pair;
+        entry.seq > self.world.foreign_through && is_here && !entry.only_rebuilds_task()
     }
 
     fn fact<'e>(&self, entry: &'e Entry) -> Option<&'e ContinuityFact> {

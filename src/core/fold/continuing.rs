@@ -16,11 +16,11 @@ pub(super) fn note_of_state(world: &mut Snapshot, entry: &Entry, note: NoteKind)
     let carried = entry.carried.as_ref();
     for agent in Agent::ALL {
         let is_past = carried.is_some_and(|carried| carried.past_for.contains(&agent));
-        if !is_past
-            && is_note_for(entry, agent)
-            && let Some(state) = state_of(world, entry, agent)
-        {
-            state.take_note(entry, note);
+        if !is_past && is_note_for(entry, agent) {
+            let session = world.pair_of_entry(agent, entry);
+            if let Some(state) = state_of(world, session, agent) {
+                state.take_note(entry, note);
+            }
         }
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn turn_begins(world: &mut Snapshot, entry: &Entry, agent: Agent) {
     };
     // Of the first pair's Claude no entry names the pair.
     if entry.runtime_session.is_some() || agent == Agent::Claude {
-        if let Some(state) = state_of(world, entry, agent) {
+        if let Some(state) = state_of(world, entry.pair(), agent) {
             begin(state);
         }
         return;
@@ -66,19 +66,17 @@ pub(super) fn fold_continuity(world: &mut Snapshot, entry: &Entry, record: &Cont
         (ContinuityFact::Forgotten { .. }, Party::Human) => true,
         _ => false,
     };
-    if may && let Some(state) = state_of(world, entry, record.agent) {
+    if may && let Some(state) = state_of(world, entry.pair(), record.agent) {
         state.take_fact(entry, &record.fact);
     }
 }
 
-/// The state that an entry is about. None for one runtime session too many: an agent chooses their
-/// names.
-fn state_of<'a>(
-    world: &'a mut Snapshot,
-    entry: &Entry,
+/// What an agent is at. None for one runtime session too many: an agent chooses their names.
+fn state_of(
+    world: &mut Snapshot,
+    session: RuntimeSession,
     agent: Agent,
-) -> Option<&'a mut ContinuityState> {
-    let session = entry.pair();
+) -> Option<&mut ContinuityState> {
     let states = world.continuity.entry(agent).or_default();
     if states.len() >= RUNTIME_SESSIONS_MAX && !states.contains_key(&session) {
         return None;

@@ -9,6 +9,7 @@ use super::rig::{Guest, Rig};
 use super::silence::{attend, turn_started};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState};
+use crate::core::continuity::ContinuityState;
 use crate::core::delivery::{DeliveryWay, OnBusy, Outcome, Watched};
 use crate::core::entry::{NoteKind, TurnFiles};
 use crate::core::id::{EntryId, RuntimeSession};
@@ -19,7 +20,7 @@ use crate::wire::config::read;
 use crate::wire::control::{
     AskApprovalParams, Attendance, Command, ForgetWorkParams, GetMessagesParams, HandoffParams,
     HookParams, HookReply, IdsParams, NoteParams, Notification, ReadContextParams, Refusal, Reply,
-    Role, SendParams, StateWorkParams, StatedValue,
+    Role, SendParams, StateWorkParams, StatedValue, TaskChange, TaskParams,
 };
 use crate::wire::status::{ClaudeStatus, NoticeKey};
 
@@ -752,6 +753,47 @@ async fn what_the_operator_says_in_a_pair_reaches_codex_where_its_work_stands() 
         .await
         .unwrap();
     assert_eq!(goals(&two), ["", "", "Sort the nuts", "Sort the nuts"]);
+}
+
+#[tokio::test]
+async fn a_note_and_a_goal_of_the_operators_reach_codex_from_every_pair_as_one_entry() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let operator = two.rig.connect(Role::Deck, None, true);
+    let pair = Some(RuntimeSession::new("second"));
+    let note = Command::AppendNote(NoteParams {
+        agent: None,
+        text: "Sort by weight".to_owned(),
+        kind: NoteKind::Decision,
+        handles: Vec::new(),
+        finding: None,
+        withdraws: None,
+        runtime_session_id: pair.clone(),
+    });
+    two.rig.call(&operator, note).await.unwrap();
+    let task = Command::ChangeTask(TaskParams {
+        change: TaskChange::Open {
+            title: "Plums".to_owned(),
+            goal: Some("Sort the plums".to_owned()),
+            handoff: None,
+        },
+        runtime_session_id: pair,
+    });
+    two.rig.call(&operator, task).await.unwrap();
+    let world = two.rig.daemon.base.recorder.world();
+    assert_eq!(world.notes.len(), 2);
+    for (agent, pair, knows) in [
+        (Agent::Claude, "default", false),
+        (Agent::Codex, "default", true),
+        (Agent::Claude, "second", true),
+        (Agent::Codex, "second", false),
+    ] {
+        let state = world.state_of(agent, &RuntimeSession::new(pair));
+        let said = state.into_iter().flat_map(ContinuityState::stated);
+        let said: Vec<&str> = said.map(|said| said.text.as_str()).collect();
+        let both = ["Sort the plums", "Sort by weight"];
+        assert_eq!(said, both[..if knows { 2 } else { 0 }], "{agent} {pair}");
+    }
 }
 
 #[tokio::test]
