@@ -133,6 +133,27 @@ pub fn quote(wrapped: &mut String, text: &str) {
     }
 }
 
+/// A text in which no bracket stands before one of these words for somebody who reads it, as
+/// [`looks_like_ours`] has it: a mark stands between them.
+pub fn mark_brackets(text: &str, words: &[&str]) -> String {
+    let mut marked = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        marked.push(letter);
+        let rest = &text[at + letter.len_utf8()..];
+        if looks_like_open(letter) && words.iter().any(|word| begins_like(rest, word)) {
+            marked.push_str(QUOTE);
+        }
+    }
+    marked
+}
+
+fn looks_like_open(letter: char) -> bool {
+    match letter.is_ascii() {
+        true => letter == OPEN,
+        false => skeleton_of(letter.encode_utf8(&mut [0; 4])).next() == Some(OPEN),
+    }
+}
+
 /// Everything that somebody may show as the end of a line.
 pub fn is_line_end(character: char) -> bool {
     matches!(
@@ -157,10 +178,12 @@ fn looks_like_ours(line: &str) -> bool {
     if skeleton_of(line).next() != Some(OPEN) {
         return false;
     }
-    OWN_LINES.iter().any(|own| {
-        let mut seen = skeleton_of(line);
-        skeleton_of(own).all(|letter| seen.next() == Some(letter))
-    })
+    OWN_LINES.iter().any(|own| begins_like(line, own))
+}
+
+fn begins_like(text: &str, own: &str) -> bool {
+    let mut seen = skeleton_of(text);
+    skeleton_of(own).all(|letter| seen.next() == Some(letter))
 }
 
 /// The letters of a text as they look: compatibility forms, marks, spaces and what is not shown

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::packet_sections::{Section, name, sections};
+use super::packet_sections::{PacketItem, Section, name, sections};
 use crate::agent::Agent;
 use crate::entry::ReloadCause;
-use crate::envelope::quote;
+use crate::envelope::{is_line_end, mark_brackets, quote};
 use crate::id::RuntimeSession;
 use crate::snapshot::Snapshot;
 
@@ -22,6 +22,10 @@ const LAST_LINE_CHARS_MAX: usize = 400;
 
 /// Up to this weight the first item of a section comes before the second one of any.
 const WEIGHS: u8 = 2;
+
+/// How our own words of who said something begin, behind their bracket. The operator's is none that
+/// somebody else writes, however it goes on.
+const TAGS: [&str; 4] = ["you", "note #", "marker #", "auto #"];
 
 /// What git knows, gathered by somebody else.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -127,7 +131,7 @@ pub fn file_beginnings(heads: &[(String, String)], chars_max: usize) -> Option<S
     let mut room = chars_max.checked_sub(text.chars().count())?;
     let mut is_empty = true;
     for (path, head) in heads {
-        let item = line(&format!("{}\n{head}", name(path)));
+        let item = line(&format!("{}\n{head}", name(path)).into());
         if let Some(rest) = room.checked_sub(item.chars().count()) {
             room = rest;
             text.push_str(&item);
@@ -186,7 +190,7 @@ fn kept(sections: &[Section], mut room: usize) -> Vec<Vec<bool>> {
     kept
 }
 
-fn kept_items<'a>(section: &'a Section, kept: &'a [bool]) -> impl Iterator<Item = &'a String> {
+fn kept_items<'a>(section: &'a Section, kept: &'a [bool]) -> impl Iterator<Item = &'a PacketItem> {
     let items = section.items.iter().zip(kept);
     items.filter(|(_, is_kept)| **is_kept).map(|(item, _)| item)
 }
@@ -195,10 +199,14 @@ fn title(section: &Section) -> String {
     format!("\n## {}\n", section.title)
 }
 
-/// An item as it stands in the text: its further lines are indented, and none looks like ours.
-fn line(item: &str) -> String {
+/// An item as it stands in the text: its further lines are indented, none looks like ours, and
+/// nothing in it like our word of who said it.
+fn line(item: &PacketItem) -> String {
+    let text = mark_brackets(item.text.trim(), &TAGS);
+    let text = text.replace("\r\n", "\n").replace(is_line_end, "\n  ");
     let mut line = String::from("- ");
-    quote(&mut line, &item.trim().replace('\n', "\n  "));
+    quote(&mut line, &text);
+    line.push_str(&item.tag);
     line.push('\n');
     line
 }

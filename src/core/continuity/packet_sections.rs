@@ -24,7 +24,23 @@ pub(super) struct Section {
     pub(super) weight: u8,
     /// It says something of the work, so that a packet is worth its room.
     pub(super) is_work: bool,
-    pub(super) items: Vec<String>,
+    pub(super) items: Vec<PacketItem>,
+}
+
+/// An item of a section.
+#[derive(Debug)]
+pub(super) struct PacketItem {
+    /// What it says: somebody's words are among it.
+    pub(super) text: String,
+    /// Our word of who said it, where that is said.
+    pub(super) tag: String,
+}
+
+impl From<String> for PacketItem {
+    fn from(text: String) -> Self {
+        let tag = String::new();
+        Self { text, tag }
+    }
 }
 
 /// What is left of an agent's work, for a glance at any part of it.
@@ -116,7 +132,7 @@ impl View<'_> {
         unsaid
     }
 
-    fn decisions(&self) -> Vec<String> {
+    fn decisions(&self) -> Vec<PacketItem> {
         // The peer's count too: what was decided holds for both.
         let mut decisions: Vec<&StatedText> = self.state.decisions.iter().collect();
         decisions.extend(&self.peer.decisions);
@@ -126,7 +142,7 @@ impl View<'_> {
         decisions.into_iter().map(said).collect()
     }
 
-    fn done(&self) -> Vec<String> {
+    fn done(&self) -> Vec<PacketItem> {
         let mut done = latest(&self.state.done);
         let by_me = |by: &Party| by.agent() == Some(self.agent);
         let closed = self.world.closed_handoffs.iter().rev();
@@ -140,6 +156,7 @@ impl View<'_> {
                 handoff.id,
                 brief(&handoff.ask)
             )
+            .into()
         }));
         let artifacts = self.world.artifacts.iter().rev();
         let passed = artifacts.filter(|artifact| {
@@ -153,6 +170,7 @@ impl View<'_> {
                 "{title} passed, as you recorded it (entry #{})",
                 artifact.seq.0
             )
+            .into()
         }));
         done
     }
@@ -285,34 +303,32 @@ fn is_same_word(one: &StatedText, other: &StatedText) -> bool {
     one.by == Party::Human && other.by == Party::Human && one.text == other.text
 }
 
-fn work(title: &'static str, weight: u8, items: Vec<String>) -> Section {
+fn work(title: &'static str, weight: u8, items: Vec<impl Into<PacketItem>>) -> Section {
     Section {
         is_work: true,
         ..section(title, weight, items)
     }
 }
 
-fn section(title: &'static str, weight: u8, items: Vec<String>) -> Section {
+fn section(title: &'static str, weight: u8, items: Vec<impl Into<PacketItem>>) -> Section {
     Section {
         title,
         weight,
         is_work: false,
-        items,
+        items: items.into_iter().map(Into::into).collect(),
     }
 }
 
 /// A value, who said it and where.
-fn said(said: &StatedText) -> String {
-    format!(
-        "{} [{} #{}]",
-        said.text.trim(),
-        said.tag.as_str(),
-        said.seq.0
-    )
+fn said(said: &StatedText) -> PacketItem {
+    PacketItem {
+        text: said.text.clone(),
+        tag: format!(" [{} #{}]", said.tag.as_str(), said.seq.0),
+    }
 }
 
 /// Newest first, so that what has no room is old.
-fn latest(listed: &VecDeque<StatedText>) -> Vec<String> {
+fn latest(listed: &VecDeque<StatedText>) -> Vec<PacketItem> {
     listed.iter().rev().map(said).collect()
 }
 

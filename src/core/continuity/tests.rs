@@ -6,6 +6,7 @@ mod inferring;
 mod markers;
 mod packet;
 mod precedence;
+mod tags;
 mod work_files;
 
 use serde_json::{Map, json};
