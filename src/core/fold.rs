@@ -321,6 +321,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
             answer: None,
             blocked_by: None,
             handled_by: None,
+            closed_by: None,
         }),
     );
 }
@@ -412,6 +413,7 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
             evidence: cut_all(&artifact.evidence),
             verified: entry.gate_run().cloned(),
         },
+        runtime_session: entry.runtime_session.clone(),
     });
 }
 

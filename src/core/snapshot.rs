@@ -276,6 +276,9 @@ pub struct ArtifactSnapshot {
     pub at_ms: i64,
     /// What it says.
     pub artifact: Artifact,
+    /// The pair that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_session: Option<RuntimeSession>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::continuity::{
     CompactionSeen, ContinuityState, PacketSeen, RECENT_WORK, Staleness, StateTag, StatedText,
-    TouchedFile, WorkSources,
+    TouchedFile, WorkSources, changed_since_by,
 };
 use crate::core::entry::{Entry, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession};
@@ -32,8 +32,8 @@ pub(super) async fn work(
 ) -> ui::WorkView {
     let pair = RuntimeSession::new(model.about.runtime_session.clone());
     let none = ContinuityState::default();
-    let of = |agent| model.world.work_of(agent, &pair).unwrap_or(&none);
-    let (state, peer) = (of(agent_of(agent)), of(agent_of(agent).peer()));
+    let state = model.world.work_of(agent_of(agent), &pair).unwrap_or(&none);
+    let peers = model.world.peers_of(agent_of(agent), &pair);
     let packet = match &state.packet {
         Some(seen) => Some(packet(seen, text_of(client, &seen.id).await)),
         None => None,
@@ -54,7 +54,7 @@ pub(super) async fn work(
     ui::WorkView {
         agent,
         about: about(state, cost(model, agent_of(agent))),
-        sections: sections(agent_of(agent), state, peer),
+        sections: sections(agent_of(agent), state, &peers),
         packet,
         index: sources(&[]).index(),
         log: match recent {
@@ -179,12 +179,16 @@ fn about(state: &ContinuityState, cost: Option<CostStatus>) -> Vec<String> {
     about
 }
 
-fn sections(agent: Agent, state: &ContinuityState, peer: &ContinuityState) -> Vec<ui::WorkSection> {
+fn sections(
+    agent: Agent,
+    state: &ContinuityState,
+    peers: &[&ContinuityState],
+) -> Vec<ui::WorkSection> {
     let one = |said: &Option<StatedText>| said.iter().map(value).collect();
     let all = |said: &VecDeque<StatedText>| said.iter().map(value).collect();
     let files = |files: &VecDeque<TouchedFile>| {
         let files = files.iter().rev();
-        files.map(|touched| file(agent, touched, peer)).collect()
+        files.map(|touched| file(agent, touched, peers)).collect()
     };
     let sections: [(&str, Vec<ui::WorkValue>); 11] = [
         ("Objective", one(&state.objective)),
@@ -221,15 +225,12 @@ fn value(said: &StatedText) -> ui::WorkValue {
     }
 }
 
-fn file(agent: Agent, file: &TouchedFile, peer: &ContinuityState) -> ui::WorkValue {
-    let mut others = peer.files.iter();
-    let later = others.any(|other| other.path == file.path && other.seq > file.seq);
+fn file(agent: Agent, file: &TouchedFile, peers: &[&ContinuityState]) -> ui::WorkValue {
     ui::WorkValue {
         text: file.path.clone(),
-        tag: if later {
-            format!("{} changed it since", agent.peer().title())
-        } else {
-            agent.as_str().to_owned()
+        tag: match changed_since_by(file, agent, peers) {
+            Some(peer) => format!("{} changed it since", peer.title()),
+            None => agent.as_str().to_owned(),
         },
         line: file.seq.0,
     }

@@ -641,6 +641,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             answer: None,
             blocked_by: None,
             handled_by: None,
+            closed_by: None,
         };
         snapshot.open_handoffs.insert(id, Arc::new(handoff));
         snapshot.artifacts.push_back(ArtifactSnapshot {
@@ -656,6 +657,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
                 evidence: Vec::new(),
                 verified: None,
             },
+            runtime_session: None,
         });
     }
     let place = Place::default();

@@ -20,11 +20,11 @@ use crate::core::continuity::{
 use crate::core::snapshot::Snapshot;
 use crate::store::work_folders::recent_work;
 
-/// One agent's state beside its peer's.
+/// One agent's state beside its peers'.
 struct ShownState<'a> {
     agent: Agent,
     state: &'a ContinuityState,
-    peer: &'a ContinuityState,
+    peers: Vec<&'a ContinuityState>,
 }
 
 pub(super) fn run(context: &CliContext, args: &ShowStateArgs) -> CliOutcome {
@@ -56,11 +56,11 @@ fn one(
     out: &mut ReportText,
 ) -> Result<Value, Failure> {
     let none = ContinuityState::default();
-    let of = |agent| world.work_of(agent, &context.setting.runtime_session);
+    let pair = &context.setting.runtime_session;
     let shown = ShownState {
         agent,
-        state: of(agent).unwrap_or(&none),
-        peer: of(agent.peer()).unwrap_or(&none),
+        state: world.work_of(agent, pair).unwrap_or(&none),
+        peers: world.peers_of(agent, pair),
     };
     let packet = ShownPacket::of(context, world, agent)?;
     match form {
@@ -68,7 +68,7 @@ fn one(
         StateForm::Packet => packet_text(out, agent, packet.as_ref()),
         StateForm::Index | StateForm::Log => {}
     }
-    let mut value = state_json(agent, shown.state, shown.peer);
+    let mut value = state_json(agent, shown.state, &shown.peers);
     value["packet"] = packet.as_ref().map_or(Value::Null, ShownPacket::to_json);
     let name = agent.title();
     match form {
@@ -159,7 +159,7 @@ impl ShownState<'_> {
             }
             for file in files.iter().rev() {
                 let about = format!("  {} ago", age(now_ms - file.at_ms));
-                let later = match changed_since_by(file, self.agent, self.peer) {
+                let later = match changed_since_by(file, self.agent, &self.peers) {
                     Some(peer) => format!("; {} changed it since", peer.title()),
                     None => String::new(),
                 };

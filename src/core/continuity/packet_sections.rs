@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::packet::GitFacts;
 use super::staleness::Staleness;
-use super::state::{ContinuityState, TouchedFile};
+use super::state::{ContinuityState, TouchedFile, WORKING_SET_MAX};
+use super::state_json::changed_since_by;
 use super::stated::StatedText;
 use crate::agent::{Agent, Party};
 use crate::entry::ArtifactStatus;
@@ -49,7 +50,7 @@ struct View<'a> {
     agent: Agent,
     pair: &'a RuntimeSession,
     state: &'a ContinuityState,
-    peer: &'a ContinuityState,
+    peers: Vec<&'a ContinuityState>,
 }
 
 /// All sections that have an item, in the order in which they are read.
@@ -65,7 +66,7 @@ pub(super) fn sections(
         agent,
         pair,
         state: world.state_of(agent, pair).unwrap_or(&none),
-        peer: world.work_of(agent.peer(), pair).unwrap_or(&none),
+        peers: world.peers_of(agent, pair),
     };
     let state = view.state;
     let all = [
@@ -99,7 +100,7 @@ pub(super) fn waiting(world: &Snapshot, agent: Agent, pair: &RuntimeSession) -> 
         agent,
         pair,
         state: &none,
-        peer: &none,
+        peers: Vec::new(),
     };
     view.waiting()
 }
@@ -133,9 +134,9 @@ impl View<'_> {
     }
 
     fn decisions(&self) -> Vec<PacketItem> {
-        // The peer's count too: what was decided holds for both.
+        // The peers' count too: what was decided holds for both.
         let mut decisions: Vec<&StatedText> = self.state.decisions.iter().collect();
-        decisions.extend(&self.peer.decisions);
+        decisions.extend(self.peers.iter().flat_map(|peer| &peer.decisions));
         decisions.sort_by_key(|decision| std::cmp::Reverse(decision.seq));
         // What the operator says of both is one entry, or one for each where their work stands apart.
         decisions.dedup_by(|one, other| one.seq == other.seq || is_same_word(one, other));
@@ -151,17 +152,18 @@ impl View<'_> {
                 && self.is_ours(handoff.seq, handoff.runtime_session.as_ref())
         });
         done.extend(closed.take(DONE_MAX).map(|handoff| {
-            format!(
-                "handoff {} is answered: {}",
-                handoff.id,
-                brief(&handoff.ask)
-            )
-            .into()
+            // Who handed it over may have taken it back.
+            let how = match handoff.closed_by.as_ref().is_some_and(by_me) {
+                true => "answered",
+                false => "closed",
+            };
+            let ask = brief(&handoff.ask);
+            format!("handoff {} is {how}: {ask}", handoff.id).into()
         }));
         let artifacts = self.world.artifacts.iter().rev();
         let passed = artifacts.filter(|artifact| {
             by_me(&artifact.by)
-                && self.is_ours(artifact.seq, None)
+                && self.is_ours(artifact.seq, artifact.runtime_session.as_ref())
                 && artifact.artifact.status == ArtifactStatus::Passed
         });
         done.extend(passed.take(DONE_MAX).map(|artifact| {
@@ -217,17 +219,32 @@ impl View<'_> {
         let is_mine = |its: &StatedText| {
             mine.is_some_and(|mine| mine.seq == its.seq || is_same_word(mine, its))
         };
-        let its = self.peer.objective.as_ref();
-        if let Some(objective) = its.filter(|its| !is_mine(its)) {
-            items.push(format!("{name}'s objective: {}", brief(&objective.text)));
+        let its = self.peers.iter().filter_map(|peer| peer.objective.as_ref());
+        for objective in its.filter(|its| !is_mine(its)) {
+            let item = format!("{name}'s objective: {}", brief(&objective.text));
+            if !items.contains(&item) {
+                items.push(item);
+            }
         }
-        if !self.peer.files.is_empty() {
-            items.push(format!(
-                "{name} changed: {}",
-                paths(&self.peer.files).join(", ")
-            ));
+        let changed = self.changed_by_peers();
+        if !changed.is_empty() {
+            items.push(format!("{name} changed: {}", changed.join(", ")));
         }
         items
+    }
+
+    /// What the peers changed last, the latest first.
+    fn changed_by_peers(&self) -> Vec<String> {
+        let files = self.peers.iter().flat_map(|peer| peer.files.iter().rev());
+        let mut files: Vec<&TouchedFile> = files.collect();
+        files.sort_by_key(|file| std::cmp::Reverse(file.seq));
+        let mut names: Vec<String> = Vec::new();
+        for name in files.into_iter().map(|file| name(&file.path)) {
+            if names.len() < WORKING_SET_MAX && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     fn waiting(&self) -> Vec<String> {
@@ -259,7 +276,10 @@ impl View<'_> {
             }
         }
         let approvals = world.open_approvals.values();
-        let approvals = approvals.filter(|asked| asked.agent == self.agent).count();
+        let approvals = approvals
+            .filter(|asked| asked.agent == self.agent)
+            .filter(|asked| self.is_ours(asked.seq, asked.runtime_session.as_ref()))
+            .count();
         if approvals > 0 {
             items.push(format!(
                 "requests of yours that wait for the operator: {approvals}"
@@ -281,17 +301,13 @@ impl View<'_> {
     fn files(&self) -> Vec<String> {
         let files = self.state.files.iter().rev();
         let files = files.map(|file| {
-            let later = self
-                .peer
-                .files
-                .iter()
-                .any(|other| other.path == file.path && other.seq > file.seq);
-            if later {
-                let peer = self.agent.peer().title();
-                let path = name(&file.path);
-                format!("{path} ({peer} changed it since: read it again)")
-            } else {
-                name(&file.path)
+            let path = name(&file.path);
+            match changed_since_by(file, self.agent, &self.peers) {
+                Some(peer) => {
+                    let peer = peer.title();
+                    format!("{path} ({peer} changed it since: read it again)")
+                }
+                None => path,
             }
         });
         files.collect()

@@ -1,6 +1,6 @@
 //! [`ContinuityState`]: what one agent is at, in one runtime session.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -442,6 +442,18 @@ impl Snapshot {
         match (&entry.source, &entry.target) {
             (Party::Human, None) => self.pair_of_work(agent, &entry.pair()),
             _ => entry.pair(),
+        }
+    }
+
+    /// What the peers of an agent are at that is seen from a pair: Codex works with the Claude of
+    /// every pair.
+    pub fn peers_of(&self, agent: Agent, pair: &RuntimeSession) -> Vec<&ContinuityState> {
+        match agent {
+            Agent::Claude => self.work_of(Agent::Codex, pair).into_iter().collect(),
+            Agent::Codex => {
+                let claudes = self.continuity.get(&Agent::Claude);
+                claudes.into_iter().flat_map(BTreeMap::values).collect()
+            }
         }
     }
 

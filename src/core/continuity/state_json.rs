@@ -26,15 +26,19 @@ pub fn stated_fields(state: &ContinuityState) -> [StatedField<'_>; 9] {
     ]
 }
 
-/// Who changed a file since this agent did: its peer, or nobody.
-pub fn changed_since_by(file: &TouchedFile, agent: Agent, peer: &ContinuityState) -> Option<Agent> {
-    let mut others = peer.files.iter();
+/// Who changed a file since this agent did: one of its peers, or nobody.
+pub fn changed_since_by(
+    file: &TouchedFile,
+    agent: Agent,
+    peers: &[&ContinuityState],
+) -> Option<Agent> {
+    let mut others = peers.iter().flat_map(|peer| &peer.files);
     let later = others.any(|other| other.path == file.path && other.seq > file.seq);
     later.then(|| agent.peer())
 }
 
-/// An agent's state beside its peer's.
-pub fn state_json(agent: Agent, state: &ContinuityState, peer: &ContinuityState) -> Value {
+/// An agent's state beside its peers'.
+pub fn state_json(agent: Agent, state: &ContinuityState, peers: &[&ContinuityState]) -> Value {
     let fields: Map<String, Value> = stated_fields(state)
         .into_iter()
         .map(|(name, _, said)| (name.to_owned(), said.into_iter().map(said_json).collect()))
@@ -48,7 +52,7 @@ pub fn state_json(agent: Agent, state: &ContinuityState, peer: &ContinuityState)
                 "op": op,
                 "seq": file.seq,
                 "at": file.at_ms,
-                "changedSinceBy": changed_since_by(file, agent, peer),
+                "changedSinceBy": changed_since_by(file, agent, peers),
             })
         });
         files.collect()

@@ -5,6 +5,7 @@ mod file_names;
 mod inferring;
 mod markers;
 mod packet;
+mod pairs;
 mod precedence;
 mod tags;
 mod work_files;
@@ -63,6 +64,14 @@ impl Record {
     fn put_to_claude(&mut self, content: &str, kind: EntryKind) -> &mut Self {
         let mut entry = self.entry(Party::Agent(Agent::Codex), content, kind);
         entry.target = Some(claude());
+        fold(&mut self.world, &entry);
+        self
+    }
+
+    /// As [`Self::put`], in a runtime session.
+    fn put_in(&mut self, pair: &str, source: Party, content: &str, kind: EntryKind) -> &mut Self {
+        let mut entry = self.entry(source, content, kind);
+        entry.runtime_session = Some(RuntimeSession::new(pair));
         fold(&mut self.world, &entry);
         self
     }
@@ -132,4 +141,8 @@ fn note(kind: NoteKind) -> EntryKind {
 
 fn claude() -> Party {
     Party::Agent(Agent::Claude)
+}
+
+fn codex() -> Party {
+    Party::Agent(Agent::Codex)
 }

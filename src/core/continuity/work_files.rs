@@ -72,26 +72,26 @@ impl std::fmt::Debug for WorkSources<'_> {
 }
 
 impl WorkSources<'_> {
-    /// What the agent is at, and what the other one is: that one's work may stand elsewhere.
+    /// What the agent is at, and what its peers are: their work may stand elsewhere.
     fn states<'a>(
         &'a self,
         none: &'a ContinuityState,
-    ) -> (&'a ContinuityState, &'a ContinuityState) {
+    ) -> (&'a ContinuityState, Vec<&'a ContinuityState>) {
         let state = self.world.state_of(self.agent, self.pair);
-        let peer = self.world.work_of(self.agent.peer(), self.pair);
-        (state.unwrap_or(none), peer.unwrap_or(none))
+        let peers = self.world.peers_of(self.agent, self.pair);
+        (state.unwrap_or(none), peers)
     }
 
     /// The files; none where the record knows nothing of its work.
     pub fn files(&self) -> WorkFiles {
         let none = ContinuityState::default();
-        let (state, peer) = self.states(&none);
+        let (state, peers) = self.states(&none);
         if state.is_blank() && state.packet.is_none() && state.compactions.is_empty() {
             return WorkFiles::new();
         }
         let mut files = WorkFiles::new();
         let mut add = |name: &str, text: String| files.push((name.to_owned(), text));
-        let value = state_json(self.agent, state, peer);
+        let value = state_json(self.agent, state, &peers);
         add("STATE.json", in_file(&value));
         if let Some(packet) = self.packet_now() {
             add("EXEC_PACKET.md", packet.text);
@@ -132,12 +132,12 @@ impl WorkSources<'_> {
     /// The files and the results of an agent, as one table each.
     pub fn index(&self) -> String {
         let none = ContinuityState::default();
-        let (state, peer) = self.states(&none);
+        let (state, peers) = self.states(&none);
         let mut text = format!("# {}: files and results\n", self.agent.title());
         text.push_str("\n| file | how | entry | changed since |\n|---|---|---|---|\n");
         for (files, op) in [(&state.files, "written"), (&state.reads, "read")] {
             for file in files.iter().rev() {
-                let since = changed_since_by(file, self.agent, peer);
+                let since = changed_since_by(file, self.agent, &peers);
                 let since = since.map_or("", Agent::title);
                 let path = cell(&file.path);
                 text.push_str(&format!("| {path} | {op} | #{} | {since} |\n", file.seq.0));
@@ -266,7 +266,10 @@ impl WorkSources<'_> {
     fn artifacts(&self) -> impl Iterator<Item = &ArtifactSnapshot> {
         let artifacts = self.world.artifacts.iter();
         artifacts.filter(|artifact| {
-            artifact.by.agent() == Some(self.agent) && artifact.seq > self.world.foreign_through
+            let session = artifact.runtime_session.as_ref();
+            artifact.by.agent() == Some(self.agent)
+                && artifact.seq > self.world.foreign_through
+                && session.is_none_or(|of| of == self.pair)
         })
     }
 

@@ -191,6 +191,7 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
         let closed = world.closed_handoffs.iter().position(|one| one.id == *id);
         if let Some(mut handoff) = closed.and_then(|at| world.closed_handoffs.remove(at)) {
             handoff.handled_by = None;
+            handoff.closed_by = None;
             world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
             world.open_handoffs.insert(id.clone(), Arc::new(handoff));
         }
@@ -213,6 +214,7 @@ pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
         if let Some(handoff) = world.open_handoffs.remove(id) {
             let mut handoff = Arc::unwrap_or_clone(handoff);
             handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
+            handoff.closed_by = Some(entry.source.clone());
             world.closed_handoffs_total += 1;
             push_recent(&mut world.closed_handoffs, handoff);
         }

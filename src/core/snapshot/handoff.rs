@@ -33,6 +33,9 @@ pub struct HandoffSnapshot {
     pub blocked_by: Option<EntryId>,
     /// The entry that closed it, and when.
     pub handled_by: Option<(EntryId, i64)>,
+    /// Who wrote that entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<Party>,
 }
 
 words! {
