@@ -373,7 +373,8 @@ fn a_compaction_without_a_daemon_costs_claude_nothing(
 }
 
 #[test]
-fn a_helper_of_claudes_is_counted_with_its_turn_and_says_nothing_of_claudes_work() {
+fn a_helper_of_claudes_is_counted_with_its_turn_its_file_is_claudes_and_it_says_nothing_of_its_work()
+ {
     let Some(pair) = Pair::new() else { return };
     let _daemon = pair.daemon();
     // Its own mode asks a server of its vendor's whether it may have helpers.
@@ -386,6 +387,12 @@ fn a_helper_of_claudes_is_counted_with_its_turn_and_says_nothing_of_claudes_work
         .when(says("have them counted"))
         .once()
         .reply(Reply::call(ToolCall::named("Agent", helper)));
+    let file = pair.project.root().join("stones.md");
+    let write = json!({"file_path": file, "content": "seven"});
+    pair.messages
+        .when(says("count the stones"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Write", write)));
     let back = json!({"message": "Seven. <!-- relay:next Throw them -->"});
     pair.messages
         .when(says("count the stones"))
@@ -399,6 +406,11 @@ fn a_helper_of_claudes_is_counted_with_its_turn_and_says_nothing_of_claudes_work
             .find(|files| files["helpers"].is_u64())
     });
     assert_eq!(counted["helpers"], 1);
+    wait_until("the file that it wrote", timeout(), || {
+        let files = events(&pair, "turn_files").into_iter();
+        let mut written = files.map(|line| line["runtimeEvent"]["files"]["written"].clone());
+        written.find(|written| *written == json!(["stones.md"]))
+    });
     assert!(notes(&pair).is_empty(), "{:#?}", notes(&pair));
 }
 
