@@ -13,7 +13,7 @@ use crate::support::wait::{timeout, wait_until};
 /// Opens the only card that waits, once the one before is gone.
 pub fn open_card(deck: &mut Pty) {
     deck.wait_for_screen("one card that waits, and no other", |screen| {
-        screen.contains("1 waits for you") && screen.matches("◈ finality").count() == 1
+        screen.contains("1 waits for you") && screen.matches("◈ finality ◇").count() == 1
     });
     deck.press(Key::Char('3'));
     deck.press(Key::Enter);
