@@ -1,7 +1,9 @@
 //! [`SCENES`]: which worlds are shown, and what was typed in them.
 
 use super::pieces::{opened_handoff, opened_with_names, thread};
-use super::trouble::{held_messages, key_replaced, tampered, unanswered};
+use super::trouble::{
+    held_messages, held_up_for_days, key_replaced, taken_back, tampered, unanswered,
+};
 use super::{
     Scene, agent_work, asked, asked_user, bad_lines, capsules, compacted, disconnected,
     empty_first_run, failed, far_back, findings, found_entries, found_everywhere, gated,
@@ -78,6 +80,14 @@ pub const SCENES: &[Scene] = &[
         "3<enter>xthe race test does not cover rotation",
         None,
     ),
+    Scene {
+        name: "card_gone",
+        world: pair_at_work,
+        keys: "3<enter>xthe race test does not cover rotation",
+        told: Some(taken_back),
+        then: None,
+        size: (80, 24),
+    },
     scene(
         "entry_open",
         pair_at_work,
@@ -158,6 +168,14 @@ pub const SCENES: &[Scene] = &[
     scene("bad_lines", bad_lines, "2j<enter>", None),
     scene("held_up", held_up, "", None),
     scene("limited_agent", held_up, "1<enter>", None),
+    Scene {
+        name: "limited_for_days",
+        world: held_up_for_days,
+        keys: "1",
+        told: None,
+        then: None,
+        size: (80, 24),
+    },
     scene("stuck_agent", held_up, "1j<enter>", None),
     scene("stop_turn", held_up, "1j<enter>i", None),
     scene("disconnected", disconnected, "", None),

@@ -132,6 +132,24 @@ pub fn trouble() -> DeckView {
     view
 }
 
+/// The proposal of the pair at work is taken back by who made it.
+pub(super) fn taken_back() -> Msg {
+    let mut view = pair_at_work();
+    view.inbox.retain(|card| card.kind != InboxKind::Finality);
+    Msg::View(Box::new(view))
+}
+
+/// As [`held_up`], by a limit of a week.
+pub(super) fn held_up_for_days() -> DeckView {
+    const DAYS_MS: i64 = 3 * 86_400_000;
+    let mut view = held_up();
+    if let Some(limit) = &mut view.agents[0].limit {
+        limit.resets_ms = limit.resets_ms.map(|at_ms| at_ms + DAYS_MS);
+        limit.try_ms = limit.try_ms.map(|at_ms| at_ms + DAYS_MS);
+    }
+    view
+}
+
 /// A stuck turn, and a limit that counts down: what the operator has keys for.
 pub fn held_up() -> DeckView {
     let mut view = pair_at_work();
