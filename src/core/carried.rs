@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
 use super::entry::TurnFiles;
-use super::id::{Seq, SessionId, TurnId};
+use super::id::{RuntimeSession, Seq, SessionId, TurnId};
 
 /// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that
 /// whoever holds that goes on using it.
@@ -36,6 +36,10 @@ pub struct CarriedEntry {
     /// forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_for: Vec<Agent>,
+    /// Under which pair the work of that Codex stood to which it counted, where the operator said it
+    /// to both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codex_pair: Option<RuntimeSession>,
     /// Of what a turn touched, what its agent is still at, where that is not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Box<TurnFiles>>,

@@ -133,14 +133,14 @@ pub fn quote(wrapped: &mut String, text: &str) {
     }
 }
 
-/// A text in which no bracket stands before one of these words for somebody who reads it, as
+/// A text in which no bracket stands before one of these words, whole, for somebody who reads it, as
 /// [`looks_like_ours`] has it: a mark stands between them.
 pub fn mark_brackets(text: &str, words: &[&str]) -> String {
     let mut marked = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
         marked.push(letter);
         let rest = &text[at + letter.len_utf8()..];
-        if looks_like_open(letter) && words.iter().any(|word| begins_like(rest, word)) {
+        if looks_like_open(letter) && words.iter().any(|word| is_word_like(rest, word)) {
             marked.push_str(QUOTE);
         }
     }
@@ -182,8 +182,21 @@ fn looks_like_ours(line: &str) -> bool {
 }
 
 fn begins_like(text: &str, own: &str) -> bool {
+    behind(text, own).is_some()
+}
+
+/// As [`begins_like`], and no longer word begins so.
+fn is_word_like(text: &str, own: &str) -> bool {
+    let next = behind(text, own).map(|mut rest| rest.next());
+    next.is_some_and(|next| !next.is_some_and(|letter| letter.is_alphabetic() || letter == '_'))
+}
+
+/// What stands behind these letters where a text begins with what looks like them.
+fn behind(text: &str, own: &str) -> Option<impl Iterator<Item = char>> {
     let mut seen = skeleton_of(text);
-    skeleton_of(own).all(|letter| seen.next() == Some(letter))
+    skeleton_of(own)
+        .all(|letter| seen.next() == Some(letter))
+        .then_some(seen)
 }
 
 /// The letters of a text as they look: compatibility forms, marks, spaces and what is not shown

@@ -91,6 +91,7 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
         in_turn: None,
         cut_off_in: Vec::new(),
         past_for: Vec::new(),
+        codex_pair: None,
         held: None,
     });
     entry.seq = Seq(0);

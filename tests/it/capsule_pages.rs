@@ -242,6 +242,7 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
                     in_turn: None,
                     cut_off_in: Vec::new(),
                     past_for: Vec::new(),
+                    codex_pair: None,
                     held: None,
                 });
             }

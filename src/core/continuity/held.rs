@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use super::state::ContinuityState;
 use super::stated::{is_note_for, is_state};
-use crate::agent::Agent;
+use crate::agent::{Agent, Party};
 use crate::entry::{ContinuityFact, Entry, EntryKind, TurnFiles};
-use crate::id::Seq;
+use crate::id::{RuntimeSession, Seq};
 use crate::snapshot::Snapshot;
 
 impl Snapshot {
@@ -38,6 +39,19 @@ impl Snapshot {
             .into_iter()
             .filter(|agent| is_state(*note) && is_note_for(entry, *agent));
         spoken_of.filter(|agent| !holds(*agent)).collect()
+    }
+
+    /// Under which pair Codex holds what the operator said to both in another one than the first: what
+    /// would tell it may not come along.
+    pub fn codex_pair_of(&self, entry: &Entry) -> Option<RuntimeSession> {
+        entry.runtime_session.as_ref()?;
+        if entry.source != Party::Human || entry.target.is_some() {
+            return None;
+        }
+        let mut states = self.continuity.get(&Agent::Codex)?.iter();
+        let holds = |state: &ContinuityState| state.stated().any(|said| said.id == entry.id);
+        let held = states.find(|(_, state)| holds(state));
+        held.map(|(pair, _)| pair.clone())
     }
 
     /// What the agent's state holds of what a turn touched, where that is not all.

@@ -1,6 +1,6 @@
 //! [`ContinuityState`]: what one agent is at, in one runtime session.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
@@ -439,20 +439,24 @@ impl Snapshot {
     /// The runtime session under which an agent's work stands that an entry speaks of. What the
     /// operator says in a pair to nobody by name holds for both, wherever the work of each stands.
     pub fn pair_of_entry(&self, agent: Agent, entry: &Entry) -> RuntimeSession {
-        match (&entry.source, &entry.target) {
-            (Party::Human, None) => self.pair_of_work(agent, &entry.pair()),
-            _ => entry.pair(),
+        if entry.source != Party::Human || entry.target.is_some() {
+            return entry.pair();
         }
+        let carried = entry.carried.as_ref().filter(|_| agent == Agent::Codex);
+        let stood = carried.and_then(|carried| carried.codex_pair.clone());
+        stood.unwrap_or_else(|| self.pair_of_work(agent, &entry.pair()))
     }
 
-    /// What the peers of an agent are at that is seen from a pair: Codex works with the Claude of
-    /// every pair.
+    /// What the peers of an agent are at that is seen from a pair: the Codex that a daemon runs works
+    /// with the Claude of every pair, one that a person runs beside it with that of its own.
     pub fn peers_of(&self, agent: Agent, pair: &RuntimeSession) -> Vec<&ContinuityState> {
         match agent {
             Agent::Claude => self.work_of(Agent::Codex, pair).into_iter().collect(),
             Agent::Codex => {
-                let claudes = self.continuity.get(&Agent::Claude);
-                claudes.into_iter().flat_map(BTreeMap::values).collect()
+                let is_all = self.pair_of_work(agent, pair) == RuntimeSession::default();
+                let claudes = self.continuity.get(&Agent::Claude).into_iter().flatten();
+                let seen = claudes.filter(|(of, _)| is_all || *of == pair);
+                seen.map(|(_, state)| state).collect()
             }
         }
     }

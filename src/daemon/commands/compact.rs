@@ -104,6 +104,7 @@ impl Base {
                 None => (self.recorder.session_id().clone(), seq, false),
             };
             let (past_for, held) = (world.past_for(&entry), world.held_of(&entry));
+            let codex_pair = world.codex_pair_of(&entry);
             entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
@@ -113,6 +114,7 @@ impl Base {
                 in_turn: in_turn.map(|(turn, _)| turn.clone()),
                 cut_off_in: known.map_or_else(Vec::new, |message| message.cut_off_in.clone()),
                 past_for,
+                codex_pair,
                 held: held.map(Box::new),
             });
             entry.seq = Seq(0);

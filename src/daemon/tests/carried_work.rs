@@ -52,9 +52,12 @@ fn forget(what: &str, agent: Option<Agent>) -> Command {
     })
 }
 
+/// What was said, pinned or not, then the files and commands.
+type Work = (Vec<(String, bool)>, [Vec<String>; 3]);
+
 impl Rig {
-    /// What an agent is at: what was said, pinned or not, then the files and commands.
-    fn work(&self, agent: Agent) -> (Vec<(String, bool)>, [Vec<String>; 3]) {
+    /// What an agent is at.
+    fn work(&self, agent: Agent) -> Work {
         let world = self.daemon.base.recorder.world();
         let state = world.state_of(agent, &pair()).cloned().unwrap_or_default();
         let said = state.stated().map(|said| (said.text.clone(), said.pinned));
@@ -72,7 +75,7 @@ impl Rig {
         (said.collect(), files)
     }
 
-    fn works(&self) -> [(Vec<(String, bool)>, [Vec<String>; 3]); 2] {
+    fn works(&self) -> [Work; 2] {
         Agent::ALL.map(|agent| self.work(agent))
     }
 

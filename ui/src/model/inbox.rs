@@ -193,6 +193,13 @@ pub struct InboxCard {
 }
 
 impl InboxCard {
+    /// Whether the operator's answer to what is asked was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.asked
+            .as_ref()
+            .is_some_and(|asked| asked.given.is_some())
+    }
+
     /// How much stands against it.
     pub fn blocker_count(&self) -> u64 {
         (self.blockers.len() as u64).saturating_add(self.blockers_more)

@@ -214,7 +214,11 @@ impl SearchSheet {
             return say(sanitize::line(fault), buf);
         }
         if found.rows.is_empty() && found.cursor.is_some() {
-            return say("nothing yet: the rest is being searched …".to_owned(), buf);
+            let text = match deck.search.waits_for_more(deck.view.now_ms) {
+                true => "nothing yet: the rest is being searched …",
+                false => "nothing so far: not all of it is searched yet",
+            };
+            return say(text.to_owned(), buf);
         }
         if found.rows.is_empty() && !self.field.is_blank() {
             let where_to = deck.search.place();

@@ -66,10 +66,10 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
         ]),
         Line::from(Span::styled(
             if gone {
-                // Of others nobody here knows what became: some end by themselves.
-                match card.kind {
-                    InboxKind::Approval | InboxKind::Question => "answered".to_owned(),
-                    _ => "over".to_owned(),
+                // Of others nobody here knows what became: each may have been taken back too.
+                match card.is_given() {
+                    true => "answered".to_owned(),
+                    false => "over".to_owned(),
                 }
             } else if card.kind.is_state() {
                 // It is so now; since when is not known.

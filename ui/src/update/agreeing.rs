@@ -147,8 +147,8 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
                 }
                 // The key may have been on its way when the card went.
                 (false, _) => {
-                    deck.say(Level::Warn, GONE);
                     if deck.drafts.left_on(&card.id).next().is_some() {
+                        deck.say(Level::Warn, GONE);
                         deck.overlays.push(Overlay::Card(card));
                     }
                     Vec::new()

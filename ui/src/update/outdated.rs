@@ -17,10 +17,16 @@ pub(super) fn take_back_outdated(deck: &mut Deck, is_another_record: bool) {
     }
     take_back_gates(deck);
     take_back_gone(deck);
-    let (inbox, overlays) = (&deck.view.inbox, &deck.overlays);
+    let (inbox, overlays, rows) = (&deck.view.inbox, &deck.overlays, &deck.inbox.rows);
     deck.drafts.forget_cards(|id| {
         let is_open = |overlay: &Overlay| matches!(overlay, Overlay::Card(card) if card.id == *id);
-        inbox.iter().any(|card| card.id == *id) || overlays.iter().any(is_open)
+        // What was answered from here is on record.
+        let is_given = || {
+            let row = rows.iter().find(|row| row.card.id == *id);
+            row.is_some_and(|row| row.card.is_given())
+        };
+        let is_there = inbox.iter().any(|card| card.id == *id);
+        is_there || (overlays.iter().any(is_open) && !is_given())
     });
 }
 

@@ -467,9 +467,13 @@ fn a_card_answered_elsewhere_cannot_be_answered_again() {
     );
     update(&mut deck, Msg::Tick(NOW_MS + 10_000));
     assert!(!shown(&deck).contains("over │"));
-    // A question has no other end.
-    let mut view = pair_at_work();
-    view.inbox.retain(|card| card.kind != InboxKind::Question);
+    // What was answered here is said to be.
+    let mut view = asked();
+    if let Some(asked) = &mut view.inbox[0].asked {
+        asked.given = Some("yes".to_owned());
+    }
+    update(&mut deck, Msg::View(Box::new(view.clone())));
+    view.inbox.remove(0);
     update(&mut deck, Msg::View(Box::new(view)));
     assert!(shown(&deck).contains("answered │"), "{}", shown(&deck));
 }

@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::carried::CarriedEntry;
 use crate::continuity::work_files::WorkSources;
 use crate::delivery::OnBusy;
 use crate::entry::{
@@ -171,4 +172,47 @@ fn a_handoff_is_told_as_answered_where_its_receiver_closed_it() {
         let told = format!("- handoff {id} is {how}: Sort the plums\n");
         assert!(text.contains(&told), "{text}");
     }
+}
+
+/// A Codex that a person runs in a pair of its own: what it said itself may not come along.
+#[test]
+fn what_the_operator_said_to_both_stays_with_the_codex_that_had_it() {
+    let second = RuntimeSession::new("second");
+    let mut record = Record::default();
+    record.put_in("second", codex(), "Sort", note(NoteKind::Goal));
+    let mut said = record.entry(Party::Human, "By weight", note(NoteKind::Constraint));
+    said.runtime_session = Some(second.clone());
+    fold(&mut record.world, &said);
+    let codex_pair = record.world.codex_pair_of(&said);
+    assert_eq!(codex_pair.as_ref(), Some(&second));
+    // Its peer is the Claude of its own pair.
+    record.put_in("default", claude(), "By hand", note(NoteKind::Decision));
+    record.put_in("second", claude(), "In rows", note(NoteKind::Decision));
+    let text = packet(&record, Agent::Codex, "second");
+    assert!(
+        text.contains("In rows") && !text.contains("By hand"),
+        "{text}"
+    );
+
+    let mut next = Record::default();
+    said.seq = Seq(1);
+    said.carried = Some(CarriedEntry {
+        session_id: said.session_id.clone(),
+        seq: Seq(2),
+        settled: false,
+        answered: false,
+        task_only: false,
+        in_turn: None,
+        cut_off_in: Vec::new(),
+        past_for: Vec::new(),
+        codex_pair,
+        held: None,
+    });
+    fold(&mut next.world, &said);
+    let stands = |pair| {
+        let state = next.world.state_of(Agent::Codex, pair);
+        state.is_some_and(|state| state.stated().any(|said| said.text == "By weight"))
+    };
+    assert!(stands(&second));
+    assert!(!stands(&RuntimeSession::default()));
 }

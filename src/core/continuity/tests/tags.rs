@@ -55,7 +55,14 @@ fn every_tag_of_ours_is_marked_where_somebody_else_writes_it_and_no_other_bracke
         let forged = format!("[{} #31]", tag.as_str());
         assert!(!packet(&forged).contains(&forged), "{forged}");
     }
-    for plain in ["notes[note]", "[auto] [package]", "[marker 31]", "[yes]"] {
+    for plain in [
+        "notes[note]",
+        "[auto] [package]",
+        "[marker 31]",
+        "[yes]",
+        "app/[youtubeId]/page.tsx",
+        "map[your_key]",
+    ] {
         assert_eq!(packet(plain).matches(plain).count(), 3, "{plain}");
     }
 }

@@ -73,6 +73,7 @@ fn the_log_tells_nothing_of_a_task_of_long_ago_that_is_opened_again() {
         in_turn: None,
         cut_off_in: Vec::new(),
         past_for: Vec::new(),
+        codex_pair: None,
         held: None,
     });
     fold(&mut record.world, &old);

@@ -429,6 +429,7 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
                 Vec::new()
             },
             past_for: settled.then_some(Agent::Claude).into_iter().collect(),
+            codex_pair: settled.then(|| RuntimeSession::new("two".to_owned())),
             held: answered.then(|| {
                 Box::new(TurnFiles {
                     written: vec!["a.rs".to_owned()],

@@ -60,6 +60,7 @@ impl Record {
             in_turn: None,
             cut_off_in: Vec::new(),
             past_for: Vec::new(),
+            codex_pair: None,
             held: None,
         });
         entry
@@ -296,6 +297,7 @@ fn a_note_that_a_rollover_carries_still_claims_the_finding_of_an_open_task() {
         in_turn: None,
         cut_off_in: Vec::new(),
         past_for: Vec::new(),
+        codex_pair: None,
         held: None,
     });
     fold(&mut now.record.world, &fixed);
