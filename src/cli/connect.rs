@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::disk;
 use super::exit::Failure;
+use super::kill::becomes_free;
 use crate::client::{
     Client, Connection, Dial, WebsocketOptions, connect, operator_dial, project_dial,
 };
@@ -197,4 +198,18 @@ async fn is_anybody_there(setting: &ProjectContext) -> bool {
     let address = (std::net::Ipv4Addr::LOCALHOST, published.control_port);
     let attempt = tokio::net::TcpStream::connect(address);
     matches!(timeout(HELLO_WAIT, attempt).await, Ok(Ok(_)))
+}
+
+/// How long a daemon that ends may hold its project after it has stopped to answer.
+const ENDING_WAIT: Duration = Duration::from_secs(2);
+
+/// Whether who has the project lets go of it before this client is welcomed. Who does neither for a
+/// while is looked for on the screen.
+pub(super) async fn is_ending(setting: &ProjectContext, client: &Client) -> bool {
+    let mut connection = client.connection();
+    let told = connection.wait_for(|state| !matches!(state, Connection::Connecting { .. }));
+    tokio::select! {
+        _ = told => false,
+        is_free = becomes_free(&setting.dirs, ENDING_WAIT) => is_free,
+    }
 }

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::connect::is_ending;
 use super::context::CliContext;
 use super::daemon::attend;
 use super::deck_screen::{DeckScreen, about, options};
@@ -53,24 +54,31 @@ pub fn run(context: &CliContext) -> CliOutcome {
     let runtime = runtime()?;
     let _log = logging::start(setting);
     let mut has_failed = false;
-    let opened = if !is_held(&setting.dirs) {
-        may_host(setting)?;
-        runtime.block_on(open(setting))?
-    } else {
-        Opened::Owned
-    };
-    let verdict = match opened {
-        Opened::Left => Ok(After::Nothing),
-        Opened::Here(shown, running) => {
-            runtime.block_on(host(context, shown, *running, &mut has_failed))
-        }
-        Opened::Owned => {
-            let read_only = offer(context, &runtime);
-            runtime.block_on(attach(context, read_only)).map(|left| {
-                has_failed = left == DeckExit::Failed;
-                After::Nothing
-            })
-        }
+    let verdict = loop {
+        let opened = if !is_held(&setting.dirs) {
+            may_host(setting)?;
+            runtime.block_on(open(setting))?
+        } else {
+            Opened::Owned
+        };
+        break match opened {
+            Opened::Left => Ok(After::Nothing),
+            Opened::Here(shown, running) => {
+                runtime.block_on(host(context, shown, *running, &mut has_failed))
+            }
+            Opened::Owned => {
+                let read_only = offer(context, &runtime);
+                match runtime.block_on(attach(context, read_only)) {
+                    Ok(Some(left)) => {
+                        has_failed = left == DeckExit::Failed;
+                        Ok(After::Nothing)
+                    }
+                    // The place is free.
+                    Ok(None) => continue,
+                    Err(failure) => Err(failure),
+                }
+            }
+        };
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
     let verdict = match verdict? {
@@ -369,10 +377,16 @@ async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure>
 }
 
 /// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
-/// alone.
-async fn attach(context: &CliContext, read_only: Option<String>) -> Result<DeckExit, Failure> {
+/// alone. `None`: that daemon was just ending.
+async fn attach(
+    context: &CliContext,
+    read_only: Option<String>,
+) -> Result<Option<DeckExit>, Failure> {
     let setting = &context.setting;
     let (client, operator) = clients(setting);
+    if is_ending(setting, &client).await {
+        return Ok(None);
+    }
     let operator = match read_only {
         Some(_) => client.clone(),
         None => operator,
@@ -400,7 +414,7 @@ async fn attach(context: &CliContext, read_only: Option<String>) -> Result<DeckE
     if left == DeckExit::Chosen(QuitChoice::Stop) {
         operator.call(Command::Stop(Default::default())).await?;
     }
-    Ok(left)
+    Ok(Some(left))
 }
 
 /// Clients of a daemon that runs elsewhere: for reading, and for the operator.

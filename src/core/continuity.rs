@@ -13,6 +13,7 @@ mod inference;
 mod marker;
 mod packet;
 mod packet_sections;
+mod pairs;
 mod reminder;
 mod staleness;
 mod state;

@@ -110,7 +110,6 @@ pub struct Display {
     is_resized: Arc<AtomicBool>,
     wishes: mpsc::Receiver<Effect>,
     tells_of_tree: watch::Receiver<bool>,
-    typed: &'static TerminalInput,
     /// Until it is waited for.
     drawing: Option<JoinHandle<()>>,
 }
@@ -160,7 +159,6 @@ impl Display {
             is_resized,
             wishes,
             tells_of_tree,
-            typed,
             drawing: Some(drawing),
         })
     }
@@ -210,8 +208,7 @@ impl Display {
         self.tells_of_tree.clone()
     }
 
-    /// Gives the terminal back, with what is typed from now on. Returns whether drawing had failed by a
-    /// fault of our own.
+    /// Gives the terminal back. Returns whether drawing had failed by a fault of our own.
     pub async fn close(mut self) -> bool {
         let Some(drawing) = self.drawing.take() else {
             return false;
@@ -228,7 +225,6 @@ impl Display {
             }
             sleep(Duration::from_millis(5)).await;
         }
-        self.typed.pause();
         restore();
         drawing.join().is_err()
     }

@@ -62,6 +62,8 @@ impl Drawing {
     /// Draws until the deck ends.
     pub(super) fn run(mut self) {
         while self.turn().is_ok() {}
+        // What is typed once the screen is the shell's again is the shell's.
+        self.typed.pause();
     }
 
     fn turn(&mut self) -> Result<(), Ended> {

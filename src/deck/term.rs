@@ -217,10 +217,11 @@ pub fn restore() {
         let _ = execute!(stdout(), DisableFocusChange);
         let _ = execute!(stdout(), DisableBracketedPaste);
         let _ = execute!(stdout(), DisableMouseCapture);
+        // Before the shell's screen is there: who sees it types into it.
+        let _ = disable_raw_mode();
         let _ = execute!(stdout(), LeaveAlternateScreen, cursor::Show);
         // Where nothing was kept none is better than one that counts on.
         let _ = execute!(stdout(), SetTitle(""), Print(GIVE_TITLE_BACK));
-        let _ = disable_raw_mode();
         let _ = stdout().flush();
     }
 }

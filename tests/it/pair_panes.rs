@@ -296,16 +296,6 @@ fn a_second_pair_in_a_tmux_of_the_users_opens_only_what_is_missing() {
     let leave = |terminal: &mut Pty| {
         terminal.press(Key::Char('q'));
         terminal.wait_until_gone("✓ chain");
-        // What is typed before belongs to nobody.
-        wait_until("the shell", timeout(), || {
-            let format = "#{pane_index} #{pane_current_command}";
-            let listed = run(&users.tmux(&["list-panes", "-F", format]));
-            listed
-                .stdout
-                .lines()
-                .any(|pane| pane == "0 sh")
-                .then_some(())
-        });
     };
     terminal.type_text(&pair);
     terminal.wait_for_text("✓ chain");

@@ -87,6 +87,20 @@ fn an_attached_deck_is_suspended_and_comes_back_as_it_was() {
     });
 }
 
+/// The daemon, which ends with it, takes longer than the screen.
+#[test]
+fn what_is_typed_once_the_shells_screen_is_there_again_is_the_shells() {
+    let project = Project::new();
+    let mut shell = shell(&project);
+    shell.type_text(&format!("{}\n", env!("CARGO_BIN_EXE_ctxrelay")));
+    shell.wait_for_text("✓ chain");
+    shell.press(Key::Char('q'));
+    shell.wait_until_gone("✓ chain");
+    shell.type_text("echo $((40 + 2))\n");
+    shell.wait_for_text("42");
+    assert_given_back(&shell);
+}
+
 fn name_window(shell: &mut Pty) {
     shell.type_text("printf '\\033]0;my shell\\007'\n");
     wait_for_title(shell, "my shell");
