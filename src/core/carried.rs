@@ -44,3 +44,21 @@ pub struct CarriedEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Box<TurnFiles>>,
 }
+
+impl CarriedEntry {
+    /// What stood there, and of which nothing is over.
+    pub fn of(session_id: SessionId, seq: Seq) -> Self {
+        Self {
+            session_id,
+            seq,
+            settled: false,
+            answered: false,
+            task_only: false,
+            in_turn: None,
+            cut_off_in: Vec::new(),
+            past_for: Vec::new(),
+            codex_pair: None,
+            held: None,
+        }
+    }
+}

@@ -83,16 +83,9 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
         None => (session.clone(), entry.seq),
     };
     entry.carried = Some(CarriedEntry {
-        session_id,
-        seq,
         settled: entry.receiver().is_some(),
-        answered: false,
         task_only: true,
-        in_turn: None,
-        cut_off_in: Vec::new(),
-        past_for: Vec::new(),
-        codex_pair: None,
-        held: None,
+        ..CarriedEntry::of(session_id, seq)
     });
     entry.seq = Seq(0);
     if let EntryKind::Task(record) = &mut entry.kind

@@ -233,18 +233,10 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
             }
             // An open task goes on in the next session as what was carried there.
             if number > 1 && matches!(entry.kind, EntryKind::Task(_)) {
-                entry.carried = Some(CarriedEntry {
-                    session_id: SessionId::new("session_1795000000000_00000001"),
-                    seq: Seq(at),
-                    settled: false,
-                    answered: false,
-                    task_only: false,
-                    in_turn: None,
-                    cut_off_in: Vec::new(),
-                    past_for: Vec::new(),
-                    codex_pair: None,
-                    held: None,
-                });
+                entry.carried = Some(CarriedEntry::of(
+                    SessionId::new("session_1795000000000_00000001"),
+                    Seq(at),
+                ));
             }
             let sealed = seal(serialize(&entry), at, &head).unwrap();
             lines.push_str(&sealed.line);

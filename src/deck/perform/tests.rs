@@ -6,22 +6,32 @@ use ctxrelay_ui::model::{Chips, EntryPlace, Level, TimelineGo, TimelineWish};
 use ctxrelay_ui::{Effect, Msg};
 
 use super::perform;
-use crate::client::Connection;
 use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
+use crate::client::{Client, Connection};
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::model::{DaemonLink, Model};
 use crate::wire::control::{Command, Role};
 
-/// Each further word would wait for a connection, and the deck with it.
-#[tokio::test]
-async fn words_are_read_no_further_once_the_daemon_is_lost() {
-    let place = Place::default();
-    let daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
-    let operator = place.client(Role::Deck);
+async fn is_there(operator: &Client) {
     let mut connection = operator.connection();
     let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
     connection.wait_for(is_there).await.unwrap();
-    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+}
+
+/// A deck of a daemon that hangs up at each question.
+async fn attached() -> (FakeDaemon, Client, Model) {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
+    let operator = place.client(Role::Deck);
+    is_there(&operator).await;
+    let model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    (daemon, operator, model)
+}
+
+/// Each further word would wait for a connection, and the deck with it.
+#[tokio::test]
+async fn words_are_read_no_further_once_the_daemon_is_lost() {
+    let (daemon, operator, mut model) = attached().await;
     let lines = (1..=11).collect();
     let read = Effect::ReadWords { lines };
     let told = perform(read, None, &operator, &mut model).await;
@@ -36,13 +46,7 @@ async fn words_are_read_no_further_once_the_daemon_is_lost() {
 /// Asked twice it would keep the deck for twice as long. What was not read is no answer.
 #[tokio::test]
 async fn a_daemon_that_is_lost_is_asked_once_for_an_entry_and_answers_no_wish_for_rows() {
-    let place = Place::default();
-    let daemon = FakeDaemon::start(&place, |_| Answering::HangUp).await;
-    let operator = place.client(Role::Deck);
-    let mut connection = operator.connection();
-    let is_there = |state: &Connection| matches!(state, Connection::Connected(_));
-    connection.wait_for(is_there).await.unwrap();
-    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    let (daemon, operator, mut model) = attached().await;
     let read = Effect::OpenEntry {
         place: EntryPlace {
             session: "s".to_owned(),
@@ -65,7 +69,7 @@ async fn a_daemon_that_is_lost_is_asked_once_for_an_entry_and_answers_no_wish_fo
         chips: Chips::default(),
         unfolded: Vec::new(),
     });
-    connection.wait_for(is_there).await.unwrap();
+    is_there(&operator).await;
     perform(show, None, &operator, &mut model).await;
     let (_, window) = model.timeline.shown();
     assert_eq!((window.answered, window.has_failed), (7, true));

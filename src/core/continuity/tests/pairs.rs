@@ -197,16 +197,8 @@ fn what_the_operator_said_to_both_stays_with_the_codex_that_had_it() {
     let mut next = Record::default();
     said.seq = Seq(1);
     said.carried = Some(CarriedEntry {
-        session_id: said.session_id.clone(),
-        seq: Seq(2),
-        settled: false,
-        answered: false,
-        task_only: false,
-        in_turn: None,
-        cut_off_in: Vec::new(),
-        past_for: Vec::new(),
         codex_pair,
-        held: None,
+        ..CarriedEntry::of(said.session_id.clone(), Seq(2))
     });
     fold(&mut next.world, &said);
     let stands = |pair| {

@@ -65,16 +65,8 @@ fn the_log_tells_nothing_of_a_task_of_long_ago_that_is_opened_again() {
     record.keep(&mut entries, claude(), "now", note(NoteKind::Goal));
     let mut old = record.entry(claude(), "then", note(NoteKind::Decision));
     old.carried = Some(CarriedEntry {
-        session_id: SessionId::new("sealed"),
-        seq: Seq(7),
-        settled: false,
-        answered: false,
         task_only: true,
-        in_turn: None,
-        cut_off_in: Vec::new(),
-        past_for: Vec::new(),
-        codex_pair: None,
-        held: None,
+        ..CarriedEntry::of(SessionId::new("sealed"), Seq(7))
     });
     fold(&mut record.world, &old);
     entries.push(old);

@@ -52,16 +52,8 @@ impl Record {
         entry.timestamp_ms -= 3_600_000;
         entry.meta.insert(TASK.to_owned(), json!(id(task)));
         entry.carried = Some(CarriedEntry {
-            session_id: SessionId::new("sealed"),
-            seq: Seq(7),
-            settled: false,
-            answered: false,
             task_only: true,
-            in_turn: None,
-            cut_off_in: Vec::new(),
-            past_for: Vec::new(),
-            codex_pair: None,
-            held: None,
+            ..CarriedEntry::of(SessionId::new("sealed"), Seq(7))
         });
         entry
     }
@@ -288,18 +280,7 @@ fn a_note_that_a_rollover_carries_still_claims_the_finding_of_an_open_task() {
     let mut fixed = now.record.entry(CLAUDE, "fixed", note(NoteKind::Note));
     fixed.meta.insert(FINDING.to_owned(), json!(finding));
     fixed.meta.insert(TASK_ONLY.to_owned(), json!(true));
-    fixed.carried = Some(CarriedEntry {
-        session_id: SessionId::new("sealed"),
-        seq: Seq(7),
-        settled: false,
-        answered: false,
-        task_only: false,
-        in_turn: None,
-        cut_off_in: Vec::new(),
-        past_for: Vec::new(),
-        codex_pair: None,
-        held: None,
-    });
+    fixed.carried = Some(CarriedEntry::of(SessionId::new("sealed"), Seq(7)));
     fold(&mut now.record.world, &fixed);
     let state = &now.record.world.findings[&now.finding].state;
     assert_eq!(*state, FindingState::Claimed);
