@@ -215,9 +215,9 @@ impl GitAnchor {
 
     /// Where it comes from. The history is walked for that.
     pub fn origin(&self) -> GitOrigin {
-        let (root, remotes) = thread::scope(|scope| {
+        let (remotes, root) = thread::scope(|scope| {
             let root = scope.spawn(|| first_commit(&self.own, &self.place));
-            (said(root), remotes(&self.root))
+            (remotes(&self.root), said(root))
         });
         let remote = self.remote(remotes.as_deref());
         GitOrigin { root, remote }
