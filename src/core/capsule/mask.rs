@@ -58,8 +58,9 @@ const NAME_CHARS_MIN: usize = 3;
 /// Shorter ones are beside `_` parts of other names too often, in characters.
 const JOINED_CHARS_MIN: usize = 4;
 
-/// What stands before an absolute path: an option of one letter too, as in `-I/opt/x`.
-const START: &str = r#"(?P<before>^|[^A-Za-z0-9._~/%-]|(?:^|[\s"'`=])-[A-Za-z]|file://[a-z]*)"#;
+/// What stands before an absolute path: an option of one letter too, as in `-I/opt/x`, and in the
+/// address of a program on this machine no server, but at most a word such as `file`.
+const START: &str = r#"(?P<before>^|[^A-Za-z0-9._~/%-]|(?:^|[\s"'`=])-[A-Za-z]|file://[a-z]*|:///?|(?:[^ps]|insiders)://file)"#;
 
 /// What stands before a name: `_` joins words and is no letter, and in an address a `/` is `%2F`.
 const NAME_START: &str = r"(?P<before>^|[^\p{L}\p{N}]|%2[Ff]|%5[Cc])";
@@ -382,9 +383,9 @@ fn masked_names(name: &Regex, mark: &str, text: &str) -> String {
     out
 }
 
-/// Where a path ends of which the part without blanks is `text[start..end]`. Names of folders have
-/// blanks, and words behind a path have slashes (`and/or`): it goes over blanks only in quotation
-/// marks, and else behind `\`.
+/// Where a path ends of which the part without blanks and other signs is `text[start..end]`. Names of
+/// folders have blanks, and words behind a path have slashes (`and/or`): it goes over blanks only in
+/// quotation marks, and else behind `\`.
 fn path_end(text: &str, start: usize, end: usize) -> usize {
     let opening = text[..start].chars().next_back();
     if let Some(quote) = opening.filter(|letter| matches!(letter, '"' | '\'' | '`')) {
@@ -393,16 +394,50 @@ fn path_end(text: &str, start: usize, end: usize) -> usize {
             return end + quoted_end(&line[..closing]);
         }
     }
+    let is_windows = text[start..end].get(1..2) == Some(":");
     let mut end = end;
-    while text[..end].ends_with('\\') {
-        let word = text[end..].strip_prefix(' ').unwrap_or_default();
-        let word = word.split(is_no_part).next().unwrap_or_default();
-        if word.is_empty() {
-            break;
+    loop {
+        let rest = &text[end..];
+        let escaped = rest
+            .strip_prefix(' ')
+            .filter(|_| text[..end].ends_with('\\'));
+        let word = escaped.map_or(0, part_len);
+        end += match word {
+            0 => signed_end(rest, if is_windows { '\\' } else { '/' }),
+            word => 1 + word,
+        };
+        if end == text.len() - rest.len() {
+            return end;
         }
-        end += 1 + word.len();
+    }
+}
+
+/// How much of `rest`, up to its first blank, is still of the path that ends before it: names have
+/// brackets, commas and the like too, as long as another folder follows that is not the beginning of
+/// another path, and no bracket closes that was opened before the path.
+fn signed_end(rest: &str, slash: char) -> usize {
+    let word = rest.split(|letter: char| letter.is_whitespace() || "\"'`<>|".contains(letter));
+    let word = word.into_iter().next().unwrap_or_default();
+    let (mut open, mut end) = (Vec::new(), 0);
+    for (at, letter) in word.char_indices() {
+        let is_list = || word[..at].trim_end_matches('~').ends_with([':', ';', ',']);
+        match letter {
+            '(' => open.push(')'),
+            '[' => open.push(']'),
+            '{' => open.push('}'),
+            ')' | ']' | '}' if open.pop() != Some(letter) => break,
+            ')' | ']' | '}' if end == at && at > 0 => end += 1,
+            letter if letter == slash && is_list() => break,
+            letter if letter == slash => end = at + 1 + part_len(&word[at + 1..]),
+            _ => {}
+        }
     }
     end
+}
+
+/// How long the part of a path is that `text` begins with.
+fn part_len(text: &str) -> usize {
+    text.find(is_no_part).unwrap_or(text.len())
 }
 
 /// How much of the rest of a quotation is still of the path that it begins with: in a command, that

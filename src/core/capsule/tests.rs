@@ -263,6 +263,28 @@ fn secrets_places_and_names_are_masked_and_counted() {
             "\"[REDACTED_PATH] is never closed",
         ),
         ("file:///Users/x/y", "file://[REDACTED_PATH]"),
+        (
+            "vscode://file/home/bob/x.rs:3 vscode-insiders://file/opt/a cursor:///srv/b",
+            "vscode://file[REDACTED_PATH]:3 vscode-insiders://file[REDACTED_PATH] \
+             cursor://[REDACTED_PATH]",
+        ),
+        (
+            "in /srv/data(old)/cust/list.txt, /home/bob/a,b/secret.txt:4 and /opt/[id]/{a,b}/c.",
+            "in [REDACTED_PATH], [REDACTED_PATH]:4 and [REDACTED_PATH]",
+        ),
+        (
+            "(/opt/a:/home/b:~/c;/tmp/d) [see](/tmp/a) /tmp/x(y/z) [/tmp/a](src/b.rs)",
+            "([REDACTED_PATH]:[REDACTED_PATH]:[REDACTED_PATH];[REDACTED_PATH]) \
+             [see]([REDACTED_PATH]) [REDACTED_PATH] [[REDACTED_PATH]](src/b.rs)",
+        ),
+        (
+            "PATH=/opt/bin:/srv/code/shop/bin:/usr/bin /tmp/x,https://a.example/b",
+            "PATH=[REDACTED_PATH]:bin:/usr/bin [REDACTED_PATH],https://a.example/b",
+        ),
+        (
+            "cd C:\\Work (old)\\x D:\\a(b)\\c;D:\\d /opt/a(b)/Client\\ X(2)/y",
+            "cd [REDACTED_PATH] (old)\\x [REDACTED_PATH];[REDACTED_PATH] [REDACTED_PATH]",
+        ),
         ("C:\\Users\\x\\y.txt is", "[REDACTED_PATH] is"),
         (
             "morgan@quiet-fox: morgana",
@@ -276,6 +298,7 @@ fn secrets_places_and_names_are_masked_and_counted() {
     for text in [
         "GET /api/home/x",
         "https://a.example/home/x",
+        "https://file/home/x",
         "#!/usr/bin/env",
         "a/tmp/b",
     ] {
