@@ -331,12 +331,21 @@ fn is_missing(why: &str) -> bool {
     why.contains("No such file")
 }
 
-/// Whether a variable is an agent's, one of ours, or would point git or `gh` elsewhere, or have it
-/// print what it sends.
+/// What has `gh` print what it sends, look elsewhere, or print as to a terminal: then it colours even
+/// JSON, whatever `NO_COLOR` says.
+const MISLEADING: [&str; 5] = [
+    "GH_DEBUG",
+    "DEBUG",
+    "GH_REPO",
+    "GH_FORCE_TTY",
+    "CLICOLOR_FORCE",
+];
+
+/// Whether a variable is an agent's, one of ours, or would mislead git or `gh`.
 fn is_left_out(name: &str) -> bool {
     is_agents_own(name)
         || git::POINTERS.contains(&name)
         || name.starts_with("CONTEXTRELAY_")
         || name.starts_with("CODEX_")
-        || ["GH_DEBUG", "DEBUG", "GH_REPO", "GH_FORCE_TTY"].contains(&name)
+        || MISLEADING.contains(&name)
 }

@@ -393,10 +393,24 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
 }
 
 #[test]
+fn a_shell_that_wants_colours_from_every_program_imports_the_same() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    gh.comments(&[comment(1, HIGH)]);
+    let import = project.ctxrelay(["review", "import", "12"]);
+    let import = import.env("CLICOLOR_FORCE", "1").env("GH_FORCE_TTY", "120");
+    let mut pty = Pty::spawn_sized(&import, 200, 50);
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    assert_eq!(told(&project), ["gh:rc:1 high open"]);
+}
+
+#[test]
 fn the_deck_imports_after_a_question_and_goes_on_meanwhile() {
     let project = Project::new();
     let gh = FakeGh::of(&project);
     gh.comments(&[comment(1, HIGH), comment(2, "nit: a typo")]);
+    gh.threads(&[(1, false), (2, false)], None);
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("● daemon");
     deck.type_text("F");
@@ -608,11 +622,32 @@ fn a_page_of_comments_from_a_file_opens_no_thread_that_was_resolved() {
     let project = Project::new();
     let _daemon = project.daemon();
     let gh = FakeGh::of(&project);
-    let comments = [comment(1, HIGH), comment(2, HIGH)];
+    // As large as GitHub's numbers are by now.
+    let comments = [comment(5_000_000_001, HIGH), comment(5_000_000_002, HIGH)];
     gh.comments(&comments);
-    gh.threads(&[(1, true), (2, false)], None);
-    done(&project, &["import", "12"]);
-    let before = ["gh:rc:2 high open", "gh:rc:1 high resolved"];
+    gh.threads(&[(5_000_000_001, true), (5_000_000_002, false)], None);
+    let screen = done(&project, &["import", "12"]);
+    assert!(!screen.contains("names no thread"), "{screen}");
+    let before = [
+        "gh:rc:5000000002 high open",
+        "gh:rc:5000000001 high resolved",
+    ];
+    assert_eq!(told(&project), before);
+    // A field with room for no more than 32 bits is null for them.
+    let calls = gh.calls();
+    let asked = calls.iter().find(|call| call.contains("reviewThreads"));
+    let asked = asked.expect("threads are asked for");
+    assert!(
+        asked.contains("{fullDatabaseId}") && !asked.contains("databaseId"),
+        "{asked}"
+    );
+    // What became of one whose thread is not named is not known, and said so.
+    gh.threads(&[(5_000_000_002, false)], None);
+    let screen = done(&project, &["import", "12"]);
+    assert!(
+        screen.contains("GitHub names no thread of 1 comment:"),
+        "{screen}"
+    );
     assert_eq!(told(&project), before);
     let page = project.base().join("page.json");
     std::fs::write(&page, json!(comments).to_string()).unwrap();

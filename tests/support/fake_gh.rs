@@ -32,6 +32,7 @@ echo "$*" >> calls
 env > environment
 if [ -f hang ]; then sleep 600; fi
 if [ -f flood ]; then exec cat /dev/zero; fi
+if [ -n "$CLICOLOR_FORCE$GH_FORCE_TTY" ]; then printf '\033[1;37m'; fi
 if [ -f fail ]; then cat fail >&2; exit "$(cat code)"; fi
 all="$*"
 case "$all" in
@@ -115,7 +116,7 @@ esac
                 .map(|(id, resolved)| {
                     json!({
                 "isResolved": resolved, "isOutdated": false,
-                "comments": {"nodes": [{"databaseId": id}]}})
+                "comments": {"nodes": [{"fullDatabaseId": id.to_string()}]}})
                 })
                 .collect();
             json!({"data": {"repository": {"pullRequest": {"reviewThreads": {

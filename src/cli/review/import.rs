@@ -38,7 +38,8 @@ const NAMED_MAX: usize = 5;
 #[command(after_help = "Example: ctxrelay review import 12\n\n\
         Your own `gh` and its login are used, for this command alone; without a number, for the \
         pull request of the branch you are on. From a file: pages of comments and reviews as \
-        `gh api` prints them, or an object with `comments`, `reviews` and `threads`. A name of \
+        `gh api` prints them, pages of threads as `gh api graphql` does, or an object with `comments`, \
+        `reviews` and `threads`. A name of \
         GitHub's counts there only where the comment's address, or you, say that it is of that pull \
         request. A file is one review by its path: one that lies elsewhere is another review. \
         Imported again, each finding is the same one: changed, resolved or gone; none is gone \
@@ -77,6 +78,8 @@ pub(super) struct ReadSource {
     pub(super) unread: u64,
     /// Values that name something else than they are of.
     pub(super) refused: u64,
+    /// Comments of which GitHub names no thread.
+    pub(super) unthreaded: u64,
     /// It is all that the review says, but for what could not be read.
     pub(super) is_whole: bool,
 }
@@ -119,7 +122,7 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
         };
         let read = source::by_gh(&setting, || (), None).await?;
         let total = record(&client, &setting, &read, Some(read_at)).await?;
-        let mut said = left_out(&total);
+        let mut said = left_out(&read, &total);
         said.extend(told_of_blockers(&total));
         said.push(counts(&read, &total));
         Ok::<_, Failure>(said.join("; "))
@@ -198,7 +201,7 @@ fn counts(read: &ReadSource, total: &ReviewChanged) -> String {
 }
 
 /// What of it is not in the record, each a sentence.
-fn left_out(total: &ReviewChanged) -> Vec<String> {
+fn left_out(read: &ReadSource, total: &ReviewChanged) -> Vec<String> {
     let mut said = Vec::new();
     if total.left_out > 0 {
         said.push(format!(
@@ -224,6 +227,12 @@ fn left_out(total: &ReviewChanged) -> Vec<String> {
         said.push(format!(
             "{} no comment with a name and words",
             count(total.unread, "value was", "values were")
+        ));
+    }
+    if read.unthreaded > 0 {
+        said.push(format!(
+            "GitHub names no thread of {}: a new one counts as open, and what was known of others stays",
+            count(read.unthreaded, "comment", "comments")
         ));
     }
     said
@@ -299,7 +308,7 @@ fn add(total: &mut ReviewChanged, changed: ReviewChanged) {
 fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOutcome {
     let mut text = ReportText::new();
     text.line(counts(read, total));
-    let notes = left_out(total).into_iter();
+    let notes = left_out(read, total).into_iter();
     for note in notes.chain(told_of_blockers(total)) {
         text.note(note);
     }
@@ -316,6 +325,7 @@ fn told(context: &CliContext, read: &ReadSource, total: &ReviewChanged) -> CliOu
         "leftOutBlocking": total.left_out_blocking,
         "unread": total.unread,
         "refused": total.refused,
+        "unthreaded": read.unthreaded,
         "settled": total.settled,
         "held": total.held,
         "seq": total.seq,

@@ -70,6 +70,7 @@ pub(super) async fn by_gh(
         comments: found.read.comments,
         unread: found.read.unread,
         refused: found.read.refused,
+        unthreaded: found.read.unthreaded,
         is_whole: true,
     })
 }
@@ -115,6 +116,8 @@ fn of_file(file: &Path, pull: Option<NamedPull>) -> Result<ReadSource, Failure> 
         comments: read.comments,
         unread: read.unread,
         refused: read.refused,
+        // Pages of comments alone have no threads.
+        unthreaded: 0,
     })
 }
 
@@ -126,6 +129,7 @@ fn mock() -> Result<ReadSource, Failure> {
         comments: read.comments,
         unread: read.unread,
         refused: read.refused,
+        unthreaded: 0,
         is_whole: true,
     })
 }

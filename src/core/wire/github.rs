@@ -10,11 +10,12 @@ use super::beginning::beginning;
 use crate::id::FindingId;
 use crate::review::ReviewComment;
 
-/// Asks for a page of threads. Its variables: owner, name, number, cursor.
+/// Asks for a page of threads. Its variables: owner, name, number, cursor. A comment's `databaseId`
+/// has no room for the numbers that GitHub gives by now.
 pub const THREADS_QUERY: &str = "query($owner:String!,$name:String!,$number:Int!,$cursor:String)\
     {repository(owner:$owner,name:$name){pullRequest(number:$number)\
     {reviewThreads(first:100,after:$cursor){pageInfo{hasNextPage endCursor}\
-    nodes{isResolved isOutdated comments(first:1){nodes{databaseId}}}}}}}";
+    nodes{isResolved isOutdated comments(first:1){nodes{fullDatabaseId}}}}}}}";
 
 /// A pull request, as `gh pr view` names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,13 +107,26 @@ struct Thread {
 
 #[derive(Deserialize)]
 struct Nodes<T> {
-    nodes: Vec<T>,
+    nodes: Vec<Option<T>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Named {
-    database_id: Option<u64>,
+    /// As GitHub gives large numbers, a string.
+    full_database_id: Option<Value>,
+    database_id: Option<Value>,
+}
+
+impl Named {
+    fn number(&self) -> Option<u64> {
+        let numbers = [&self.full_database_id, &self.database_id].into_iter();
+        let number = |value: &Value| match value {
+            Value::String(digits) => digits.parse().ok(),
+            value => value.as_u64(),
+        };
+        numbers.flatten().find_map(number)
+    }
 }
 
 impl ReviewThreads {
@@ -126,12 +140,12 @@ impl ReviewThreads {
         Some(cursor.filter(|_| more).map(str::to_owned))
     }
 
-    /// Takes a list of threads in.
+    /// Takes a list of threads in. GitHub gives null for what it cannot tell.
     pub fn take(&mut self, threads: &Value) -> Option<()> {
-        let threads = Vec::<Thread>::deserialize(threads).ok()?;
-        for thread in threads {
-            let first = thread.comments.nodes.first();
-            if let Some(id) = first.and_then(|first| first.database_id) {
+        let threads = Vec::<Option<Thread>>::deserialize(threads).ok()?;
+        for thread in threads.into_iter().flatten() {
+            let first = thread.comments.nodes.iter().flatten().next();
+            if let Some(id) = first.and_then(Named::number) {
                 self.threads
                     .insert(id, (thread.is_resolved, thread.is_outdated));
             }
@@ -250,6 +264,10 @@ impl FileOf<'_> {
 /// How the name of what stands on GitHub begins.
 const OF_GITHUB: &str = "gh:";
 
+/// What an object in a file may hold lists under: threads, and what is said.
+const THREADS: &str = "threads";
+const LISTS: [&str; 4] = [THREADS, "comments", "reviews", "findings"];
+
 /// What a file of a review may hold, as a fragment.
 const EXPECTED: &str = "wanted are lists of comments as `gh api repos/OWNER/REPO/pulls/N/comments` prints \
                         them, or an object with lists `comments`, `reviews` and `threads`";
@@ -272,6 +290,8 @@ pub struct ReadComments {
     /// Values of a file that are of another pull request, or have a name of GitHub's and no address
     /// there.
     pub refused: u64,
+    /// Comments on lines that are in none of the threads: what became of theirs is not known.
+    pub unthreaded: u64,
     /// The pull request, where one of them names it.
     pub pull: Option<PullRequest>,
 }
@@ -300,6 +320,7 @@ impl ReadComments {
             return;
         };
         let thread = said.id.and_then(|id| threads.threads.get(&id));
+        self.unthreaded += u64::from(said.path.is_some() && thread.is_none());
         // A page of comments alone does not say what became of their threads.
         let (resolved, outdated) = match thread {
             Some(&(resolved, outdated)) => (Some(resolved), Some(outdated)),
@@ -363,12 +384,18 @@ impl ReadComments {
             })?;
             match value {
                 Value::Array(list) => lists.push(list),
-                Value::Object(mut object) => {
-                    let said = object.shift_remove("threads");
+                // A page of threads, as `gh api graphql` prints it.
+                Value::Object(object) if object.contains_key("data") => {
+                    if threads.take_page(&Value::Object(object)).is_none() {
+                        return Err("its `data` is no page of review threads".to_owned());
+                    }
+                }
+                Value::Object(mut object) if LISTS.iter().any(|it| object.contains_key(*it)) => {
+                    let said = object.shift_remove(THREADS);
                     if said.is_some_and(|said| threads.take(&said).is_none()) {
                         return Err("its `threads` are no list of review threads".to_owned());
                     }
-                    for name in ["comments", "reviews", "findings"] {
+                    for name in LISTS {
                         if let Some(Value::Array(list)) = object.shift_remove(name) {
                             lists.push(list);
                         }

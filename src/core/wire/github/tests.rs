@@ -10,20 +10,26 @@ fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
     let page = json!({"data": {"repository": {"pullRequest": {"reviewThreads": {
     "pageInfo": {"hasNextPage": true, "endCursor": "c1"},
     "nodes": [
-        {"isResolved": true, "isOutdated": false, "comments": {"nodes": [{"databaseId": 1}]}},
-        {"isResolved": false, "isOutdated": true, "comments": {"nodes": [{"databaseId": 2}]}},
+        {"isResolved": true, "isOutdated": false,
+         "comments": {"nodes": [{"fullDatabaseId": "5000000001"}]}},
+        null,
+        {"isResolved": false, "isOutdated": true,
+         "comments": {"nodes": [{"fullDatabaseId": null, "databaseId": 2}]}},
         {"isResolved": true, "isOutdated": true, "comments": {"nodes": []}},
+        {"isResolved": true, "isOutdated": true, "comments": {"nodes": [null]}},
     ]}}}}});
     let mut threads = ReviewThreads::default();
     assert_eq!(threads.take_page(&page), Some(Some("c1".to_owned())));
     assert_eq!(threads.take_page(&json!({"data": null})), None);
     let url = "https://github.com/acme/api/pull/12#discussion_r1";
     let comments = json!([
-        {"id": 1, "body": "one", "user": {"login": "greptile-apps[bot]", "type": "Bot"},
+        {"id": 5_000_000_001_u64, "body": "one",
+         "user": {"login": "greptile-apps[bot]", "type": "Bot"},
          "path": "a.rs", "line": 3, "original_line": 2, "commit_id": "c", "html_url": url},
         {"id": 2, "body": "two", "user": {"login": "ann", "type": "User"}, "path": "a.rs",
          "line": null, "original_line": 2, "commit_id": "c", "original_commit_id": "o"},
-        {"id": 3, "body": "done", "path": "a.rs", "in_reply_to_id": 1},
+        {"id": 3, "body": "done", "path": "a.rs", "in_reply_to_id": 5_000_000_001_u64},
+        {"id": 5, "body": "in no thread", "path": "a.rs"},
         {"id": 4, "body": "words of a review", "state": "COMMENTED", "user": null},
         {"id": "no number"},
         7,
@@ -49,7 +55,7 @@ fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
         told,
         [
             (
-                "gh:rc:1",
+                "gh:rc:5000000001",
                 "greptile-apps[bot]",
                 true,
                 Some(3),
@@ -66,10 +72,11 @@ fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
                 Some(false),
                 Some(true)
             ),
+            ("gh:rc:5", "ghost", false, None, None, None, None),
             ("gh:rv:4", "ghost", false, None, None, None, None),
         ]
     );
-    assert_eq!(read.unread, 2);
+    assert_eq!((read.unread, read.unthreaded), (2, 1));
     assert_eq!(read.pull.unwrap().review(), "github.com/acme/api#12");
 }
 
@@ -202,6 +209,15 @@ fn a_file_holds_pages_one_behind_the_other_or_an_object_of_lists() {
     let read = of_file(object).unwrap();
     assert_eq!(read.comments[0].id.as_str(), "lint:7");
     assert_eq!(of_file("[]").unwrap(), ReadComments::default());
+    // As `gh api graphql` prints threads, behind a page of comments.
+    let thread = r#"{"isResolved":true,"comments":{"nodes":[{"databaseId":1}]}}"#;
+    let threads = format!(
+        r#"{{"data":{{"repository":{{"pullRequest":{{"reviewThreads":
+            {{"pageInfo":{{"hasNextPage":false}},"nodes":[{thread}]}}}}}}}}}}"#
+    );
+    let read = of_file(&format!("{pages}{threads}")).unwrap();
+    let resolved: Vec<_> = read.comments.iter().map(|it| it.resolved).collect();
+    assert_eq!(resolved, [Some(true), None]);
     for (text, why) in [
         ("{", "it is no JSON"),
         ("# Notes", "wanted are lists of comments as `gh api"),
@@ -211,6 +227,8 @@ fn a_file_holds_pages_one_behind_the_other_or_an_object_of_lists() {
         ("7", "it begins with `7`"),
         (r#"[{"id":"x"}]"#, "none of its 1 values"),
         (r#"{"threads":7}"#, "no list of review threads"),
+        (r#"{"data":{"viewer":7}}"#, "no page of review threads"),
+        (r#"{"message":"Not Found"}"#, "something else than lists"),
     ] {
         let error = of_file(text).unwrap_err();
         assert!(error.contains(why), "{error}");
