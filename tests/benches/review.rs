@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxrelay::core::review::{CleanBody, FindingSeverity};
+use ctxrelay::core::review::{CleanBody, FindingSeverity, ReviewPart};
 use serde_json::{Value, json};
 
 use crate::figure::{Series, Table, ms};
@@ -42,7 +42,7 @@ fn clean_up(table: &mut Table) {
     let start = Instant::now();
     for _ in 0..rounds {
         let clean = CleanBody::of(black_box(BODY));
-        black_box(FindingSeverity::of(BODY, &clean));
+        black_box(FindingSeverity::of(BODY, &clean, ReviewPart::Finding));
     }
     let seconds = start.elapsed().as_secs_f64();
     let rate = (rounds * BODY.len()) as f64 / seconds / 1e6;

@@ -406,6 +406,21 @@ fn a_shell_that_wants_colours_from_every_program_imports_the_same() {
 }
 
 #[test]
+fn an_approval_that_tells_what_was_mended_keeps_nothing_from_being_done() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    let mut approval = review(41, "P1 and P2 above are fixed, LGTM");
+    approval["state"] = json!("APPROVED");
+    gh.reviews(&[approval, review(42, "P0: the key is logged")]);
+    done(&project, &["import", "12"]);
+    let wanted = ["gh:rv:42 critical open", "gh:rv:41 - open"];
+    assert_eq!(told(&project), wanted);
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["findings"], json!({"open": 2, "blocking": 1}));
+}
+
+#[test]
 fn the_deck_imports_after_a_question_and_goes_on_meanwhile() {
     let project = Project::new();
     let gh = FakeGh::of(&project);

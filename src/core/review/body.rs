@@ -68,20 +68,24 @@ pub(super) fn head(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
-/// A fenced block: where its code begins and ends, and where the text goes on.
+/// A fenced block: its code, and where the text goes on.
 pub(super) struct Fence<'a> {
     pub(super) label: &'a str,
-    pub(super) code: &'a str,
+    /// Without what each of its lines has before it in a list.
+    pub(super) code: Cow<'a, str>,
     pub(super) end: usize,
+    /// It stands in a quotation: its words are somebody else's.
+    pub(super) is_quoted: bool,
 }
 
-/// The fenced block that begins with the line at `at`. One that is never closed goes to the end.
+/// The fenced block that begins with the line at `at`. One that is never closed goes to the end, and
+/// one in a list or a quotation to the end of that.
 pub(super) fn fence(text: &str, at: usize) -> Option<Fence<'_>> {
     let rest = &text[at..];
-    let indent = rest.len() - rest.trim_start_matches(' ').len();
+    let indent = before_words(rest);
     let opening = &rest[indent..];
     let mark = *opening.as_bytes().first()?;
-    if indent > 3 || !matches!(mark, b'`' | b'~') {
+    if !matches!(mark, b'`' | b'~') {
         return None;
     }
     let marks = opening.bytes().take_while(|byte| *byte == mark).count();
@@ -93,26 +97,128 @@ pub(super) fn fence(text: &str, at: usize) -> Option<Fence<'_>> {
     if mark == b'`' && label.contains('`') {
         return None;
     }
+    let around = around(&rest[..indent]);
     let code_at = (at + indent + line_end + 1).min(text.len());
-    let mut line_at = code_at;
+    let mut inside = String::new();
+    let (mut line_at, mut end) = (code_at, None);
     while line_at < text.len() {
         let line = text[line_at..].split('\n').next().unwrap_or_default();
         let next = (line_at + line.len() + 1).min(text.len());
-        let closing = line.trim();
+        let Some(words) = words_in(line, &around) else {
+            end = Some(line_at);
+            break;
+        };
+        let closing = words.trim();
         if closing.len() >= marks && closing.bytes().all(|byte| byte == mark) {
-            return Some(Fence {
-                label,
-                code: &text[code_at..line_at],
-                end: next,
-            });
+            end = Some(next);
+            break;
+        }
+        if !around.is_empty() {
+            inside.push_str(words);
+            inside.push('\n');
         }
         line_at = next;
     }
     Some(Fence {
         label,
-        code: &text[code_at..],
-        end: text.len(),
+        code: match around.is_empty() {
+            true => Cow::Borrowed(&text[code_at..line_at]),
+            false => Cow::Owned(inside),
+        },
+        end: end.unwrap_or(text.len()),
+        is_quoted: around.contains('>'),
     })
+}
+
+/// How long the signs of quotations and lists are that `text` begins with, with blanks around them.
+fn before_words(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = text[at..].trim_start_matches([' ', '\t']);
+        at = text.len() - rest.len();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        at += match rest.as_bytes() {
+            [b'>', ..] => 1,
+            [b'-' | b'*' | b'+', b' ', ..] => 2,
+            bytes => match bytes.get(digits..) {
+                Some([b'.' | b')', b' ', ..]) if (1..10).contains(&digits) => digits + 2,
+                _ => return at,
+            },
+        };
+    }
+}
+
+/// What lines go on with in the place of a line that begins so: a list's sign is blanks there. What is
+/// indented by at most three blanks stands in nothing.
+fn around(before: &str) -> String {
+    if before.len() <= 3 && before.bytes().all(|byte| byte == b' ') {
+        return String::new();
+    }
+    let letters = before.chars();
+    let letters = letters.map(|letter| {
+        if matches!(letter, '>' | '\t') {
+            letter
+        } else {
+            ' '
+        }
+    });
+    letters.collect()
+}
+
+/// A line without what stands around it; none of a line that stands elsewhere.
+fn words_in<'a>(line: &'a str, around: &str) -> Option<&'a str> {
+    let signs = around.trim_end();
+    let is_near = !signs.is_empty() && around.len() - signs.len() < 2;
+    let bare = || {
+        let rest = line.strip_prefix(signs)?;
+        (is_near || rest.trim().is_empty()).then_some(rest)
+    };
+    line.strip_prefix(around).or_else(bare)
+}
+
+/// The lines outside of fenced blocks.
+pub(super) fn prose(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        if let Some(fence) = fence(text, at) {
+            at = fence.end;
+            continue;
+        }
+        let line = text[at..].split('\n').next().unwrap_or_default();
+        at += line.len() + 1;
+        lines.push(line);
+    }
+    lines
+}
+
+/// Behind the HTML comment that begins at `at`; none where GitHub shows its `<!--`. One that begins its
+/// line goes on until it is closed, or to the end; any other is closed in its own paragraph. None of
+/// those before `unclosed` is.
+pub(super) fn comment_end(text: &str, at: usize, unclosed: &mut usize) -> Option<usize> {
+    // `<!-->` is one.
+    let from = at + "<!".len();
+    let before = &text[..at];
+    let line = before.trim_end_matches(' ');
+    if (line.is_empty() || line.ends_with('\n')) && before.len() - line.len() <= 3 {
+        let close = text[from..].find("-->");
+        return Some(close.map_or(text.len(), |found| from + found + 3));
+    }
+    if at < *unclosed {
+        return None;
+    }
+    let mut line_at = from;
+    for (number, line) in text[from..].split('\n').enumerate() {
+        if number > 0 && line.trim().is_empty() {
+            break;
+        }
+        if let Some(found) = line.find("-->") {
+            return Some(line_at + found + 3);
+        }
+        line_at += line.len() + 1;
+    }
+    *unclosed = line_at;
+    None
 }
 
 /// The pass itself.
@@ -125,6 +231,8 @@ struct Scan<'a> {
     cut: bool,
     /// Runs of one and two backticks have no partner before this place.
     no_close: [usize; 3],
+    /// Comments within a line are not closed that begin before this place.
+    unclosed: usize,
 }
 
 impl<'a> Scan<'a> {
@@ -137,6 +245,7 @@ impl<'a> Scan<'a> {
             suggestions: Vec::new(),
             cut: false,
             no_close: [0; 3],
+            unclosed: 0,
         }
     }
 
@@ -183,8 +292,9 @@ impl<'a> Scan<'a> {
         let Some(fence) = fence(self.text, self.at) else {
             return false;
         };
-        if fence.label.split_whitespace().next() == Some("suggestion") {
-            let code = head(fence.code, CLEAN_BYTES_MAX);
+        let is_suggestion = fence.label.split_whitespace().next() == Some("suggestion");
+        if is_suggestion && !fence.is_quoted {
+            let code = head(&fence.code, CLEAN_BYTES_MAX);
             self.cut |= code.len() < fence.code.len();
             if self.suggestions.len() < SUGGESTIONS_MAX {
                 self.suggestions
@@ -202,10 +312,11 @@ impl<'a> Scan<'a> {
     /// A comment, a tag, or a `<` that is none: `Vec<T>` stays.
     fn angle(&mut self) {
         let rest = self.rest();
-        if let Some(comment) = rest.strip_prefix("<!--") {
-            // As a browser reads it: a comment that is not closed hides all that follows.
-            let end = comment.find("-->").map_or(rest.len(), |found| found + 7);
-            self.at += end;
+        if rest.starts_with("<!--") {
+            match comment_end(self.text, self.at, &mut self.unclosed) {
+                Some(end) => self.at = end,
+                None => self.keep("<!--".len()),
+            }
             return;
         }
         let tag = tags::known(rest).and_then(|name| Some((name, tags::end(rest)?)));

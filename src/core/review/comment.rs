@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::body::{CleanBody, head};
-use super::severity::FindingSeverity;
+use super::body::{CleanBody, head, prose};
+use super::severity::{FindingSeverity, header};
 use crate::entry::FindingFacts;
 use crate::hex::hex;
 use crate::hidden::is_hidden;
@@ -21,11 +21,25 @@ const PATH_BYTES_MAX: usize = 500;
 /// What stands in front of a title and is none of its words.
 const MARKS: &[char] = &['#', '>', '*', '_', '-', ' ', '\t', '|'];
 
+/// What a comment is of its review.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReviewPart {
+    /// It says what is wrong.
+    #[default]
+    Finding,
+    /// What a review says above its comments. It has no thread that could be resolved.
+    Summary,
+    /// As [`Self::Summary`], of a review that approves.
+    Approval,
+}
+
 /// A comment of a review, as its origin gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewComment {
     /// Its name at its origin.
     pub id: FindingId,
+    /// What it is there.
+    pub part: ReviewPart,
     /// Who wrote it.
     pub author: String,
     /// The author is a program.
@@ -85,7 +99,7 @@ impl ImportedFinding {
         if clean.text.trim().is_empty() && clean.suggestions.is_empty() {
             return None;
         }
-        let (severity, severity_by) = FindingSeverity::of(&raw, &clean);
+        let (severity, severity_by) = FindingSeverity::of(&raw, &clean, comment.part);
         // As the record will have it: another import is compared with that.
         let facts = FindingFacts {
             review: one_line(&mask(review)),
@@ -196,19 +210,42 @@ fn well_formed(id: &FindingId) -> Option<FindingId> {
     Some(FindingId::new(format!("{kept}-{}", &apart[..APART_DIGITS])))
 }
 
-/// The first line of words.
+/// The first line of words outside of code; below a header of CodeRabbit's the first bold one.
 fn title(clean: &CleanBody) -> String {
-    let lines = clean.text.lines();
-    let lines = lines.map(|line| line.trim_start_matches(MARKS));
-    let is_words = |line: &&str| line.chars().any(char::is_alphanumeric) && !line.starts_with("``");
-    let mut words = lines.filter(is_words);
+    let is_words = |line: &&str| {
+        line.chars().any(char::is_alphanumeric) && !line.trim_start_matches(MARKS).starts_with("``")
+    };
+    let mut said = prose(&clean.text);
+    said.retain(is_words);
+    if said.is_empty() {
+        said = clean.text.lines().filter(is_words).collect();
+    }
+    let mut words = said.into_iter();
     let first = words.next().unwrap_or("suggests other code");
+    if let Some(cells) = header(first) {
+        let others: Vec<&str> = words.collect();
+        let bold = others.iter().find(|line| is_bold(line));
+        return match bold.or(others.first()) {
+            Some(line) => plain(line),
+            None => one_line(&cells.join(" | ")),
+        };
+    }
     // That line names how severe it is, which is told beside the title.
     let first = match is_severity(first) {
         true => words.next().unwrap_or(first),
         false => first,
     };
-    one_line(first.replace("**", "").trim_end_matches(['_', '*', ' ']))
+    plain(first)
+}
+
+/// A line without the marks around it.
+fn plain(line: &str) -> String {
+    let line = line.trim_start_matches(MARKS).replace("**", "");
+    one_line(line.trim_end_matches(['_', '*', ' ']))
+}
+
+fn is_bold(line: &str) -> bool {
+    line.starts_with("**") && line.ends_with("**")
 }
 
 /// Whether a line is a label of a severity and nothing else.
@@ -286,6 +323,29 @@ mod tests {
             ("**Severity: High**\nNo bound.", "No bound."),
             ("Severity: low", "Severity: low"),
             ("_Nobody closes it_\n\nIt leaks.", "Nobody closes it"),
+            (
+                "_⚠️ Potential issue_ | _🔴 Critical_ | _⚡ Quick win_\n\n**Validate the path.**\n\nIt may be empty.",
+                "Validate the path.",
+            ),
+            (
+                "_⚠️ Potential issue_ | _🟠 Major_\n\n<details>\n<summary>🧩 Analysis chain</summary>\n\n\
+                 🏁 Script executed:\n\n```shell\nls\n```\n\n</details>\n\n**Close the file.**\n\nIt leaks.",
+                "Close the file.",
+            ),
+            (
+                "_🛠️ Refactor suggestion_ | _🔵 Trivial_\n\nNo bold words.",
+                "No bold words.",
+            ),
+            (
+                "_⚠️ Potential issue_ | _🟡 Minor_",
+                "⚠️ Potential issue | 🟡 Minor",
+            ),
+            ("> ```html\n> <p>hi</p>\n> ```\n\nNo title.", "No title."),
+            (
+                "```rust\nlet a = 1;\n```\nIt is never read.",
+                "It is never read.",
+            ),
+            ("```rust\nlet a = 1;\n```", "let a = 1;"),
             (
                 "Severity of this: nobody knows",
                 "Severity of this: nobody knows",

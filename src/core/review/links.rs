@@ -20,15 +20,28 @@ pub(super) fn markdown(text: &str) -> Option<MarkdownLink<'_>> {
     let label_len = within(&text[label_at..], b'[', b']')?;
     let after = &text[label_at + label_len..];
     let target_len = within(after, b'(', b')')?;
-    Some(MarkdownLink {
+    let target = after[1..target_len - 1].trim();
+    let address_len = match target.strip_prefix('<').and_then(|inside| inside.find('>')) {
+        Some(closing) => closing + 2,
+        None => target.find(char::is_whitespace).unwrap_or(target.len()),
+    };
+    let (address, title) = target.split_at(address_len);
+    // Other words behind an address are the arguments of a call: `of[i](a, b)`.
+    (is_picture || is_title(title.trim())).then(|| MarkdownLink {
         is_picture,
         label: &text[label_at + 1..label_at + label_len - 1],
-        address: after[1..target_len - 1]
-            .split_whitespace()
-            .next()
-            .unwrap_or_default(),
+        address,
         len: label_len + target_len + label_at,
     })
+}
+
+/// Whether this can stand behind an address: nothing, or words in quotation marks.
+fn is_title(text: &str) -> bool {
+    let marks = [('"', '"'), ('\'', '\''), ('(', ')')];
+    let is_in = |(open, close): (char, char)| {
+        text.len() > 1 && text.starts_with(open) && text.ends_with(close)
+    };
+    text.is_empty() || marks.into_iter().any(is_in)
 }
 
 /// The length of a bracket and what is inside, up to the end of its line.

@@ -1,11 +1,16 @@
 //! [`FindingSeverity`]: a badge first, then a priority, then a word where it is a label.
 
-use super::body::{BODY_BYTES_MAX, CleanBody, fence, head};
+use super::body::{BODY_BYTES_MAX, CleanBody, comment_end, fence, head, prose};
+use super::comment::ReviewPart;
 use super::links;
 use crate::word::words;
 
 /// So far the end of a picture's tag is looked for, in bytes.
 const TAG_BYTES_MAX: usize = 4096;
+
+/// In so many lines a review's own words may say how bad that is which they tell. Further down they
+/// tell what other comments say.
+const SUMMARY_LINES: usize = 2;
 
 impl FindingSeverity {
     /// Whether a finding that is so bad keeps work from being done.
@@ -44,26 +49,24 @@ words! {
 
 impl FindingSeverity {
     /// Of a comment as it was written. `clean` is of the same comment.
-    pub fn of(raw: &str, clean: &CleanBody) -> (Option<Self>, SeverityBy) {
+    pub fn of(raw: &str, clean: &CleanBody, part: ReviewPart) -> (Option<Self>, SeverityBy) {
+        // What approves tells of what was bad.
+        if part == ReviewPart::Approval {
+            return (None, SeverityBy::None);
+        }
         if let Some(found) = badge(raw) {
             return (Some(found), SeverityBy::Badge);
         }
-        let mut lines = Vec::new();
-        let mut at = 0;
-        while at < clean.text.len() {
-            if let Some(fence) = fence(&clean.text, at) {
-                at = fence.end;
-                continue;
-            }
-            let line = clean.text[at..].split('\n').next().unwrap_or_default();
-            at += line.len() + 1;
-            lines.push(without_code(line));
-        }
-        if let Some(found) = lines.iter().find_map(|line| token(line)) {
+        let lines = prose(&clean.text).into_iter();
+        let mut lines: Vec<String> = lines.map(without_code).collect();
+        if part == ReviewPart::Summary {
+            lines.retain(|line| !line.trim().is_empty());
+            lines.truncate(SUMMARY_LINES);
+        } else if let Some(found) = lines.iter().find_map(|line| token(line)) {
             return (Some(found), SeverityBy::Token);
         }
         match lines.iter().find_map(|line| label(line)) {
-            Some(found) => (Some(found), SeverityBy::Word),
+            Some((found, by)) => (Some(found), by),
             None => (None, SeverityBy::None),
         }
     }
@@ -83,6 +86,16 @@ impl FindingSeverity {
         all.into_iter()
             .find(|one| word.eq_ignore_ascii_case(&one.to_string()))
     }
+
+    /// CodeRabbit's words for what is less than critical.
+    fn of_grade(word: &str) -> Option<Self> {
+        Some(match word {
+            "Major" => Self::High,
+            "Minor" => Self::Medium,
+            "Trivial" => Self::Low,
+            _ => return None,
+        })
+    }
 }
 
 /// The first badge outside of code and HTML comments that names a severity.
@@ -90,6 +103,7 @@ fn badge(raw: &str) -> Option<FindingSeverity> {
     let raw = head(raw, BODY_BYTES_MAX);
     let mut at = 0;
     let mut line_start = true;
+    let mut unclosed = 0;
     while at < raw.len() {
         if line_start && let Some(fence) = fence(raw, at) {
             at = fence.end;
@@ -100,7 +114,7 @@ fn badge(raw: &str) -> Option<FindingSeverity> {
         line_start = raw.as_bytes()[at] == b'\n';
         let rest = &raw[at..];
         if rest.starts_with("<!--") {
-            at += rest.find("-->")? + 3;
+            at = comment_end(raw, at, &mut unclosed).unwrap_or(at + "<!--".len());
             continue;
         }
         let (said, len) = match links::markdown(rest) {
@@ -156,11 +170,25 @@ fn token(line: &str) -> Option<FindingSeverity> {
         .find_map(|word| FindingSeverity::of_token(word.trim_end_matches(['-', '.'])))
 }
 
-/// A word as a label: a cell or a line of its own, before a colon, or with `severity`.
-fn label(line: &str) -> Option<FindingSeverity> {
+/// The cells of a line that CodeRabbit puts above its words: `_⚠️ Potential issue_ | _🟠 Major_`.
+pub(super) fn header(line: &str) -> Option<Vec<&str>> {
+    let cells = line.split('|').map(str::trim);
+    let cells = cells.map(|cell| cell.strip_prefix('_')?.strip_suffix('_'));
+    let cells: Option<Vec<&str>> = cells.collect();
+    cells.filter(|cells| cells.len() > 1)
+}
+
+/// A word or a priority as a label: a cell or a line of its own, before a colon, or with `severity`.
+fn label(line: &str) -> Option<(FindingSeverity, SeverityBy)> {
+    let is_header = header(line).is_some();
+    let of_word = |word: &str| {
+        let by_word = FindingSeverity::of_word(word).map(|it| (it, SeverityBy::Word));
+        by_word.or_else(|| Some((FindingSeverity::of_token(word)?, SeverityBy::Token)))
+    };
     line.split('|').find_map(|cell| {
         let cell = cell.trim_matches(|letter: char| !letter.is_alphanumeric());
-        if let Some(found) = FindingSeverity::of_word(cell) {
+        let grade = FindingSeverity::of_grade(cell).filter(|_| is_header);
+        if let Some(found) = of_word(cell).or(grade.map(|it| (it, SeverityBy::Word))) {
             return Some(found);
         }
         let (first, rest) = split_word(cell);
@@ -169,9 +197,9 @@ fn label(line: &str) -> Option<FindingSeverity> {
         let between = &cell[first.len()..cell.len() - rest.len()];
         if named(first) {
             let parted = between.contains([':', '=', '(']);
-            return FindingSeverity::of_word(second).filter(|_| parted);
+            return of_word(second).filter(|_| parted);
         }
-        let severity = FindingSeverity::of_word(first)?;
+        let severity = of_word(first)?;
         let next = &rest[second.len().min(rest.len())..];
         let ends = after.is_empty() || next.trim_start().starts_with([':', '*', '_', ')', ']']);
         let opens = between

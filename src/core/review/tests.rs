@@ -16,7 +16,7 @@ fn every_body_of_the_table_is_cleaned_and_rated() {
     for (raw, text, rated) in bodies::BODIES {
         let clean = CleanBody::of(raw);
         assert_eq!(clean.text, *text, "of {raw:?}");
-        let (severity, by) = FindingSeverity::of(raw, &clean);
+        let (severity, by) = FindingSeverity::of(raw, &clean, ReviewPart::Finding);
         let severity = severity.map_or("-".to_owned(), |one| one.to_string());
         assert_eq!(format!("{severity} {by}"), *rated, "of {raw:?}");
     }
@@ -30,6 +30,57 @@ fn the_code_of_a_suggestion_is_kept_beside_the_words() {
     assert_eq!(clean.text, "Use a bound.\n\nAnd:");
     assert_eq!(clean.suggestions, ["let n = <b>1</b>;", ""]);
     assert!(!clean.cut);
+}
+
+#[test]
+fn a_suggestion_in_a_list_is_the_code_without_what_the_list_puts_before_it() {
+    let raw = "1. Use a bound:\n\n    ```suggestion\n    if a {\n\n        b\n    }\n    ```\n2. Then end.";
+    let clean = CleanBody::of(raw);
+    assert_eq!(clean.text, "1. Use a bound:\n\n2. Then end.");
+    assert_eq!(clean.suggestions, ["if a {\n\n    b\n}"]);
+    // What is quoted is somebody else's.
+    let quoted = "> ```suggestion\n> a\n> ```\nIt does not compile.";
+    let clean = CleanBody::of(quoted);
+    assert_eq!((clean.text.as_str(), clean.suggestions.len()), (quoted, 0));
+}
+
+#[test]
+fn a_reviews_own_words_are_as_severe_as_they_say_above_and_an_approval_is_not() {
+    const CODERABBIT: &str = "**Actionable comments posted: 1**\n\n<details>\n\
+        <summary>🧹 Nitpick comments (1)</summary><blockquote>\n\n<details>\n\
+        <summary>src/a.rs (1)</summary><blockquote>\n\n\
+        _🧹 Nitpick_ | _🔴 Critical_\n\n**A name.**\n</blockquote></details>\n\
+        </blockquote></details>";
+    for (body, summary, approval) in [
+        ("P1 and P2 above are fixed, LGTM", "- none", "- none"),
+        (CODERABBIT, "- none", "- none"),
+        (
+            "Two things.\n\nBoth may wait.\n\nSeverity: high",
+            "- none",
+            "- none",
+        ),
+        (
+            "### It fails\n\n**High Severity**\n\nIt does.",
+            "high word",
+            "- none",
+        ),
+        ("P1: the token is logged", "high token", "- none"),
+        ("[P0] it is lost", "critical token", "- none"),
+        (
+            "Outside of the change:\n\n- one\n- two\n\n![P1 Badge](x) Check the bound",
+            "high badge",
+            "- none",
+        ),
+    ] {
+        let clean = CleanBody::of(body);
+        let rated = |part| {
+            let (severity, by) = FindingSeverity::of(body, &clean, part);
+            let severity = severity.map_or("-".to_owned(), |one| one.to_string());
+            format!("{severity} {by}")
+        };
+        assert_eq!(rated(ReviewPart::Summary), summary, "{body}");
+        assert_eq!(rated(ReviewPart::Approval), approval, "{body}");
+    }
 }
 
 #[test]
@@ -51,13 +102,17 @@ fn a_long_body_is_cut_between_letters_and_says_so() {
         "`x",
         "``x`",
         "P4 ",
+        "x <!-- ",
+        "x <!--\n\n",
+        "> ```x\n",
+        "- ~~~\n",
     ] {
         let long = unit.repeat(BODY_BYTES_MAX / unit.len() + 9);
         let clean = CleanBody::of(&long);
         assert!(clean.text.len() <= CLEAN_BYTES_MAX);
         assert!(clean.cut, "{unit}");
         // A search that begins again at each of them would not end in a minute.
-        let _ = FindingSeverity::of(&long, &clean);
+        let _ = FindingSeverity::of(&long, &clean, ReviewPart::Finding);
     }
     let many = "```suggestion\nx\n```\n".repeat(SUGGESTIONS_MAX + 1);
     let clean = CleanBody::of(&many);
@@ -149,6 +204,9 @@ fn soup() -> impl Strategy<Value = String> {
         "words ",
         "|",
         "~~~",
+        "> ",
+        "- ",
+        "    ",
         "</",
         "<",
     ]);
@@ -161,11 +219,12 @@ proptest! {
     #[test]
     fn any_text_is_cleaned_within_its_bounds(raw in prop_oneof![soup(), ".{0,300}"]) {
         let clean = CleanBody::of(&raw);
-        let (severity, by) = FindingSeverity::of(&raw, &clean);
+        let (severity, by) = FindingSeverity::of(&raw, &clean, ReviewPart::Finding);
         prop_assert_eq!(severity.is_none(), by == SeverityBy::None);
         prop_assert!(clean.text.len() <= CLEAN_BYTES_MAX);
         let seen = seen(&raw);
-        prop_assert!(clean.suggestions.iter().all(|code| seen.contains(code.as_str())));
+        let mut lines = clean.suggestions.iter().flat_map(|code| code.lines());
+        prop_assert!(lines.all(|line| seen.contains(line)));
         prop_assert!(!clean.text.contains(is_unseen));
         prop_assert!(!clean.suggestions.iter().any(|code| code.contains(is_hidden)));
     }
@@ -183,7 +242,7 @@ proptest! {
             let clean = CleanBody::of(&text);
             prop_assert!(!clean.text.contains(is_unseen), "{:?}", clean.text);
             prop_assert!(clean.suggestions.len() <= SUGGESTIONS_MAX);
-            let _ = FindingSeverity::of(&text, &clean);
+            let _ = FindingSeverity::of(&text, &clean, ReviewPart::Finding);
             if clean.text == text {
                 break;
             }
@@ -251,6 +310,8 @@ fn broken_html() -> impl Strategy<Value = String> {
         "```\n",
         "~~~~",
         "```suggestion\n",
+        "> ",
+        "1. ",
         "[x](<b>",
         "![<img>](",
         ")",

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::beginning::beginning;
 use crate::id::FindingId;
-use crate::review::ReviewComment;
+use crate::review::{ReviewComment, ReviewPart};
 
 /// Asks for a page of threads. Its variables: owner, name, number, cursor. A comment's `databaseId`
 /// has no room for the numbers that GitHub gives by now.
@@ -195,6 +195,17 @@ impl Said {
         })
     }
 
+    /// What it is of its review: a tool's finding may have any state of its own.
+    fn part(&self) -> ReviewPart {
+        let state = self.state.as_ref().and_then(Value::as_str);
+        let state = state.filter(|_| self.path.is_none());
+        match state.map(str::to_ascii_lowercase).as_deref() {
+            Some("approved") => ReviewPart::Approval,
+            Some("commented" | "changes_requested") => ReviewPart::Summary,
+            _ => ReviewPart::Finding,
+        }
+    }
+
     /// Where it stands, for people.
     fn address(&self) -> Option<&String> {
         self.html_url.as_ref().or(self.url.as_ref())
@@ -319,6 +330,7 @@ impl ReadComments {
         let Some(body) = said.body.take().filter(|_| is_said) else {
             return;
         };
+        let part = said.part();
         let thread = said.id.and_then(|id| threads.threads.get(&id));
         self.unthreaded += u64::from(said.path.is_some() && thread.is_none());
         // A page of comments alone does not say what became of their threads.
@@ -351,6 +363,7 @@ impl ReadComments {
         let author = said.user.map(|user| user.login).or(said.author);
         self.comments.push(ReviewComment {
             id: FindingId::new(id),
+            part,
             author: author.unwrap_or_else(|| "ghost".to_owned()),
             bot: bot || said.bot,
             body,

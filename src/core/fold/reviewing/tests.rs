@@ -15,7 +15,8 @@ use crate::entry::{
 use crate::fold::fold;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
 use crate::redact::Redactor;
-use crate::review::{ImportPlan, ImportedFinding, ReviewComment, WholeReview, quoted, unquoted};
+use crate::review::{ImportPlan, ImportedFinding, ReviewComment, ReviewPart, WholeReview};
+use crate::review::{quoted, unquoted};
 use crate::snapshot::{FINDINGS_MAX, FindingSnapshot, FindingState, Snapshot};
 use crate::wire::line::{parse, serialize};
 
@@ -31,6 +32,7 @@ fn id(number: usize) -> FindingId {
 fn comment(number: usize, body: &str) -> ReviewComment {
     ReviewComment {
         id: id(number),
+        part: ReviewPart::Finding,
         author: "greptile-apps[bot]".to_owned(),
         bot: true,
         body: body.to_owned(),

@@ -134,7 +134,28 @@ pub(super) const BODIES: &[(&str, &str, &str)] = &[
         "Words",
         "- none",
     ),
-    ("Words <!-- never closed\nP1", "Words", "- none"),
+    (
+        "Words <!-- never closed\nP1",
+        "Words <!-- never closed\nP1",
+        "high token",
+    ),
+    ("Words\n<!-- never closed\nP1", "Words", "- none"),
+    (
+        "Do not leave <!-- open\n\n**Low:** see\n\n<!-- an end -->",
+        "Do not leave <!-- open\n\n**Low:** see",
+        "low word",
+    ),
+    (
+        "A `<!--` and <!-- more\n\n![P1 Badge](x) No bound",
+        "A `<!--` and <!-- more\n\nNo bound",
+        "high badge",
+    ),
+    (
+        "Words <!-- over\ntwo lines --> go on",
+        "Words  go on",
+        "- none",
+    ),
+    ("Words <!--> go on", "Words  go on", "- none"),
     (
         "Words\n\n[Fix in Cursor](https://cursor.com/open?data=a%20b) [Fix in Web](https://c.d?e=%41)",
         "Words",
@@ -165,6 +186,21 @@ pub(super) const BODIES: &[(&str, &str, &str)] = &[
     (
         "_⚠️ Potential issue_ | _🟠 Major_",
         "_⚠️ Potential issue_ | _🟠 Major_",
+        "high word",
+    ),
+    (
+        "_⚠️ Potential issue_ | _🟡 Minor_ | _⚡ Quick win_",
+        "_⚠️ Potential issue_ | _🟡 Minor_ | _⚡ Quick win_",
+        "medium word",
+    ),
+    (
+        "_🧹 Nitpick_ | _🔵 Trivial_",
+        "_🧹 Nitpick_ | _🔵 Trivial_",
+        "low word",
+    ),
+    (
+        "| Major | Minor |\n\n_Major_",
+        "| Major | Minor |\n\n_Major_",
         "- none",
     ),
     (
@@ -213,6 +249,31 @@ pub(super) const BODIES: &[(&str, &str, &str)] = &[
         "- none",
     ),
     ("```\nnever closed <b>", "```\nnever closed <b>", "- none"),
+    (
+        "1. Use this:\n\n    ```html\n    <div><b>x</b></div>\n    ```\n\n   P1 <b>now</b>",
+        "1. Use this:\n\n    ```html\n    <div><b>x</b></div>\n    ```\n\n   P1 now",
+        "high token",
+    ),
+    (
+        "- ```html\n  <p>P1</p>\n  ```\n- <b>b</b>",
+        "- ```html\n  <p>P1</p>\n  ```\n- b",
+        "- none",
+    ),
+    (
+        "> ```html\n> <p>hi</p>\n>\n><i>P1</i>\n> ```\n> <p>so</p>",
+        "> ```html\n> <p>hi</p>\n>\n><i>P1</i>\n> ```\n>\nso",
+        "- none",
+    ),
+    (
+        "> ```\n> <b>never closed</b>\n\n<b>P1</b>",
+        "> ```\n> <b>never closed</b>\n\nP1",
+        "high token",
+    ),
+    (
+        "- ~~~\n  <b>x</b>\nwords <b>y</b>",
+        "- ~~~\n  <b>x</b>\nwords y",
+        "- none",
+    ),
     // Copilot
     ("[nitpick] Rename `x`.", "[nitpick] Rename `x`.", "- none"),
     (
@@ -290,6 +351,16 @@ pub(super) const BODIES: &[(&str, &str, &str)] = &[
     (
         "see [a](https://a.b/(c)) and [0] and f(x)[1]",
         "see [a](https://a.b/(c)) and [0] and f(x)[1]",
+        "- none",
+    ),
+    (
+        "call handlers[i](lhs, rhs) and see [b](https://a.b/c 'so') and [c](<d e> (f))",
+        "call handlers[i](lhs, rhs) and see [b](https://a.b/c) and [c](<d e>)",
+        "- none",
+    ),
+    (
+        "![a picture](of that, and this) is gone",
+        "is gone",
         "- none",
     ),
     (

@@ -142,6 +142,9 @@ fn a_review_that_was_dismissed_or_is_not_sent_yet_says_nothing() {
     read.take(reviews.as_array().unwrap(), &ReviewThreads::default());
     let ids: Vec<_> = read.comments.iter().map(|it| it.id.as_str()).collect();
     assert_eq!(ids, ["gh:rv:6", "gh:rv:7", "gh:rv:8", "gh:rc:9"]);
+    let parts: Vec<_> = read.comments.iter().map(|it| it.part).collect();
+    use ReviewPart::{Approval, Finding, Summary};
+    assert_eq!(parts, [Summary, Approval, Finding, Finding]);
     assert_eq!(read.unread, 0);
 }
 

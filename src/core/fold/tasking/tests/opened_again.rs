@@ -16,7 +16,7 @@ use crate::entry::{
 use crate::fold::fold;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
 use crate::redact::Redactor;
-use crate::review::{ImportedFinding, ReviewComment};
+use crate::review::{ImportedFinding, ReviewComment, ReviewPart};
 use crate::snapshot::{FindingState, Snapshot};
 
 /// All kinds of notes that say something of a task.
@@ -153,6 +153,7 @@ fn imported(record: &mut Record) -> FindingId {
     let id = FindingId::new("gh:rc:1");
     let comment = ReviewComment {
         id: id.clone(),
+        part: ReviewPart::Finding,
         author: "bot".to_owned(),
         bot: true,
         body: "P1: the list may be empty".to_owned(),
