@@ -199,18 +199,8 @@ fn card(asked: &ApprovalSnapshot, hints: Vec<String>) -> ReportText {
     let mut out = ReportText::new();
     row(&mut out, asked);
     out.block("  ", &request.subject);
-    let said = [
-        ("folder", "in ", &request.cwd),
-        ("reason", "reason: ", &request.reason),
-    ];
-    for (name, begins, text) in said {
-        if let Some(text) = text {
-            // What its details say as well is said once.
-            if asked.details().contains(&format!("{begins}{text}")) {
-                continue;
-            }
-            out.spans(&[(Tone::Faint, &format!("  {name}  ")), (Tone::Plain, text)]);
-        }
+    for (name, _, text) in asked.unsaid() {
+        out.spans(&[(Tone::Faint, &format!("  {name}  ")), (Tone::Plain, text)]);
     }
     for hint in hints {
         out.spans(&[(Tone::Warning, &format!("  {hint}"))]);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TEXT_CHARS_MAX;
 use crate::agent::{Agent, Party};
-use crate::entry::ApprovalRequest;
+use crate::entry::{ApprovalRequest, ChoiceEffect};
 use crate::id::{EntryId, RuntimeSession, Seq};
 
 /// How many requests can wait at one time; further ones are answered in the agent's terminal.
@@ -41,6 +41,22 @@ impl ApprovalSnapshot {
         details.unwrap_or_default().trim_start_matches('\n')
     }
 
+    /// The folder and the reason, where the details do not say them: of a long request the text is
+    /// cut before they come. Each with its name, and how the text begins it.
+    pub fn unsaid(&self) -> impl Iterator<Item = (&'static str, &'static str, &str)> {
+        let details = format!("\n{}\n", self.details());
+        let all = [
+            ("folder", "in ", &self.request.cwd),
+            ("reason", "reason: ", &self.request.reason),
+        ];
+        let all = all.into_iter();
+        all.filter_map(move |(name, begins, text)| {
+            let text = text.as_deref()?;
+            let is_said = details.contains(&format!("\n{begins}{text}\n"));
+            (!is_said).then_some((name, begins, text))
+        })
+    }
+
     /// Where the rest of the text is to be read, when it is cut.
     pub fn rest(&self) -> Option<String> {
         self.text.chars().nth(TEXT_CHARS_MAX)?;
@@ -60,5 +76,11 @@ impl ApprovalSnapshot {
         let (id, _) = self.given.as_ref()?;
         let chosen = self.request.choice(id);
         Some(chosen.map_or(id.as_str(), |choice| &choice.label))
+    }
+
+    /// What that answer does.
+    pub fn given_effect(&self) -> Option<ChoiceEffect> {
+        let (id, _) = self.given.as_ref()?;
+        Some(self.request.choice(id)?.effect)
     }
 }

@@ -7,10 +7,11 @@ use ctxrelay_ui::model as ui;
 use super::agent_of;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::ChoiceEffect;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::policy::{RuleInForce, risk_hints};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
+use crate::wire::status::ClaudeStatus;
 
 /// A card for each, and one for those that are not in the record: what a helper thread of Codex's
 /// asks is answered in its terminal.
@@ -28,8 +29,7 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
             "Codex, or a helper of it, waits for your answer in its own pane.",
         ));
     }
-    let is_waiting = model.status.agents.claude.state == AgentState::Waiting;
-    if is_waiting && !has_dialog(open, Agent::Claude) {
+    if claude_waits_elsewhere(&model.status.agents.claude, open) {
         cards.push(ui::InboxCard::new(
             ui::InboxKind::Approval,
             "claude-waits",
@@ -41,10 +41,30 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
     cards
 }
 
-/// Whether what an agent waits for at a dialog of its own is a card already.
-fn has_dialog(open: &BTreeMap<EntryId, ApprovalSnapshot>, agent: Agent) -> bool {
+/// Whether a Claude waits at a dialog of its own that is no card already. Where there are several, each
+/// is looked at by itself.
+fn claude_waits_elsewhere(
+    claude: &ClaudeStatus,
+    open: &BTreeMap<EntryId, ApprovalSnapshot>,
+) -> bool {
+    let is_waiting = |state| state == AgentState::Waiting;
+    let mut pairs = claude.pairs.iter();
+    match claude.pairs.is_empty() {
+        true => is_waiting(claude.state) && !has_dialog(open, None),
+        false => pairs.any(|it| is_waiting(it.state) && !has_dialog(open, Some(&it.pair))),
+    }
+}
+
+/// Whether what Claude waits for at a dialog of its own is a card already; `pair`: that Claude alone,
+/// where it is known which one asked.
+fn has_dialog(open: &BTreeMap<EntryId, ApprovalSnapshot>, pair: Option<&str>) -> bool {
     let mut open = open.values();
-    open.any(|asked| asked.agent == agent && !asked.request.is_user_question())
+    open.any(|asked| {
+        let of = asked.runtime_session.as_ref().map(RuntimeSession::as_str);
+        asked.agent == Agent::Claude
+            && !asked.request.is_user_question()
+            && of.zip(pair).is_none_or(|(of, pair)| of == pair)
+    })
 }
 
 fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce], root: &str) -> ui::InboxCard {
@@ -84,12 +104,15 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce], root: &str) -> ui::Inbo
 }
 
 fn details(asked: &ApprovalSnapshot) -> String {
-    match asked.rest() {
-        Some(rest) => format!("{}\n\n{rest}", asked.details())
-            .trim_start()
-            .to_owned(),
-        None => asked.details().to_owned(),
+    let unsaid = asked.unsaid();
+    let unsaid = unsaid.map(|(_, begins, text)| format!("{begins}{text}"));
+    let said = Some(asked.details().to_owned()).filter(|said| !said.is_empty());
+    let mut details = unsaid.chain(said).collect::<Vec<_>>().join("\n");
+    if let Some(rest) = asked.rest() {
+        details.push_str("\n\n");
+        details.push_str(&rest);
     }
+    details.trim_start().to_owned()
 }
 
 #[cfg(test)]
@@ -100,6 +123,7 @@ mod tests {
     use crate::core::id::Seq;
     use crate::core::policy::{Coordinator, PolicyChange, PolicyRules};
     use crate::core::snapshot::TEXT_CHARS_MAX;
+    use crate::wire::status::PairStatus;
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
         hints_under(&PolicyRules::default(), kind, subject)
@@ -163,7 +187,38 @@ mod tests {
         assert_eq!(part.call_waits_until_ms, Some(7));
         assert_eq!(part.choices[0].effect, ui::AnswerEffect::OwnWords);
         let open = BTreeMap::from([(asked.id.clone(), asked)]);
-        assert!(!has_dialog(&open, Agent::Claude));
+        assert!(!has_dialog(&open, None));
+    }
+
+    #[test]
+    fn a_card_of_one_claude_hides_no_dialog_of_another() {
+        let asked = ApprovalSnapshot {
+            id: EntryId::new("a-1"),
+            seq: Seq(1),
+            agent: Agent::Claude,
+            at_ms: 0,
+            request: ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), "ls".to_owned()),
+            text: "asks\nls".to_owned(),
+            given: None,
+            runtime_session: Some(RuntimeSession::new("second")),
+        };
+        let open = BTreeMap::from([(asked.id.clone(), asked)]);
+        let waits = |pairs: &[&str]| {
+            let pairs = pairs.iter().map(|pair| PairStatus {
+                pair: (*pair).to_owned(),
+                state: AgentState::Waiting,
+                ..PairStatus::default()
+            });
+            let claude = ClaudeStatus {
+                state: AgentState::Waiting,
+                pairs: pairs.collect(),
+                ..ClaudeStatus::default()
+            };
+            claude_waits_elsewhere(&claude, &open)
+        };
+        assert!(!waits(&[]));
+        assert!(!waits(&["second"]));
+        assert!(waits(&["default", "second"]));
     }
 
     #[test]
@@ -187,6 +242,32 @@ mod tests {
         asked.text.push_str(&"\n+ one line".repeat(TEXT_CHARS_MAX));
         let rest = "\n\nnot all is shown: `ctxrelay ledger show 7 --full` has the rest";
         assert!(details(&asked).ends_with(rest));
+    }
+
+    #[test]
+    fn a_card_of_a_long_command_has_its_folder_and_its_reason() {
+        for length in [1, TEXT_CHARS_MAX - 20, TEXT_CHARS_MAX] {
+            let request = ApprovalRequest {
+                cwd: Some("/p".to_owned()),
+                reason: Some("it says\nin /p".to_owned()),
+                ..ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), "x".repeat(length))
+            };
+            let text = format!("asks\n{}\nreason: it says\nin /p\nin /p", request.subject);
+            let asked = ApprovalSnapshot {
+                id: EntryId::new("a-1"),
+                seq: Seq(7),
+                agent: Agent::Codex,
+                at_ms: 0,
+                request,
+                text: text.chars().take(TEXT_CHARS_MAX).collect(),
+                given: None,
+                runtime_session: None,
+            };
+            let details = card(&asked, &[], "").asked.unwrap().details;
+            let said = |line: &str| details.lines().filter(|it| *it == line).count();
+            assert_eq!(said("reason: it says"), 1, "{length}: {details}");
+            assert_eq!(said("in /p"), 2, "{length}: {details}");
+        }
     }
 
     #[test]
