@@ -38,6 +38,8 @@ pub(super) struct AskingHook {
     pub pair: RuntimeSession,
     /// `None` once it was answered.
     pub reply: Option<ReplySender>,
+    /// It was told to stop the turn.
+    pub stops: bool,
     /// Names the use of the tool that it asks about.
     pub tool_use: Option<String>,
 }
@@ -132,35 +134,40 @@ impl Approvals {
         self.claude.insert(id, hook);
     }
 
-    /// The way to the hook that waits, to be answered once.
-    pub(super) fn take_hook(&mut self, id: &EntryId) -> Option<ReplySender> {
-        self.claude.get_mut(id)?.reply.take()
+    /// The way to the hook that waits, to be answered once. `stops`: with an end of the turn.
+    pub(super) fn take_hook(&mut self, id: &EntryId, stops: bool) -> Option<ReplySender> {
+        let hook = self.claude.get_mut(id)?;
+        hook.stops |= stops;
+        hook.reply.take()
     }
 
-    /// A hook went away unanswered: Claude was answered in its own dialog, or the turn was stopped.
-    pub(super) fn hook_left(&mut self, conn: ConnId) -> Option<EntryId> {
+    /// A hook went away, and with it what it asked: unanswered, for Claude was answered in its own
+    /// dialog or the turn was stopped there; or told to stop the turn, behind which no hook runs that
+    /// would tell the end.
+    pub(super) fn hook_left(&mut self, conn: ConnId) -> Option<(EntryId, AskingHook)> {
+        let is_over = |hook: &AskingHook| hook.reply.is_some() || hook.stops;
         let mut asking = self.claude.iter();
-        let (id, _) = asking.find(|(_, hook)| hook.conn == conn && hook.reply.is_some())?;
+        let (id, _) = asking.find(|(_, hook)| hook.conn == conn && is_over(hook))?;
         let id = id.clone();
-        self.claude.remove(&id);
-        Some(id)
+        self.claude.remove_entry(&id)
     }
 
-    /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more. An answer of the
-    /// operator's is followed by anything; what was answered in the dialog by the use of that very
-    /// tool (`tool_use`), or by what no dialog is open at (`is_over`).
+    /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more, and
+    /// whether that has run. An answer of the operator's is followed by anything; what was answered in
+    /// the dialog by the use of that very tool (`tool_use`), or by what no dialog is open at (`is_over`).
     pub(super) fn claude_goes_on(
         &mut self,
         pair: &RuntimeSession,
         tool_use: Option<&str>,
         is_over: bool,
-    ) -> Vec<EntryId> {
+    ) -> Vec<(EntryId, bool)> {
+        let has_run =
+            |hook: &AskingHook| tool_use.is_some() && hook.tool_use.as_deref() == tool_use;
         let is_ended = |hook: &AskingHook| {
-            let has_run = tool_use.is_some() && hook.tool_use.as_deref() == tool_use;
-            hook.pair == *pair && (is_over || hook.reply.is_none() || has_run)
+            hook.pair == *pair && (is_over || hook.reply.is_none() || has_run(hook))
         };
         let ended = self.claude.extract_if(.., |_, hook| is_ended(hook));
-        ended.map(|(id, _)| id).collect()
+        ended.map(|(id, hook)| (id, has_run(&hook))).collect()
     }
 
     /// Whether somebody waits for the answer.

@@ -7,7 +7,9 @@ use super::recent_writes::RECENT_MS;
 use super::recent_writes::RecentWrites;
 use super::reply::answer;
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{ApprovalEnd, ApprovalRequest, ApprovalStep, Entry, EntryKind};
+use crate::core::entry::{
+    ApprovalEnd, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind,
+};
 use crate::core::id::EntryId;
 use crate::core::policy::named_files;
 use crate::wire::control::Reply;
@@ -43,22 +45,39 @@ impl Decisions {
         agent: Agent,
         end: ApprovalEnd,
     ) {
+        self.end_approval_of(base, id, agent, end, false);
+    }
+
+    /// As [`Self::end_approval`]. `has_run`: what it asked about is done, so that no refusal of the
+    /// operator's was in time.
+    pub(super) fn end_approval_of(
+        &mut self,
+        base: &mut Base,
+        id: EntryId,
+        agent: Agent,
+        end: ApprovalEnd,
+        has_run: bool,
+    ) {
+        use ChoiceEffect::{Deny, Stop};
         if !self.approvals.end(&id, end) {
             return;
         }
-        let open = &base.recorder.world().open_approvals;
-        let given = open.get(&id).and_then(|asked| asked.given.as_ref());
+        let asked = base.recorder.world().open_approvals.get(&id);
+        let given = asked.and_then(|asked| Some((asked.given_label()?, asked.given_effect())));
+        let who = agent.title();
         let content = match (end, given) {
-            (ApprovalEnd::Lost, _) => format!("what {} asked is gone with it", agent.title()),
-            (ApprovalEnd::Answered, Some((choice, _))) => {
-                format!(
-                    "{} goes on; the operator's answer was {choice}",
-                    agent.title()
-                )
+            (ApprovalEnd::Lost, _) => format!("what {who} asked is gone with it"),
+            (ApprovalEnd::Answered, Some((label, Some(Deny | Stop)))) if has_run => format!(
+                "{who} was answered in its own terminal, and it was done: the operator's answer came \
+                 too late, which was {label}"
+            ),
+            (ApprovalEnd::Answered, Some((label, Some(Stop)))) => {
+                format!("{who} was told to stop; the operator's answer was {label}")
             }
-            (ApprovalEnd::Answered, None) => {
-                format!("{} was answered in its own terminal", agent.title())
+            (ApprovalEnd::Answered, Some((label, _))) => {
+                format!("{who} goes on; the operator's answer was {label}")
             }
+            (ApprovalEnd::Answered, None) => format!("{who} was answered in its own terminal"),
         };
         let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
         let entry = base

@@ -70,7 +70,9 @@ impl Daemon {
     }
 
     pub(super) fn disconnect(&mut self, conn: ConnId) {
-        self.decisions.asking_hook_left(&mut self.base, conn);
+        if let Some(pair) = self.decisions.asking_hook_left(&mut self.base, conn) {
+            self.claude_stopped(&pair);
+        }
         if let Some(gone) = self.base.clients.disconnect(conn) {
             self.claude_client_left(conn, &gone);
             self.base.say_second_claude();

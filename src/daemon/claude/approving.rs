@@ -11,7 +11,9 @@ use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{AskApprovalParams, HookEvent, Refusal, RefusalCode, Reply, Role};
+use crate::wire::control::{
+    AskApprovalParams, HookEvent, HookParams, NotificationKind, Refusal, RefusalCode, Reply, Role,
+};
 
 /// The most of each text that is taken, in characters: the hook cuts them far earlier.
 const TEXT_CHARS_MAX: usize = 250_000;
@@ -58,15 +60,17 @@ impl Decisions {
         }
         let hook = AskingHook {
             conn,
-            pair,
+            pair: pair.clone(),
             reply: Some(reply),
+            stops: false,
             tool_use,
         };
         if let Some(id) = known {
             return self.approvals.claude_waits(id, hook);
         }
         let key = request.key.clone();
-        let entry = base.asked_entry(recent_writes, Agent::Claude, request, &details);
+        let mut entry = base.asked_entry(recent_writes, Agent::Claude, request, &details);
+        entry.runtime_session = Some(pair);
         let id = entry.id.clone();
         self.approvals.asked(Agent::Claude, key.clone(), id.clone());
         self.approvals.claude_waits(id, hook);
@@ -83,32 +87,42 @@ impl Decisions {
         );
     }
 
-    /// A hook that was not answered is gone.
-    pub(in crate::daemon) fn asking_hook_left(&mut self, base: &mut Base, conn: ConnId) {
-        if let Some(id) = self.approvals.hook_left(conn) {
-            self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
-        }
+    /// A hook is gone. The pair whose turn is over with it.
+    pub(in crate::daemon) fn asking_hook_left(
+        &mut self,
+        base: &mut Base,
+        conn: ConnId,
+    ) -> Option<RuntimeSession> {
+        let (id, hook) = self.approvals.hook_left(conn)?;
+        self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
+        hook.stops.then_some(hook.pair)
     }
 
-    /// The Claude of a pair goes on, as one of its hooks shows.
+    /// The Claude of a pair goes on, as one of its hooks shows, or waits for a prompt.
     pub(in crate::daemon) fn claude_goes_on(
         &mut self,
         base: &mut Base,
         pair: &RuntimeSession,
-        event: &HookEvent,
-        tool_use: Option<&str>,
+        params: &HookParams,
     ) {
         // It asks for one thing after the other (Claude Code 2.1.330, observed), so that what it
         // asked before is over when it asks again.
         let is_over = !matches!(
-            event,
+            params.event,
             HookEvent::PostToolUse | HookEvent::PostToolUseFailure | HookEvent::Notification
         );
-        if *event == HookEvent::Notification {
+        // It tells of a dialog, which may be open; a prompt is waited for where none is.
+        if params.event == HookEvent::Notification
+            && params.notification() != Some(NotificationKind::IdlePrompt)
+        {
             return;
         }
-        for id in self.approvals.claude_goes_on(pair, tool_use, is_over) {
-            self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
+        let tool_use = params.tool_use.as_deref();
+        for (id, is_its_use) in self.approvals.claude_goes_on(pair, tool_use, is_over) {
+            // What was refused may be told of as a failure.
+            let has_run = is_its_use && params.event == HookEvent::PostToolUse;
+            let end = ApprovalEnd::Answered;
+            self.end_approval_of(base, id, Agent::Claude, end, has_run);
         }
     }
 
@@ -118,7 +132,7 @@ impl Decisions {
         base: &mut Base,
         pair: &RuntimeSession,
     ) {
-        for id in self.approvals.claude_goes_on(pair, None, true) {
+        for (id, _) in self.approvals.claude_goes_on(pair, None, true) {
             self.end_approval(base, id, Agent::Claude, ApprovalEnd::Lost);
         }
     }

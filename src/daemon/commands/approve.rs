@@ -34,6 +34,8 @@ struct Approved {
 /// An answer that is recorded and goes out now.
 struct GivenAnswer {
     given: ApprovalAnswer,
+    /// It ends the turn.
+    stops: bool,
     /// What is told once it has arrived.
     reason: Option<Box<Entry>>,
     recorded: Recorded,
@@ -59,6 +61,7 @@ impl Decisions {
         let entry = base.answer_entry(&approved);
         let reason = base.reason_entry(&approved);
         let agent = approved.asked.agent;
+        let stops = approved.choice.effect == ChoiceEffect::Stop;
         let given = ApprovalAnswer {
             choice: approved.choice.id,
             note: approved.note,
@@ -74,6 +77,7 @@ impl Decisions {
                     let recorded = Recorded::of(&stored[0].entry);
                     let given = GivenAnswer {
                         given,
+                        stops,
                         reason,
                         recorded,
                     };
@@ -141,11 +145,12 @@ impl Decisions {
     ) {
         let GivenAnswer {
             given,
+            stops,
             reason,
             recorded,
         } = given;
         if agent == Agent::Claude {
-            let hook = self.approvals.take_hook(id);
+            let hook = self.approvals.take_hook(id, stops);
             let was_here = hook.is_some();
             let is_sent = hook.is_some_and(|hook| {
                 let given = Reply::Approval(Some(given));

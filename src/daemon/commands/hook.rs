@@ -139,12 +139,7 @@ impl Daemon {
         if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
             self.monitor_runs(pair, process, runs);
         }
-        self.decisions.claude_goes_on(
-            &mut self.base,
-            pair,
-            &params.event,
-            params.tool_use.as_deref(),
-        );
+        self.decisions.claude_goes_on(&mut self.base, pair, params);
         let is_in_turn = self.agents.claude_is_in_turn(pair);
         let redactor = self.base.recorder.redactor();
         if self
@@ -211,7 +206,7 @@ impl Daemon {
             // The hook runs beside the dialog, and says nothing about its answer.
             HookEvent::PermissionRequest => self.claude_hears(pair, ClaudeInput::Asks),
             HookEvent::Notification => {
-                match params.detail.as_deref().map(NotificationKind::from) {
+                match params.notification() {
                     Some(
                         NotificationKind::PermissionPrompt
                         | NotificationKind::AgentNeedsInput
@@ -219,8 +214,7 @@ impl Daemon {
                     ) => self.claude_hears(pair, ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
                     Some(NotificationKind::IdlePrompt) if self.agents.claude_is_in_turn(pair) => {
-                        self.tell_ladder(pair, LadderInput::TurnStopped);
-                        self.claude_hears(pair, ClaudeInput::Idle);
+                        self.claude_stopped(pair);
                     }
                     _ => {}
                 }
@@ -289,6 +283,12 @@ impl Daemon {
             }
             asked.with(daemon, handed)
         });
+    }
+
+    /// The human stopped the turn.
+    pub(in crate::daemon) fn claude_stopped(&mut self, pair: &RuntimeSession) {
+        self.tell_ladder(pair, LadderInput::TurnStopped);
+        self.claude_hears(pair, ClaudeInput::Idle);
     }
 
     fn turn_worked(&mut self, pair: &RuntimeSession) {

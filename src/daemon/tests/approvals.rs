@@ -5,7 +5,7 @@ mod recorded;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ApprovalStep, ChoiceEffect, EntryKind,
 };
@@ -34,6 +34,7 @@ pub fn request(key: &str) -> ApprovalRequest {
         choices: vec![
             choice("accept", ChoiceEffect::AllowOnce),
             choice("decline", ChoiceEffect::Deny),
+            choice("stop", ChoiceEffect::Stop),
         ],
         thread_id: Some(ThreadId::new("thread-1")),
         turn_id: Some(TurnId::new("turn-1")),
@@ -343,6 +344,61 @@ async fn claude_is_answered_by_its_hook_and_what_it_does_next_ends_the_request()
         rig.steps().await,
         ["claude asked", "human given", "system answered"]
     );
+}
+
+#[tokio::test]
+async fn an_answer_that_stops_the_turn_ends_with_its_hook_and_leaves_claude_idle() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    rig.claude_hook("UserPromptSubmit", None).await;
+    rig.claude_hook("PermissionRequest", None).await;
+    let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    for (choice, left, is) in [
+        ("decline", 1, AgentState::Waiting),
+        ("stop", 0, AgentState::Idle),
+    ] {
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let waiting = rig.claude_asks(&hook, choice);
+        rig.settle().await;
+        let open = &rig.daemon.base.recorder.world().open_approvals;
+        let asked = open.values().find(|asked| asked.request.key == choice);
+        let id = asked.unwrap().id.clone();
+        assert_eq!(rig.answer(&operator, &id, choice, None).await, Ok(()));
+        waiting.await.unwrap().unwrap();
+        assert_eq!(state(&rig), AgentState::Waiting);
+        // No hook of Claude's runs behind it.
+        rig.daemon.disconnect(hook.conn);
+        rig.settle().await;
+        assert_eq!((rig.open(), state(&rig)), (left, is), "{choice}");
+        // One that asks again goes on, and ends what it asked before.
+        rig.claude_hook("PermissionRequest", None).await;
+        assert_eq!(rig.open(), 0);
+    }
+}
+
+#[tokio::test]
+async fn where_claude_waits_for_a_prompt_no_answer_waits_for_its_effect() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let _waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    let id = rig.only_open();
+    assert_eq!(rig.answer(&operator, &id, "decline", None).await, Ok(()));
+    for (detail, left) in [("permission_prompt", 1), ("idle_prompt", 0)] {
+        let params = HookParams {
+            event: "Notification".into(),
+            claude_pid: Some(CLAUDE),
+            detail: Some(detail.to_owned()),
+            ..HookParams::default()
+        };
+        rig.call(&hook, Command::Hook(params)).await.unwrap();
+        rig.settle().await;
+        assert_eq!(rig.open(), left, "{detail}");
+    }
 }
 
 #[tokio::test]

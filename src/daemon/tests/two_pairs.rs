@@ -469,6 +469,9 @@ async fn what_one_claude_asks_stays_open_while_another_pairs_goes_on_or_leaves()
     });
     let mut waiting = two.rig.ask(&two.first.hooks, ask);
     two.rig.settle().await;
+    let open = &two.rig.daemon.base.recorder.world().open_approvals;
+    let of = open.values().next().unwrap().runtime_session.clone();
+    assert_eq!(of, Some(RuntimeSession::default()), "it says whose it is");
     two.hook(false, "UserPromptSubmit", None).await;
     two.hook(false, "Stop", None).await;
     for conn in [two.second.bridge.conn, two.second.bell.conn] {

@@ -140,6 +140,11 @@ impl HookParams {
     pub fn source(&self) -> Option<SessionSource> {
         self.detail.as_deref().map(SessionSource::from)
     }
+
+    /// What a `Notification` is about.
+    pub fn notification(&self) -> Option<NotificationKind> {
+        self.detail.as_deref().map(NotificationKind::from)
+    }
 }
 
 /// Arguments of [`Command::ToolBegins`](super::Command::ToolBegins): what Claude's hook before a tool

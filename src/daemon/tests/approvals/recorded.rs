@@ -72,7 +72,47 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
         let steps = rig.folded_steps();
         let names: Vec<&str> = steps.iter().map(|(step, _)| step.as_str()).collect();
         assert_eq!(names, ["claude asked", "human given", "system answered"]);
-        assert!(steps[2].1.contains("the operator's answer was accept"));
+        assert!(steps[2].1.contains("the operator's answer was accept it"));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_what_then_ran_is_on_record_as_too_late() {
+    let late = "Claude was answered in its own terminal, and it was done: the operator's answer came \
+                too late, which was decline it";
+    for (choice, event, tool_use, end) in [
+        ("decline", "PostToolUse", "touch", late),
+        (
+            "decline",
+            "PostToolUse",
+            "another tool",
+            "Claude goes on; the operator's answer was decline it",
+        ),
+        (
+            "decline",
+            "PostToolUseFailure",
+            "touch",
+            "Claude goes on; the operator's answer was decline it",
+        ),
+        (
+            "accept",
+            "PostToolUse",
+            "touch",
+            "Claude goes on; the operator's answer was accept it",
+        ),
+    ] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let _waiting = rig.claude_asks(&hook, "k1");
+        rig.settle().await;
+        let id = rig.only_open();
+        assert_eq!(rig.answer(&operator, &id, choice, None).await, Ok(()));
+        rig.daemon.disconnect(hook.conn);
+        rig.claude_hook(event, Some(tool_use)).await;
+        let (_, said) = rig.folded_steps().pop().unwrap();
+        assert_eq!(said, end);
     }
 }
 
