@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
@@ -35,6 +35,13 @@ const HOOK_WAIT: Duration = Duration::from_millis(1_500);
 /// As [`HOOK_WAIT`], where Claude begins anew: what it is given then is read from disk and git, and
 /// nothing else brings it in time. Claude itself gives a hook 5 s.
 const SESSION_START_WAIT: Duration = Duration::from_secs(4);
+
+/// How long a hook that waits for the person looks for a deck where the daemon has changed its process:
+/// the deck comes back as the hook does, and may do so behind it.
+const DECK_WAIT: Duration = Duration::from_secs(3);
+
+/// How often it looks.
+const DECK_LOOK: Duration = Duration::from_millis(200);
 
 /// The most input that is read, in bytes. It may hold a whole prompt or tool result.
 const INPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -136,11 +143,15 @@ async fn permission<W: AsyncWrite + Unpin>(
         claude_pid: caller.pid,
         tool_use,
     };
+    let mut until = None;
     let answer = loop {
         match client.call(Command::AskApproval(params.clone())).await {
-            Ok(Reply::Approval(answer)) => break answer?,
+            Ok(Reply::Approval(Some(answer))) => break answer,
+            Ok(Reply::Approval(None)) if until.is_some_and(|until| Instant::now() < until) => {
+                sleep(DECK_LOOK).await;
+            }
             // Under the same key it is the same question.
-            Err(ClientError::Unanswered) => {}
+            Err(ClientError::Unanswered) => until = Some(Instant::now() + DECK_WAIT),
             _ => return None,
         }
     };

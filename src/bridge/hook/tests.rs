@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::id::EntryId;
-use crate::wire::control::{Refusal, RefusalCode, Role};
+use crate::wire::control::{ApprovalAnswer, Refusal, RefusalCode, Role};
 
 fn context(text: &str) -> impl Fn(&Command) -> Answering + Send + Sync + use<> {
     let text = text.to_owned();
@@ -167,6 +167,55 @@ async fn what_a_helper_of_claude_does_is_not_reported() {
         assert_eq!(run_hook(&place, event, input).await, "");
         assert!(daemon.so_far().is_empty(), "{event}");
     }
+}
+
+#[tokio::test]
+async fn a_question_outlives_a_daemon_that_changes_its_process_also_where_the_deck_comes_behind_it()
+{
+    let place = Place::default();
+    let asked = std::sync::atomic::AtomicU32::new(0);
+    let daemon = FakeDaemon::start(&place, move |command| {
+        let given = ApprovalAnswer {
+            choice: "allow".to_owned(),
+            note: None,
+        };
+        match command {
+            Command::Hook(_) => Answering::Reply(Reply::Hook(HookReply::default())),
+            // The daemon goes, the next one has no deck yet, and then it has.
+            _ => match asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+                0 => Answering::HangUp,
+                1 => Answering::Reply(Reply::Approval(None)),
+                _ => Answering::Reply(Reply::Approval(Some(given))),
+            },
+        }
+    });
+    let daemon = daemon.await;
+    let input = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}).to_string();
+    let output = run_hook(&place, "PermissionRequest", &input).await;
+    assert!(output.contains(r#""behavior":"allow""#), "{output}");
+    let asked = daemon.so_far();
+    let keys = asked.iter().filter_map(|command| match command {
+        Command::AskApproval(params) => Some(params.request.key.as_str()),
+        _ => None,
+    });
+    let keys: Vec<&str> = keys.collect();
+    assert_eq!(keys.len(), 3);
+    assert!(keys.iter().all(|key| *key == keys[0]));
+}
+
+#[tokio::test]
+async fn where_nobody_looks_a_question_is_claudes_own_at_once() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |command| {
+        Answering::Reply(match command {
+            Command::Hook(_) => Reply::Hook(HookReply::default()),
+            _ => Reply::Approval(None),
+        })
+    });
+    let daemon = daemon.await;
+    let input = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}}).to_string();
+    assert_eq!(run_hook(&place, "PermissionRequest", &input).await, "");
+    assert_eq!(daemon.so_far().len(), 2);
 }
 
 #[tokio::test]
