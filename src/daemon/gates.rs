@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use tokio::sync::oneshot;
 
 use crate::core::entry::Entry;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, SessionId};
 use crate::core::snapshot::ChangedFiles;
 use crate::wire::config::Gate;
 use crate::wire::control::{EndedRun, ReleaseOutcome, ReleaseToSign};
@@ -61,6 +61,8 @@ struct Run {
 #[derive(Debug)]
 struct Now {
     shown: GateRunning,
+    /// In which session it began.
+    began_in: SessionId,
     /// Dropped, it stops the gate as well.
     stop: Option<oneshot::Sender<()>>,
 }
@@ -119,8 +121,12 @@ impl Gates {
         }
     }
 
-    /// The gate that is to run now, and what stops it; `None` when the run is over.
-    pub(super) fn next(&mut self, now_ms: i64) -> Option<(Gate, oneshot::Receiver<()>)> {
+    /// The gate that is to run now, in this session, and what stops it; `None` when the run is over.
+    pub(super) fn next(
+        &mut self,
+        now_ms: i64,
+        session: &SessionId,
+    ) -> Option<(Gate, oneshot::Receiver<()>)> {
         let run = self.run.as_mut()?;
         run.now = None;
         let gate = run.waiting.pop_front()?;
@@ -133,9 +139,16 @@ impl Gates {
                 left: run.waiting.len() as u64,
                 lines: Vec::new(),
             },
+            began_in: session.clone(),
             stop: Some(stop),
         });
         Some((gate, stopped))
+    }
+
+    /// Whether the gate that runs began in this session.
+    pub(super) fn began_in(&self, session: &SessionId) -> bool {
+        let now = self.run.as_ref().and_then(|run| run.now.as_ref());
+        now.is_some_and(|now| now.began_in == *session)
     }
 
     /// The gate that runs printed this, without secrets. Whether that is worth telling.

@@ -8,6 +8,7 @@ use crate::core::agent::Party;
 use crate::core::entry::{
     Artifact, ArtifactKind, ArtifactStatus, Entry, EntryKind, GateRun, WorkTree,
 };
+use crate::core::id::Seq;
 use crate::core::signing::{OperatorAct, SigningState};
 use crate::core::snapshot::{GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
@@ -98,7 +99,8 @@ impl Decisions {
 
     /// Begins the next gate of the run, or ends the run.
     pub(super) fn next_gate(&mut self, base: &mut Base) {
-        let next = self.gates.next(base.clock.now_ms());
+        let session = base.recorder.session_id();
+        let next = self.gates.next(base.clock.now_ms(), session);
         base.clients.status_changed();
         let Some((gate, stop)) = next else {
             return self.gates_done(base);
@@ -160,9 +162,32 @@ impl Decisions {
             }
             GateFact::Ended(outcome) => {
                 base.work_done(&WorkBeside::Gate);
-                base.record_gate(*outcome);
+                self.record_gate(base, *outcome);
             }
         }
+    }
+
+    fn record_gate(&self, base: &mut Base, mut outcome: GateOutcome) {
+        if !self.gates.began_in(base.recorder.session_id()) {
+            // Before all of this session, whatever number was its last in the one before.
+            outcome.run.began_after = Some(Seq(0));
+        }
+        let entry = base.gate_entry(outcome.clone());
+        base.recorder.record(
+            vec![entry],
+            Box::new(move |daemon, result| {
+                let Err(refusal) = result else {
+                    return daemon.decisions.next_gate(&mut daemon.base);
+                };
+                // Without room for a long text the end of it is better than no evidence.
+                if let Some(brief) = outcome.brief() {
+                    return daemon.decisions.record_gate(&mut daemon.base, brief);
+                }
+                tracing::warn!(code = %refusal.code, "a gate could not be recorded");
+                daemon.decisions.gates.give_up(refusal.message.clone());
+                daemon.decisions.next_gate(&mut daemon.base);
+            }),
+        );
     }
 
     /// No gate is left to run.
@@ -246,25 +271,6 @@ impl Decisions {
 }
 
 impl Base {
-    fn record_gate(&mut self, outcome: GateOutcome) {
-        let entry = self.gate_entry(outcome.clone());
-        self.recorder.record(
-            vec![entry],
-            Box::new(move |daemon, result| {
-                let Err(refusal) = result else {
-                    return daemon.decisions.next_gate(&mut daemon.base);
-                };
-                // Without room for a long text the end of it is better than no evidence.
-                if let Some(brief) = outcome.brief() {
-                    return daemon.base.record_gate(brief);
-                }
-                tracing::warn!(code = %refusal.code, "a gate could not be recorded");
-                daemon.decisions.gates.give_up(refusal.message.clone());
-                daemon.decisions.next_gate(&mut daemon.base);
-            }),
-        );
-    }
-
     fn gate_entry(&self, outcome: GateOutcome) -> Entry {
         let GateOutcome {
             status,

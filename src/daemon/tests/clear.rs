@@ -1,13 +1,18 @@
 //! A new session: the record alone tells what goes on.
 
+use serde_json::json;
+
 use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::gate::{GateFact, GateOutcome};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, ErrorCode, TurnStatus};
-use crate::core::id::{ThreadId, TurnId};
+use crate::core::entry::{ArtifactStatus, EntryKind, ErrorCode, GateRun, TurnStatus};
+use crate::core::id::{Seq, ThreadId, TurnId};
+use crate::daemon::event::Event;
 use crate::store::testing::Place;
-use crate::wire::control::{ClearParams, Command, Reply, Role};
+use crate::wire::config::Gate;
+use crate::wire::control::{ClearParams, Command, CompactParams, Reply, Role};
 
 #[tokio::test]
 async fn after_a_clear_the_new_file_alone_makes_the_same_world() {
@@ -89,4 +94,47 @@ async fn a_session_that_cannot_be_archived_is_cleared_all_the_same() {
             }
         )
     }));
+}
+
+#[tokio::test]
+async fn a_gate_that_outlives_its_session_began_before_all_of_the_next_one() {
+    let clear = Command::Clear(ClearParams::default());
+    let compact = Command::Compact(CompactParams::default());
+    for (ends, is_before_all) in [(None, false), (Some(clear), true), (Some(compact), true)] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let gate = json!({"name": "unit", "cmd": "true"});
+        let gate: Gate = serde_json::from_value(gate).unwrap();
+        let session = rig.daemon.base.recorder.session_id().clone();
+        rig.daemon.decisions.gates.begin(vec![gate.clone()], false);
+        rig.daemon.decisions.gates.next(0, &session).unwrap();
+        if let Some(ends) = ends {
+            rig.call(&operator, ends).await.unwrap();
+        }
+        let began = Seq(690);
+        rig.daemon
+            .on_event(Event::Gate(GateFact::Ended(Box::new(GateOutcome {
+                status: ArtifactStatus::Passed,
+                run: GateRun {
+                    gate: gate.name.clone(),
+                    cmd: gate.cmd.clone(),
+                    spec: gate.spec(),
+                    exit_code: Some(0),
+                    duration_ms: 1,
+                    tree: None,
+                    stale: false,
+                    setup_failed: false,
+                    isolated: None,
+                    began_after: Some(began),
+                    output_bytes: 0,
+                    output_sha256: String::new(),
+                },
+                output: String::new(),
+            }))));
+        rig.settle().await;
+        let ran = rig.daemon.base.recorder.world().gates["unit"].began_after();
+        assert_eq!(ran, if is_before_all { Seq(0) } else { began });
+        assert!(rig.daemon.decisions.gates.is_idle());
+    }
 }
