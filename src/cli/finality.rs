@@ -361,15 +361,18 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
     let approve = rejection.is_none();
     let word = if approve { "approve" } else { "reject" };
     wait_for(async {
-        let params = |id: EntryId, stale_tree, signature| {
-            Command::Decide(DecideParams {
-                proposal_id: id,
-                approve,
-                reason: rejection.clone(),
-                stale_tree,
-                signature,
-            })
-        };
+        let params =
+            |id: EntryId, stale_tree, signed: Option<(DecisionSignature, Option<WorkTree>)>| {
+                let (signature, tree) = signed.unzip();
+                Command::Decide(DecideParams {
+                    proposal_id: id,
+                    approve,
+                    reason: rejection.clone(),
+                    stale_tree,
+                    signature,
+                    signed_tree: tree.flatten(),
+                })
+            };
         operator::check(context, &params(EntryId::new(name), None, None)).await?;
         let live = operator::live(context).await?;
         let world = live.snapshot().await?;
@@ -388,8 +391,8 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         if approve {
             check_gates(&look, proposal)?;
         }
-        let signature = sign(context, &live, &world, proposal, approve).await?;
-        let command = params(proposal.id.clone(), stale, signature);
+        let signed = sign(context, &live, &world, proposal, approve).await?;
+        let command = params(proposal.id.clone(), stale, signed);
         let recorded: Recorded = live.ask_for(command).await?;
         let line = format!("recorded as entry {}", recorded.seq);
         context.out.report(Report::new(&recorded, line))
@@ -410,14 +413,15 @@ fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failu
     ))
 }
 
-/// Has the operator sign, where decisions are signed. What is signed is the work tree of now.
+/// Has the operator sign, where decisions are signed. What is signed is the work tree of now, which
+/// goes along.
 async fn sign(
     context: &CliContext,
     live: &Live,
     world: &Snapshot,
     proposal: &ProposalSnapshot,
     approved: bool,
-) -> Result<Option<DecisionSignature>, Failure> {
+) -> Result<Option<(DecisionSignature, Option<WorkTree>)>, Failure> {
     let Some(signing) = &world.signing else {
         return Ok(None);
     };
@@ -431,8 +435,8 @@ async fn sign(
     let wanted = Some(&signing.notice.signer);
     let key = operator_key::find_wanted(context, live, wanted).await?;
     let tree = work_tree(&context.setting.dirs.root);
-    let tree = WorkTree::pin(tree.as_ref());
+    let pin = WorkTree::pin(tree.as_ref());
     let sign = |bytes: &[u8]| key.sign(bytes);
-    let signed = signing.sign_decision(head, &proposal.id, tree, approved, sign);
-    signed.map(Some)
+    let signed = signing.sign_decision(head, &proposal.id, pin, approved, sign)?;
+    Ok(Some((signed, tree)))
 }

@@ -24,7 +24,6 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
 use crate::core::policy::{Coordinator, PolicyChange};
-use crate::core::signing::DecisionSignature;
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
     HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams, TrustParams,
@@ -49,7 +48,6 @@ pub(super) async fn perform(
             proposal_id,
             stale_tree,
         } => {
-            let signature = signature.and_then(DeckSignature::decision);
             let result = decide(operator, proposal_id, None, stale_tree, signature).await;
             Some(notice(result, "approved, on record"))
         }
@@ -73,7 +71,6 @@ pub(super) async fn perform(
             proposal_id,
             reason,
         } => {
-            let signature = signature.and_then(DeckSignature::decision);
             let result = decide(operator, proposal_id, Some(reason), None, signature).await;
             Some(notice(result, "rejected, on record"))
         }
@@ -279,8 +276,9 @@ async fn decide(
     proposal_id: String,
     reason: Option<String>,
     stale_tree: Option<String>,
-    signature: Option<DecisionSignature>,
+    signature: Option<DeckSignature>,
 ) -> Result<Reply, ClientError> {
+    let (signature, tree) = signature.and_then(DeckSignature::decision).unzip();
     operator
         .call(Command::Decide(DecideParams {
             proposal_id: EntryId::new(proposal_id),
@@ -288,6 +286,7 @@ async fn decide(
             reason,
             stale_tree,
             signature,
+            signed_tree: tree.flatten(),
         }))
         .await
 }

@@ -258,23 +258,23 @@ fn ready(effect: Effect, signed: Result<DeckSignature, KeyFault>) -> ToSign {
 /// What goes with a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DeckSignature {
-    /// With a decision.
-    Decision(DecisionSignature),
+    /// With a decision, and the work tree that it is about.
+    Decision(DecisionSignature, Option<WorkTree>),
     /// With another act.
     Act(ActSignature),
 }
 
 impl DeckSignature {
-    pub(super) fn decision(self) -> Option<DecisionSignature> {
+    pub(super) fn decision(self) -> Option<(DecisionSignature, Option<WorkTree>)> {
         match self {
-            Self::Decision(signature) => Some(signature),
+            Self::Decision(signature, tree) => Some((signature, tree)),
             Self::Act(_) => None,
         }
     }
 
     pub(super) fn act(self) -> Option<ActSignature> {
         match self {
-            Self::Decision(_) => None,
+            Self::Decision(..) => None,
             Self::Act(signature) => Some(signature),
         }
     }
@@ -372,9 +372,9 @@ impl Subject {
                 let head = head.as_deref();
                 let head =
                     head.ok_or("nothing can be signed over this proposal: have it proposed again")?;
-                let tree = WorkTree::pin(tree);
-                let signed = signing.sign_decision(head, proposal, tree, *approved, sign)?;
-                Ok(DeckSignature::Decision(signed))
+                let pin = WorkTree::pin(tree);
+                let signed = signing.sign_decision(head, proposal, pin, *approved, sign)?;
+                Ok(DeckSignature::Decision(signed, tree.cloned()))
             }
             Self::Clear { session, fate } => {
                 let (act, verdict) = (OperatorAct::Clear, fate.verdict());

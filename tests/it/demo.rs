@@ -234,6 +234,7 @@ async fn decide(client: &Client, proposal: &EntryId, reason: Option<&str>) {
         reason: reason.map(str::to_owned),
         stale_tree: None,
         signature: None,
+        signed_tree: None,
     });
     client.call(decision).await.unwrap();
 }

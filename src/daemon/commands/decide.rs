@@ -81,10 +81,15 @@ impl Decisions {
             return answer(reply, Err(refusal));
         }
         let proposal = pending.clone();
+        // Signing may wait for a touch, and while an agent writes the tree is another one by then. A
+        // rejection approves none, so that it says which one it was signed on.
+        let signed_tree = params
+            .signed_tree
+            .filter(|_| !params.approve && params.signature.is_some());
         let verdict = DecisionVerdict {
             approved: params.approve,
             reason,
-            tree: tree.into_tree(),
+            tree: signed_tree.or_else(|| tree.into_tree()),
             runs: Vec::new(),
             signature: params.signature,
         };
@@ -189,7 +194,7 @@ pub(super) struct DecisionVerdict {
     pub(super) approved: bool,
     /// Why.
     pub(super) reason: Option<String>,
-    /// The work tree of now.
+    /// The work tree of now; of a signed rejection, that of then.
     pub(super) tree: Option<WorkTree>,
     /// The gates' runs that decided; none where the operator does.
     pub(super) runs: Vec<EntryId>,

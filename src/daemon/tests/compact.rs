@@ -391,6 +391,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
                 reason: None,
                 stale_tree: None,
                 signature: None,
+                signed_tree: None,
             },
             reply,
         },

@@ -3,10 +3,12 @@
 use tokio::sync::oneshot;
 
 use super::rig::{Guest, Rig};
-use crate::core::agent::Agent;
-use crate::core::entry::{NoteKind, TreeFound, WorkTree};
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{LifecycleEvent, NoteKind, TreeFound, WorkTree};
 use crate::core::id::EntryId;
+use crate::core::signing::{META, SigningChange, SigningNotice};
 use crate::daemon::event::{Event, TreePurpose};
+use crate::store::operator_key;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, DecideParams, NoteParams, ProposeParams, Recorded, Refusal, RefusalCode, Reply, Role,
@@ -72,6 +74,7 @@ pub(super) fn approve(
                 reason: None,
                 stale_tree: stale_tree.map(str::to_owned),
                 signature: None,
+                signed_tree: None,
             },
             reply,
         },
@@ -228,4 +231,67 @@ async fn what_its_agent_took_back_is_not_decided_and_what_is_decided_is_not_take
         .await
         .unwrap();
     assert_eq!(refused.unwrap_err().code, RefusalCode::WrongState);
+}
+
+#[tokio::test]
+async fn a_signed_rejection_counts_on_the_tree_that_it_was_signed_on_and_an_approval_on_that_of_now()
+ {
+    let place = Place::new();
+    let key = operator_key::create(&place.user, "a long passphrase").unwrap();
+    let sign = |bytes: &[u8]| Ok::<_, ()>(key.value(bytes));
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let notice = SigningNotice::sign(key.signer(), None, sign).unwrap();
+    let recorder = &mut rig.daemon.base.recorder;
+    let event = LifecycleEvent::SigningChanged;
+    let mut on = recorder.entry(Party::Human, None, event, "signed", None);
+    let change = SigningChange::On { notice };
+    on.meta.insert(META.to_owned(), change.to_value());
+    recorder.record_fact(vec![on], Box::new(|_, _| {}));
+    rig.settle().await;
+    let proposal = proposed(&mut rig, &claude, tree("proposed")).await;
+    let world = rig.daemon.base.recorder.world();
+    let signing = world.signing.clone().unwrap();
+    let head = world.pending_proposals[&proposal].hash.clone().unwrap();
+    for (approve, signed, said, counts) in [
+        // What an agent wrote since the key was touched is approved by nobody.
+        (true, "proposed", tree("proposed"), false),
+        // What is said to be signed is what is signed.
+        (false, "proposed", tree("another"), false),
+        (false, "proposed", None, false),
+        (false, "proposed", tree("proposed"), true),
+    ] {
+        let signature = signing.sign_decision(&head, &proposal, signed, approve, sign);
+        let (reply, decided) = oneshot::channel();
+        rig.daemon.on_event(Event::TreeRead {
+            purpose: TreePurpose::Decide {
+                params: DecideParams {
+                    proposal_id: proposal.clone(),
+                    approve,
+                    reason: Some("not yet".to_owned()),
+                    stale_tree: Some("written meanwhile".to_owned()),
+                    signature: signature.ok(),
+                    signed_tree: said,
+                },
+                reply,
+            },
+            tree: tree("written meanwhile").into(),
+            changed: None,
+        });
+        rig.settle().await;
+        let decided = decided.await.unwrap().map_err(|refused| refused.code);
+        assert_eq!(decided.err(), (!counts).then_some(RefusalCode::NotSigned));
+        // The record believes it as well.
+        let pending = &rig.daemon.base.recorder.world().pending_proposals;
+        assert_eq!(pending.is_empty(), counts);
+    }
+    let of = rig
+        .daemon
+        .base
+        .recorder
+        .world()
+        .proposal(&proposal)
+        .cloned();
+    let (decision, _) = of.unwrap().decision.unwrap();
+    assert_eq!(decision.tree, tree("proposed"));
 }

@@ -81,6 +81,7 @@ async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_
         reason: Some("the tests are missing".to_owned()),
         stale_tree: None,
         signature: None,
+        signed_tree: None,
     };
     let (reply, decided) = oneshot::channel();
     rig.daemon.on_event(Event::TreeRead {

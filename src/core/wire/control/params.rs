@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
-use crate::entry::{ArtifactStatus, NoteKind};
+use crate::entry::{ArtifactStatus, NoteKind, WorkTree};
 use crate::id::{CapsuleId, EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 use crate::signing::{ActSignature, DecisionSignature, Signer, SigningChange};
 use crate::word::words;
@@ -269,6 +269,10 @@ pub struct DecideParams {
     /// The operator's signature, where decisions are signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<DecisionSignature>,
+    /// The work tree that a rejection was signed on. It approves nothing, so that it counts whatever
+    /// the agents have written meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_tree: Option<WorkTree>,
 }
 
 /// Arguments of [`Command::AcknowledgeAlarm`](super::Command::AcknowledgeAlarm).
