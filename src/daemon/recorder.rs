@@ -26,7 +26,7 @@ use tokio::time::Instant;
 
 pub(super) use action::RecorderAction;
 pub(super) use close::{CloseHow, ClosingRecord};
-pub(super) use refusals::space_refused;
+pub(super) use refusals::{GONE_HINT, space_refused};
 pub(super) use successor::WriterEvents;
 
 use super::clock::now_ms;

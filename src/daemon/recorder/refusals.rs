@@ -5,6 +5,10 @@ use crate::store::disk_space::SpaceRefusal;
 use crate::store::ledger::LedgerError;
 use crate::wire::control::{Refusal, RefusalCode};
 
+/// The way on where the record's file was taken away.
+pub(in crate::daemon) const GONE_HINT: &str = "put its file back as it was, and it goes on by itself; \
+                                               else `ctxrelay kill`, and start again";
+
 /// The refusal for whoever asked, for want of room.
 pub(in crate::daemon) fn space_refused(refusal: &SpaceRefusal) -> Refusal {
     Refusal::new(refusal.code(), refusal.to_string(), refusal.hint())
@@ -48,6 +52,11 @@ pub(super) fn of_error(error: &LedgerError) -> Refusal {
             "make that folder writable, or free some space, and say it again",
         ),
         LedgerError::NoRoom(refusal) => space_refused(refusal),
+        LedgerError::Gone { .. } => Refusal::new(
+            RefusalCode::LedgerUnwritable,
+            format!("the record could not be written: {error}"),
+            GONE_HINT,
+        ),
         error => Refusal::new(
             RefusalCode::LedgerUnwritable,
             format!("the record could not be written: {error}"),

@@ -251,6 +251,10 @@ fn what_somebody_asked_for_is_refused_and_not_tried_again() {
         words(&actions),
         ["unwritable", &format!("refused asked {code}")]
     );
+    let [_, RecorderAction::Refused { refusal, .. }] = &actions[..] else {
+        panic!("{actions:?}");
+    };
+    assert!(refusal.hint.contains("ctxrelay kill"), "{refusal:?}");
     assert!(written.recorder.is_ledger_gone());
     assert!(!written.recorder.has_unwritten());
     assert!(written.recorder.next_deadline().is_none());

@@ -227,7 +227,7 @@ impl<T> Recorder<T> {
         self.is_ledger_gone = matches!(error, LedgerError::Gone { .. });
         self.actions
             .push_back(RecorderAction::Unwritable(why.to_owned()));
-        // A file that was taken away stays so until somebody restarts the daemon.
+        // A file that was taken away stays so until somebody puts it back or ends the daemon.
         if begins && !self.is_ledger_gone {
             self.record_outage(why);
         }

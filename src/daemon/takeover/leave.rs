@@ -15,6 +15,7 @@ use crate::daemon::clients::Wants;
 use crate::daemon::event::Event;
 use crate::daemon::operator_refusals::note_refusals;
 use crate::daemon::owners::{Agents, Base, Daemon};
+use crate::daemon::recorder::GONE_HINT;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::stop::Stop;
 use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
@@ -71,7 +72,10 @@ impl Daemon {
             let refusal = Refusal::new(
                 RefusalCode::LedgerUnwritable,
                 "something that happened is not recorded yet",
-                "free space or make the project writable first",
+                match self.base.recorder.is_ledger_gone() {
+                    true => GONE_HINT,
+                    false => "free space or make the project writable first",
+                },
             );
             let _ = reply.send(Err(refusal));
             return;

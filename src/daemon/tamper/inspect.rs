@@ -87,9 +87,14 @@ impl LedgerLook {
             self.before = Some(Before::new(&found, later));
             return Inspection::default();
         };
-        if !found.is_file() || (found.dev(), found.ino()) != before.identity {
+        if !found.is_file() || !self.ledger.is_in(&found) {
             now.insert(Touch::Replaced);
             return self.news(now, suspect);
+        }
+        // The writer goes on in its copy: said once, whether it did before this look or after one.
+        let is_other = (found.dev(), found.ino()) != before.identity;
+        if is_other && !self.standing.contains(&Touch::Replaced) {
+            now.insert(Touch::Replaced);
         }
         if found.mode() & MODE != before.mode {
             // Said once for each change.

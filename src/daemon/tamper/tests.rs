@@ -211,6 +211,29 @@ fn every_way_to_touch_a_ledger_has_its_name_and_is_said_once() {
 }
 
 #[test]
+fn a_copy_in_which_the_writer_goes_on_is_told_once_and_is_in_its_place() {
+    for is_looked_at_before in [true, false] {
+        let mut written = Written::new();
+        let mut look = written.look();
+        let path = written.ledger.path().to_owned();
+        let copy = path.with_extension("copy");
+        fs::copy(&path, &copy).unwrap();
+        fs::rename(&copy, &path).unwrap();
+        if is_looked_at_before {
+            assert_eq!(look.look(events::NAMED).touches, [Touch::Replaced]);
+            assert!(!look.is_in_place());
+        }
+        written.append(40);
+        if !is_looked_at_before {
+            assert_eq!(look.look(events::WRITTEN).touches, [Touch::Replaced]);
+        }
+        let found = look.look(events::WRITTEN);
+        assert_eq!((found.touches, found.suspect), (vec![], true));
+        assert!(look.is_in_place());
+    }
+}
+
+#[test]
 fn bytes_that_the_writer_moved_away_are_told_although_they_are_gone() {
     let mut written = Written::new();
     let mut look = written.look();

@@ -256,3 +256,19 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
     let unsettled = &rig.daemon.base.recorder.world().unsettled;
     assert!(unsettled[&id].is_proven());
 }
+
+#[tokio::test]
+async fn who_may_not_leave_is_told_the_way_out_that_there_is() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-2"),
+    });
+    // The file was taken away: room would not help.
+    rig.fail_writes().await;
+    let (reply, refused) = oneshot::channel();
+    rig.daemon.on_event(Event::Leave { reply });
+    let refusal = refused.await.unwrap().unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
+    assert!(refusal.hint.contains("ctxrelay kill"), "{refusal:?}");
+}

@@ -56,7 +56,7 @@ pub enum LedgerError {
         path: PathBuf,
     },
     /// Somebody removed or replaced the file while it was open.
-    #[error("{} was removed or replaced while it was open: nothing of this was recorded; put it back, or restart ctxrelay to begin a new one", path.display())]
+    #[error("{} was removed or replaced while it was open: nothing of this was recorded; put it back as it was, or end the daemon with `ctxrelay kill` and start again", path.display())]
     Gone {
         /// The ledger.
         path: PathBuf,

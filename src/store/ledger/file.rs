@@ -1,9 +1,9 @@
 //! [`LedgerFile`]: what the writer needs of a file, so that tests can make each step fail; and
 //! [`DiskFile`], the real one.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,10 +15,12 @@ pub(super) trait LedgerFile: Send + std::fmt::Debug {
     fn sync(&mut self) -> io::Result<()>;
     /// Cuts the file.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
-    /// How long it is now; an error of kind `NotFound` when it has no name any more.
+    /// How long it is now; an error of kind `NotFound` when its name is not its own any more.
     fn len(&mut self) -> io::Result<u64>;
-    /// Drops the descriptor and opens the same file again.
-    fn reopen(&mut self) -> io::Result<()>;
+    /// Drops the descriptor and opens the file that has the name: the same one, or one that somebody
+    /// put in its place and that reads as it does, this long and no longer. Of any other it is an
+    /// error of kind `NotFound`.
+    fn reopen(&mut self, len: u64) -> io::Result<()>;
     /// The descriptor, for reading at a position.
     fn reader(&self) -> Arc<File>;
 }
@@ -31,6 +33,9 @@ pub(super) struct DiskFile {
     /// Device and inode: another file under the same name is not this ledger.
     identity: (u64, u64),
 }
+
+/// How much of two files is compared at a time.
+const COMPARED_BYTES: usize = 64 * 1024;
 
 impl DiskFile {
     /// Opens the file, or makes it with mode 0600 and syncs its folder. Never follows a link.
@@ -48,8 +53,29 @@ impl DiskFile {
         Ok(Self {
             path: path.to_path_buf(),
             file: Arc::new(file),
-            identity: (found.dev(), found.ino()),
+            identity: identity(&found),
         })
+    }
+
+    /// Whether another file is a copy of this one up to here, and nobody else has a name for it.
+    fn is_copy(&self, other: &File, found: &Metadata, len: u64) -> io::Result<bool> {
+        let is_there = found.is_file() && found.nlink() == 1 && found.len() == len;
+        if !is_there || self.file.metadata()?.len() < len {
+            return Ok(false);
+        }
+        let (mut ours, mut theirs) = ([0; COMPARED_BYTES], [0; COMPARED_BYTES]);
+        let mut at = 0;
+        while at < len {
+            let left = usize::try_from(len - at).unwrap_or(COMPARED_BYTES);
+            let piece = ..left.min(COMPARED_BYTES);
+            self.file.read_exact_at(&mut ours[piece], at)?;
+            other.read_exact_at(&mut theirs[piece], at)?;
+            if ours[piece] != theirs[piece] {
+                return Ok(false);
+            }
+            at += ours[piece].len() as u64;
+        }
+        Ok(true)
     }
 }
 
@@ -67,18 +93,25 @@ impl LedgerFile for DiskFile {
     }
 
     fn len(&mut self) -> io::Result<u64> {
-        let found = self.file.metadata()?;
-        if found.nlink() == 0 {
+        // What was moved away takes every byte, and nobody finds it there again.
+        let found = self.path.symlink_metadata()?;
+        if identity(&found) != self.identity {
             return Err(io::ErrorKind::NotFound.into());
         }
         Ok(found.len())
     }
 
-    fn reopen(&mut self) -> io::Result<()> {
+    fn reopen(&mut self, len: u64) -> io::Result<()> {
         let file = open_flags(false).open(&self.path)?;
         let found = file.metadata()?;
-        if (found.dev(), found.ino()) != self.identity {
-            return Err(io::ErrorKind::NotFound.into());
+        if identity(&found) != self.identity {
+            if !self.is_copy(&file, &found, len)? {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            // Who put it there may not have done it.
+            file.sync_all()?;
+            sync_parent(&self.path)?;
+            self.identity = identity(&found);
         }
         self.file = Arc::new(file);
         Ok(())
@@ -87,6 +120,10 @@ impl LedgerFile for DiskFile {
     fn reader(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
+}
+
+fn identity(found: &Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 fn open_flags(create: bool) -> OpenOptions {

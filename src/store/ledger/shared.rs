@@ -1,9 +1,9 @@
 //! [`SharedLedger`]: what the writer and the readers of an open ledger share, and [`LedgerHealth`], how the
 //! ledger stands.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
@@ -65,6 +65,12 @@ impl SharedLedger {
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
         self.standing().stats()
+    }
+
+    /// Whether this is the file that is written.
+    pub fn is_in(&self, found: &Metadata) -> bool {
+        let file = self.file().metadata();
+        file.is_ok_and(|file| (file.dev(), file.ino()) == (found.dev(), found.ino()))
     }
 
     /// The file.

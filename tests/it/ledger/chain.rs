@@ -90,6 +90,26 @@ fn a_record_that_was_moved_away_is_broken_until_it_is_back() {
 }
 
 #[test]
+fn a_record_whose_copy_has_its_place_goes_on_in_it() {
+    let scene = Scene::new();
+    let backup = scene.path.with_extension("jsonl~");
+    // As an editor leaves it that keeps what was there.
+    let chain = scene.chain_after(|path| {
+        fs::rename(path, &backup).unwrap();
+        fs::copy(&backup, path).unwrap();
+    });
+    assert_eq!(chain, "broken");
+    let mut socket = scene.project.control_of("codex").unwrap();
+    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    let note = json!({"agent": "codex", "text": "behind it"});
+    socket.expect("note/append", note);
+    let is_in = |path: &Path| fs::read_to_string(path).unwrap().contains("behind it");
+    assert!(is_in(&scene.path) && !is_in(&backup));
+    scene.becomes_ok();
+}
+
+#[test]
 fn a_record_that_was_removed_replaced_or_cut_is_broken() {
     let touches: [fn(&Path); 3] = [
         |path| fs::remove_file(path).unwrap(),

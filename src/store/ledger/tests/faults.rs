@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rustix::io::Errno;
 
 use super::faulty_file::{FaultyFile, Plan};
-use super::support::{DEADLINE, Project};
+use super::support::{DEADLINE, Open, Project};
 use crate::ledger::writer::WAITING_MAX;
 use crate::ledger::{LedgerError, NotTaken, Reason, WriterEvent, verify};
 use ctxrelay_core::id::{EntryId, Seq};
@@ -82,19 +82,77 @@ fn what_could_not_be_taken_back_at_once_is_taken_back_before_the_next_append() {
     assert_eq!((report.ok, report.entries, report.bad_lines), (true, 2, 0));
 }
 
+/// Nothing is recorded, in the file that is open or in the one that has its name.
+#[track_caller]
+fn is_gone(project: &Project, open: &mut Open) {
+    let before = fs::read(project.path()).ok();
+    let error = open.append(vec![project.note("x", "1")]).unwrap_err();
+    assert!(matches!(error, LedgerError::Gone { .. }), "{error}");
+    assert_eq!(fs::read(project.path()).ok(), before);
+}
+
+/// Goes on in the file that has the name now.
+#[track_caller]
+fn goes_on(project: &Project, mut open: Open) {
+    let before = project.bytes();
+    open.append(vec![project.note("x", "1")]).unwrap();
+    assert!(project.bytes().len() > before.len());
+    assert_eq!(open.ledger.read(Seq(3)).unwrap().unwrap().entry.seq, Seq(3));
+    open.close();
+    let report = verify(&project.path(), None).unwrap();
+    assert_eq!((report.ok, report.entries), (true, 3));
+}
+
 #[test]
-fn a_removed_or_replaced_ledger_takes_no_entries() {
+fn a_removed_or_replaced_ledger_takes_no_entries_until_it_is_as_it_was() {
     let project = Project::with_notes(2);
     let mut open = project.open();
     let bytes = project.bytes();
     fs::remove_file(project.path()).unwrap();
-    let error = open.append(vec![project.note("x", "1")]).unwrap_err();
-    assert!(matches!(error, LedgerError::Gone { .. }), "{error}");
-    // A copy under the same name is not the file that is open.
+    is_gone(&project, &mut open);
+    // Each under its name, and none of them what was written.
+    let mut altered = bytes.clone();
+    let last = altered.len() - 2;
+    altered[last] ^= 1;
+    for other in [&altered, &bytes[..last], &[&bytes[..], b"{}\n"].concat()] {
+        project.write(other);
+        is_gone(&project, &mut open);
+    }
     project.write(&bytes);
-    assert!(open.append(vec![project.note("x", "1")]).is_err());
-    open.close();
-    assert_eq!(project.bytes(), bytes);
+    goes_on(&project, open);
+}
+
+#[test]
+fn a_ledger_that_was_moved_away_takes_no_entries_where_it_lies_then() {
+    let project = Project::with_notes(2);
+    let mut open = project.open();
+    let (away, bytes) = (project.path().with_extension("away"), project.bytes());
+    fs::rename(project.path(), &away).unwrap();
+    is_gone(&project, &mut open);
+    assert_eq!(fs::read(&away).unwrap(), bytes);
+    // A link, and a file that has a name elsewhere, are somebody else's to write.
+    std::os::unix::fs::symlink(&away, project.path()).unwrap();
+    let error = open.append(vec![project.note("x", "1")]).unwrap_err();
+    assert!(matches!(error, LedgerError::Link { .. }), "{error}");
+    fs::remove_file(project.path()).unwrap();
+    let copy = away.with_extension("copy");
+    fs::copy(&away, &copy).unwrap();
+    fs::hard_link(&copy, project.path()).unwrap();
+    is_gone(&project, &mut open);
+    assert_eq!(fs::read(&away).unwrap(), bytes);
+    fs::rename(&away, project.path()).unwrap();
+    goes_on(&project, open);
+}
+
+#[test]
+fn a_copy_that_an_editor_leaves_in_its_place_is_written_and_not_the_backup() {
+    let project = Project::with_notes(2);
+    let open = project.open();
+    let (backup, bytes) = (project.path().with_extension("jsonl~"), project.bytes());
+    fs::rename(project.path(), &backup).unwrap();
+    fs::copy(&backup, project.path()).unwrap();
+    goes_on(&project, open);
+    assert_eq!(fs::read(&backup).unwrap(), bytes);
 }
 
 #[test]

@@ -152,9 +152,9 @@ impl LedgerFile for FaultyFile {
         self.disk.len()
     }
 
-    fn reopen(&mut self) -> io::Result<()> {
+    fn reopen(&mut self, len: u64) -> io::Result<()> {
         self.step(Operation::Reopen)?;
-        self.disk.reopen()
+        self.disk.reopen(len)
     }
 
     fn reader(&self) -> Arc<File> {

@@ -1,6 +1,7 @@
 //! What the [`Writer`] does about a file that is not as it left it: by a failed write, or because
 //! somebody else was there.
 
+use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::PoisonError;
 
@@ -14,10 +15,7 @@ use ctxrelay_core::wire::line::{hash_line, parse};
 impl Writer {
     /// Brings the file back to the last good line, and makes sure that this line is there.
     pub(super) fn take_back(&mut self) -> Result<(), LedgerError> {
-        self.file
-            .reopen()
-            .map_err(|error| self.error("open", error))?;
-        self.share_reader();
+        self.reopen()?;
         let len = self.file.len().map_err(|error| self.error("read", error))?;
         if len > self.len {
             self.file
@@ -29,6 +27,14 @@ impl Writer {
             self.rescan()?;
         }
         self.dirty = false;
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> Result<(), LedgerError> {
+        self.file
+            .reopen(self.len)
+            .map_err(|error| self.error("open", error))?;
+        self.share_reader();
         Ok(())
     }
 
@@ -54,16 +60,18 @@ impl Writer {
         }
     }
 
-    /// Finds out whether somebody else wrote to the file, or cut or removed it.
+    /// Finds out whether somebody else wrote to the file, or cut, replaced or removed it.
     ///
-    /// What others write is no part of the record, be it a well-made entry: it is kept in a file
+    /// In the place of one that was replaced its copy is taken, and nothing else. What others write is no part of the record, be it a well-made entry: it is kept in a file
     /// of its own. What others cut off is gone; the chain goes on from what was acknowledged, so
     /// that `verify` shows the gap.
     pub(super) fn meet_others(&mut self) -> Result<(), LedgerError> {
-        let len = self
-            .file
-            .len()
-            .map_err(|error| self.error("append to", error))?;
+        let mut len = self.file.len();
+        if matches!(&len, Err(error) if error.kind() == io::ErrorKind::NotFound) {
+            self.reopen()?;
+            len = self.file.len();
+        }
+        let len = len.map_err(|error| self.error("append to", error))?;
         if len == self.len {
             return Ok(());
         }
