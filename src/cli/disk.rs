@@ -55,14 +55,17 @@ fn kept(setting: &ProjectContext) -> Option<Kept> {
 /// When `current` cannot be read.
 pub fn current(setting: &ProjectContext) -> Result<Option<(SessionId, PathBuf)>, Failure> {
     let dirs = &setting.dirs;
-    if let Some(kept) = kept(setting) {
-        let path = dirs.ledger(&kept.head.session_id);
+    let kept = kept(setting);
+    if let Some(Kept { head, .. }) = &kept {
+        let path = dirs.ledger(&head.session_id);
         if exists(&path) {
-            return Ok(Some((kept.head.session_id, path)));
+            return Ok(Some((head.session_id.clone(), path)));
         }
     }
     let session =
         session::read_current(dirs).map_err(|error| unreadable(&dirs.current(), &error))?;
+    let lost = kept.filter(|kept| kept.is_lost(dirs));
+    let session = session.or_else(|| lost.map(|lost| lost.head.session_id));
     Ok(session.map(|session| {
         let path = dirs.ledger(&session);
         (session, path)
@@ -101,10 +104,21 @@ pub fn session_file(dirs: &ProjectDirs, session: &str) -> Result<PathBuf, Failur
 pub fn record_file(setting: &ProjectContext, session: Option<&str>) -> Result<PathBuf, Failure> {
     match session {
         Some(session) => session_file(&setting.dirs, session),
-        None => current(setting)?
-            .map(|(_, path)| path)
-            .ok_or_else(|| Failure::no_session(START_ONE)),
+        None => match current(setting)? {
+            Some((_, path)) if exists(&path) => Ok(path),
+            Some((session, _)) => Err(gone(&session)),
+            None => Err(Failure::no_session(START_ONE)),
+        },
     }
+}
+
+/// The current session has no file.
+pub fn gone(session: &SessionId) -> Failure {
+    Failure::state(
+        ProgramCode::Unreadable,
+        format!("the file of {session} is gone"),
+        "put it back, or start the daemon, which begins anew and says so",
+    )
 }
 
 /// The ledger of a session, at random places.
@@ -209,7 +223,7 @@ pub fn current_reading(setting: &ProjectContext) -> Result<Option<Reading>, Fail
     };
     match believed(setting, &session, &path) {
         Ok(reading) => Ok(Some(reading)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(gone(&session)),
         Err(error) => Err(unreadable(&path, &error)),
     }
 }
@@ -307,21 +321,22 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
         status.ledger.chain = ChainState::Ok;
         return Ok(status);
     };
+    let kept = kept(setting);
+    let lost = kept.as_ref().filter(|kept| kept.is_lost(dirs));
+    let mut lost = lost.map(|kept| kept.head.session_id.clone());
     status.session_id = Some(session.clone());
     status.ledger.path = path.display().to_string();
     match path.symlink_metadata() {
         Ok(found) if found.len() > WHOLE_BYTES_MAX => {
             let end = tail(&path).map_err(|error| unreadable(&path, &error))?;
-            large(&mut status, end, kept(setting).as_ref(), &session);
+            large(&mut status, end, kept.as_ref(), &session);
             status.notices.push(
                 "the record is large: without a daemon its chain, handoffs, tasks and proposals \
                  are not counted here; see `ctxrelay ledger verify` and `ctxrelay recover`"
                     .to_owned(),
             );
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            status.ledger.chain = ChainState::Ok;
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => lost = Some(session),
         _ => {
             let reading = believed(setting, &session, &path);
             whole(
@@ -329,6 +344,11 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
                 &reading.map_err(|error| unreadable(&path, &error))?,
             );
         }
+    }
+    if let Some(lost) = lost {
+        status.ledger.chain = ChainState::Broken;
+        let Failure { message, hint, .. } = gone(&lost);
+        status.notices.push(format!("{message}: {hint}"));
     }
     Ok(status)
 }

@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::id::SessionId;
 
-use super::dirs::{UserDirs, make_private_dir, read_private, write_fleeting, write_private};
+use super::dirs::{
+    ProjectDirs, UserDirs, exists, make_private_dir, read_private, write_fleeting, write_private,
+};
 use super::latest::Latest;
 use super::ledger::has_line;
 
@@ -82,6 +84,15 @@ impl Kept {
             alarms: Vec::new(),
             coming: None,
         }
+    }
+
+    /// Whether the project has nothing of its session any more. Who removes all of `.contextrelay/`
+    /// begins anew; and an older version sealed a session before its successor was known outside.
+    pub fn is_lost(&self, dirs: &ProjectDirs) -> bool {
+        let session = &self.head.session_id;
+        let archive = dirs.archives().join(format!("{session}.jsonl"));
+        let is_there = exists(&dirs.ledger(session)) || exists(&archive);
+        self.head.seq > 0 && exists(&dirs.current()) && !is_there
     }
 
     /// The same, with the head where the operator's word came to stand in this ledger, if a crash

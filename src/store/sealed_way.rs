@@ -382,7 +382,7 @@ fn verify(
         };
         if follows.is_none() {
             // The first entry says it.
-            follows = Some(predecessor(text));
+            follows = Some(sealed_before(text));
         }
         if ends_foreign_part(text) {
             foreign_through = foreign_through.max(seq);
@@ -420,7 +420,9 @@ fn stored(seq: Seq, text: &[u8]) -> Option<Stored> {
     })
 }
 
-fn predecessor(text: &[u8]) -> Option<SealedSession> {
+/// The session whose file is next on the way back from here, as the line of a session's first entry
+/// says it.
+pub fn sealed_before(text: &[u8]) -> Option<SealedSession> {
     match line::parse(text).ok()?.entry.kind {
         EntryKind::SessionStarted { predecessor } => predecessor?.next_back(),
         _ => None,

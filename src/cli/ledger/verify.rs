@@ -12,10 +12,12 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::alarm::Alarm;
+use crate::core::entry::SealedSession;
 use crate::core::id::SessionId;
 use crate::store::head::{self, Kept};
 use crate::store::ledger::{self, AlarmReport, SignedEntry, SignedWhat, VerifyReport};
 use crate::store::owner;
+use crate::store::sealed_way::sealed_before;
 
 /// Arguments of `ledger verify`.
 #[derive(Debug, clap::Args)]
@@ -38,7 +40,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         return all(context, outside.as_ref());
     }
     let path = disk::record_file(&context.setting, args.session.as_deref())?;
-    let report = verify(context, &path, outside.as_ref())?;
+    let (report, _) = verify(context, &path, outside.as_ref())?;
     let told = Report::new(&to_json(&report), text(&path, &report));
     context.out.report(told.checked(report.ok))
 }
@@ -46,12 +48,19 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     let mut ok = true;
     let mut sessions = Vec::new();
+    let mut checked = Vec::new();
     for path in files(context)? {
-        let report = verify(context, &path, outside)?;
+        let (report, follows) = verify(context, &path, outside)?;
         ok &= report.ok;
         let mut value = to_json(&report);
         value["session"] = Value::from(stem(&path));
         sessions.push(value);
+        let head = report.head.as_ref().map(|(_, hash)| hash.clone());
+        checked.push(CheckedFile {
+            session: stem(&path),
+            head: head.unwrap_or_default(),
+            follows,
+        });
         // Each as soon as it is checked: an old project has many. All are checked, also where
         // nobody reads any more: the exit code tells of all.
         match context.out.aside(text(&path, &report)) {
@@ -59,8 +68,56 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
             _ => {}
         }
     }
-    let told = Report::new(&json!({"ok": ok, "sessions": sessions}), ReportText::new());
-    context.out.report(told.checked(ok))
+    let lost = lost(context, outside, &checked);
+    ok &= lost.is_empty();
+    let mut text = ReportText::new();
+    let values = lost.iter().map(|(session, why)| {
+        text.spans(&[
+            (Tone::Bad, "broken "),
+            (Tone::Plain, &format!("{session}  {why}")),
+        ]);
+        json!({"session": session, "why": why})
+    });
+    let value = json!({"lost": values.collect::<Vec<_>>(), "ok": ok, "sessions": sessions});
+    context.out.report(Report::new(&value, text).checked(ok))
+}
+
+/// A file that was checked for itself.
+struct CheckedFile {
+    session: String,
+    /// The hash of its last entry.
+    head: String,
+    /// What its first entry says that it follows, unless that was deleted.
+    follows: Option<SealedSession>,
+}
+
+/// The sessions that are not there, or do not end any more as they were sealed, and why: no file can
+/// tell that of itself.
+fn lost<'a>(
+    context: &CliContext,
+    outside: Option<&'a Kept>,
+    checked: &'a [CheckedFile],
+) -> Vec<(&'a str, String)> {
+    let dirs = &context.setting.dirs;
+    let current = outside.filter(|kept| kept.is_lost(dirs)).map(|kept| {
+        let why = "is not there, and its head is kept outside of the project";
+        (kept.head.session_id.as_str(), why.to_owned())
+    });
+    let sealed = checked.iter().filter_map(|file| {
+        let before = file.follows.as_ref()?;
+        let name = before.session_id.as_str();
+        let mut there = checked.iter().filter(|it| it.session == name).peekable();
+        let why = if there.peek().is_some() {
+            let is_its = there.any(|it| it.head == before.head);
+            (!is_its).then_some("does not end as it was sealed")
+        } else {
+            // One that was not listed may have been moved meanwhile.
+            let is_there = disk::session_file(dirs, name).is_ok();
+            (!is_there).then_some("is not there")
+        };
+        Some((name, format!("{}: {} follows it", why?, file.session)))
+    });
+    current.into_iter().chain(sealed).collect()
 }
 
 /// All ledgers of the project, oldest first: their names begin with their time.
@@ -89,11 +146,11 @@ fn verify(
     context: &CliContext,
     path: &Path,
     outside: Option<&Kept>,
-) -> Result<VerifyReport, Failure> {
-    let report = verify_once(context, path, outside)?;
+) -> Result<(VerifyReport, Option<SealedSession>), Failure> {
+    let (report, follows) = verify_once(context, path, outside)?;
     let setting = &context.setting;
     if !report.has_foreign_lines() || !owner::is_owned(&setting.dirs) {
-        return Ok(report);
+        return Ok((report, follows));
     }
     // The operator's word stands in the file for a moment before the head outside has it.
     let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or(None);
@@ -104,15 +161,20 @@ fn verify_once(
     context: &CliContext,
     path: &Path,
     outside: Option<&Kept>,
-) -> Result<VerifyReport, Failure> {
+) -> Result<(VerifyReport, Option<SealedSession>), Failure> {
     let bytes = path.symlink_metadata().map_or(0, |found| found.len());
     let mut gauge = Gauge::new("checking:", context.out.is_json());
     let mut lines = 0;
-    ledger::verify_with(path, outside, |done, _| {
+    let mut first = None;
+    let report = ledger::verify_with(path, outside, |done, entry| {
         lines += 1;
         gauge.tell(done, bytes, lines);
-    })
-    .map_err(|error| disk::unreadable(path, &error))
+        if let Some((_, text)) = entry {
+            first.get_or_insert_with(|| sealed_before(text));
+        }
+    });
+    let report = report.map_err(|error| disk::unreadable(path, &error))?;
+    Ok((report, first.flatten()))
 }
 
 fn stem(path: &Path) -> String {

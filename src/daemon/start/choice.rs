@@ -36,16 +36,11 @@ impl SessionChoice {
             });
         }
         let mut choice = Self::of_project(dirs)?;
-        // Who removes all of `.contextrelay/` begins anew; and an older version sealed a session
-        // before its successor was known outside.
-        choice.lost = known
-            .filter(|head| {
-                let archive = dirs.archives().join(format!("{}.jsonl", head.session_id));
-                head.seq > 0 && exists(&dirs.current()) && !exists(&archive)
-            })
-            .map(|head| Alarm::RecordCut {
-                seq: head.seq,
-                sha256: head.hash.clone(),
+        choice.lost = kept
+            .filter(|kept| kept.is_lost(dirs))
+            .map(|kept| Alarm::RecordCut {
+                seq: kept.head.seq,
+                sha256: kept.head.hash.clone(),
             });
         Ok(choice)
     }

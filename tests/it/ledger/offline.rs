@@ -8,6 +8,7 @@ use ctxrelay::wire::line::{parse, seal, serialize};
 use serde_json::{Value, json};
 
 use crate::support::account::connect;
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
 
@@ -123,4 +124,107 @@ fn a_record_that_nobody_touched_is_no_alarm() {
         let _daemon = project.daemon();
         assert_eq!((notice(&project), alarms(&project)), (None, 0));
     }
+}
+
+/// What a verb is refused with.
+#[track_caller]
+fn refused(project: &Project, args: &[&str]) -> String {
+    let refused = project.run(args.iter().copied().chain(["--json"]));
+    assert_eq!(refused.code(), 3, "{args:?}: {refused:?}");
+    let error = &refused.json()["error"];
+    format!("{} {}", error["message"], error["hint"])
+}
+
+#[test]
+fn a_record_that_is_gone_is_no_record_without_entries() {
+    let (project, path) = left(true);
+    let status = || project.run(["status", "--json"]).expect_success().json();
+    let is_told = || {
+        let status = status();
+        assert_eq!(status["ledger"]["chain"], "broken", "{status}");
+        let notices = status["notices"].to_string();
+        assert!(notices.contains("is gone: put it back"), "{notices}");
+    };
+    let away = path.with_extension("away");
+    fs::rename(&path, &away).unwrap();
+    is_told();
+    for args in [
+        &["recover"][..],
+        &["capsule", "list"],
+        &["ledger", "verify"],
+        &["ledger", "export", "-o", "x.jsonl"],
+    ] {
+        let said = refused(&project, args);
+        assert!(
+            said.contains("is gone") && said.contains("put it back"),
+            "{said}"
+        );
+    }
+    let verified = project.run(["ledger", "verify", "--all", "--json"]);
+    assert_eq!(verified.code(), 6, "{verified:?}");
+    let doctor = project.run(["doctor", "--json"]).json().to_string();
+    assert!(doctor.contains("is gone"), "{doctor}");
+    // Nor is it where `current` names another one.
+    fs::write(project.state().join("current"), "nothing\n").unwrap();
+    is_told();
+    let other = "session_1795000000000_00000001";
+    fs::copy(&away, path.with_file_name(format!("{other}.jsonl"))).unwrap();
+    fs::write(project.state().join("current"), format!("{other}\n")).unwrap();
+    is_told();
+    let verified = project.run(["ledger", "verify", "--all", "--json"]);
+    assert_eq!(verified.code(), 6, "{verified:?}");
+    // Who removes everything begins anew.
+    fs::remove_dir_all(project.state()).unwrap();
+    assert_eq!(status()["ledger"]["chain"], "ok");
+    project.run(["recover"]).expect_success();
+}
+
+#[test]
+fn verify_of_all_tells_of_a_sealed_session_that_was_cut_or_removed() {
+    let project = Project::without_git();
+    let daemon = project.daemon();
+    let session = || project.read(".contextrelay/current").trim().to_owned();
+    let mut operator = Operator::connect(&project);
+    let mut ends = |method: &str| {
+        let ended = session();
+        operator.when_quiet(method, json!({})).unwrap();
+        ended
+    };
+    let first = ends("ledger/clear");
+    let second = ends("ledger/compact");
+    daemon.stop().expect_success();
+    let verify = || {
+        let verified = project.run(["ledger", "verify", "--all", "--json"]);
+        let value = verified.json();
+        let lost = value["lost"].as_array().unwrap().clone();
+        let lost = lost
+            .iter()
+            .map(|lost| lost["session"].as_str().unwrap().to_owned());
+        (verified.code(), lost.collect::<Vec<_>>())
+    };
+    assert_eq!(verify(), (0, vec![]));
+    let archive = |name: &str| project.state().join(format!("archives/{name}.jsonl"));
+    for name in [&first, &second] {
+        let path = archive(name);
+        let whole = fs::read(&path).unwrap();
+        cut(&path);
+        assert_eq!(verify(), (6, vec![name.clone()]));
+        let told = project.run(["ledger", "verify", "--all"]).stdout;
+        assert!(told.contains("does not end as it was sealed"), "{told}");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(verify(), (6, vec![name.clone()]));
+        fs::write(&path, whole).unwrap();
+    }
+    assert_eq!(verify(), (0, vec![]));
+    // What the operator deleted is not missed, and what came before it is.
+    let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    operator
+        .when_quiet("ledger/clear", json!({"discard": true}))
+        .unwrap();
+    assert!(!archive(&second).exists());
+    assert_eq!(verify(), (0, vec![]));
+    fs::remove_file(archive(&first)).unwrap();
+    assert_eq!(verify(), (6, vec![first]));
+    drop(daemon);
 }
