@@ -6,6 +6,8 @@ mod space;
 mod writing;
 
 use std::ffi::OsString;
+use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -20,6 +22,7 @@ use super::instruction_files::{Homes, Plan};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::settings::{environment, find_program};
+use super::shell::quote;
 use super::words::short;
 use crate::adapters::port_holder::holder;
 use crate::host::ProjectContext;
@@ -167,16 +170,16 @@ fn instructions(setting: &ProjectContext) -> Check {
 fn permissions(setting: &ProjectContext) -> Check {
     const ID: &str = "permissions";
     let dirs = &setting.dirs;
-    if !exists(&dirs.state) {
-        return note(
-            ID,
-            "there is no state yet",
-            "start with `ctxrelay` or `ctxrelay init`",
-        );
-    }
     for dir in [&dirs.relay, &dirs.state] {
         let found = match dir.symlink_metadata() {
             Ok(found) => found,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return note(
+                    ID,
+                    "there is no state yet",
+                    "start with `ctxrelay` or `ctxrelay init`",
+                );
+            }
             Err(error) => {
                 return bad(
                     ID,
@@ -193,12 +196,8 @@ fn permissions(setting: &ProjectContext) -> Check {
                 format!("move {name} away"),
             );
         }
-        if found.uid() != rustix::process::geteuid().as_raw() {
-            return bad(
-                ID,
-                format!("{name} belongs to somebody else"),
-                format!("take it over: chown {name}"),
-            );
+        if let Some((message, hint)) = of_another(dir, &found) {
+            return bad(ID, message, hint);
         }
         if found.permissions().mode() & 0o077 != 0 {
             return bad(
@@ -219,9 +218,35 @@ fn permissions(setting: &ProjectContext) -> Check {
     good(ID, "the state folder is yours alone and can be written")
 }
 
+/// What is said of a folder that is another user's, and the way on.
+fn of_another(dir: &Path, found: &Metadata) -> Option<(String, String)> {
+    let uid = found.uid();
+    (uid != rustix::process::geteuid().as_raw()).then(|| {
+        let name = dir.display();
+        let message = format!("{name} belongs to somebody else (user id {uid})");
+        let word = quote(dir.as_os_str());
+        let hint =
+            format!("work as that user, or take it over: sudo chown -R \"$(id -un)\" {word}");
+        (message, hint)
+    })
+}
+
+/// What is said of what may not be read, where all of the state is another user's.
+fn denied(setting: &ProjectContext) -> Option<(String, String)> {
+    let dirs = [&setting.dirs.relay, &setting.dirs.state];
+    dirs.into_iter()
+        .find_map(|dir| of_another(dir, &dir.symlink_metadata().ok()?))
+}
+
 /// What of `config.json` does not count.
 fn config(setting: &ProjectContext) -> Check {
     const ID: &str = "config";
+    let read = rustix::fs::access(setting.dirs.config(), rustix::fs::Access::READ_OK);
+    if read == Err(rustix::io::Errno::ACCESS)
+        && let Some((message, hint)) = denied(setting)
+    {
+        return bad(ID, message, hint);
+    }
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let unknown = loaded.file.as_ref().map(unknown_keys).unwrap_or_default();
     let unknown = unknown.iter().map(|key| {
@@ -336,8 +361,16 @@ fn tokens(setting: &ProjectContext) -> Check {
     for secret in [Secret::Claude, Secret::Codex, Secret::Reader, Secret::Proxy] {
         match read_token(&setting.dirs, secret) {
             Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
                 return note(ID, "there are no tokens yet", "the first daemon makes them");
+            }
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                let (message, hint) = denied(setting).unwrap_or_else(|| {
+                    let path = setting.dirs.state_file(secret.file_name());
+                    let failure = disk::unreadable(&path, &error);
+                    (failure.message, failure.hint)
+                });
+                return bad(ID, message, hint);
             }
             // The message names the file and never what is in it.
             Err(error) => {
@@ -384,28 +417,38 @@ fn record(setting: &ProjectContext) -> Check {
                 "run `ctxrelay ledger verify`",
             );
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return bad(
-                ID,
-                format!("the file of {session} is gone"),
-                "put it back, or start the daemon to begin it anew",
-            );
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let gone = disk::gone(&session);
+            return bad(ID, gone.message, gone.hint);
         }
         _ => {}
     }
     let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id())
         .ok()
         .flatten();
+    if let Some(lost) = outside.as_ref().filter(|kept| kept.is_lost(&setting.dirs)) {
+        let gone = disk::gone(&lost.head.session_id);
+        return bad(ID, gone.message, gone.hint);
+    }
     match ledger::verify(&path, outside.as_ref()) {
         Ok(report) if report.ok => good(
             ID,
             format!("{} entries, the chain is whole", report.entries),
         ),
-        Ok(_) => bad(
+        Ok(report) if report.first_bad.is_some() => bad(
             ID,
             "the chain is broken",
             "see where: `ctxrelay ledger verify`",
         ),
+        Ok(report) => {
+            let mut alarms = report.alarms.iter().filter(|alarm| !alarm.acknowledged);
+            let first = alarms.next().map_or_else(String::new, |it| it.alarm.text());
+            bad(
+                ID,
+                format!("the chain is whole, and an alarm waits for you: {first}"),
+                "acknowledge it on its card in the deck's Inbox",
+            )
+        }
         Err(error) => {
             let failure = disk::unreadable(&path, &error);
             bad(ID, failure.message, failure.hint)

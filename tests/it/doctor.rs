@@ -1,12 +1,15 @@
 //! `ctxrelay doctor`: what it looks at, and that it says what cannot be written.
 
-use serde_json::json;
+use std::io::Write as _;
+
+use serde_json::{Value, json};
 
 use crate::support::child::{Finished, run};
 use crate::support::privileged;
 use crate::support::project::Project;
 use crate::support::script_file::write_program;
 use crate::support::small_disk::SmallDisk;
+use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn the_doctor_says_that_the_state_cannot_be_written() {
@@ -30,6 +33,75 @@ fn the_doctor_says_that_the_state_cannot_be_written() {
     assert_eq!(daemon.code(), 3, "{daemon:?}");
     let hint = daemon.json()["error"]["hint"].clone();
     assert!(hint.as_str().unwrap().contains("writable"), "{daemon:?}");
+}
+
+#[test]
+fn the_doctor_says_whose_the_state_is() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::new();
+    project.daemon().stop();
+    std::os::unix::fs::chown(project.state(), Some(12_345), Some(12_345)).unwrap();
+    // Root of a namespace in which nobody is that user: their folder is closed to it.
+    let doctor = project.ctxrelay(["doctor", "--json"]);
+    let mut apart = project
+        .program("unshare")
+        .args(["--user", "--map-root-user"]);
+    apart = apart.arg(&doctor.program).args(&doctor.args);
+    apart.env = doctor.env.clone();
+    let told = run(&apart).json();
+    for id in ["permissions", "config", "tokens"] {
+        let mut checks = told["checks"].as_array().unwrap().iter();
+        let found = checks.find(|check| check["id"] == id).unwrap();
+        assert_eq!(found["ok"], false, "{found}");
+        let message = found["message"].as_str().unwrap();
+        assert!(message.contains("belongs to somebody else"), "{found}");
+        let hint = found["hint"].as_str().unwrap();
+        assert!(hint.contains("sudo chown -R \"$(id -un)\" /"), "{found}");
+    }
+}
+
+#[test]
+fn the_doctor_tells_an_alarm_that_waits_from_a_chain_that_is_broken() {
+    let project = Project::without_git();
+    let daemon = project.daemon();
+    let current = project.read(".contextrelay/current");
+    let path = project
+        .state()
+        .join(format!("sessions/{}.jsonl", current.trim()));
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap();
+    file.write_all(b"{\"not\":\"ours\"}\n").unwrap();
+    drop(file);
+    wait_until("the entry about the line", timeout(), || {
+        let ledger = project.ledger();
+        let is_alarm = |entry: &Value| entry["meta"]["alarm"].is_object();
+        ledger.iter().any(is_alarm).then_some(())
+    });
+    daemon.stop().expect_success();
+    let record = || {
+        let told = project.run(["doctor", "--json"]).json();
+        let checks = told["checks"].as_array().unwrap().clone();
+        checks
+            .into_iter()
+            .find(|check| check["id"] == "record")
+            .unwrap()
+    };
+    let found = record();
+    assert_eq!(found["ok"], false, "{found}");
+    let message = found["message"].as_str().unwrap();
+    assert!(message.starts_with("the chain is whole, and"), "{found}");
+    assert!(found["hint"].as_str().unwrap().contains("Inbox"), "{found}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(
+        &path,
+        text.replacen("the daemon started", "the daemon stirred", 1),
+    )
+    .unwrap();
+    assert_eq!(record()["message"], "the chain is broken");
 }
 
 #[test]
