@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::context::CliContext;
-use super::exit::CliOutcome;
+use super::exit::{CliOutcome, Failure};
 use super::report::Report;
 use crate::wire;
 
@@ -212,7 +212,9 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Reopen(args) => change::reopen(context, &args.id),
         Verb::Schema => {
             let schema = wire::capsule::schema();
-            let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+            let mut text = serde_json::to_vec_pretty(&schema)
+                .map_err(|error| Failure::internal("write the schema", error))?;
+            text.push(b'\n');
             context.out.report(Report::new(&schema, text))
         }
     }

@@ -62,6 +62,18 @@ fn what_prints_text_prints_one_value_on_demand() {
 }
 
 #[test]
+fn a_schema_is_one_value_with_and_without_the_word() {
+    let project = Project::new();
+    for verb in ["capsule", "config"] {
+        let plain = project.run([verb, "schema"]).expect_success();
+        let named = project.run([verb, "schema", "--json"]).expect_success();
+        assert_eq!(plain.json(), named.json(), "{verb}");
+        assert!(plain.json()["properties"].is_object(), "{verb}");
+        assert!(plain.stdout.lines().count() > 1, "{verb}: for people");
+    }
+}
+
+#[test]
 fn a_usage_error_names_what_is_missing_and_where_to_read_on() {
     let project = Project::new();
     for (args, named, help) in [
