@@ -22,6 +22,10 @@ use crate::wire::control::ProgramCode;
 /// How long one tmux command may take.
 const TMUX_WAIT: Duration = Duration::from_secs(10);
 
+/// Has tmux print what it is asked for as it is: in a locale without UTF-8 every other letter of a
+/// path would be `_`.
+const WHOLE: &str = "-u";
+
 /// Names the pair, for our programs.
 const RUNTIME_SESSION: &str = "CONTEXTRELAY_RUNTIME_SESSION";
 
@@ -146,7 +150,8 @@ fn is_of_this_pair(
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Result<(), Failure> {
     let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
-    let mut args: Vec<OsString> = server(&socket(setting)).into();
+    let mut args = vec![WHOLE.into()];
+    args.extend(server(&socket(setting)));
     args.extend(["show-environment", "-t", &session, RUNTIME_SESSION].map(OsString::from));
     let said = capture(tmux, &args, &setting.dirs.root, TMUX_WAIT).map_err(failed)?;
     // It fails where the variable is not set, which is the pair without a name.
@@ -194,7 +199,9 @@ fn missing_panes(
         false => &["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT],
     };
     let list: Vec<OsString> = list.iter().map(OsString::from).collect();
-    let listed = match tmux_run(tmux, &in_it(&list), root) {
+    let mut asked = vec![WHOLE.into()];
+    asked.extend(in_it(&list));
+    let listed = match tmux_run(tmux, &asked, root) {
         // One that is gone has none; what is only shown needs no server.
         Err(_) if dry_run => String::new(),
         listed => listed?,

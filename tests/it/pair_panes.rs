@@ -235,6 +235,24 @@ fn a_second_pair_opens_what_has_ended_meanwhile() {
     assert!(!at_left[0].contains("ctxrelay claude"), "{listed:?}");
 }
 
+#[test]
+fn a_pair_whose_path_its_locale_cannot_write_is_found_again() {
+    let panes = Panes::new("echo claude is up; exec sleep 600");
+    let folder = panes.project.root().join("grün");
+    std::fs::create_dir(&folder).unwrap();
+    let pair = |args: &[&str]| {
+        let args = ["pair", "--project"].iter().chain(args).copied();
+        panes.project.ctxrelay(args).env("LANG", "C")
+    };
+    let folder = folder.to_str().unwrap();
+    let mut first = Pty::spawn_sized(&pair(&[folder]), 200, 50).labelled("pair");
+    first.wait_for_text("claude is up");
+    first.wait_for_text("codex has ended");
+    let shown = run(&pair(&[folder, "--dry-run"])).expect_success().stdout;
+    assert!(!shown.contains("split-window"), "{shown}");
+    assert!(shown.contains("respawn-pane"), "{shown}");
+}
+
 /// Ends a tmux server with this value.
 struct UsersTmux<'a> {
     project: &'a Project,
