@@ -13,10 +13,11 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use crate::client::Client;
 use crate::deck::run::run as show;
+use crate::demo::DemoError;
 use crate::demo::play::{Ending, play};
 use crate::demo::text::run_as_text;
 use crate::demo::world::set_up;
-use crate::wire::control::Role;
+use crate::wire::control::{ProgramCode, Role};
 
 pub fn run(out: &Output, args: &DemoArgs) -> CliOutcome {
     let program =
@@ -36,7 +37,7 @@ pub fn run(out: &Output, args: &DemoArgs) -> CliOutcome {
                 }
             })
             .await
-            .map_err(|error| Failure::internal("play the demo", error))
+            .map_err(failed)
         });
         match played {
             Ok(()) if out.is_json() => {
@@ -50,13 +51,12 @@ pub fn run(out: &Output, args: &DemoArgs) -> CliOutcome {
 }
 
 async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::internal("play the demo", error);
     let shown = DeckScreen::open()?;
     let world = match set_up(program, speed).await {
         Ok(world) => world,
         Err(error) => {
             shown.display.close().await;
-            return Err(failed(&error));
+            return Err(failed(error));
         }
     };
     let running = match world.setting.start_daemon().await {
@@ -85,5 +85,20 @@ async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), F
         }
     };
     end(running, &mut OnceMore::listen()?).await?;
-    told.map_err(|error| failed(&error))
+    told.map_err(failed)
+}
+
+/// Why there was no demo. Its log goes with its project.
+fn failed(error: DemoError) -> Failure {
+    match error {
+        DemoError::NoFolder { .. } => Failure::state(
+            ProgramCode::Unwritable,
+            error.to_string(),
+            "name a folder that is there and that you can write, by its whole path, with TMPDIR",
+        ),
+        error => Failure {
+            hint: String::new(),
+            ..Failure::internal("play the demo", error)
+        },
+    }
 }

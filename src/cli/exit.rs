@@ -240,6 +240,16 @@ impl Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::new(ExitKind::Ok, ProgramCode::BrokenPipe, "", "");
         }
+        if matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        ) {
+            return Self::state(
+                ProgramCode::Unwritable,
+                format!("cannot write the output: {error}"),
+                "make room where it goes to, and run it again",
+            );
+        }
         Self::internal("write the output", error)
     }
 }
@@ -391,6 +401,19 @@ mod tests {
             for code in codes {
                 assert_eq!(kind(code).code(), exit, "{code}");
             }
+        }
+    }
+
+    #[test]
+    fn a_full_disk_behind_standard_output_is_no_fault_of_ours() {
+        for (kind, exit) in [
+            (io::ErrorKind::StorageFull, 3),
+            (io::ErrorKind::QuotaExceeded, 3),
+            (io::ErrorKind::BrokenPipe, 0),
+            (io::ErrorKind::Other, 1),
+        ] {
+            let failure = Failure::from_output(&kind.into());
+            assert_eq!(failure.kind.code(), exit, "{kind}");
         }
     }
 

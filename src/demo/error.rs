@@ -1,6 +1,7 @@
 //! [`DemoError`].
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::client::ClientError;
 use crate::host::StartError;
@@ -17,6 +18,14 @@ pub enum DemoError {
     Io {
         /// What was tried.
         doing: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// There is no folder for the throw-away project.
+    #[error("cannot make a folder in {}: {source}", place.display())]
+    NoFolder {
+        /// Where temporary files go.
+        place: PathBuf,
         /// Why it failed.
         source: io::Error,
     },

@@ -64,7 +64,10 @@ pub async fn set_up(own_program: PathBuf, speed: f64) -> Result<DemoWorld, DemoE
     let folder = tempfile::Builder::new()
         .prefix("ctxd-")
         .tempdir()
-        .map_err(DemoError::io(doing))?;
+        .map_err(|source| DemoError::NoFolder {
+            place: std::env::temp_dir(),
+            source,
+        })?;
     let base = folder.path().canonicalize().map_err(DemoError::io(doing))?;
     let root = base.join("tokencache");
     for (name, text) in FILES {

@@ -14,7 +14,7 @@ use ctxrelay::store::session;
 use ctxrelay::wire::control::{Command, DecideParams, LedgerListParams, Reply, Role, SendParams};
 use rustix::process::Signal;
 
-use crate::support::child::Child;
+use crate::support::child::{Child, run};
 use crate::support::launch::Launch;
 use crate::support::panes::wait_for_state;
 use crate::support::picture::is_as_kept;
@@ -160,6 +160,18 @@ fn the_deck_of_the_demo_is_as_its_picture() {
     is_as_kept(&deck, "demo-in-a-terminal");
     assert_eq!(deck.press_until_exit(Key::Char('q')), 0);
     nothing_is_left(&temporary);
+}
+
+#[test]
+fn without_a_place_for_temporary_files_the_demo_says_which_variable_names_it() {
+    let project = Project::new();
+    let (launch, _) = demo(&project, "20");
+    let refused = run(&launch.env("TMPDIR", "not-there").arg("--json"));
+    assert_eq!(refused.code(), 3, "{refused:?}");
+    let error = &refused.json()["error"];
+    assert_eq!(error["code"], "unwritable");
+    assert!(error["message"].as_str().unwrap().contains("not-there"));
+    assert!(error["hint"].as_str().unwrap().contains("TMPDIR"));
 }
 
 #[test]
