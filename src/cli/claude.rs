@@ -15,6 +15,7 @@ use crate::wire::control::ProgramCode;
 
 pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
+    check_plugin(setting)?;
     let program = setting.claude_program.clone();
     if args.dry_run {
         // Shown also where claude is not installed yet.
@@ -74,6 +75,16 @@ pub fn market(setting: &ProjectContext) -> Marketplace {
     let program = setting.own_program.clone();
     let version = env!("CARGO_PKG_VERSION");
     Marketplace::new(&user.data, program, version, user.registry.clone())
+}
+
+/// Whether this project can have a plugin, before anything is made.
+///
+/// # Errors
+///
+/// When a path cannot be quoted.
+pub fn check_plugin(setting: &ProjectContext) -> Result<(), Failure> {
+    let checked = plugin_spec(setting).check();
+    checked.map_err(|error| plugin_failure(setting, &error))
 }
 
 /// Writes the project's plugin, when program, version or path have changed. Says whether it had

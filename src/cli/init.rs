@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::claude::{market, plugin_dir, plugin_failure, plugin_spec, write_plugin};
+use super::claude::{check_plugin, market, plugin_dir, plugin_failure, plugin_spec, write_plugin};
 use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk::{self, policy_on_disk, unreadable};
@@ -92,6 +92,7 @@ impl InitStep {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
+    check_plugin(&context.setting)?;
     let mut steps = vec![
         session(context, args.dry_run)?,
         config(context, args.dry_run)?,

@@ -77,6 +77,25 @@ fn a_folder_whose_name_is_no_text_is_refused_before_anything_is_made() {
 }
 
 #[test]
+fn a_folder_that_can_have_no_plugin_is_refused_before_anything_is_made() {
+    let project = Project::without_git();
+    let odd = project.root().join("bad\tname");
+    std::fs::create_dir(&odd).unwrap();
+    for args in [
+        &["init", "--yes"][..],
+        &["claude", "--dry-run"],
+        &["claude"],
+    ] {
+        let args = ["--json"].iter().chain(args).copied();
+        let launch = project.ctxrelay(args).cwd(&odd);
+        let (code, word, _) = refused(&run(&launch));
+        assert_eq!((code, word.as_str()), (3, "plugin"), "{launch:?}");
+    }
+    assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 0);
+    assert_eq!(names(&project.registry()), Vec::<String>::new());
+}
+
+#[test]
 fn a_file_may_go_out_under_a_name_that_is_no_text() {
     let project = Project::new();
     project.daemon().stop();

@@ -83,6 +83,15 @@ pub fn launch_args(dir: &Path) -> Vec<OsString> {
 }
 
 impl PluginSpec {
+    /// Whether there can be a plugin.
+    ///
+    /// # Errors
+    ///
+    /// When a path cannot be quoted.
+    pub fn check(&self) -> Result<(), PluginError> {
+        self.tree().map(drop)
+    }
+
     /// Writes the plugin; says whether anything had to be written.
     ///
     /// # Errors
