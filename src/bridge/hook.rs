@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::json::parse;
 use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
@@ -268,7 +269,7 @@ async fn read<R: AsyncRead + Unpin>(input: R) -> Option<Value> {
     let mut bytes = Vec::new();
     let read = input.take(INPUT_BYTES_MAX).read_to_end(&mut bytes).await;
     read.ok()?;
-    let input = serde_json::from_slice(&bytes).ok();
+    let input = parse(&bytes).ok();
     input.filter(Value::is_object)
 }
 

@@ -8,6 +8,7 @@ mod handed;
 pub mod hook;
 pub mod http;
 mod instructions;
+mod json;
 mod process;
 mod server;
 pub mod stdio;

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::handed::{Handed, HandedPage};
+use super::json::parse;
 use super::server::RelayServer;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -238,11 +239,15 @@ impl Incoming {
         if bytes.is_empty() {
             return Self::Nothing;
         }
-        let value: Value = match serde_json::from_slice(bytes) {
+        let value = match parse(bytes) {
             Ok(value) => value,
             Err(error) => {
                 let text = format!("not JSON: {error}");
-                return Self::refuse(Value::Null, unread(&error), text);
+                // Whoever asked would wait for good for an answer that names nothing.
+                let mut scan = IdScan::default();
+                scan.feed(bytes);
+                let id = scan.into_id().unwrap_or_default();
+                return Self::refuse(id, unread(&error), text);
             }
         };
         let method = value.get("method").and_then(Value::as_str);

@@ -367,6 +367,13 @@ mod before {
     }
 
     #[tokio::test]
+    async fn a_call_with_half_an_emoji_in_it_is_judged_as_any_other() {
+        let input = bash("git commit -m cut_").replace("cut_", r"\ud83d");
+        let output = judged(&codex_writes(), &Place::default(), &input).await;
+        assert!(output.contains("\"deny\""), "{output}");
+    }
+
+    #[tokio::test]
     async fn a_denied_call_is_told_to_claude_and_to_the_record() {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("")).await;

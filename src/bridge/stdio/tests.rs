@@ -162,6 +162,37 @@ async fn discover_is_unknown_and_initialize_works_after_it() {
 }
 
 #[tokio::test]
+async fn a_text_that_was_cut_within_an_emoji_is_taken_with_a_mark_in_its_place() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| {
+        Answering::Reply(Reply::Recorded(Recorded {
+            entry_id: EntryId::new("e1"),
+            seq: Seq(9),
+        }))
+    })
+    .await;
+    let mut claude = Host::initialized(Agent::Claude, place.client(Role::Claude)).await;
+    // As JSON.stringify writes it.
+    claude
+        .say_raw(
+            br#"{"method":"tools/call","params":{"name":"append_note","arguments":{"text":"cut \ud83d \\ud83d"}},"jsonrpc":"2.0","id":1}
+"#,
+        )
+        .await;
+    let answer = claude.hear().await;
+    assert_eq!(
+        (&answer["id"], &answer["result"]["structuredContent"]["seq"]),
+        (&json!(1), &json!(9)),
+        "{answer}"
+    );
+    let seen = daemon.so_far();
+    assert!(
+        matches!(&seen[..], [Command::AppendNote(note)] if note.text == "cut \u{fffd} \\ud83d"),
+        "{seen:?}"
+    );
+}
+
+#[tokio::test]
 async fn broken_json_and_a_line_over_the_limit_get_errors_and_end_nothing() {
     let mut claude = Host::initialized(Agent::Claude, Place::default().client(Role::Claude)).await;
     claude.say_raw(b"{\"jsonrpc\": \n").await;
@@ -183,6 +214,16 @@ async fn broken_json_and_a_line_over_the_limit_get_errors_and_end_nothing() {
     claude.say_raw("[".repeat(10_000).as_bytes()).await;
     claude.say_raw(b"\n").await;
     assert_eq!(claude.hear().await["error"]["code"], -32600);
+
+    // What asked is told by its name, as far as it can be read.
+    claude
+        .say_raw(b"{\"method\":\"tools/call\",\"id\":40,\"params\":{\"text\":nonsense}}\n")
+        .await;
+    let answer = claude.hear().await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(40), &json!(-32700))
+    );
 
     // The id comes last, as Claude writes it.
     claude
