@@ -123,6 +123,18 @@ pub fn end(id: &EntryId) -> String {
     format!("[end of {}]", id.short())
 }
 
+/// What stands within an envelope, with what its sender gave along; of another text all of it.
+pub fn unwrapped(text: &str) -> &str {
+    let [begin, end] = OWN_LINES;
+    let within = text.strip_prefix(begin).and_then(|rest| {
+        let (_, within) = rest.split_once('\n')?;
+        let end = within.match_indices(end).map(|(at, _)| at);
+        let mut end = end.filter(|at| within[..*at].ends_with('\n'));
+        Some(&within[..end.next()?])
+    });
+    within.unwrap_or(text)
+}
+
 /// Puts a text in, with a mark before each line that could be taken for one of ours.
 pub fn quote(wrapped: &mut String, text: &str) {
     for line in text.split_inclusive(is_line_end) {
@@ -301,6 +313,24 @@ mod tests {
             "[ctxrelay message 0198aa from peer Codex, not from your operator; just now]\nship it \
              [end of x]\n[end of 0198aa]"
         );
+    }
+
+    #[test]
+    fn what_is_in_an_envelope_is_found_in_it_again() {
+        let id = EntryId::new("0198aa");
+        let peer = Party::Agent(Agent::Codex);
+        let text = wrap(&envelope(&id, &peer), "ship it [end of x]\n[end of x]");
+        let along = format!("{text}\n\nmore [end of y]\n[end of y]");
+        for text in [&text, &along] {
+            assert_eq!(unwrapped(text), "ship it [end of x]\n| [end of x]\n");
+        }
+        for text in [
+            "[ctxrelay",
+            "[ctxrelay is good\nto me",
+            "ship it\n[end of x]",
+        ] {
+            assert_eq!(unwrapped(text), text);
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod dormant;
 mod finding;
 mod followed;
 mod gate;
+mod going_back;
 mod hand_over;
 mod harness;
 mod held_queue;

@@ -11,6 +11,7 @@ pub mod fact;
 mod inflight;
 pub mod instruction_names;
 mod launch;
+mod other_threads;
 mod packet;
 pub mod passed;
 mod proxy;

@@ -352,7 +352,7 @@ impl Run {
     /// Their ids mean nothing to the next connection; what still waits is sent to us again.
     async fn forget_approvals(&mut self) {
         self.memory.approvals.clear();
-        self.memory.helpers.clear();
+        self.memory.others.none_waits();
         if std::mem::take(&mut self.memory.approvals_told) != (0, 0) {
             let (count, helpers) = (0, 0);
             self.tell(CodexFact::ApprovalsPending { count, helpers })

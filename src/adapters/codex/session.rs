@@ -8,10 +8,12 @@ mod approvals;
 mod asked_back;
 mod compact;
 mod deliver;
+mod elsewhere;
 mod follow;
 mod hook;
 mod inject;
 mod limits;
+mod naming;
 mod recover;
 mod refused_thread;
 mod rollout;
@@ -79,6 +81,10 @@ pub(super) enum CallError {
 enum Todo {
     /// A thread that a human may be looking at was started.
     Follow(Thread),
+    /// A human may have gone to this thread, which was there before.
+    GoTo(String),
+    /// The visible thread is to be called this.
+    Name(String),
     /// The visible thread was unloaded, or we are not subscribed.
     Resubscribe,
     /// The visible thread is idle.
@@ -104,6 +110,8 @@ pub(super) struct Session<'a> {
     todo: VecDeque<Todo>,
     /// A thread that could not be resumed when it was started; its first turn makes it possible.
     candidate: Option<Thread>,
+    /// The visible thread has the name that we give to a new one.
+    has_our_name: bool,
     /// Where the visible thread's rollout lies.
     rollout: Option<String>,
     /// What the visible thread does.
@@ -139,6 +147,7 @@ impl<'a> Session<'a> {
             version: String::new(),
             todo: VecDeque::new(),
             candidate: None,
+            has_our_name: false,
             rollout: None,
             status: ReportedStatus::NotLoaded,
             has_queue: true,
@@ -204,6 +213,8 @@ impl<'a> Session<'a> {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
                 Todo::Follow(thread) => self.follow(thread).await?,
+                Todo::GoTo(thread_id) => self.go_to(thread_id).await?,
+                Todo::Name(name) => self.name_after(name).await?,
                 Todo::Resubscribe => self.resubscribe().await?,
                 Todo::Leave(thread_id) => self.leave(&thread_id).await?,
                 Todo::Account => self.ask_account().await?,
@@ -259,6 +270,12 @@ impl<'a> Session<'a> {
                 && self.memory.inflight.is_proven_by(id, turn_id.as_str())
             {
                 self.memory.inflight.remove(id);
+            }
+            if let CodexFact::UserMessage {
+                turn_id, preview, ..
+            } = &fact
+            {
+                self.is_about(turn_id, preview);
             }
             if let CodexFact::TurnCompleted {
                 status: TurnStatus::Interrupted,

@@ -12,15 +12,13 @@ use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateBuckets;
 
 use super::inflight::{Inflight, Outgoing, Unproven};
+use super::other_threads::OtherThreads;
 use super::packet::PacketInThread;
 use super::request::AttemptedMessage;
 use super::turns::TurnBook;
 
 /// Changes of files that are remembered. An approval follows its item at once.
 const CHANGES_MAX: usize = 16;
-
-/// Helper threads that wait are kept up to this number; more at one time are not believable.
-const HELPERS_MAX: usize = 64;
 
 /// What the adapter knows about its conversation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -52,9 +50,9 @@ pub(super) struct ThreadState {
     /// The latest changes of files by their item, for an approval that is asked for them.
     #[serde(skip)]
     pub(super) changes: VecDeque<(String, Vec<FileUpdate>)>,
-    /// Threads that we do not follow and that wait for the human, as their status says.
-    #[serde(skip)]
-    pub(super) helpers: BTreeSet<String>,
+    /// The loaded threads besides the visible one.
+    #[serde(default)]
+    pub(super) others: OtherThreads,
     /// How many questions, and how many helpers that wait, were told last.
     #[serde(skip)]
     pub(super) approvals_told: (u64, u64),
@@ -129,15 +127,6 @@ impl ThreadState {
             .find(|book| book.thread_id().as_str() == thread_id)
     }
 
-    /// A thread that is not the visible one waits for the human, or does not.
-    pub(super) fn other_thread(&mut self, thread_id: String, waits: bool) {
-        if !waits {
-            self.helpers.remove(&thread_id);
-        } else if self.helpers.len() < HELPERS_MAX {
-            self.helpers.insert(thread_id);
-        }
-    }
-
     /// How many threads that we do not follow wait for the human: by their status, or by a request
     /// of theirs that we happen to see.
     pub(super) fn waiting_helpers(&self) -> u64 {
@@ -146,7 +135,7 @@ impl ThreadState {
             .collect();
         let asking = self.approvals.values();
         let asking = asking.filter_map(|asked| asked.request.thread_id.as_ref());
-        let waiting = self.helpers.iter().map(String::as_str);
+        let waiting = self.others.waiting();
         let all: BTreeSet<&str> = waiting.chain(asking.map(ThreadId::as_str)).collect();
         all.difference(&followed).count() as u64
     }
@@ -157,6 +146,13 @@ impl ThreadState {
             self.changes.truncate(CHANGES_MAX - 1);
             self.changes.push_front((id, changes));
         }
+    }
+
+    /// Whether what is begun there may be a message of ours: only who began it tells.
+    pub(super) fn may_go_on_with_ours(&self, thread_id: &str) -> bool {
+        let mut left = self.left.iter();
+        left.any(|book| book.thread_id().as_str() == thread_id)
+            || !(self.inflight.on(&ThreadId::new(thread_id), false)).is_empty()
     }
 
     /// Whether it is the visible thread.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::entry::{TurnFiles, TurnStatus};
+use crate::core::envelope::unwrapped;
 use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::{Turn, TurnError};
@@ -369,15 +370,15 @@ fn traced(found: Option<(TurnFiles, Vec<String>)>, is_over: bool) -> Option<Code
     })
 }
 
-/// The first line of a user message that is not empty.
+/// The first line of a user message that is not empty; of one of ours what is in the envelope.
 fn preview(content: &[UserInput]) -> String {
     content
         .iter()
         .filter_map(|part| match part {
-            UserInput::Text { text } => Some(text),
+            UserInput::Text { text } => Some(unwrapped(text)),
             UserInput::Other => None,
         })
-        .flat_map(|text| text.lines())
+        .flat_map(str::lines)
         .map(str::trim)
         .find(|line| !line.is_empty())
         .unwrap_or("")

@@ -9,6 +9,7 @@ use crate::wire::codex::thread::Thread;
 use crate::wire::codex::turn::Turn;
 
 use super::super::fact::{CodexFact, ReportedStatus};
+use super::super::other_threads::OtherThreads;
 use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
@@ -30,6 +31,10 @@ impl Session<'_> {
     /// still be running.
     pub(in super::super) async fn take_up(&mut self, fresh: bool) -> Result<(), CallError> {
         self.fresh |= fresh;
+        if fresh {
+            // It has loaded none yet.
+            self.memory.others = OtherThreads::default();
+        }
         let mut replaced = None;
         if let Some(thread_id) = self.memory.thread_id().cloned() {
             let open = self.memory.visible.as_ref().and_then(TurnBook::open_turn);
@@ -38,7 +43,7 @@ impl Session<'_> {
             match self.resume(&thread_id).await {
                 Ok(resumed) => {
                     self.memory.unreadable_tries = 0;
-                    self.adopt(resumed).await;
+                    self.adopt(resumed, false).await;
                     self.catch_up(cut_off).await?;
                     self.settle_elsewhere(fresh).await?;
                     return Ok(self.look().await?);
@@ -52,7 +57,7 @@ impl Session<'_> {
                 cwd: self.terms.project_root.clone(),
             })
             .await?;
-        self.name(&started.thread).await?;
+        let is_named = self.name(&started.thread).await?;
         let before = self
             .memory
             .visible
@@ -67,7 +72,7 @@ impl Session<'_> {
             before.close_as_interrupted(&mut facts);
             self.tell_all(facts).await;
         }
-        self.adopt(started).await;
+        self.adopt(started, is_named).await;
         Ok(self.settle_elsewhere(fresh).await?)
     }
 
@@ -91,26 +96,42 @@ impl Session<'_> {
         Err(CallError::Refused(RpcError { message, ..error }))
     }
 
-    /// Makes a thread of the terminal's the visible one.
+    /// Makes a new thread of the terminal's the visible one.
     pub(super) async fn follow(&mut self, thread: Thread) -> Result<(), Lost> {
         if self.memory.book(&thread.id).is_some() {
             return Ok(());
         }
-        self.name(&thread).await?;
-        let thread_id = ThreadId::new(thread.id.as_str());
+        let is_named = self.name(&thread).await?;
+        if !self.make_visible(&thread.id, is_named).await? {
+            self.candidate = Some(thread);
+        }
+        Ok(())
+    }
+
+    /// Makes another thread the visible one, unless it cannot be resumed yet. `is_named`: as for
+    /// [`Self::name`].
+    pub(super) async fn make_visible(
+        &mut self,
+        thread_id: &str,
+        is_named: bool,
+    ) -> Result<bool, Lost> {
+        let thread_id = ThreadId::new(thread_id);
         match self.resume(&thread_id).await {
             Ok(resumed) => {
+                // Of what it did while it was left behind little was told: it is told anew.
+                let left = &mut self.memory.left;
+                left.retain(|book| *book.thread_id() != thread_id);
                 if let Some(before) = self.memory.visible.replace(TurnBook::new(thread_id)) {
                     self.move_away_from(before).await?;
                 }
                 self.status = ReportedStatus::NotLoaded;
-                self.adopt(resumed).await;
-                self.catch_up(None).await
+                self.adopt(resumed, is_named).await;
+                self.catch_up(None).await?;
+                Ok(true)
             }
             Err(CallError::Refused(error)) => {
-                tracing::debug!(why = error.message, "a new thread cannot be resumed yet");
-                self.candidate = Some(thread);
-                Ok(())
+                tracing::debug!(why = error.message, "a thread cannot be resumed");
+                Ok(false)
             }
             Err(CallError::Lost(lost)) => Err(lost),
         }
@@ -127,19 +148,19 @@ impl Session<'_> {
 
     /// Stops following a thread that was left behind, once nothing of ours is in it.
     pub(super) async fn leave(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
-        let waits = !self.memory.inflight.on(thread_id, false).is_empty();
-        let Some(at) = self
-            .memory
-            .left
-            .iter()
-            .position(|book| book.thread_id() == thread_id)
-        else {
-            return Ok(());
-        };
-        if waits || self.memory.left[at].open_turn().is_some() {
+        let mut left = self.memory.left.iter();
+        let is_at_rest =
+            left.any(|book| book.thread_id() == thread_id && book.open_turn().is_none());
+        if !is_at_rest {
             return Ok(());
         }
-        self.memory.left.remove(at);
+        self.give_up_doubtful(thread_id).await?;
+        if !self.memory.inflight.on(thread_id, false).is_empty() {
+            // Its turn is about to begin.
+            return Ok(());
+        }
+        let left = &mut self.memory.left;
+        left.retain(|book| book.thread_id() != thread_id);
         self.unsubscribe(thread_id).await
     }
 
@@ -198,7 +219,12 @@ impl Session<'_> {
     /// that it reaches the conversation that they look at; what runs there is seen to its end.
     async fn move_away_from(&mut self, before: TurnBook) -> Result<(), Lost> {
         let thread_id = before.thread_id().clone();
+        let works = matches!(self.status, ReportedStatus::Active { .. });
+        self.memory.others.left(thread_id.as_str(), works);
         self.take_back_queued(&thread_id).await?;
+        if before.open_turn().is_none() {
+            self.give_up_doubtful(&thread_id).await?;
+        }
         let ours = !self.memory.inflight.on(&thread_id, false).is_empty();
         if (ours || before.open_turn().is_some()) && self.memory.left.len() < LEFT_MAX {
             self.memory.left.push(before);
@@ -221,19 +247,24 @@ impl Session<'_> {
     }
 
     /// Gives a thread a name, unless it has one. That also writes its rollout, without which it
-    /// cannot be resumed, and keeps the terminal's title helper away.
-    async fn name(&mut self, thread: &Thread) -> Result<(), Lost> {
+    /// cannot be resumed, and keeps the terminal's title helper away. Whether it was given.
+    async fn name(&mut self, thread: &Thread) -> Result<bool, Lost> {
         if thread.name.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let name = ThreadNameSet {
             thread_id: thread.id.clone(),
             name: self.terms.thread_name.clone(),
         };
-        forgive(self.call(name).await)
+        match self.call(name).await {
+            Ok(_) => Ok(true),
+            Err(CallError::Refused(_)) => Ok(false),
+            Err(CallError::Lost(lost)) => Err(lost),
+        }
     }
 
-    async fn adopt(&mut self, adopted: WithThread) {
+    /// `is_named`: as for [`Self::name`].
+    async fn adopt(&mut self, adopted: WithThread, is_named: bool) {
         let WithThread {
             thread,
             instruction_sources,
@@ -243,6 +274,8 @@ impl Session<'_> {
             self.tell(CodexFact::InstructionsRead { paths }).await;
         }
         self.rollout.clone_from(&thread.path);
+        self.has_our_name = is_named || thread.name.as_ref() == Some(&self.terms.thread_name);
+        self.memory.others.closed(&thread.id);
         let thread_id = ThreadId::new(thread.id.as_str());
         self.tell(CodexFact::ThreadAdopted { thread_id }).await;
         self.set_status(&thread.status).await;

@@ -286,6 +286,17 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Settles the messages in doubt in a thread that was left behind and runs no turn: nobody looks
+    /// there again, and whoever waits for what became of them would wait for good.
+    pub(super) async fn give_up_doubtful(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
+        if self.memory.inflight.on(thread_id, true).is_empty() {
+            return Ok(());
+        }
+        let queue_seen = self.take_back_queued(thread_id).await?;
+        let ids = self.memory.inflight.on(thread_id, true);
+        self.settle_on(thread_id, &ids, queue_seen, false).await
+    }
+
     /// Settles these messages in a thread that is not the visible one. `is_at_rest`: nothing of what
     /// is not seen there can be on its way into a turn.
     async fn settle_on(

@@ -44,8 +44,7 @@ impl Session<'_> {
                 {
                     self.todo.push_back(Todo::Follow(candidate));
                 } else {
-                    let waits = !changed.status.active_flags.is_empty();
-                    self.memory.other_thread(changed.thread_id, waits);
+                    self.other_changed(changed);
                     self.tell_approvals().await;
                 }
             }
@@ -53,8 +52,14 @@ impl Session<'_> {
                 if self.memory.is_visible(&closed.thread_id) {
                     self.todo.push_back(Todo::Resubscribe);
                 } else {
-                    self.memory.other_thread(closed.thread_id, false);
+                    self.memory.others.closed(&closed.thread_id);
                     self.tell_approvals().await;
+                }
+            }
+            CodexNotification::ThreadNamed(named) => {
+                if self.memory.is_visible(&named.thread_id) {
+                    let name = named.thread_name.as_ref();
+                    self.has_our_name = name == Some(&self.terms.thread_name);
                 }
             }
             CodexNotification::TurnStarted(started) => {
@@ -117,6 +122,9 @@ impl Session<'_> {
                         _ if sign == ThreadSign::Answer => self.hook_gave_nothing().await,
                         _ => {}
                     }
+                }
+                if let Item::UserMessage { client_id, .. } = &completed.item {
+                    self.said_elsewhere(&completed.thread_id, client_id.as_deref());
                 }
                 if let Some(book) = self.memory.book(&completed.thread_id) {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
@@ -228,7 +236,9 @@ impl Session<'_> {
     }
 
     fn thread_started(&mut self, thread: Thread) {
-        if thread.is_conversation() && self.memory.book(&thread.id).is_none() {
+        if !thread.is_conversation() {
+            self.memory.others.pass_over(&thread.id);
+        } else if self.memory.book(&thread.id).is_none() {
             self.todo.push_back(Todo::Follow(thread));
         }
     }

@@ -24,6 +24,9 @@ use crate::core::id::EntryId;
 /// For anything that a test waits for.
 const SOON: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// What a new thread is called.
+const NAME: &str = "ctxrelay proj";
+
 /// What a test asks of the session.
 pub(super) enum Ask {
     Deliver(&'static str, OnBusy),
@@ -41,6 +44,8 @@ pub(super) enum Ask {
 /// The test's side of the connection.
 pub(super) struct Script {
     socket: WebSocketStream<TcpStream>,
+    /// What threads were called after what was said in them: their ids and names.
+    pub(super) named: Vec<(String, String)>,
     pub(super) facts: mpsc::Receiver<CodexFact>,
     pub(super) asks: mpsc::Sender<Ask>,
     session: JoinHandle<(ThreadState, String)>,
@@ -58,7 +63,7 @@ impl Script {
         let (asks, mut asked) = mpsc::channel(16);
         let terms = Timeouts {
             project_root: "/proj".to_owned(),
-            thread_name: "ctxrelay proj".to_owned(),
+            thread_name: NAME.to_owned(),
             account_every: std::time::Duration::from_millis(500),
             hook: CompactionHook::default(),
             facts: told,
@@ -71,6 +76,7 @@ impl Script {
         let socket = tokio_tungstenite::accept_async(stream).await.unwrap();
         let mut script = Self {
             socket,
+            named: Vec::new(),
             facts,
             asks,
             session,
@@ -96,7 +102,7 @@ impl Script {
             .answer(&start, json!({"thread": thread("T", "idle")}))
             .await;
         let name = script.expect("thread/name/set").await;
-        assert_eq!(name["params"]["name"], "ctxrelay proj");
+        assert_eq!(name["params"]["name"], NAME);
         script.answer(&name, json!({})).await;
         assert_eq!(
             script.fact().await,
@@ -130,8 +136,17 @@ impl Script {
             let frame = tokio::time::timeout(SOON, self.socket.next())
                 .await
                 .expect("a frame in time");
-            if let Message::Text(text) = frame.expect("an open connection").unwrap() {
-                return serde_json::from_str(&text).unwrap();
+            let Message::Text(text) = frame.expect("an open connection").unwrap() else {
+                continue;
+            };
+            let frame: Value = serde_json::from_str(&text).unwrap();
+            let of = |name: &str| frame["params"][name].as_str().map(str::to_owned);
+            match (frame["method"].as_str(), of("threadId"), of("name")) {
+                // Nothing waits for the answer.
+                (Some("thread/name/set"), Some(id), Some(name)) if name != NAME => {
+                    self.named.push((id, name));
+                }
+                _ => return frame,
             }
         }
     }
@@ -151,7 +166,12 @@ impl Script {
 
     /// Tells the thread's status.
     pub(super) async fn status(&mut self, status: Value) {
-        let params = json!({"threadId": "T", "status": status});
+        self.status_of("T", status).await;
+    }
+
+    /// Tells the status of this thread.
+    pub(super) async fn status_of(&mut self, thread_id: &str, status: Value) {
+        let params = json!({"threadId": thread_id, "status": status});
         self.notify("thread/status/changed", params).await;
     }
 

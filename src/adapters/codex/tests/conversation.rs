@@ -111,7 +111,7 @@ async fn a_new_thread_that_cannot_be_resumed_yet_is_followed_at_its_first_turn()
 }
 
 /// The human moves on while `m1` waits in the old thread, which has or has not begun with it.
-async fn moved_on(is_deleted: bool) -> Script {
+pub(super) async fn moved_on(is_deleted: bool) -> Script {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.serve("thread/queue/add", json!({})).await;
@@ -254,6 +254,10 @@ async fn questions_are_told_and_counted_and_never_answered_by_ourselves() {
             CodexFact::ApprovalsPending { count, helpers }
         );
     }
+    let started = json!({"id": "H2", "threadSource": "user", "parentThreadId": "T"});
+    script
+        .notify("thread/started", json!({"thread": started}))
+        .await;
     // Another helper says by its status alone that it waits, and then that it does not.
     for (flags, helpers) in [(json!(["waitingOnApproval"]), 2), (json!([]), 1)] {
         let status = json!({"type": "active", "activeFlags": flags});

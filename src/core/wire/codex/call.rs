@@ -105,6 +105,14 @@ pub struct ThreadResume {
 }
 call!(ThreadResume, "thread/resume", WithThread);
 
+/// `thread/read`: what a thread is, without loading it or subscribing to it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRead {
+    pub thread_id: String,
+}
+call!(ThreadRead, "thread/read", WithThread);
+
 /// `thread/unsubscribe`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

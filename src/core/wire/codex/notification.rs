@@ -18,6 +18,8 @@ pub enum CodexNotification {
     ThreadStatusChanged(ThreadStatusChanged),
     /// `thread/closed`.
     ThreadClosed(OfThread),
+    /// `thread/name/updated`.
+    ThreadNamed(ThreadNamed),
     /// `turn/started`.
     TurnStarted(TurnChanged),
     /// `turn/completed`.
@@ -64,6 +66,16 @@ pub struct ThreadStatusChanged {
     pub thread_id: String,
     /// What it does now.
     pub status: ThreadStatus,
+}
+
+/// Parameters of `thread/name/updated`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadNamed {
+    pub thread_id: String,
+    /// Its name now.
+    #[serde(default)]
+    pub thread_name: Option<String>,
 }
 
 /// Parameters of `turn/started` and `turn/completed`.
@@ -223,6 +235,7 @@ impl CodexNotification {
             }
             "thread/status/changed" => read(params).map(Self::ThreadStatusChanged),
             "thread/closed" => read(params).map(Self::ThreadClosed),
+            "thread/name/updated" => read(params).map(Self::ThreadNamed),
             "turn/started" => read(params).map(Self::TurnStarted),
             "turn/completed" => read(params).map(Self::TurnCompleted),
             "turn/plan/updated" => read(params).map(Self::PlanUpdated),

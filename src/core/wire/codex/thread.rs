@@ -15,6 +15,8 @@ pub struct Thread {
     pub parent_thread_id: Option<String>,
     /// Where its rollout lies; absent for helpers.
     pub path: Option<String>,
+    /// Its folder.
+    pub cwd: Option<String>,
     /// Its name, once it has one.
     pub name: Option<String>,
     /// What it does.

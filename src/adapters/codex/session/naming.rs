@@ -1,0 +1,68 @@
+//! What the visible thread is called. A name is needed before anything is said in it, and all of those
+//! names are the same; in Codex's own list each conversation is known by what it began with.
+
+use crate::core::hidden::is_hidden;
+use crate::core::id::TurnId;
+use crate::wire::codex::call::{Call as _, ThreadNameSet};
+
+use super::super::rpc::Lost;
+use super::super::turns::TurnBook;
+use super::{Session, Todo};
+
+/// Of a name: what fits on a line of Codex's list.
+const NAME_CHARS_MAX: usize = 60;
+
+impl Session<'_> {
+    /// Somebody said this in a turn. It names the visible thread while that has the name of a new one.
+    pub(super) fn is_about(&mut self, turn_id: &TurnId, said: &str) {
+        let open = self.memory.visible.as_ref().and_then(TurnBook::open_turn);
+        let name = name_of(said);
+        if self.has_our_name && open == Some(turn_id) && !name.is_empty() {
+            self.has_our_name = false;
+            self.todo.push_back(Todo::Name(name));
+        }
+    }
+
+    /// Calls the visible thread this. What is answered does not matter, and nothing waits for it.
+    pub(super) async fn name_after(&mut self, name: String) -> Result<(), Lost> {
+        if let Some(thread_id) = self.memory.thread_id() {
+            let thread_id = thread_id.to_string();
+            let set = ThreadNameSet { thread_id, name };
+            self.rpc.request(ThreadNameSet::METHOD, &set).await?;
+        }
+        Ok(())
+    }
+}
+
+/// How a text begins, as a name: one line of what can be seen.
+fn name_of(said: &str) -> String {
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let mut seen = words.join(" ");
+    seen.retain(|c| !c.is_control() && !is_hidden(c));
+    if seen.chars().nth(NAME_CHARS_MAX).is_none() {
+        return seen;
+    }
+    let mut name: String = seen.chars().take(NAME_CHARS_MAX - 1).collect();
+    name.truncate(name.trim_end().len());
+    name.push('…');
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_short_line_of_what_can_be_seen() {
+        assert_eq!(
+            name_of("  sort\tthe\u{1b}[2J pears\u{202e} "),
+            "sort the[2J pears"
+        );
+        assert_eq!(name_of("\u{200b}\u{7}"), "");
+        let long = name_of(&"é".repeat(NAME_CHARS_MAX + 1));
+        assert_eq!(long.chars().count(), NAME_CHARS_MAX);
+        assert!(long.ends_with("é…"), "{long}");
+        let fits = "x".repeat(NAME_CHARS_MAX);
+        assert_eq!(name_of(&fits), fits);
+    }
+}
