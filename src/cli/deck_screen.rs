@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 use tokio::sync::watch;
 
+use super::agent_place::AgentPlace;
 use super::capsule::for_deck;
 use super::disk;
 use super::end_signals::EndSignals;
@@ -245,13 +246,15 @@ fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String>
             "run `{command}` in another terminal in this project"
         ));
     }
+    // Where the pane's size is not known there is no room in it.
+    let place = AgentPlace::in_pane(crossterm::terminal::size().unwrap_or_default());
     let mut tmux = Process::new("tmux");
-    tmux.args(beside_us(setting, agent.as_str(), environment))
+    tmux.args(beside_us(setting, agent.as_str(), place, environment))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     match start(&mut tmux).and_then(|mut child| child.wait()) {
-        Ok(status) if status.success() => Ok(format!("{command} starts in a pane beside")),
+        Ok(status) if status.success() => Ok(format!("{command} starts {}", place.as_words())),
         _ => Err(format!(
             "tmux opened no pane; run `{command}` in another terminal"
         )),

@@ -9,6 +9,7 @@
 //! Decides nothing about the record: the daemon does, or says no.
 
 mod agent;
+mod agent_place;
 mod agent_word;
 mod alone;
 mod apart;

@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
+use super::agent_place::AgentPlace;
 use super::context::CliContext;
 use super::deck;
 use super::exit::{CliOutcome, Failure};
@@ -341,14 +342,19 @@ fn pane(
     words
 }
 
-/// The arguments of `tmux` that open a pane with this agent beside our own.
+/// The arguments of `tmux` that open this agent beside our own pane.
 pub(super) fn beside_us(
     setting: &ProjectContext,
     agent: &str,
+    place: AgentPlace,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<OsString> {
-    let split = ["split-window", "-h", "-d"];
-    pane(setting, &passed_on(var), &split, None, Some(agent))
+    let verb: &[&str] = match place {
+        AgentPlace::Right => &["split-window", "-h", "-d"],
+        AgentPlace::Below => &["split-window", "-v", "-d"],
+        AgentPlace::Window => &["new-window", "-d", "-n", agent],
+    };
+    pane(setting, &passed_on(var), verb, None, Some(agent))
 }
 
 /// The tmux commands that open the pair's session with its three panes.
@@ -455,7 +461,7 @@ mod tests {
             let is_set = name.starts_with("CONTEXTRELAY_") || name.starts_with("XDG_");
             is_set.then(|| "/elsewhere".into())
         };
-        let words = beside_us(&setting, "codex", env);
+        let words = beside_us(&setting, "codex", AgentPlace::Right, env);
         let place = |word: &str| words.iter().position(|it| it == word);
         let state = place("CONTEXTRELAY_STATE_DIR=/elsewhere").unwrap();
         assert_eq!(words[state - 1], "-e");

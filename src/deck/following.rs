@@ -235,7 +235,7 @@ impl<'a> Following<'a> {
             (status, read_turn(client).await)
         };
         if let (Ok(Reply::Status(status)), live_turn) = self.person.during(read).await? {
-            self.model.status = *status;
+            self.model.take_status(*status);
             self.model.live_turn = live_turn;
             self.look_at_trust().await;
             self.due.view_soon();

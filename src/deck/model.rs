@@ -76,7 +76,7 @@ pub struct Model {
     /// What of the configuration waits for trust, and since when this deck has known it, ms since the
     /// epoch.
     pub trust: Option<(WaitingTrust, i64)>,
-    /// Agents that were started from this deck: when, ms since the epoch.
+    /// Agents that were started from this deck and have not come yet: when, ms since the epoch.
     pub started: BTreeMap<Agent, i64>,
     /// What Codex's turn has done so far.
     pub live_turn: LiveTurn,
@@ -97,6 +97,12 @@ pub struct Model {
 }
 
 impl Model {
+    /// The daemon says how things stand.
+    pub fn take_status(&mut self, status: Status) {
+        self.started.retain(|agent, _| !status.is_attached(*agent));
+        self.status = status;
+    }
+
     /// Nothing was told yet.
     pub fn new(link: DaemonLink, about: DeckAbout) -> Self {
         Self {

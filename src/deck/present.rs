@@ -86,7 +86,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         first_run: model.is_read && !model.about.demo && !has_worked(model),
         attached: Agent::ALL
             .into_iter()
-            .filter(|agent| is_attached(model, *agent))
+            .filter(|agent| model.status.is_attached(*agent))
             .map(agent_of)
             .collect(),
         running_gate: (status.gates.running.as_ref()).map(|gate| gate.name.clone()),
@@ -148,10 +148,6 @@ fn banner(model: &Model) -> Option<ui::Banner> {
     Some(ui::Banner { level, text })
 }
 
-fn is_attached(model: &Model, agent: Agent) -> bool {
-    missing::is_attached(&model.status, agent)
-}
-
 fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     let mut cards: Vec<ui::InboxCard> = model
         .world
@@ -172,11 +168,11 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     let (waits, known): (Vec<_>, Vec<_>) = (states::cards(model).into_iter())
         .chain(attention::limit_cards(&model.status))
         .chain(attention::full_cards(&model.status, |agent| {
-            is_attached(model, agent)
+            model.status.is_attached(agent)
         }))
         .chain(attention::inferred_cards(&model.world))
         .chain(attention::rules_cards(&model.world, |agent| {
-            is_attached(model, agent)
+            model.status.is_attached(agent)
         }))
         .partition(|card| card.kind.waits());
     cards.extend(waits);

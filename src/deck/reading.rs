@@ -60,7 +60,7 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
         rows.steps.extend(steps_of_reader(client, model).await);
     }
     model.reset(Arc::unwrap_or_clone(world), rows, now_ms());
-    model.status = *status;
+    model.take_status(*status);
     model.live_turn = read_turn(client).await;
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! [`Screen`]: the only place that touches the terminal. Whatever happens, it is given back as
 //! it was found.
 
-use std::io::{self, Stdout, Write as _, stdout};
+use std::fs::File;
+use std::io::{self, Stdout, Write as _, stderr, stdout};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -21,6 +22,7 @@ use ctxrelay_ui::{Deck, NotificationWay, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::stdio::dup2_stderr;
 use terminal_colorsaurus::{QueryOptions, background_color};
 
 use super::clipboard;
@@ -135,6 +137,7 @@ impl Screen {
     /// When the terminal is gone.
     pub fn clear(&mut self) -> io::Result<()> {
         self.title = None;
+        quieten_if_lost();
         // A terminal of its own would ask where the cursor is, and the answer comes among the keys.
         self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
         execute!(stdout(), Clear(ClearType::All))
@@ -210,6 +213,7 @@ pub fn is_light() -> bool {
 
 /// Gives the terminal back, once.
 pub fn restore() {
+    quieten_if_lost();
     if TAKEN.swap(false, Ordering::SeqCst) {
         // Each step on its own: a terminal that refuses one may take the others. A panic may have
         // come in the middle of a frame.
@@ -223,6 +227,23 @@ pub fn restore() {
         // Where nothing was kept none is better than one that counts on.
         let _ = execute!(stdout(), SetTitle(""), Print(GIVE_TITLE_BACK));
         let _ = stdout().flush();
+    }
+}
+
+/// What cannot be printed ends whoever prints it, and in a panic's report the process: ratatui's
+/// `Terminal` complains when it is dropped, a report of a panic is one itself. On a terminal that is
+/// gone nobody reads it: it goes nowhere.
+fn quieten_if_lost() {
+    let err = stderr();
+    let mut asked = [PollFd::new(&err, PollFlags::OUT)];
+    let now = Timespec::default();
+    let is_told = poll(&mut asked, Some(&now)).is_ok();
+    let lost = PollFlags::HUP | PollFlags::ERR;
+    if is_told
+        && asked[0].revents().intersects(lost)
+        && let Ok(nowhere) = File::options().write(true).open("/dev/null")
+    {
+        let _ = dup2_stderr(nowhere);
     }
 }
 
@@ -255,9 +276,11 @@ fn restore_on_panic() {
         panic::set_hook(Box::new(move |info| {
             let thread = std::thread::current();
             let ends_the_deck = matches!(thread.name(), Some(MAIN_THREAD | DRAWING_THREAD));
-            if TAKEN.load(Ordering::SeqCst) && !ends_the_deck {
+            if TAKEN.load(Ordering::SeqCst) {
                 tracing::error!("{}", Panicked::of(info));
-                return;
+                if !ends_the_deck {
+                    return;
+                }
             }
             restore();
             report(info);

@@ -123,7 +123,7 @@ pub fn bare_row(table: &mut Table, bare: &Series) {
 fn row_of_eight(table: &mut Table, what: &str, rate: f64, one: &Series, bare: &Series) {
     let fast_disk = bare.p50() <= FAST_DISK_MS;
     let target = if fast_disk {
-        ">= 5 x one writer and >= 4000/s"
+        ">= 5 x one writer and >= 10000/s"
     } else {
         ">= 5 x one writer"
     };
@@ -136,7 +136,7 @@ fn row_of_eight(table: &mut Table, what: &str, rate: f64, one: &Series, bare: &S
             one.rate()
         ),
         target,
-        rate >= 5.0 * one.rate() && (!fast_disk || rate >= 4000.0),
+        rate >= 5.0 * one.rate() && (!fast_disk || rate >= 10_000.0),
     );
 }
 

@@ -135,7 +135,12 @@ fn first_frames(table: &mut Table, long: &Record) {
         });
         hosting
     };
-    worst_memory(table, &format!("RSS hosting, {name} entries"), 60, hosting);
+    worst_memory(
+        table,
+        &format!("memory hosting, {name} entries"),
+        60,
+        hosting,
+    );
     attached(table, &name, &project);
 
     let undelivered = || crowd(|end, n| drop(end.message(Agent::Claude, &format!("question {n}"))));
@@ -244,7 +249,7 @@ fn crowded(table: &mut Table, long: &Record) {
         until(&deck, "the handoffs", |screen| screen.contains(&open));
         deck
     };
-    worst_memory(table, &format!("RSS hosting, {of}"), 80, hosting);
+    worst_memory(table, &format!("memory hosting, {of}"), 80, hosting);
 
     let mut deck = hosting();
     settle(deck.pid());

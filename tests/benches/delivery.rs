@@ -111,8 +111,8 @@ fn ten_a_second(table: &mut Table) {
             "{} for each, sent, fetched and acknowledged",
             ms(used as f64 / 1e6 / f64::from(messages))
         ),
-        "<= 3 %",
-        percent <= 3.0,
+        "<= 2 %",
+        percent <= 2.0,
     );
 }
 

@@ -30,8 +30,8 @@ pub fn measure(table: &mut Table) {
         "--version",
         &version.words(),
         &beside(&version),
-        "<= 10 ms",
-        version.p50() <= 10.0,
+        "<= 2 ms",
+        version.p50() <= 2.0,
     );
     let status = project.ctxrelay(["status", "--json"]);
     let daemon = project.daemon();
@@ -40,8 +40,8 @@ pub fn measure(table: &mut Table) {
         "status --json, a daemon runs",
         &live.words(),
         &beside(&live),
-        "<= 20 ms",
-        live.p50() <= 20.0,
+        "<= 5 ms",
+        live.p50() <= 5.0,
     );
     daemon.stop().expect_success();
     let alone = runs(&status);
@@ -49,8 +49,8 @@ pub fn measure(table: &mut Table) {
         "status --json, none runs",
         &alone.words(),
         &beside(&alone),
-        "<= 20 ms",
-        alone.p50() <= 20.0,
+        "<= 5 ms",
+        alone.p50() <= 5.0,
     );
 }
 
@@ -84,8 +84,8 @@ fn cold(table: &mut Table) {
         "spawn to first tool reply, no daemon",
         &replied.words(),
         &format!("`initialize` after {:.2} ms", greeted.p50()),
-        "<= 150 ms",
-        replied.p50() <= 150.0,
+        "<= 40 ms",
+        replied.p50() <= 40.0,
     );
 }
 

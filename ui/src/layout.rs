@@ -10,6 +10,8 @@ use crate::panes;
 pub(crate) const COLUMNS_MIN: u16 = 60;
 /// Rows for the same.
 pub(crate) const ROWS_MIN: u16 = 15;
+/// The smallest screen on which the deck shows all that it has, in columns and rows.
+pub const SMALLEST_SCREEN: (u16, u16) = (COLUMNS_MIN, ROWS_MIN);
 /// From this width on the panes stand side by side.
 const COLUMNS_WIDE: u16 = 100;
 /// And from this height.

@@ -64,6 +64,7 @@ pub use deck::{Deck, Settings};
 pub use effect::{Attend, Effect, NoteTag, QuitChoice, WhenBusy};
 pub use glyph::Glyphs;
 pub use keymap::Keymap;
+pub use layout::SMALLEST_SCREEN;
 pub use msg::Msg;
 pub use notification::{NotificationSettings, NotificationWay, QuietHours};
 pub use own_files::{FileProblem, OwnFiles};

@@ -5,6 +5,7 @@ mod notice_key;
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
 use crate::id::{CapsuleId, EntryId, SessionId};
 use crate::policy::{Coordinator, RuleInForce, SignOffMode};
 use crate::snapshot::{GateInForce, ProposalState, Snapshot};
@@ -81,6 +82,16 @@ pub struct Status {
     pub notice_keys: Vec<NoticeKey>,
     /// A detached daemon that ends by itself when nothing is attached.
     pub detached: bool,
+}
+
+impl Status {
+    /// Whether this agent is there for the person; of Codex, a terminal of it.
+    pub fn is_attached(&self, agent: Agent) -> bool {
+        match agent {
+            Agent::Claude => self.agents.claude.state.is_attached(),
+            Agent::Codex => self.agents.codex.tui,
+        }
+    }
 }
 
 /// The record.

@@ -4,7 +4,7 @@ use ctxrelay_ui::model as ui;
 
 use super::super::attention;
 use super::super::model::Model;
-use super::{is_attached, small, state_of};
+use super::{small, state_of};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::DeliveryWay;
@@ -202,8 +202,7 @@ fn rung(way: &DeliveryWay) -> String {
 
 fn slow_start(model: &Model, agent: Agent, now_ms: i64) -> Option<String> {
     let started = *model.started.get(&agent)?;
-    let waited_ms = now_ms - started;
-    (waited_ms >= SLOW_START_MS && !is_attached(model, agent))
+    (now_ms - started >= SLOW_START_MS)
         .then(|| "started, not connected yet: look for its trust question".to_owned())
 }
 

@@ -8,14 +8,6 @@ use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::wire::status::Status;
 
-/// Whether an agent is there, as the operator sees it: Codex by its terminal.
-pub(super) fn is_attached(status: &Status, agent: Agent) -> bool {
-    match agent {
-        Agent::Claude => status.agents.claude.state.is_attached(),
-        Agent::Codex => status.agents.codex.tui,
-    }
-}
-
 /// What keeps the pair from working, and what is there already; and whatever the daemon has to say.
 pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
     let mut steps: Vec<ui::FirstStep> = of_pair(status).into_iter().map(|of| of.step).collect();
@@ -60,7 +52,7 @@ pub(super) fn of_pair(status: &Status) -> Vec<PairStep> {
                 Agent::Claude => (agents.claude.installed, "@anthropic-ai/claude-code"),
                 Agent::Codex => (agents.codex.installed, "@openai/codex"),
             };
-            let done = is_attached(status, agent);
+            let done = status.is_attached(agent);
             if installed || done {
                 let step = ui::FirstStep {
                     text: format!("Start {} beside this deck", agent.title()),
@@ -83,7 +75,7 @@ pub(super) fn of_pair(status: &Status) -> Vec<PairStep> {
         })
         .collect();
     let wakes = &agents.claude.delivery;
-    if is_attached(status, Agent::Claude)
+    if status.is_attached(Agent::Claude)
         && matches!(wakes.rung, DeliveryWay::Hook | DeliveryWay::Pull)
     {
         let step = ui::FirstStep {

@@ -59,6 +59,36 @@ fn a_closed_pane_passes_the_daemon_on_while_an_agent_is_attached() {
     end_daemon(&project);
 }
 
+/// Nothing can be written to such a terminal any more, by nobody: a library that complains of it must
+/// not end the process.
+#[test]
+fn a_terminal_that_is_gone_passes_the_daemon_on_while_an_agent_is_attached() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let socket = project.base().join("tmux.sock");
+    let tmux = |args: &[&str]| {
+        let tmux = project.program("tmux").envs(project.env());
+        let tmux = tmux.arg("-f").arg("/dev/null").arg("-S").arg(&socket);
+        run(&tmux.args(args)).expect_success().stdout
+    };
+    let deck = env!("CARGO_BIN_EXE_ctxrelay");
+    tmux(&["new-session", "-d", "-x", "100", "-y", "30", deck]);
+    wait_until("a deck that hosts", timeout(), || {
+        let screen = tmux(&["capture-pane", "-p"]);
+        screen.contains(" daemon ").then_some(())
+    });
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("append_note", json!({"text": "before"}));
+    let hosted = pid(&status(&project));
+    let watch = LockWatch::start(&project);
+    tmux(&["kill-server"]);
+    another_daemon(&project, hosted);
+    claude.tool("append_note", json!({"text": "after"}));
+    watch.expect_never_free();
+    expect_sound(&project);
+    end_daemon(&project);
+}
+
 #[test]
 fn a_successor_that_is_killed_with_the_takeover_in_hand_costs_nothing() {
     let project = Project::new();
