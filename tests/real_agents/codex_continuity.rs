@@ -112,11 +112,13 @@ pub fn hand_off(pair: &Pair) {
 pub const HANDED_OFF: &str = ": Count the baskets";
 
 /// Waits until the terminal has shown the end of so many turns since this prompt. Before that it
-/// may take neither `/compact` nor another prompt.
+/// may take neither `/compact` nor another prompt. The words alone are the conversation's name, too.
 #[track_caller]
 pub fn rests(codex: &mut Pty, prompt: &str, turns: usize) {
     codex.wait_for_screen("the ends of its turns", |screen| {
-        let since = screen.rfind(prompt).map_or("", |at| &screen[at..]);
+        let since = screen
+            .rfind(&format!("› {prompt}"))
+            .map_or("", |at| &screen[at..]);
         since.matches("Worked for").count() == turns
     });
 }
