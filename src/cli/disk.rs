@@ -117,7 +117,7 @@ pub fn gone(session: &SessionId) -> Failure {
     Failure::state(
         ProgramCode::Unreadable,
         format!("the file of {session} is gone"),
-        "put it back, or start the daemon, which begins anew and says so",
+        "put it back, or start the daemon: it says what is missing, and goes on with the session before, or with a new one",
     )
 }
 

@@ -40,8 +40,20 @@ pub(super) struct AskingHook {
     pub reply: Option<ReplySender>,
     /// It was told to stop the turn.
     pub stops: bool,
+    /// It is gone with that, and what it asked is over on the record.
+    pub is_told_over: bool,
     /// Names the use of the tool that it asks about.
     pub tool_use: Option<String>,
+}
+
+/// What Claude asked and goes on from.
+#[derive(Debug)]
+pub(super) struct GoneOn {
+    pub id: EntryId,
+    /// The hook that shows it is of the use of the tool that it asked about.
+    pub is_its_use: bool,
+    /// It is over on the record: Claude was told to stop.
+    pub is_told_over: bool,
 }
 
 impl Approvals {
@@ -143,31 +155,45 @@ impl Approvals {
 
     /// A hook went away, and with it what it asked: unanswered, for Claude was answered in its own
     /// dialog or the turn was stopped there; or told to stop the turn, behind which no hook runs that
-    /// would tell the end.
-    pub(super) fn hook_left(&mut self, conn: ConnId) -> Option<(EntryId, AskingHook)> {
+    /// would tell the end. With the pair whose turn that is.
+    pub(super) fn hook_left(&mut self, conn: ConnId) -> Option<(EntryId, Option<RuntimeSession>)> {
         let is_over = |hook: &AskingHook| hook.reply.is_some() || hook.stops;
-        let mut asking = self.claude.iter();
-        let (id, _) = asking.find(|(_, hook)| hook.conn == conn && is_over(hook))?;
+        let mut asking = self.claude.iter_mut();
+        let (id, hook) = asking.find(|(_, hook)| hook.conn == conn && is_over(hook))?;
         let id = id.clone();
-        self.claude.remove_entry(&id)
+        if hook.reply.is_some() {
+            self.claude.remove(&id);
+            return Some((id, None));
+        }
+        // Kept: where Claude had been answered in its own dialog its tool runs on, and says so.
+        hook.is_told_over = true;
+        Some((id, Some(hook.pair.clone())))
     }
 
     /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more, and
     /// whether that has run. An answer of the operator's is followed by anything; what was answered in
     /// the dialog by the use of that very tool (`tool_use`), or by what no dialog is open at (`is_over`).
+    /// Of what is over on the record only that it has run is news.
     pub(super) fn claude_goes_on(
         &mut self,
         pair: &RuntimeSession,
         tool_use: Option<&str>,
         is_over: bool,
-    ) -> Vec<(EntryId, bool)> {
+    ) -> Vec<GoneOn> {
         let has_run =
             |hook: &AskingHook| tool_use.is_some() && hook.tool_use.as_deref() == tool_use;
         let is_ended = |hook: &AskingHook| {
             hook.pair == *pair && (is_over || hook.reply.is_none() || has_run(hook))
         };
         let ended = self.claude.extract_if(.., |_, hook| is_ended(hook));
-        ended.map(|(id, hook)| (id, has_run(&hook))).collect()
+        let gone_on = ended.map(|(id, hook)| GoneOn {
+            id,
+            is_its_use: has_run(&hook),
+            is_told_over: hook.is_told_over,
+        });
+        gone_on
+            .filter(|on| !on.is_told_over || on.is_its_use)
+            .collect()
     }
 
     /// Whether somebody waits for the answer.

@@ -79,6 +79,25 @@ impl Decisions {
             }
             (ApprovalEnd::Answered, None) => format!("{who} was answered in its own terminal"),
         };
+        self.record_end(base, id, agent, end, content);
+    }
+
+    /// What was told over by a stop of the operator's has run: that came too late.
+    pub(super) fn stop_came_too_late(&mut self, base: &mut Base, id: EntryId) {
+        let content = "Claude was answered in its own terminal, and it was done: the operator's stop \
+                       came too late";
+        let end = ApprovalEnd::Answered;
+        self.record_end(base, id, Agent::Claude, end, content.to_owned());
+    }
+
+    fn record_end(
+        &self,
+        base: &mut Base,
+        id: EntryId,
+        agent: Agent,
+        end: ApprovalEnd,
+        content: String,
+    ) {
         let kind = ApprovalStep::Ended(end).of(id.clone(), agent);
         let entry = base
             .recorder

@@ -84,7 +84,7 @@ enum Todo {
     /// A human may have gone to this thread, which was there before.
     GoTo(String),
     /// The visible thread is to be called this.
-    Name(String),
+    Name(ThreadId, String),
     /// The visible thread was unloaded, or we are not subscribed.
     Resubscribe,
     /// The visible thread is idle.
@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
             match todo {
                 Todo::Follow(thread) => self.follow(thread).await?,
                 Todo::GoTo(thread_id) => self.go_to(thread_id).await?,
-                Todo::Name(name) => self.name_after(name).await?,
+                Todo::Name(thread_id, name) => self.name_after(&thread_id, name).await?,
                 Todo::Resubscribe => self.resubscribe().await?,
                 Todo::Leave(thread_id) => self.leave(&thread_id).await?,
                 Todo::Account => self.ask_account().await?,

@@ -119,6 +119,12 @@ impl ThreadState {
         self.visible.as_ref().map(TurnBook::thread_id)
     }
 
+    /// Whether a thread was left behind and runs no turn.
+    pub(super) fn is_left_at_rest(&self, thread_id: &ThreadId) -> bool {
+        let mut left = self.left.iter();
+        left.any(|book| book.thread_id() == thread_id && book.open_turn().is_none())
+    }
+
     /// The book of a thread that we follow.
     pub(super) fn book(&mut self, thread_id: &str) -> Option<&mut TurnBook> {
         self.visible

@@ -79,6 +79,9 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
         json!({"session": session, "why": why})
     });
     let value = json!({"lost": values.collect::<Vec<_>>(), "ok": ok, "sessions": sessions});
+    if !lost.is_empty() {
+        text.note("a file that is put back as it was mends that; of one that you removed yourself it stays so");
+    }
     context.out.report(Report::new(&value, text).checked(ok))
 }
 

@@ -63,6 +63,7 @@ impl Decisions {
             pair: pair.clone(),
             reply: Some(reply),
             stops: false,
+            is_told_over: false,
             tool_use,
         };
         if let Some(id) = known {
@@ -93,9 +94,9 @@ impl Decisions {
         base: &mut Base,
         conn: ConnId,
     ) -> Option<RuntimeSession> {
-        let (id, hook) = self.approvals.hook_left(conn)?;
+        let (id, stopped) = self.approvals.hook_left(conn)?;
         self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
-        hook.stops.then_some(hook.pair)
+        stopped
     }
 
     /// The Claude of a pair goes on, as one of its hooks shows, or waits for a prompt.
@@ -118,11 +119,17 @@ impl Decisions {
             return;
         }
         let tool_use = params.tool_use.as_deref();
-        for (id, is_its_use) in self.approvals.claude_goes_on(pair, tool_use, is_over) {
+        for on in self.approvals.claude_goes_on(pair, tool_use, is_over) {
             // What was refused may be told of as a failure.
-            let has_run = is_its_use && params.event == HookEvent::PostToolUse;
+            let has_run = on.is_its_use && params.event == HookEvent::PostToolUse;
             let end = ApprovalEnd::Answered;
-            self.end_approval_of(base, id, Agent::Claude, end, has_run);
+            match (on.is_told_over, has_run) {
+                (false, has_run) => {
+                    self.end_approval_of(base, on.id, Agent::Claude, end, has_run);
+                }
+                (true, true) => self.stop_came_too_late(base, on.id),
+                (true, false) => {}
+            }
         }
     }
 
@@ -132,8 +139,8 @@ impl Decisions {
         base: &mut Base,
         pair: &RuntimeSession,
     ) {
-        for (id, _) in self.approvals.claude_goes_on(pair, None, true) {
-            self.end_approval(base, id, Agent::Claude, ApprovalEnd::Lost);
+        for on in self.approvals.claude_goes_on(pair, None, true) {
+            self.end_approval(base, on.id, Agent::Claude, ApprovalEnd::Lost);
         }
     }
 }

@@ -46,6 +46,7 @@ impl Session<'_> {
                     self.adopt(resumed, false).await;
                     self.catch_up(cut_off).await?;
                     self.settle_elsewhere(fresh).await?;
+                    self.look_at_others().await?;
                     return Ok(self.look().await?);
                 }
                 Err(CallError::Refused(error)) => replaced = self.opens_not(&thread_id, error)?,
@@ -148,15 +149,13 @@ impl Session<'_> {
 
     /// Stops following a thread that was left behind, once nothing of ours is in it.
     pub(super) async fn leave(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
-        let mut left = self.memory.left.iter();
-        let is_at_rest =
-            left.any(|book| book.thread_id() == thread_id && book.open_turn().is_none());
-        if !is_at_rest {
+        if !self.memory.is_left_at_rest(thread_id) {
             return Ok(());
         }
         self.give_up_doubtful(thread_id).await?;
-        if !self.memory.inflight.on(thread_id, false).is_empty() {
-            // Its turn is about to begin.
+        let is_ours = !self.memory.inflight.on(thread_id, false).is_empty();
+        if is_ours || !self.memory.is_left_at_rest(thread_id) {
+            // Its turn is about to begin, or one has begun meanwhile.
             return Ok(());
         }
         let left = &mut self.memory.left;
@@ -182,6 +181,7 @@ impl Session<'_> {
                 }
             };
             let runs = resumed.is_some_and(|thread| thread.status.is_active());
+            self.memory.others.left(thread_id.as_str(), runs);
             let turns = self.newest_turns(&thread_id).await?;
             let mut facts = Vec::new();
             let ThreadState { left, inflight, .. } = &mut *self.memory;

@@ -2,11 +2,10 @@
 //! names are the same; in Codex's own list each conversation is known by what it began with.
 
 use crate::core::hidden::is_hidden;
-use crate::core::id::TurnId;
+use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::call::{Call as _, ThreadNameSet};
 
 use super::super::rpc::Lost;
-use super::super::turns::TurnBook;
 use super::{Session, Todo};
 
 /// Of a name: what fits on a line of Codex's list.
@@ -15,21 +14,27 @@ const NAME_CHARS_MAX: usize = 60;
 impl Session<'_> {
     /// Somebody said this in a turn. It names the visible thread while that has the name of a new one.
     pub(super) fn is_about(&mut self, turn_id: &TurnId, said: &str) {
-        let open = self.memory.visible.as_ref().and_then(TurnBook::open_turn);
+        let Some(book) = &self.memory.visible else {
+            return;
+        };
         let name = name_of(said);
-        if self.has_our_name && open == Some(turn_id) && !name.is_empty() {
+        if self.has_our_name && book.open_turn() == Some(turn_id) && !name.is_empty() {
             self.has_our_name = false;
-            self.todo.push_back(Todo::Name(name));
+            let named = Todo::Name(book.thread_id().clone(), name);
+            self.todo.push_back(named);
         }
     }
 
-    /// Calls the visible thread this. What is answered does not matter, and nothing waits for it.
-    pub(super) async fn name_after(&mut self, name: String) -> Result<(), Lost> {
-        if let Some(thread_id) = self.memory.thread_id() {
-            let thread_id = thread_id.to_string();
-            let set = ThreadNameSet { thread_id, name };
-            self.rpc.request(ThreadNameSet::METHOD, &set).await?;
-        }
+    /// Calls a thread this, which may be the visible one no more. What is answered does not matter, and
+    /// nothing waits for it.
+    pub(super) async fn name_after(
+        &mut self,
+        thread_id: &ThreadId,
+        name: String,
+    ) -> Result<(), Lost> {
+        let thread_id = thread_id.to_string();
+        let set = ThreadNameSet { thread_id, name };
+        self.rpc.request(ThreadNameSet::METHOD, &set).await?;
         Ok(())
     }
 }

@@ -80,8 +80,14 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
 async fn a_refusal_of_what_then_ran_is_on_record_as_too_late() {
     let late = "Claude was answered in its own terminal, and it was done: the operator's answer came \
                 too late, which was decline it";
+    let stop_late = "Claude was answered in its own terminal, and it was done: the operator's stop came \
+                     too late";
+    let stopped = "Claude was told to stop; the operator's answer was stop it";
     for (choice, event, tool_use, end) in [
         ("decline", "PostToolUse", "touch", late),
+        ("stop", "PostToolUse", "touch", stop_late),
+        ("stop", "PostToolUse", "another tool", stopped),
+        ("stop", "UserPromptSubmit", "touch", stopped),
         (
             "decline",
             "PostToolUse",
