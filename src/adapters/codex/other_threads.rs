@@ -49,12 +49,6 @@ impl OtherThreads {
         !other.is_passed_over && (begins || appears)
     }
 
-    /// Those in which a turn ran when they told last.
-    pub(super) fn working(&self) -> Vec<String> {
-        let others = self.0.iter().filter(|(_, other)| other.works);
-        others.map(|(id, _)| id.clone()).collect()
-    }
-
     /// It is loaded no more.
     pub(super) fn closed(&mut self, id: &str) {
         self.0.remove(id);

@@ -63,26 +63,6 @@ impl Session<'_> {
         }
     }
 
-    /// After a lost connection: the end of a turn in another thread may have come meanwhile, and
-    /// without it the next one would begin unseen.
-    pub(super) async fn look_at_others(&mut self) -> Result<(), Lost> {
-        for thread_id in self.memory.others.working() {
-            if self.memory.book(&thread_id).is_some() {
-                // It was asked already.
-                continue;
-            }
-            let read = ThreadRead {
-                thread_id: thread_id.clone(),
-            };
-            match self.call(read).await {
-                Ok(read) if read.thread.status.is_active() => {}
-                Ok(_) | Err(CallError::Refused(_)) => self.memory.others.left(&thread_id, false),
-                Err(CallError::Lost(lost)) => return Err(lost),
-            }
-        }
-        Ok(())
-    }
-
     /// Whether a thread works in our folder, as far as Codex says. One of another folder is the
     /// conversation of another pair or of none, and what is said to ours would be done over there.
     fn is_of_folder(&self, thread: &Thread) -> bool {

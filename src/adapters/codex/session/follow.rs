@@ -46,7 +46,6 @@ impl Session<'_> {
                     self.adopt(resumed, false).await;
                     self.catch_up(cut_off).await?;
                     self.settle_elsewhere(fresh).await?;
-                    self.look_at_others().await?;
                     return Ok(self.look().await?);
                 }
                 Err(CallError::Refused(error)) => replaced = self.opens_not(&thread_id, error)?,

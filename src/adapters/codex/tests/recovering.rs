@@ -390,7 +390,11 @@ async fn a_turn_left_behind_that_ended_while_we_were_away_has_its_answer() {
         script.fact().await,
         ended_left_behind(TurnStatus::Completed, Some("done"))
     );
-    script.expect("thread/unsubscribe").await;
+    script.serve("thread/unsubscribe", json!({})).await;
+    // Who begins the next turn there is followed.
+    let active = json!({"type": "active", "activeFlags": []});
+    script.status_of("T", active).await;
+    script.expect("thread/read").await;
 }
 
 #[tokio::test]
