@@ -82,14 +82,19 @@ impl Assignments {
             let Some(joint) = joint(op, gap.as_str(), &name) else {
                 continue;
             };
-            if joint == Joint::Call && !text[gap.end()..].starts_with(['"', '\'', '\\']) {
+            let closed = found.name("close").is_some_and(|close| !close.is_empty());
+            let fits = match joint {
+                Joint::Comma => closed,
+                Joint::Call => !closed && text[gap.end()..].starts_with(['"', '\'', '\\']),
+                _ => true,
+            };
+            if !fits {
                 continue;
             }
             // Last, because it is what takes the most time.
             let Some(class) = classify(name.text) else {
                 continue;
             };
-            let closed = found.name("close").is_some_and(|close| !close.is_empty());
             let is_line =
                 is_environment(joint, name.text) && matches!(name.before, None | Some('\n'));
             let Some(value) = value_at(text, gap.end(), joint, is_line) else {
@@ -98,12 +103,7 @@ impl Assignments {
             if value.quoted && !closed && is_end_of_string(text, word.start(), value) {
                 continue;
             }
-            let fits = match joint {
-                Joint::Comma => closed && value.quoted,
-                Joint::Call => !closed && value.quoted,
-                _ => true,
-            };
-            if fits && is_secret(class, joint, name.text, value) {
+            if is_secret(class, joint, name.text, value) {
                 let end = value.start + value.text.len();
                 if !allow.has(text, value.start..end) {
                     masked.replace(value.start, end, class.mark());

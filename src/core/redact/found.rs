@@ -6,6 +6,12 @@ use super::assign::Joint;
 /// would make hostile texts quadratic.
 pub(super) const LOOK_MAX: usize = 512;
 
+#[cfg(test)]
+thread_local! {
+    /// How much was read of values that are longer, in bytes.
+    pub(super) static READ_ON: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// A value in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'a> {
@@ -33,10 +39,14 @@ impl Found<'_> {
     }
 }
 
-/// `whole`: the line is one of an environment, on which nothing follows the value.
+/// What stands unquoted behind a comma or a bracket is no value. `whole`: the line is one of an
+/// environment, on which nothing follows the value.
 pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Option<Found<'_>> {
     let rest = text.get(at..)?;
     let (open, quote) = opening(rest);
+    if quote.is_none() && matches!(joint, Joint::Comma | Joint::Call) {
+        return None;
+    }
     let start = at + open;
     let body = &text[start..];
     let body = &body[..floor(body, LOOK_MAX)];
@@ -71,6 +81,8 @@ pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Opti
             let len = whole
                 .find(|letter: char| letter.is_whitespace() || "\"'`<".contains(letter))
                 .unwrap_or(whole.len());
+            #[cfg(test)]
+            READ_ON.set(READ_ON.get() + len);
             (&whole[..len], true)
         }
     };

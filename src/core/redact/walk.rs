@@ -1,5 +1,7 @@
 //! The walk over a ledger line: every string, every key, and what a key says of its value.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::assign::{flag_class, is_secret_pair};
@@ -232,6 +234,8 @@ fn keys(rules: &RuleSet, object: &mut Map<String, Value>, keep: &[&str]) -> u32 
     }
     let mut marks = 0;
     let mut renamed = Map::with_capacity(object.len());
+    // Where the next search begins: thousands of keys may become the same mark.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for (key, field) in std::mem::take(object) {
         let (masked, set) = if keep.contains(&key.as_str()) {
             (key.clone(), 0)
@@ -241,10 +245,10 @@ fn keys(rules: &RuleSet, object: &mut Map<String, Value>, keep: &[&str]) -> u32 
         };
         marks += set;
         let mut name = masked.clone();
-        let mut number = 2;
         while renamed.contains_key(&name) {
+            let number = numbers.entry(masked.clone()).or_insert(1);
+            *number += 1;
             name = format!("{masked} {number}");
-            number += 1;
         }
         renamed.insert(name, field);
     }

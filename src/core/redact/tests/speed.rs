@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Map, json};
 
-use super::{OwnRules, REDACTOR, alnum, hexa, redactor};
+use super::super::found::READ_ON;
+use super::{OwnRules, REDACTOR, ROUNDS_MAX, alnum, hexa, redactor};
 
 const MEGABYTE: usize = 1_000_000;
 
@@ -27,6 +29,13 @@ fn a_megabyte_of_anything_is_done_in_time() {
         fill("token=\""),
         fill("password: \\"),
         fill("secret='x"),
+        fill("token,"),
+        fill("token,["),
+        fill("auth](\\"),
+        fill("auth],"),
+        fill("secret,é"),
+        fill("token:\n "),
+        fill("+ token: |\\n+  "),
         fill("a://b:c"),
         fill("a://b@c"),
         fill("a://b@c:d@e"),
@@ -58,6 +67,86 @@ fn a_megabyte_of_anything_is_done_in_time() {
         );
         assert!(!masked.is_empty());
     }
+}
+
+const NAMES: [&str; 9] = [
+    "token",
+    "password",
+    "API_KEY",
+    "auth",
+    "--token",
+    "<secret",
+    "\"token\"",
+    "auth]",
+    "pwd'",
+];
+const JOINTS: [&str; 14] = [
+    "=",
+    ":",
+    ",",
+    ">",
+    "(",
+    "=>",
+    "<-",
+    "==",
+    "value=",
+    ",value:",
+    " ",
+    "\u{1b}[0m=",
+    ":|\\n+ ",
+    "",
+];
+const OPENINGS: [&str; 14] = [
+    "",
+    "\"",
+    "'",
+    "\\\"",
+    "\\",
+    "[",
+    "(",
+    "<",
+    "Some(",
+    "b'",
+    "é",
+    "x",
+    "$",
+    "[REDACTED_",
+];
+const ENDS: [&str; 7] = ["", ",", ")", "]", "\\", "é", "\u{1b}[0m"];
+
+/// A name, a joint, an opening and an end, of each one.
+fn shapes() -> impl Iterator<Item = String> {
+    let count = NAMES.len() * JOINTS.len() * OPENINGS.len() * ENDS.len();
+    (0..count).map(|at| {
+        let (name, at) = (NAMES[at % NAMES.len()], at / NAMES.len());
+        let (joint, at) = (JOINTS[at % JOINTS.len()], at / JOINTS.len());
+        let (opening, at) = (OPENINGS[at % OPENINGS.len()], at / OPENINGS.len());
+        format!("{name}{joint}{opening}{}", ENDS[at])
+    })
+}
+
+/// A value is read beyond what is looked at only when it goes: else the next name in it would
+/// have it read again.
+#[test]
+fn whatever_a_text_repeats_each_of_its_values_is_read_to_its_end_once_a_round() {
+    for shape in shapes() {
+        let text = shape.repeat(300);
+        READ_ON.set(0);
+        REDACTOR.redact_text(&text);
+        let read = READ_ON.get();
+        assert!(read <= text.len() * (ROUNDS_MAX + 1), "{read} of {shape:?}");
+    }
+}
+
+#[test]
+fn as_many_keys_with_the_same_mark_as_a_line_can_hold_are_told_apart_in_time() {
+    let keys = (0..30_000).map(|n| (format!("AKIA{n:016}"), json!(n)));
+    let mut line = json!({"x": keys.collect::<Map<_, _>>()});
+    let start = computed();
+    REDACTOR.redact_entry(&mut line);
+    let took = computed() - start;
+    assert!(took < ENOUGH, "took {took:?}");
+    assert_eq!(line["x"]["[REDACTED_AWS_ACCESS_KEY] 30000"], 29_999);
 }
 
 #[test]
