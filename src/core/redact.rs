@@ -11,6 +11,7 @@
 
 mod allow;
 mod assign;
+mod below;
 mod code;
 mod drawn;
 mod found;
@@ -21,6 +22,7 @@ mod pem;
 mod rule;
 #[cfg(any(test, feature = "testing"))]
 pub mod secret_samples;
+mod style;
 mod value;
 mod walk;
 

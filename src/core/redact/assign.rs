@@ -4,11 +4,13 @@
 use regex::Regex;
 
 use super::allow::AllowList;
+use super::below::Below;
 use super::code::{Around, is_expression, is_member};
 use super::drawn::{is_drawn, is_words};
 use super::found::{Found, LOOK_MAX, is_end_of_string, value_at};
 use super::mark::{Masked, is_mark};
 use super::name::{NameClass, classify};
+use super::style::STYLE;
 use super::value::{
     is_camel_case, is_code, is_constant, is_mixed, is_name, is_placeholder, is_random, is_reference,
 };
@@ -19,14 +21,15 @@ pub(super) const HINT: &str = r"(?i)pass|pwd|psk|kennwort|secret|token|key|auth|
 /// How much of a name is looked at before its last word.
 const NAME_MAX: usize = 64;
 
-/// The last word of a name, and how it is joined to its value.
+/// The last word of a name, and how it is joined to its value. A terminal's colours may stand
+/// between (`<style>`).
 const JOINT: &str = concat!(
     r"(?i)(?P<word>passphrase|passwort|password|passcode|kennwort|passwd|passw|pass|pwd|psk|credentials?|secret|token|key|auth)",
     r"(?P<tail>[_-]?(?:production|staging|base64|prod|base|test|live|value|b64|dev|raw|plain|data|env|[0-9]{1,3}))?",
-    r#"(?P<close>(?:\\*["'`\]])*)"#,
+    r#"(?P<close>(?:\\*["'`\]])*)(?:[ \t]*<style>)*"#,
     // A pair that names its value apart: `name: DB_PASSWORD, value: x`, `key="pwd" value="x"`.
     r#"(?:(?P<pair>[ \t]*[,;]?\s*\\*["']?value\\*["']?[ \t]*[:=])|(?P<op>[ \t]*(?:=>|:=|\?=|\+=|={1,3}|:|,|>|<-|\()|[ \t]+))"#,
-    r"(?P<gap>[ \t]*)",
+    r"(?P<gap>(?:[ \t]|<style>)*)",
 );
 
 /// Finds values by their names.
@@ -58,7 +61,7 @@ impl Assignments {
     #[expect(clippy::expect_used, reason = "a constant, compiled by every test run")]
     pub(super) fn new() -> Self {
         Self {
-            joint: Regex::new(JOINT).expect("the joint compiles"),
+            joint: Regex::new(&JOINT.replace("<style>", STYLE)).expect("the joint compiles"),
         }
     }
 
@@ -95,6 +98,25 @@ impl Assignments {
             let Some(class) = classify(name.text) else {
                 continue;
             };
+            // What a diff or a list has before the name is no part of it here.
+            let start = name_end - name.text.trim_start_matches('-').len();
+            if op.is_some_and(|op| op.trim_start() == ":")
+                && let Some(below) = Below::of(text, start, gap.end())
+            {
+                for value in below {
+                    let end = value.start + value.text.len();
+                    if !is_mark(value.text) {
+                        if !is_secret(class, joint, name.text, value) {
+                            break;
+                        }
+                        if !allow.has(text, value.start..end) {
+                            masked.replace(value.start, end, class.mark());
+                        }
+                    }
+                    at = end;
+                }
+                continue;
+            }
             let is_line =
                 is_environment(joint, name.text) && matches!(name.before, None | Some('\n'));
             let Some(value) = value_at(text, gap.end(), joint, is_line) else {
@@ -176,13 +198,14 @@ fn joint(op: Option<&str>, gap: &str, name: &Name<'_>) -> Option<Joint> {
         // A pair that names its value apart.
         return Some(Joint::Loose);
     };
+    let is_tight = !gap.contains([' ', '\t']);
     match op.trim_start_matches([' ', '\t']) {
         "" if name.text.starts_with('-') => Some(Joint::Flag),
         "" => name.text.contains('_').then_some(Joint::Word),
-        "(" => (op == "(" && gap.is_empty()).then_some(Joint::Call),
+        "(" => (op == "(" && is_tight).then_some(Joint::Call),
         "," => Some(Joint::Comma),
         ">" => (name.before == Some('<')).then_some(Joint::Element),
-        "=" if op.len() == 1 && gap.is_empty() => Some(Joint::Tight),
+        "=" if op.len() == 1 && is_tight => Some(Joint::Tight),
         _ => Some(Joint::Loose),
     }
 }

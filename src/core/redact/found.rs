@@ -1,6 +1,7 @@
 //! [`Found`]: the value behind a name, read as far as it goes.
 
 use super::assign::Joint;
+use super::style::{skip_style, trim_style};
 
 /// A value that is longer is a secret without being looked at: reading every value to its end
 /// would make hostile texts quadratic.
@@ -86,13 +87,14 @@ pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Opti
             (&whole[..len], true)
         }
     };
+    let value = trim_style(value);
     let value = if long { value } else { trim(value, whole) };
     if value.is_empty() {
         return None;
     }
     let after = &text[start + value.len()..];
     let next = after.chars().next();
-    let after = after.trim_start_matches([' ', '\t', '\r', ';', ',']);
+    let after = skip_style(after).trim_start_matches([' ', '\t', '\r', ';', ',']);
     let ends_line = after.is_empty()
         || after.starts_with(['\n', '#'])
         || after.starts_with("//")

@@ -182,7 +182,7 @@ fn expect(cases: &[(&str, &str)]) {
         for (text, wanted) in cases {
             let text = text.replace('…', &secret);
             let (masked, _) = REDACTOR.redact_text(&text);
-            assert_eq!(masked, *wanted, "{text}");
+            assert_eq!(masked, wanted.replace('…', &secret), "{text}");
         }
     }
 }
@@ -470,6 +470,79 @@ fn names_give_their_values_away() {
         ),
         ("the api key is …", "the api key is [REDACTED_PASSWORD]"),
     ]);
+}
+
+#[test]
+fn a_value_below_its_name_is_masked_with_the_lines_that_go_on_with_it() {
+    expect(&[
+        (
+            "stringData:\n  password: |\n    …\n  user: me\n",
+            "stringData:\n  password: |\n    [REDACTED_PASSWORD]\n  user: me\n",
+        ),
+        (
+            "db:\r\n  password: >-\r\n    …\r\n",
+            "db:\r\n  password: >-\r\n    [REDACTED_PASSWORD]\r\n",
+        ),
+        (
+            "vars:\n  api_key:\n    …",
+            "vars:\n  api_key:\n    [REDACTED_SECRET]",
+        ),
+        (
+            "- \"token\":\n    \"…\"\n",
+            "- \"token\":\n    \"[REDACTED_SECRET]\"\n",
+        ),
+        (
+            "token: |2-\n  …\n  …\n  …\nuser: me\n",
+            "token: |2-\n  [REDACTED_SECRET]\n  [REDACTED_SECRET]\n  [REDACTED_SECRET]\nuser: me\n",
+        ),
+        (
+            "+  password: |\n+    …\n-  token:\n-    …\n",
+            "+  password: |\n+    [REDACTED_PASSWORD]\n-  token:\n-    [REDACTED_SECRET]\n",
+        ),
+        ("-token:\n-  …\n", "-token:\n-  [REDACTED_SECRET]\n"),
+        (
+            "\"a: 1\\npassword: |\\n  …\\nuser: me\\n\"",
+            "\"a: 1\\npassword: |\\n  [REDACTED_PASSWORD]\\nuser: me\\n\"",
+        ),
+        // Neither deeper, nor alone on its line, nor its name first on its.
+        ("token:\n…\n", "token:\n…\n"),
+        ("token:\n  …: 1\n", "token:\n  …: 1\n"),
+        ("token:\n  - …\n", "token:\n  - …\n"),
+        ("token: |\n  … is it\n", "token: |\n  … is it\n"),
+        ("this is the token:\n  …\n", "this is the token:\n  …\n"),
+    ]);
+}
+
+#[test]
+fn the_colours_of_a_log_hide_no_value_and_stay() {
+    expect(&[
+        (
+            "\u{1b}[3mpassword\u{1b}[0m\u{1b}[2m=\u{1b}[0m… \u{1b}[3mhost",
+            "\u{1b}[3mpassword\u{1b}[0m\u{1b}[2m=\u{1b}[0m[REDACTED_PASSWORD] \u{1b}[3mhost",
+        ),
+        (
+            "\u{1b}[36mapi_key\u{1b}[0m=\u{1b}[35m…\u{1b}[0m \u{1b}[36mn\u{1b}[0m=1",
+            "\u{1b}[36mapi_key\u{1b}[0m=\u{1b}[35m[REDACTED_SECRET]\u{1b}[0m \u{1b}[36mn\u{1b}[0m=1",
+        ),
+        (
+            "    \u{1b}[35mpassword\u{1b}[39m: \u{1b}[32m…\u{1b}[39m\n",
+            "    \u{1b}[35mpassword\u{1b}[39m: \u{1b}[32m[REDACTED_PASSWORD]\u{1b}[39m\n",
+        ),
+        (
+            "\u{1b}[34;1m\"token\"\u{1b}[0m\u{1b}[1;39m:\u{1b}[0m \u{1b}[0;32m\"…\"\u{1b}[0m",
+            "\u{1b}[34;1m\"token\"\u{1b}[0m\u{1b}[1;39m:\u{1b}[0m \u{1b}[0;32m\"[REDACTED_SECRET]\"\u{1b}[0m",
+        ),
+        (
+            "\"\\u001b[3mtoken\\u001b[0m\\u001b[2m=\\u001b[0m…\\u001b[0m\"",
+            "\"\\u001b[3mtoken\\u001b[0m\\u001b[2m=\\u001b[0m[REDACTED_SECRET]\\u001b[0m\"",
+        ),
+    ]);
+    assert_eq!(
+        REDACTOR
+            .redact_text("password\u{1b}[0m: \u{1b}[32mswordfish\u{1b}[0m\n")
+            .0,
+        "password\u{1b}[0m: \u{1b}[32m[REDACTED_PASSWORD]\u{1b}[0m\n"
+    );
 }
 
 #[test]
