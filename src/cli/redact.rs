@@ -46,10 +46,10 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         }
         by_line.push(masked.into_owned());
     }
-    // As a whole: some secrets are longer than a line.
+    // As a whole: some secrets are longer than a line, or stand below what gives them away.
     let (whole, set) = redactor.redact_text(&text);
     let marks = u64::from(set);
-    for (line, masked) in longer_than_a_line(&by_line, &whole) {
+    for (line, masked) in seen_as_a_whole(&by_line, &whole) {
         if !found.iter().any(|(known, _)| *known == line) {
             found.push((line, masked));
         }
@@ -70,9 +70,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     context.out.report(Report::new(&value, text).checked(ok))
 }
 
-/// The lines of a text masked as a whole that stand for several lines of it, each with the number
-/// of the first of these. `by_line` is the text masked line by line, which is the same elsewhere.
-fn longer_than_a_line(by_line: &[String], whole: &str) -> Vec<(usize, String)> {
+/// The lines of a text masked as a whole that are others than those of `by_line`, the text masked
+/// line by line, each with its number; one that stands for several lines with that of the first.
+fn seen_as_a_whole(by_line: &[String], whole: &str) -> Vec<(usize, String)> {
     let whole: Vec<&str> = whole.lines().collect();
     let mut found = Vec::new();
     let mut at = 0;
@@ -81,18 +81,18 @@ fn longer_than_a_line(by_line: &[String], whole: &str) -> Vec<(usize, String)> {
             at += 1;
             continue;
         }
+        // How many lines the rest of the text has lost.
+        let lost = (by_line.len() + place).saturating_sub(at + whole.len());
         let behind = by_line.get(at + 1..).unwrap_or_default();
         let taken = match whole.get(place + 1) {
             // Both go on alike at the next line.
             Some(next) => {
-                let mut behind = behind.iter().take(LINES_OF_ONE_MAX);
+                let mut behind = behind.iter().take(LINES_OF_ONE_MAX.min(lost + 1));
                 behind.position(|masked| masked == next).unwrap_or(0) + 1
             }
             None => behind.len() + 1,
         };
-        if taken > 1 {
-            found.push((at + 1, (*line).to_owned()));
-        }
+        found.push((at + 1, (*line).to_owned()));
         at += taken;
     }
     found

@@ -496,6 +496,26 @@ fn a_secret_of_several_lines_is_shown_where_it_begins() {
 }
 
 #[test]
+fn a_secret_that_only_the_line_above_gives_away_is_shown_in_its_own() {
+    let project = Project::new();
+    let pair = "- name: DB_PASSWORD\n  value: swordfish\n";
+    let block = "  password: |\n    swordfish\n";
+    let path = project.write("pod.yml", &format!("env:\n{pair}{pair}{block}last: 1\n"));
+    let checked = project.run(["redact", "--check", path.to_str().unwrap(), "--json"]);
+    assert_eq!(checked.code(), 6);
+    let masked = "  value: [REDACTED_PASSWORD]";
+    let lines = json!([
+        {"line": 3, "masked": masked},
+        {"line": 5, "masked": masked},
+        {"line": 7, "masked": "    [REDACTED_PASSWORD]"},
+    ]);
+    let told = checked.json();
+    assert_eq!((&told["marks"], &told["lines"]), (&json!(3), &lines));
+    let said = project.run(["redact", "--check", path.to_str().unwrap()]);
+    assert!(said.stdout.contains(&format!("3  {masked}")), "{said:?}");
+}
+
+#[test]
 fn a_type_or_party_that_nothing_has_is_no_empty_record() {
     let project = Project::new();
     let daemon = project.daemon();
