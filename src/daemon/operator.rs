@@ -74,7 +74,8 @@ async fn connection_of(
     peer: Peer,
 ) {
     let place = stream.place().clone();
-    match tokio_tungstenite::accept_async(stream).await {
+    let bounds = Some(connection::bounds());
+    match tokio_tungstenite::accept_async_with_config(stream, bounds).await {
         Ok(socket) => {
             place.stay();
             // Nothing else tells the many readers without a token apart from silent ones.

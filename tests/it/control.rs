@@ -8,6 +8,7 @@ use std::time::Instant;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::support::daemon::Daemon;
 use crate::support::http;
@@ -280,6 +281,24 @@ fn clients_beyond_the_bound_are_told_so_and_the_operator_still_comes_in() {
         socket.call("hello", greeting).ok()
     });
     assert!(came_in.is_some(), "a place that was given up stays taken");
+}
+
+#[test]
+fn the_operators_socket_takes_no_larger_frame_than_the_port_and_says_so() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let socket = UnixStream::connect(operator::socket(&project)).unwrap();
+    socket.set_read_timeout(Some(timeout())).unwrap();
+    let (mut ws, _) = tokio_tungstenite::tungstenite::client("ws://operator/", socket).unwrap();
+    // The head of a frame of 9 MiB alone, before any hello: text, whole, masked, and its length.
+    let mut head = vec![0x81, 0xff];
+    head.extend((9_u64 << 20).to_be_bytes());
+    head.extend([0; 4]);
+    ws.get_mut().write_all(&head).unwrap();
+    let Message::Close(Some(close)) = ws.read().unwrap() else {
+        panic!("no close");
+    };
+    assert_eq!(close.code, CloseCode::Size);
 }
 
 /// This process needs a descriptor for each connection.

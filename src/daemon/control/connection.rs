@@ -64,17 +64,22 @@ pub(in crate::daemon) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let config = WebSocketConfig::default()
-        .read_buffer_size(8 * 1024)
-        .write_buffer_size(8 * 1024)
-        .max_write_buffer_size(2 * FRAME_BYTES_MAX)
-        .max_message_size(Some(FRAME_BYTES_MAX))
-        .max_frame_size(Some(FRAME_BYTES_MAX));
+    let config = bounds();
     let socket = WebSocketStream::from_raw_socket(stream, WsRole::Server, Some(config)).await;
     serve_socket(socket, daemon, admission, peer, place).await;
 }
 
-/// As [`serve`], for a connection whose handshake is done.
+/// How much a connection may hold, whichever door it came through.
+pub(in crate::daemon) fn bounds() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(8 * 1024)
+        .write_buffer_size(8 * 1024)
+        .max_write_buffer_size(2 * FRAME_BYTES_MAX)
+        .max_message_size(Some(FRAME_BYTES_MAX))
+        .max_frame_size(Some(FRAME_BYTES_MAX))
+}
+
+/// As [`serve`], for a connection whose handshake is done with [`bounds`].
 pub(in crate::daemon) async fn serve_socket<S>(
     socket: WebSocketStream<S>,
     daemon: DaemonHandle,
