@@ -2,7 +2,8 @@
 //! user that have a terminal and do not descend from an agent.
 //!
 //! ENFORCED against what agents run below them; ADVISORY against any other process of the same
-//! user, such as one that types into the operator's own terminal.
+//! user, such as one that types into the operator's own terminal, or a service that starts a command
+//! for an agent: the command then runs below that service.
 
 use std::io;
 use std::path::{Path, PathBuf};
