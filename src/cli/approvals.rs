@@ -317,11 +317,9 @@ mod tests {
     use crate::core::entry::ApprovalKind;
 
     fn asking(ids: &[&str]) -> ApprovalRequest {
-        let choices = ids.iter().map(|id| ApprovalChoice {
-            id: (*id).to_owned(),
-            label: format!("say {id}"),
-            effect: ChoiceEffect::Answer,
-        });
+        let choices = ids
+            .iter()
+            .map(|id| ApprovalChoice::new(*id, format!("say {id}"), ChoiceEffect::Answer));
         ApprovalRequest {
             choices: choices.collect(),
             ..ApprovalRequest::new(ApprovalKind::Question, "k".to_owned(), "Which?".to_owned())

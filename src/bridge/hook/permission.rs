@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::claude_question::ClaudeQuestion;
 
+use crate::core::agent::Agent;
 use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
@@ -19,6 +20,9 @@ const DETAILS_CHARS_MAX: usize = 200_000;
 
 /// The most suggestions that are offered; Claude Code 2.1.330 made one or two (observed).
 const SUGGESTIONS_MAX: usize = 6;
+
+/// The most that is kept of what a suggestion comes to, in characters.
+const COMES_TO_CHARS_MAX: usize = 293;
 
 /// What Claude's model hears of a refusal without a reason.
 const DENIED: &str = "The operator does not allow this.";
@@ -80,7 +84,7 @@ impl PermissionAsk {
                 .zip(question.options)
                 .map(|(number, (label, answers))| {
                     let id = format!("{ANSWER}{number}");
-                    let choice = choice(&id, &label, ChoiceEffect::Answer);
+                    let choice = ApprovalChoice::new(id, label, ChoiceEffect::Answer);
                     (choice, Allowed::Answers(answers))
                 });
             let request = ApprovalRequest::new(ApprovalKind::Question, key, question.subject);
@@ -107,12 +111,14 @@ impl PermissionAsk {
             .and_then(Value::as_array);
         let offered = offered.into_iter().flatten().take(SUGGESTIONS_MAX);
         let known = offered.filter_map(|it| Some((it.clone(), suggestion(it)?)));
-        let rules = known.enumerate().map(|(at, (rule, label))| {
+        let rules = known.enumerate().map(|(at, (rule, comes_to))| {
             let id = format!("{SUGGESTION}{at}");
-            let choice = choice(&id, &label, ChoiceEffect::AllowMore);
-            (choice, Allowed::Rule(rule))
+            (
+                ApprovalChoice::allow_and(&id, &comes_to),
+                Allowed::Rule(rule),
+            )
         });
-        let once = choice(ALLOW, "allow once", ChoiceEffect::AllowOnce);
+        let once = ApprovalChoice::new(ALLOW, "allow once", ChoiceEffect::AllowOnce);
         let allows = std::iter::once((once, Allowed::Once)).chain(rules);
         let request = ApprovalRequest::new(kind, key, subject);
         Some(Self::of(input, request, &details, allows.collect()))
@@ -132,16 +138,8 @@ impl PermissionAsk {
         let tool = input.get("tool_name").and_then(Value::as_str);
         let is_dialog = tool.is_some_and(|it| [ASK_USER_QUESTION, EXIT_PLAN_MODE].contains(&it));
         let given = input.get("tool_input").filter(|given| given.is_object());
-        choices.push(choice(
-            DENY,
-            "do not; Claude goes on without it",
-            ChoiceEffect::Deny,
-        ));
-        choices.push(choice(
-            STOP,
-            "do not, and stop the turn",
-            ChoiceEffect::Stop,
-        ));
+        choices.push(ApprovalChoice::deny(DENY, Agent::Claude));
+        choices.push(ApprovalChoice::stop(STOP));
         Self {
             request: ApprovalRequest {
                 cwd: input.get("cwd").and_then(Value::as_str).map(str::to_owned),
@@ -185,14 +183,6 @@ impl PermissionAsk {
             decision["updatedInput"] = input;
         }
         decision
-    }
-}
-
-fn choice(id: &str, label: &str, effect: ChoiceEffect) -> ApprovalChoice {
-    ApprovalChoice {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        effect,
     }
 }
 
@@ -255,37 +245,31 @@ fn change(arguments: &Value) -> String {
     lines.join("\n")
 }
 
-/// A suggestion in words; `None` for one of a kind that we do not know.
+/// What a suggestion comes to, in words; `None` for one of a kind that we do not know.
 fn suggestion(it: &Value) -> Option<String> {
     let to = it
         .get("destination")
         .and_then(Value::as_str)
         .unwrap_or("session");
     let behavior = it.get("behavior").and_then(Value::as_str);
-    let label = match it.get("type")?.as_str()? {
+    let comes_to = match it.get("type")?.as_str()? {
         "addRules" if behavior == Some("allow") => {
             let rules = it.get("rules")?.as_array()?.iter().filter_map(|rule| {
                 let tool = rule.get("toolName")?.as_str()?;
                 let content = rule.get("ruleContent").and_then(Value::as_str);
                 Some(content.map_or_else(|| tool.to_owned(), |it| format!("{tool}({it})")))
             });
-            format!(
-                "allow, and always {} ({to})",
-                rules.collect::<Vec<_>>().join(" ")
-            )
+            format!("and always {} ({to})", rules.collect::<Vec<_>>().join(" "))
         }
         "addDirectories" => {
             let folders = it.get("directories")?.as_array()?;
             let folders: Vec<&str> = folders.iter().filter_map(Value::as_str).collect();
-            format!("allow, and the folder {} ({to})", folders.join(" "))
+            format!("and the folder {} ({to})", folders.join(" "))
         }
-        "setMode" => format!(
-            "allow, and switch to the mode {}",
-            it.get("mode")?.as_str()?
-        ),
+        "setMode" => format!("and switch to the mode {}", it.get("mode")?.as_str()?),
         _ => return None,
     };
-    Some(cut(&label, 300))
+    Some(cut(&comes_to, COMES_TO_CHARS_MAX))
 }
 
 pub(super) fn cut(text: &str, chars: usize) -> String {

@@ -186,6 +186,60 @@ pub struct ApprovalChoice {
     pub label: String,
     /// What it does.
     pub effect: ChoiceEffect,
+    /// The label in two parts; none where it is the vendor's or the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<LabelParts>,
+}
+
+/// A label of ours: the answer, and what it comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelParts {
+    pub short: String,
+    pub comes_to: String,
+}
+
+impl ApprovalChoice {
+    /// One whose label is the vendor's or the agent's own, or has one part.
+    pub fn new(id: impl Into<String>, label: impl Into<String>, effect: ChoiceEffect) -> Self {
+        Self {
+            id: id.into(),
+            label: label.into(),
+            effect,
+            parts: None,
+        }
+    }
+
+    /// This, and more: `comes_to`.
+    pub fn allow_and(id: &str, comes_to: &str) -> Self {
+        Self::in_parts(id, ["allow", ", ", comes_to], ChoiceEffect::AllowMore)
+    }
+
+    /// Not; the agent goes on.
+    pub fn deny(id: &str, agent: Agent) -> Self {
+        let comes_to = format!("{} goes on without it", agent.title());
+        Self::in_parts(id, ["do not", "; ", &comes_to], ChoiceEffect::Deny)
+    }
+
+    /// Not, and the turn ends.
+    pub fn stop(id: &str) -> Self {
+        let label = ["do not", ", ", "and stop the turn"];
+        Self::in_parts(id, label, ChoiceEffect::Stop)
+    }
+
+    /// Leaves a question without an answer.
+    pub fn no_answer(id: &str) -> Self {
+        let label = ["no answer", ": ", "go on without one"];
+        Self::in_parts(id, label, ChoiceEffect::Answer)
+    }
+
+    fn in_parts(id: &str, label: [&str; 3], effect: ChoiceEffect) -> Self {
+        let [short, _, comes_to] = label.map(str::to_owned);
+        Self {
+            parts: Some(LabelParts { short, comes_to }),
+            ..Self::new(id, label.concat(), effect)
+        }
+    }
 }
 
 /// What a choice does.

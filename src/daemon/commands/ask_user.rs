@@ -204,27 +204,18 @@ fn key(params: &AskUserParams, pair: &RuntimeSession) -> String {
 }
 
 fn request(params: &AskUserParams, key: String, now_ms: i64) -> ApprovalRequest {
-    let choice = |id: String, label: &str, effect| ApprovalChoice {
-        id,
-        label: label.to_owned(),
-        effect,
-    };
     let offered = params.choices.iter().enumerate();
     let offered = offered.map(|(at, label)| {
         let id = format!("choice/{}", at + 1);
-        choice(id, label, ChoiceEffect::Answer)
+        ApprovalChoice::new(id, label, ChoiceEffect::Answer)
     });
-    let own_words = choice(
-        OWN_WORDS.to_owned(),
+    let own_words = ApprovalChoice::new(
+        OWN_WORDS,
         "an answer in words of your own",
         ChoiceEffect::OwnWords,
     );
     // An agent that is told so stops waiting; a card that only went away would leave it waiting.
-    let no_answer = choice(
-        NO_ANSWER.to_owned(),
-        "no answer: go on without one",
-        ChoiceEffect::Answer,
-    );
+    let no_answer = ApprovalChoice::no_answer(NO_ANSWER);
     let waits_ms = params.timeout_ms.min(WAIT_MS_MAX);
     let question = params.question.clone();
     ApprovalRequest {

@@ -20,11 +20,7 @@ use tokio::sync::oneshot;
 const WAITING: ReportedStatus = ReportedStatus::Active { waiting: true };
 
 pub fn request(key: &str) -> ApprovalRequest {
-    let choice = |id: &str, effect| ApprovalChoice {
-        id: id.to_owned(),
-        label: format!("{id} it"),
-        effect,
-    };
+    let choice = |id: &str, effect| ApprovalChoice::new(id, format!("{id} it"), effect);
     ApprovalRequest {
         kind: ApprovalKind::Command,
         key: key.to_owned(),

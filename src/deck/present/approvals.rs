@@ -72,6 +72,10 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce], root: &str) -> ui::Inbo
     let choices = request.choices.iter().map(|choice| ui::AskedChoice {
         id: choice.id.clone(),
         label: choice.label.clone(),
+        parts: choice.parts.as_ref().map(|parts| ui::AnswerParts {
+            short: parts.short.clone(),
+            comes_to: parts.comes_to.clone(),
+        }),
         effect: match choice.effect {
             ChoiceEffect::Deny => ui::AnswerEffect::Deny,
             ChoiceEffect::Stop => ui::AnswerEffect::Stop,
@@ -158,11 +162,10 @@ mod tests {
     #[test]
     fn a_question_to_the_person_is_a_card_of_its_own_and_hides_no_dialog() {
         let request = ApprovalRequest {
-            choices: vec![ApprovalChoice {
-                id: "own_words".to_owned(),
-                label: "other".to_owned(),
-                effect: ChoiceEffect::OwnWords,
-            }],
+            choices: vec![
+                ApprovalChoice::new("own_words", "other", ChoiceEffect::OwnWords),
+                ApprovalChoice::stop("cancel"),
+            ],
             call_waits_until_ms: Some(7),
             ..ApprovalRequest::new(
                 ApprovalKind::UserQuestion,
@@ -186,6 +189,10 @@ mod tests {
         assert_eq!(part.details, "");
         assert_eq!(part.call_waits_until_ms, Some(7));
         assert_eq!(part.choices[0].effect, ui::AnswerEffect::OwnWords);
+        assert_eq!(part.choices[0].parts, None);
+        let stops = part.choices[1].parts.as_ref().unwrap();
+        let stops = (stops.short.as_str(), stops.comes_to.as_str());
+        assert_eq!(stops, ("do not", "and stop the turn"));
         let open = BTreeMap::from([(asked.id.clone(), asked)]);
         assert!(!has_dialog(&open, None));
     }

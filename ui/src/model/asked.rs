@@ -40,8 +40,17 @@ pub struct AskedChoice {
     pub id: String,
     /// What it means; raw.
     pub label: String,
+    /// The same in two parts, where the label is one of ours.
+    pub parts: Option<AnswerParts>,
     /// What it does.
     pub effect: AnswerEffect,
+}
+
+/// An answer of ours, and what it comes to; raw: that can name a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerParts {
+    pub short: String,
+    pub comes_to: String,
 }
 
 /// What an answer does.

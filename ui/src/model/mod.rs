@@ -34,7 +34,7 @@ pub use agent_work::{
     PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkLog, WorkSection, WorkValue,
     WorkView,
 };
-pub use asked::{AnswerEffect, AskedCard, AskedChoice};
+pub use asked::{AnswerEffect, AnswerParts, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};
 pub use capsule::{
     AlikeTo, CapsuleAlong, CapsuleLine, CapsulePart, CapsuleReader, CapsuleRows, CapsuleStanding,

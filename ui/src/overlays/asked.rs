@@ -3,7 +3,7 @@
 use super::choice::{Choice, ChoiceOption, Pick};
 use super::document::Document;
 use crate::effect::Effect;
-use crate::model::{AnswerEffect, AskedCard, AskedChoice, InboxCard, InboxKind};
+use crate::model::{AskedCard, InboxCard};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -51,37 +51,6 @@ pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard) {
     }
 }
 
-/// Answers of our own that say in a second part what they come to, and how they begin.
-const IN_PARTS: [(&str, &str); 4] = [
-    ("allow", "allow, and "),
-    ("do not", "do not, and "),
-    ("do not", "do not; "),
-    (NO_ANSWER, "no answer: go on without one"),
-];
-
-/// How the answer of our own begins with which a question is left.
-const NO_ANSWER: &str = "no answer";
-
-/// An answer, and what it comes to. What an agent wrote is never taken apart: its commas and colons
-/// are its own.
-fn in_parts(kind: InboxKind, choice: &AskedChoice) -> (String, String) {
-    let label = sanitize::line(&choice.label);
-    let is_ours = |short: &str| match choice.effect {
-        AnswerEffect::Deny | AnswerEffect::Stop => short == "do not",
-        AnswerEffect::Allow if kind == InboxKind::Approval => short == "allow",
-        AnswerEffect::Allow => short == NO_ANSWER,
-        AnswerEffect::OwnWords => false,
-    };
-    let mut parts = IN_PARTS.iter();
-    match parts.find(|(short, begins)| is_ours(short) && label.starts_with(begins)) {
-        Some((short, _)) => {
-            let rest = label[short.len()..].trim_start_matches([',', ';', ':', ' ']);
-            ((*short).to_owned(), rest.to_owned())
-        }
-        None => (label, String::new()),
-    }
-}
-
 /// The answers to a card, to choose one of; `None` where there is none.
 pub(crate) fn answers(card: &InboxCard) -> Option<Choice> {
     let asked = card.asked.as_deref()?;
@@ -90,7 +59,11 @@ pub(crate) fn answers(card: &InboxCard) -> Option<Choice> {
     }
     let mut options: Vec<ChoiceOption> = Vec::new();
     for choice in &asked.choices {
-        let (short, desc) = in_parts(card.kind, choice);
+        let (short, desc) = match &choice.parts {
+            Some(parts) => (parts.short.as_str(), parts.comes_to.as_str()),
+            None => (choice.label.as_str(), ""),
+        };
+        let (short, desc) = (sanitize::line(short), sanitize::line(desc));
         let answer = Effect::AnswerApproval {
             id: card.id.clone(),
             choice: choice.id.clone(),

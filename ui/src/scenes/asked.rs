@@ -3,18 +3,29 @@
 use super::pieces::{NOW_MS, ago};
 use super::worlds::pair_at_work;
 use crate::model::{
-    Agent, AgentState, AnswerEffect, AskedCard, AskedChoice, DeckView, InboxCard, InboxKind, Party,
-    TrustCard, WaitingKey,
+    Agent, AgentState, AnswerEffect, AnswerParts, AskedCard, AskedChoice, DeckView, InboxCard,
+    InboxKind, Party, TrustCard, WaitingKey,
 };
+
+fn choice(id: &str, label: &str, effect: AnswerEffect) -> AskedChoice {
+    AskedChoice {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        parts: None,
+        effect,
+    }
+}
 
 /// Codex asks whether it may run a command, before anything else that waits.
 pub fn asked() -> DeckView {
     let mut view = pair_at_work();
     view.agents[1].state = AgentState::Waiting;
-    let choice = |id: &str, label: &str, effect| AskedChoice {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        effect,
+    let in_parts = |id: &str, [short, joint, comes_to]: [&str; 3], effect| AskedChoice {
+        parts: Some(AnswerParts {
+            short: short.to_owned(),
+            comes_to: comes_to.to_owned(),
+        }),
+        ..choice(id, &[short, joint, comes_to].concat(), effect)
     };
     let mut card = InboxCard::new(
         InboxKind::Approval,
@@ -31,15 +42,19 @@ pub fn asked() -> DeckView {
             .to_owned(),
         choices: vec![
             choice("accept", "allow once", AnswerEffect::Allow),
-            choice(
+            in_parts(
                 "acceptWithExecpolicyAmendment",
-                "allow, and always what begins with `cargo add`",
+                ["allow", ", ", "and always what begins with `cargo add`"],
                 AnswerEffect::Allow,
             ),
-            choice("cancel", "do not, and stop the turn", AnswerEffect::Stop),
-            choice(
+            in_parts(
+                "cancel",
+                ["do not", ", ", "and stop the turn"],
+                AnswerEffect::Stop,
+            ),
+            in_parts(
                 "decline",
-                "do not; Codex goes on without it",
+                ["do not", "; ", "Codex goes on without it"],
                 AnswerEffect::Deny,
             ),
         ],
@@ -54,11 +69,6 @@ pub fn asked() -> DeckView {
 /// Claude asks the person a question, whose call still waits for the answer.
 pub fn asked_user() -> DeckView {
     let mut view = pair_at_work();
-    let choice = |id: &str, label: &str, effect| AskedChoice {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        effect,
-    };
     let mut card = InboxCard::new(
         InboxKind::Question,
         "q-1206",

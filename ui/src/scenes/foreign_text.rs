@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use crate::model::{
-    AgentCard, AgentRecovery, AlikeTo, AskedCard, AskedChoice, Banner, CapsuleLine, CapsulePart,
-    CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow, FindingView,
-    FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow, HeaderDaemon,
-    InboxCard, NamedEntry, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow, RecoveryView,
-    RowOutcome, RulesView, RunningTool, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine,
-    TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
+    AgentCard, AgentRecovery, AlikeTo, AnswerParts, AskedCard, AskedChoice, Banner, CapsuleLine,
+    CapsulePart, CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow,
+    FindingView, FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow,
+    HeaderDaemon, InboxCard, NamedEntry, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow,
+    RecoveryView, RowOutcome, RulesView, RunningTool, ThreadView, TimelineRow, ToldRule, TrustCard,
+    TurnLine, TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -80,7 +80,8 @@ fills!(TurnLine { text; ; at_ms, act });
 fills!(GateRow { name, command, result, output; ; isolated, state });
 fills!(ChangedChecksRow { named, note; ; more });
 fills!(AskedCard { what, details, hints, choices, given; ; call_waits_until_ms });
-fills!(AskedChoice { label; id; effect });
+fills!(AskedChoice { label, parts; id; effect });
+fills!(AnswerParts { short, comes_to; ; });
 fills!(TrustCard { keys, elsewhere; digest; });
 fills!(UnclearMessage { from, words; id; line, at_ms });
 fills!(PolicyView { coordinator, rules; ; });

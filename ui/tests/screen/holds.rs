@@ -164,6 +164,7 @@ fn hostile(text: &str) -> DeckView {
         choices: vec![AskedChoice {
             id: text.to_owned(),
             label: text.to_owned(),
+            parts: None,
             effect: AnswerEffect::Allow,
         }],
         given: Some(text.to_owned()).filter(|text| text.len() > 40),

@@ -15,11 +15,11 @@ use crate::snapshot::Snapshot;
 fn request() -> ApprovalRequest {
     let (key, subject) = ("T/call_1".to_owned(), "touch made.txt".to_owned());
     ApprovalRequest {
-        choices: vec![ApprovalChoice {
-            id: "accept".to_owned(),
-            label: "allow once".to_owned(),
-            effect: ChoiceEffect::AllowOnce,
-        }],
+        choices: vec![ApprovalChoice::new(
+            "accept",
+            "allow once",
+            ChoiceEffect::AllowOnce,
+        )],
         ..ApprovalRequest::new(ApprovalKind::Command, key, subject)
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use self::form::ElicitationForm;
 use super::frame::ServerRequest;
 use super::item::FileUpdate;
+use crate::agent::Agent;
 use crate::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
@@ -163,11 +164,10 @@ impl Draft {
     }
 
     fn choice(&mut self, id: &str, label: impl Into<String>, effect: ChoiceEffect, result: Value) {
-        let choice = ApprovalChoice {
-            id: id.to_owned(),
-            label: label.into(),
-            effect,
-        };
+        self.offer(ApprovalChoice::new(id, label, effect), result);
+    }
+
+    fn offer(&mut self, choice: ApprovalChoice, result: Value) {
         self.choices.push((choice, result));
     }
 
@@ -196,14 +196,16 @@ impl Draft {
     fn decision(&mut self, decision: &Value) -> bool {
         let result = json!({ "decision": decision });
         if let Some(word) = decision.as_str() {
-            let (label, effect) = match word {
-                "accept" => ("allow once", ChoiceEffect::AllowOnce),
-                "acceptForSession" => ("allow for this session", ChoiceEffect::AllowMore),
-                "decline" => ("do not; Codex goes on without it", ChoiceEffect::Deny),
-                "cancel" => ("do not, and stop the turn", ChoiceEffect::Stop),
+            let choice = match word {
+                "accept" => ApprovalChoice::new(word, "allow once", ChoiceEffect::AllowOnce),
+                "acceptForSession" => {
+                    ApprovalChoice::new(word, "allow for this session", ChoiceEffect::AllowMore)
+                }
+                "decline" => ApprovalChoice::deny(word, Agent::Codex),
+                "cancel" => ApprovalChoice::stop(word),
                 _ => return false,
             };
-            self.choice(word, label, effect, result);
+            self.offer(choice, result);
             return true;
         }
         let rule = &decision["acceptWithExecpolicyAmendment"]["execpolicy_amendment"];
@@ -212,9 +214,9 @@ impl Draft {
             let Some(words) = words else {
                 return false;
             };
-            let label = format!("allow, and always what begins with `{}`", words.join(" "));
+            let comes_to = format!("and always what begins with `{}`", words.join(" "));
             let id = "acceptWithExecpolicyAmendment";
-            return self.rule(id, label, ChoiceEffect::AllowMore, result);
+            return self.rule(ApprovalChoice::allow_and(id, &comes_to), result);
         }
         let rule = &decision["applyNetworkPolicyAmendment"]["network_policy_amendment"];
         if let (Some(host), Some(action)) = (rule["host"].as_str(), rule["action"].as_str()) {
@@ -225,17 +227,17 @@ impl Draft {
             let label = format!("from now on {action} the host {host}");
             // Both rules can be offered at once.
             let id = format!("applyNetworkPolicyAmendment/{action}");
-            return self.rule(&id, label, effect, result);
+            return self.rule(ApprovalChoice::new(id, label, effect), result);
         }
         false
     }
 
     /// A choice that holds for more than is asked: it is offered where all of it is read. Whether it
     /// is.
-    fn rule(&mut self, id: &str, label: String, effect: ChoiceEffect, result: Value) -> bool {
-        let is_read = label.chars().count() <= LABEL_CHARS_MAX;
+    fn rule(&mut self, choice: ApprovalChoice, result: Value) -> bool {
+        let is_read = choice.label.chars().count() <= LABEL_CHARS_MAX;
         if is_read {
-            self.choice(id, label, effect, result);
+            self.offer(choice, result);
         }
         is_read
     }
@@ -433,12 +435,7 @@ fn elicitation(params: &Params) -> Draft {
     let decline = answer("decline", Value::Null, Value::Null);
     draft.choice("decline", "do not", ChoiceEffect::Deny, decline);
     let cancel = answer("cancel", Value::Null, Value::Null);
-    draft.choice(
-        "cancel",
-        "do not, and stop the turn",
-        ChoiceEffect::Stop,
-        cancel,
-    );
+    draft.offer(ApprovalChoice::stop("cancel"), cancel);
     draft
 }
 

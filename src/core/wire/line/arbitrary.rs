@@ -12,8 +12,8 @@ use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
-    Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnFiles, TurnRecord,
-    TurnStatus, WorkTree,
+    LabelParts, Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnFiles,
+    TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
@@ -258,10 +258,13 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         ChoiceEffect::Answer,
         ChoiceEffect::OwnWords,
     ]);
-    let choice = (text(), text(), effect).prop_map(|(id, label, effect)| ApprovalChoice {
+    let parts = (text(), text()).prop_map(|(short, comes_to)| LabelParts { short, comes_to });
+    let choice = (text(), text(), effect, prop::option::of(parts));
+    let choice = choice.prop_map(|(id, label, effect, parts)| ApprovalChoice {
         id,
         label,
         effect,
+        parts,
     });
     (
         "command|tool|user_question|[a-z_]{0,12}",
