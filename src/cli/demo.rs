@@ -11,6 +11,7 @@ use super::deck_screen::{DeckScreen, about, options};
 use super::end_signals::OnceMore;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
+use super::report::{Report, ReportText};
 use crate::client::Client;
 use crate::deck::run::run as show;
 use crate::demo::DemoError;
@@ -24,30 +25,25 @@ pub fn run(out: &Output, args: &DemoArgs) -> CliOutcome {
         std::env::current_exe().map_err(|error| Failure::internal("find itself", error))?;
     let runtime = runtime()?;
     let verdict = if has_terminal() && !out.is_json() {
-        runtime.block_on(demo_on_screen(program, args.speed))
+        let shown = runtime.block_on(demo_on_screen(program, args.speed));
+        shown.map(|()| ExitKind::Ok)
     } else {
-        let timeline = RefCell::new(Vec::new());
-        let played = runtime.block_on(async {
-            run_as_text(program, args.speed, |line| {
-                if out.is_json() {
-                    timeline.borrow_mut().push(line.to_owned());
-                } else {
-                    // A reader that closed the pipe has seen enough; the story ends by itself.
-                    let _ = out.line(line);
-                }
-            })
-            .await
-            .map_err(failed)
-        });
-        match played {
-            Ok(()) if out.is_json() => {
-                out.json(&json!({"ok": true, "timeline": timeline.into_inner()}))
-            }
-            played => played,
-        }
+        runtime.block_on(demo_as_text(out, program, args.speed))
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
-    verdict.map(|()| ExitKind::Ok)
+    verdict
+}
+
+async fn demo_as_text(out: &Output, program: std::path::PathBuf, speed: f64) -> CliOutcome {
+    let timeline = RefCell::new(Vec::new());
+    let played = run_as_text(program, speed, |line| {
+        // A reader that closed the pipe has seen enough; the story ends by itself.
+        let _ = out.aside(line);
+        timeline.borrow_mut().push(line.to_owned());
+    });
+    played.await.map_err(failed)?;
+    let value = json!({"ok": true, "timeline": timeline.into_inner()});
+    out.report(Report::new(&value, ReportText::new()))
 }
 
 async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), Failure> {
