@@ -22,7 +22,9 @@ use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::daemon::attach::ConnId;
-use crate::daemon::owners::Base;
+use crate::daemon::configuration::Configuration;
+use crate::daemon::readers::Readers;
+use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::dirs::ProjectDirs;
@@ -34,43 +36,34 @@ use crate::wire::control::{
     ReadCapsulesParams, Refusal, RefusalCode, Reply,
 };
 
-impl Base {
-    pub(super) fn read_capsules(
-        &self,
-        conn: ConnId,
-        asking: Option<Agent>,
-        params: ReadCapsulesParams,
-        reply: ReplySender,
-    ) {
-        let pair = self.clients.pair(conn, params.runtime_session_id);
-        let gates = self.configuration.gates().iter();
-        let sources = Sources {
-            dirs: self.dirs.clone(),
-            kept: Capsules::of(&self.dirs),
-            world: Arc::clone(self.recorder.world()),
-            ledger: self.recorder.ledger().clone(),
-            redactor: Arc::clone(self.recorder.redactor()),
-            gates: gates.map(|gate| gate.name.clone()).collect(),
-        };
-        self.readers.read(conn, reply, move || {
-            let shelf = sources.open();
-            match params.question {
-                CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(params.ids, &pair))),
-                CapsuleQuestion::Show => {
-                    let id = shelf.named(params.id, &pair)?;
-                    shelf.show(id, asking).map(Reply::CapsuleText)
-                }
-                CapsuleQuestion::Check => {
-                    let id = shelf.named(params.id, &pair)?;
-                    shelf.check(id).map(Reply::CapsuleCheck)
-                }
+/// Reads them for a client of `pair`. `asking`: the agent that it is of.
+pub(super) fn read(
+    readers: &Readers,
+    sources: CapsuleInputs,
+    conn: ConnId,
+    pair: RuntimeSession,
+    asking: Option<Agent>,
+    params: ReadCapsulesParams,
+    reply: ReplySender,
+) {
+    readers.read(conn, reply, move || {
+        let shelf = sources.open();
+        match params.question {
+            CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(params.ids, &pair))),
+            CapsuleQuestion::Show => {
+                let id = shelf.named(params.id, &pair)?;
+                shelf.show(id, asking).map(Reply::CapsuleText)
             }
-        });
-    }
+            CapsuleQuestion::Check => {
+                let id = shelf.named(params.id, &pair)?;
+                shelf.check(id).map(Reply::CapsuleCheck)
+            }
+        }
+    });
 }
 
 /// What a read takes along to its thread.
-struct Sources {
+pub(super) struct CapsuleInputs {
     dirs: ProjectDirs,
     kept: Capsules,
     world: Arc<Snapshot>,
@@ -79,7 +72,23 @@ struct Sources {
     gates: Vec<String>,
 }
 
-impl Sources {
+impl CapsuleInputs {
+    pub(super) fn of<T>(
+        dirs: &ProjectDirs,
+        recorder: &Recorder<T>,
+        configuration: &Configuration,
+    ) -> Self {
+        let gates = configuration.gates().iter();
+        Self {
+            dirs: dirs.clone(),
+            kept: Capsules::of(dirs),
+            world: Arc::clone(recorder.world()),
+            ledger: recorder.ledger().clone(),
+            redactor: Arc::clone(recorder.redactor()),
+            gates: gates.map(|gate| gate.name.clone()).collect(),
+        }
+    }
+
     fn open(self) -> CapsuleReading {
         let ledger = self.ledger;
         CapsuleReading {

@@ -41,6 +41,7 @@ mod work_state;
 
 use std::sync::Arc;
 
+use self::capsules::CapsuleInputs;
 use self::record::{append_note, record_artifact};
 use self::review::{change_review, read_finding};
 use self::to_record::ToRecord;
@@ -204,7 +205,11 @@ impl Daemon {
             Command::ReadCapsules(params) => {
                 let mut agents = Agent::ALL.into_iter();
                 let asking = agents.find(|agent| role == Role::of(*agent));
-                self.base.read_capsules(conn, asking, params, reply);
+                let base = &self.base;
+                let named = params.runtime_session_id.clone();
+                let pair = base.clients.pair(conn, named);
+                let sources = CapsuleInputs::of(&base.dirs, &base.recorder, &base.configuration);
+                capsules::read(&base.readers, sources, conn, pair, asking, params, reply);
             }
             Command::ReadFinding(params) => {
                 let root = self.base.dirs.root.clone();
