@@ -62,7 +62,7 @@ impl Daemon {
         Ok(Welcome {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            instance_id: self.base.identity.instance_id.clone(),
+            instance_id: self.base.identity.instance_id().to_owned(),
             session_id: self.base.recorder.session_id().clone(),
             receiver: receiver || role != Role::Claude,
             operator,

@@ -1,24 +1,96 @@
 //! [`Identity`]: what does not change in a daemon's life.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::clock::now_ms;
+use crate::store::registry::Ports;
 
 /// What does not change in a daemon's life.
 #[derive(Debug, Clone)]
 pub struct Identity {
+    instance_id: String,
+    fingerprint: String,
+    started_ms: i64,
+    ports: Ports,
+    is_detached: bool,
+    claude_program: Option<PathBuf>,
+    has_codex: bool,
+    own_program: PathBuf,
+}
+
+impl Identity {
+    /// One that starts now. `fingerprint`: a prefix of the SHA-256 of the secret identity.
+    pub(super) fn new(
+        instance_id: String,
+        fingerprint: String,
+        ports: Ports,
+        is_detached: bool,
+        claude_program: Option<PathBuf>,
+        has_codex: bool,
+        own_program: PathBuf,
+    ) -> Self {
+        Self {
+            instance_id,
+            fingerprint,
+            started_ms: now_ms(),
+            ports,
+            is_detached,
+            claude_program,
+            has_codex,
+            own_program,
+        }
+    }
+
     /// The project's instance.
-    pub instance_id: String,
+    pub(super) fn instance_id(&self) -> &str {
+        &self.instance_id
+    }
+
     /// A prefix of the SHA-256 of the secret identity.
-    pub fingerprint: String,
+    pub(super) fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
     /// When it started, ms since the epoch.
-    pub started_ms: i64,
-    pub control_port: u16,
-    pub proxy_port: u16,
-    /// It ends by itself when nothing is attached.
-    pub detached: bool,
+    pub(super) fn started_ms(&self) -> i64 {
+        self.started_ms
+    }
+
+    pub(super) fn control_port(&self) -> u16 {
+        self.ports.control
+    }
+
+    pub(super) fn proxy_port(&self) -> u16 {
+        self.ports.proxy
+    }
+
+    /// Whether it ends by itself when nothing is attached.
+    pub(super) fn is_detached(&self) -> bool {
+        self.is_detached
+    }
+
     /// Claude's program, where it was found.
-    pub claude_program: Option<PathBuf>,
-    /// Codex's program was found.
-    pub codex_installed: bool,
+    pub(super) fn claude_program(&self) -> Option<&Path> {
+        self.claude_program.as_deref()
+    }
+
+    /// Whether Codex's program was found.
+    pub(super) fn has_codex(&self) -> bool {
+        self.has_codex
+    }
+
     /// Our own program, which holds what we start.
-    pub own_program: PathBuf,
+    pub(super) fn own_program(&self) -> &Path {
+        &self.own_program
+    }
+
+    #[cfg(test)]
+    pub(super) fn detach(&mut self) {
+        self.is_detached = true;
+    }
+
+    #[cfg(test)]
+    pub(super) fn lose_codex(&mut self) {
+        self.has_codex = false;
+    }
 }

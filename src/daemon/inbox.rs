@@ -103,7 +103,7 @@ fn head_moved(identity: &Identity, body: &Body) -> bool {
 
 /// Whether a message that is given now says so.
 pub(super) fn says_whether_head_moved(identity: &Identity, entry: &Entry) -> bool {
-    let is_late = age_s(entry) >= LATE_S || entry.timestamp_ms < identity.started_ms;
+    let is_late = age_s(entry) >= LATE_S || entry.timestamp_ms < identity.started_ms();
     is_late && entry.meta.contains_key(HEAD)
 }
 

@@ -2,6 +2,8 @@
 //! trusts that, and what it takes from it is recorded as nobody's word when the agent's next turn
 //! ends without a mark.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::event::{Event, WordsRead};
@@ -89,9 +91,10 @@ impl Agents {
         let (model, max_usd) = (keys.model.clone(), f64::from(keys.max_usd));
         let folder = user.inference(&base.dirs.instance_id());
         // Without the program nobody is asked; `ctxrelay doctor` says so.
-        let (Some(program), Some(events)) =
-            (base.identity.claude_program.clone(), base.events.upgrade())
-        else {
+        let (Some(program), Some(events)) = (
+            base.identity.claude_program().map(Path::to_owned),
+            base.events.upgrade(),
+        ) else {
             return;
         };
         let Some((words, stop)) = self.inferences.begin(question) else {
@@ -100,7 +103,7 @@ impl Agents {
         let (agent, pair) = (question.agent, question.pair.clone());
         let order = InferenceOrder {
             program,
-            hold_program: base.identity.own_program.clone(),
+            hold_program: base.identity.own_program().to_owned(),
             folder,
             model: model.clone(),
             max_usd,

@@ -65,6 +65,7 @@
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
 //! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, its end | the same, for who looks |
 //! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
+//! | `transcripts_work`: [`WorkLane`](work_lane::WorkLane) | readings of these transcripts, each behind the one before | work | its event, or that it failed |
 //! | [`Inferences`](inferences::Inferences) | the agents' latest words without a mark, the one question to a model that is open | words, a question | the words to be read, and what stops that |
 //! | [`TouchedFiles`](touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
 //! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |

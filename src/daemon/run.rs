@@ -309,7 +309,7 @@ impl Daemon {
     /// A detached daemon that nobody needs counts down; anything that happens stops the count.
     pub(super) fn watch_idleness(&mut self) {
         let attached = self.base.clients.outside().next().is_some();
-        let idle = self.base.identity.detached
+        let idle = self.base.identity.is_detached()
             && !attached
             && !self.agents.codex.is_needed()
             && self.decisions.gates.is_idle()

@@ -3,10 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::mpsc;
-
-use super::event::Event;
-use super::work_lane::{LaneWork, WorkLane};
 use crate::adapters::claude::transcript::SpokenWords;
 use crate::core::id::{EntryId, RuntimeSession};
 
@@ -16,11 +12,10 @@ const SESSIONS_MAX: usize = 64;
 /// How many hooks wait for theirs to be read.
 const WAITING_MAX: usize = 64;
 
-/// Transcripts that are followed, and the lane in which they are read.
+/// Transcripts that are followed.
 #[derive(Debug, Default)]
 pub(super) struct SpokenTurns {
     sessions: BTreeMap<RuntimeSession, Arc<Mutex<SpokenWords>>>,
-    lane: WorkLane,
     waiting: usize,
     ended: BTreeMap<RuntimeSession, EndedTurns>,
 }
@@ -49,10 +44,9 @@ impl SpokenTurns {
         known.filter(|_| self.waiting < WAITING_MAX).cloned()
     }
 
-    /// Has them read, one time after the other: each reads on where the one before ended.
-    pub(super) fn read(&mut self, events: &mpsc::WeakSender<Event>, work: LaneWork) {
+    /// Some wait to be read.
+    pub(super) fn is_to_be_read(&mut self) {
         self.waiting += 1;
-        self.lane.take(events, work);
     }
 
     /// One of them was.

@@ -32,21 +32,21 @@ impl Daemon {
         codex_delivery.proven = codex
             .proven_rung
             .as_ref()
-            .is_some_and(|(_, at_ms)| *at_ms >= self.base.identity.started_ms);
+            .is_some_and(|(_, at_ms)| *at_ms >= self.base.identity.started_ms());
         Status {
             running: true,
             answers: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL,
             pid: Some(std::process::id()),
-            started_at: Some(self.base.identity.started_ms),
-            instance_id: self.base.identity.instance_id.clone(),
+            started_at: Some(self.base.identity.started_ms()),
+            instance_id: self.base.identity.instance_id().to_owned(),
             project_root: self.base.dirs.root.display().to_string(),
             state_dir: self.base.dirs.state.display().to_string(),
-            daemon_identity: Some(self.base.identity.fingerprint.clone()),
-            control_port: Some(self.base.identity.control_port),
+            daemon_identity: Some(self.base.identity.fingerprint().to_owned()),
+            control_port: Some(self.base.identity.control_port()),
             codex_port: parts.port,
-            proxy_port: Some(self.base.identity.proxy_port),
+            proxy_port: Some(self.base.identity.proxy_port()),
             session_id: Some(self.base.recorder.session_id().clone()),
             ledger: LedgerStatus {
                 path: self.base.recorder.ledger().path().display().to_string(),
@@ -73,7 +73,7 @@ impl Daemon {
                     tool: turn.and_then(ShownClaude::tool),
                     why: tools::gone(&self.base.clients, &self.agents.claude_processes)
                         .or(claude.why),
-                    installed: self.base.identity.claude_program.is_some(),
+                    installed: self.base.identity.claude_program().is_some(),
                     unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
                     silence: self.agents.silences.status(Agent::Claude, clock_ms),
                     limit: self.agents.limits.status(Agent::Claude, outside_ms),
@@ -104,7 +104,7 @@ impl Daemon {
                     app_server: parts.app_server,
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),
-                    installed: self.base.identity.codex_installed,
+                    installed: self.base.identity.has_codex(),
                     hook: self.agents.codex.hook_review().cloned(),
                     context: self.agents.contexts.fill(Agent::Codex),
                     continuity: self.agents.continuity_status(&self.base, Agent::Codex),
@@ -152,7 +152,7 @@ impl Daemon {
             autonomy: AutonomyStatus { enabled: false },
             notices: self.base.notices.lines(),
             notice_keys: self.base.notices.keys(),
-            detached: self.base.identity.detached,
+            detached: self.base.identity.is_detached(),
         }
     }
 }

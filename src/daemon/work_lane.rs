@@ -40,8 +40,7 @@ impl LaneWork {
 }
 
 /// Work that is done in the order in which it was given. It has no bound of its own: what is in it
-/// belongs to calls, of which a client has so many at once, or was counted by who gives it
-/// (`SpokenTurns`).
+/// belongs to calls, of which a client has so many at once, or was counted before (`SpokenTurns`).
 #[derive(Debug, Default)]
 pub(super) struct WorkLane {
     work: Option<mpsc::UnboundedSender<LaneWork>>,

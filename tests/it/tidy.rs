@@ -478,6 +478,80 @@ fn fields(file: &str, of: &str) -> Vec<(String, String)> {
     fields.collect()
 }
 
+/// The owners that are of the daemon's own types: the module of each, and its type.
+fn owners() -> Vec<(String, String)> {
+    let mut files = vec![("owners/mod.rs".to_owned(), "Daemon")];
+    files.extend(GROUPS.map(|(group, field)| (format!("owners/{field}.rs"), group)));
+    let mut owners = Vec::new();
+    for (file, of) in files {
+        let text = fs::read_to_string(root().join("src/daemon").join(&file)).unwrap();
+        for (_, owner) in fields(&file, of) {
+            let paths = text.lines().filter_map(|line| {
+                let path = line
+                    .strip_prefix("use ")?
+                    .strip_suffix(&format!("::{owner};"))?;
+                ["crate::daemon::", "super::"]
+                    .into_iter()
+                    .find_map(|room| path.strip_prefix(room))
+            });
+            owners.extend(paths.map(|module| (module.to_owned(), owner.clone())));
+        }
+    }
+    owners.sort();
+    owners.dedup();
+    assert!(owners.len() > 35, "only {owners:?}");
+    owners
+}
+
+fn is_of_module(file: &str, module: &str) -> bool {
+    file == module || file.starts_with(&format!("{module}::"))
+}
+
+/// What one owner needs of another the flow between them hands over.
+#[test]
+fn no_owner_of_the_daemon_names_another() {
+    let owners = owners();
+    let mut wrong = Vec::new();
+    for (file, code) in files_of_the_daemon() {
+        let is_flow = FLOWS_BESIDE_AN_OWNER.contains(&file.as_str());
+        let of = owners
+            .iter()
+            .find(|(module, _)| is_of_module(&file, module));
+        let Some((own, _)) = of.filter(|_| !is_flow) else {
+            continue;
+        };
+        let words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let words: BTreeSet<&str> = words.collect();
+        let others = owners.iter().filter(|(module, _)| module != own);
+        let named = others.filter(|(_, name)| words.contains(name.as_str()));
+        wrong.extend(named.map(|(_, name)| format!("{file}: {name}")));
+    }
+    assert!(wrong.is_empty(), "these know another owner: {wrong:#?}");
+}
+
+/// Who may change what an owner has, the compiler says.
+#[test]
+fn the_fields_of_the_owners_are_private() {
+    let files = files_of_the_daemon();
+    let mut wrong = Vec::new();
+    for (module, name) in owners() {
+        let own = files.iter().filter(|(file, _)| is_of_module(file, &module));
+        let mut structs = own.flat_map(|(_, code)| code.split("struct ").skip(1));
+        let declared = structs.find_map(|it| {
+            let rest = it.strip_prefix(&name)?;
+            let is_it = rest.starts_with([' ', '<', '(', ';']);
+            // With braces, or a line without.
+            let end = rest.find(";\n").into_iter().chain(rest.find("\n}")).min();
+            is_it.then(|| &rest[..end.unwrap_or(rest.len())])
+        });
+        let declared = declared.unwrap_or_else(|| panic!("no {name} in {module}"));
+        if declared.contains("    pub") || declared.contains("(pub") {
+            wrong.push(format!("{module}: {name}"));
+        }
+    }
+    assert!(wrong.is_empty(), "anybody may change these: {wrong:#?}");
+}
+
 /// A method of `Daemon` may change all that the loop has; one of a group only what it has, and what
 /// it is lent. That is the compiler's to hold, as long as the owners stand in groups.
 #[test]

@@ -11,6 +11,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::{Agents, Base};
 use crate::daemon::under_way::WorkBeside;
+use crate::daemon::work_lane::LaneWork;
 use crate::wire::control::{HookEvent, HookParams};
 
 impl Agents {
@@ -96,8 +97,14 @@ impl Agents {
                 under_way,
             })
         });
-        self.spoken.read(&base.events, work);
+        self.read_spoken(base, work);
         true
+    }
+
+    /// Has words read, one time after the other: each reads on where the one before ended.
+    pub(in crate::daemon) fn read_spoken(&mut self, base: &Base, work: LaneWork) {
+        self.spoken.is_to_be_read();
+        self.transcripts_work.take(&base.events, work);
     }
 
     /// Claude is gone, or begins anew: a turn that ran has ended without a word.
@@ -122,7 +129,7 @@ impl Agents {
                 under_way,
             })
         });
-        self.spoken.read(&base.events, work);
+        self.read_spoken(base, work);
     }
 }
 

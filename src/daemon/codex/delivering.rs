@@ -55,7 +55,7 @@ impl Daemon {
         };
         // Whoever wants Codex now does not wait for the lane's rest.
         self.codex_input(CodexInput::Wanted);
-        let proxy_port = self.base.identity.proxy_port;
+        let proxy_port = self.base.identity.proxy_port();
         tokio::spawn(async move {
             let result = match thread.await {
                 Ok(Ok(thread_id)) => Ok(Reply::Codex(CodexJoin {

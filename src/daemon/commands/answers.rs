@@ -123,8 +123,8 @@ pub(super) fn settles_turn(codex: &CodexLane, entry: &Entry, turn: &TurnId) -> b
 /// attached.
 pub(super) fn is_missing(identity: &Identity, world: &Snapshot, agent: Agent) -> bool {
     let is_installed = match agent {
-        Agent::Claude => identity.claude_program.is_some(),
-        Agent::Codex => identity.codex_installed,
+        Agent::Claude => identity.claude_program().is_some(),
+        Agent::Codex => identity.has_codex(),
     };
     !is_installed && !world.agent(agent).state.is_attached()
 }

@@ -117,7 +117,7 @@ impl Decisions {
             registry: registry.unwrap_or_default(),
             worktrees: worktrees.unwrap_or_default(),
             root: base.dirs.root.clone(),
-            hold_program: base.identity.own_program.clone(),
+            hold_program: base.identity.own_program().to_owned(),
         };
         let (told, mut facts) = mpsc::channel(FACTS_WAITING);
         let follow = async move {

@@ -17,6 +17,7 @@ use crate::daemon::shown_turn::ShownTurn;
 use crate::daemon::silence::Silences;
 use crate::daemon::spoken_turns::SpokenTurns;
 use crate::daemon::touched_files::TouchedFiles;
+use crate::daemon::work_lane::WorkLane;
 
 /// What is known of the two agents, of each pair: whether they run, what they are at, what they were
 /// told and what they did. Their lanes are among it, which say what can be delivered.
@@ -30,6 +31,7 @@ pub struct Agents {
     pub(in crate::daemon) silences: Silences,
     pub(in crate::daemon) shown_turn: ShownTurn,
     pub(in crate::daemon) spoken: SpokenTurns,
+    pub(in crate::daemon) transcripts_work: WorkLane,
     pub(in crate::daemon) inferences: Inferences,
     pub(in crate::daemon) touched: TouchedFiles,
     pub(in crate::daemon) reloads: Reloads<ThenReloaded>,
@@ -51,6 +53,7 @@ impl Agents {
             silences: Silences::default(),
             shown_turn: ShownTurn::default(),
             spoken: SpokenTurns::default(),
+            transcripts_work: WorkLane::default(),
             inferences: Inferences::default(),
             touched: TouchedFiles::default(),
             reloads: Reloads::default(),

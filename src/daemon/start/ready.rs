@@ -16,7 +16,6 @@ use super::opened::Assembled;
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
-use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::identity::Identity;
 use crate::daemon::owners::Daemon;
@@ -59,17 +58,15 @@ impl Bound {
         let Claimed {
             builder, secrets, ..
         } = &self.opened.claimed;
-        Identity {
-            instance_id: builder.dirs.instance_id(),
-            fingerprint: fingerprint(&secrets.identity),
-            started_ms: now_ms(),
-            control_port: self.endpoints.ports.control,
-            proxy_port: self.endpoints.ports.proxy,
-            detached: builder.detached,
-            claude_program: builder.claude_program.clone(),
-            codex_installed: builder.codex_program.is_some(),
-            own_program: builder.own_program.clone(),
-        }
+        Identity::new(
+            builder.dirs.instance_id(),
+            fingerprint(&secrets.identity),
+            self.endpoints.ports,
+            builder.detached,
+            builder.claude_program.clone(),
+            builder.codex_program.is_some(),
+            builder.own_program.clone(),
+        )
     }
 
     /// Takes on what was left, and has the loop say what was found on the way. From here on nothing
@@ -120,7 +117,7 @@ impl Bound {
             inherited: codex_left,
             hook,
             hold_program: builder.own_program.clone(),
-            instance_id: identity.instance_id.clone(),
+            instance_id: identity.instance_id().to_owned(),
             record_child: record_child(builder.dirs.clone(), opened.disowned()),
         });
         let is_read = opened.is_read();

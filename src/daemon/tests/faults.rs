@@ -38,7 +38,7 @@ async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_do
 async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    rig.daemon.base.identity.detached = true;
+    rig.daemon.base.identity.detach();
     rig.connect_from(std::process::id(), Role::Codex, None, false);
     rig.settle().await;
     rig.daemon.watch_idleness();
@@ -54,7 +54,7 @@ async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
 async fn a_detached_daemon_stays_while_a_message_waits() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    rig.daemon.base.identity.detached = true;
+    rig.daemon.base.identity.detach();
     let guest = rig.connect(Role::Codex, None, false);
     let id = rig.send(&guest, Agent::Codex, OnBusy::Queue).await;
     rig.daemon.base.clients.forget_all();

@@ -273,7 +273,7 @@ async fn what_waits_for_a_claude_that_never_came_expires() {
 async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
-    rig.daemon.base.identity.detached = true;
+    rig.daemon.base.identity.detach();
     rig.fact(CodexFact::ServerLost {
         why: "it was removed too".to_owned(),
         gave_up: true,
