@@ -310,6 +310,31 @@ fn run_gates(project: &Project, gates: &Value) {
 }
 
 #[test]
+fn what_came_with_outputs_and_a_patch_goes_on_byte_for_byte() {
+    let (project, id) = at_work();
+    let _daemon = project.daemon();
+    run_gates(
+        &project,
+        &json!([{"name": "test", "cmd": "echo red; exit 1"}]),
+    );
+    for more in [&["--outputs"][..], &["--patch", "--outputs"]] {
+        let (file, bytes, capsule) = exported(&project, &id, more);
+        assert_eq!(capsule["outputs"][0]["name"], "test");
+        let has_patch = more.contains(&"--patch");
+        assert_eq!(capsule["patch"].is_object(), has_patch);
+        let clone = clone_of(&project);
+        let _daemon = clone.daemon();
+        let mut pty = Pty::spawn(&clone.ctxrelay(["capsule", "import", &file, "--apply"]));
+        if has_patch {
+            pty.wait_for_text("Type `patch`");
+            pty.type_text("patch\r");
+        }
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+        assert_eq!(exported(&clone, &id, &[]).1, bytes, "{more:?}");
+    }
+}
+
+#[test]
 fn a_long_output_of_a_gate_goes_along_with_its_end_and_what_has_no_room_is_counted() {
     let (project, id) = at_work();
     let _daemon = project.daemon();
