@@ -162,7 +162,14 @@ fn a_task_that_is_handed_over_is_so_in_its_own_log_whichever_one_is_current() {
 
 /// A gate that the operator trusts.
 fn with_gate(project: &Project) {
-    let gates = json!({"gates": [{"name": "tests", "cmd": "true"}]});
+    with_gates(project, &["tests"]);
+}
+
+fn with_gates(project: &Project, names: &[&str]) {
+    let gates = names
+        .iter()
+        .map(|name| json!({"name": name, "cmd": "true"}));
+    let gates = json!({ "gates": gates.collect::<Vec<_>>() });
     project.write(".contextrelay/config.json", &gates.to_string());
     let mut pty = Pty::spawn(&project.ctxrelay(["trust"]));
     pty.wait_for_text("Type `trust`");
@@ -210,4 +217,44 @@ fn what_a_gate_came_to_elsewhere_is_no_evidence_here() {
         screen.contains("required gate tests has not run"),
         "{screen}"
     );
+}
+
+#[test]
+fn what_ran_on_another_tree_is_stale_in_the_capsule_itself_and_what_did_not_run_is_listed() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    with_gates(&project, &["tests", "lint"]);
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut pty = Pty::spawn(&project.ctxrelay(["gates", "run", "tests"]));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let out = project.base().join("login.ctxcapsule.json");
+    let stands = |is_current: bool, shown: &str, told: &str| {
+        let file = out.to_str().unwrap();
+        done(&project, &["export", &id, "--force", "-o", file]);
+        let capsule: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+        let runs = capsule["verification"].as_array().unwrap();
+        assert_eq!(runs.len(), 1, "{capsule}");
+        assert_eq!(
+            (&runs[0]["name"], &runs[0]["verified"], &runs[0]["current"]),
+            (&json!("tests"), &json!(true), &json!(is_current))
+        );
+        assert_eq!(
+            runs[0]["tree"] == capsule["git"]["tree"],
+            is_current,
+            "{capsule}"
+        );
+        assert_eq!(capsule["notRun"], json!(["lint"]));
+        let show = project.run(["capsule", "show", &id]).expect_success();
+        assert!(show.stdout.contains(shown), "{}", show.stdout);
+        let args = ["capsule", "handoff", &id, "--to", "codex"];
+        let handoff = project.run(args).expect_success().stdout;
+        assert!(handoff.contains(told), "{handoff}");
+        assert!(handoff.contains("- lint\n"), "{handoff}");
+    };
+    let told = "tests passed (verified on the tree that this was made on, exit code 0)";
+    stands(true, "tests: passed (verified)", told);
+    project.write("README.md", "# Later\n");
+    let told = "tests passed (verified on another tree, exit code 0)";
+    stands(false, "tests: passed (verified, on another tree)", told);
 }
