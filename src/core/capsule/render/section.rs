@@ -187,13 +187,17 @@ fn told_run(run: &CapsuleRun, is_foreign: bool) -> String {
         (true, false) => "verified on another tree",
         (false, _) => "claimed",
     };
-    let code = run.exit_code.map(|code| format!(", exit code {code}"));
+    let code = match run.exit_code {
+        Some(code) => format!(", exit code {code}"),
+        // An agent records none.
+        None if !run.verified => ", exit code and tree not told".to_owned(),
+        None => String::new(),
+    };
     let cmd = run.cmd.as_ref().map(|cmd| format!(": {cmd}"));
     format!(
-        "{} {} ({how}{}){}",
+        "{} {} ({how}{code}){}",
         word(&run.name),
         word(&run.status.to_string()),
-        code.unwrap_or_default(),
         cmd.unwrap_or_default()
     )
 }
