@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::search_everywhere::clear;
 use crate::support::fake_gh::{FakeGh, comment, review};
 use crate::support::mcp::McpClient;
+use crate::support::panes::wait_for_waiting;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
@@ -972,7 +973,14 @@ fn a_finding_is_named_to_the_agents_claimed_by_one_and_blocks_until_the_person_r
         let proposed = claude.tool("propose_final", proposal.clone());
         proposed["blockers"].to_string()
     };
-    assert!(blockers(&mut claude).contains("review finding gh:rc:1 is open (high, src/a.rs:3)"));
+    let named = "review finding gh:rc:1 is open (high, src/a.rs:3)";
+    assert!(blockers(&mut claude).contains(named));
+    // The person sees it where the proposal is signed off.
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
+    deck.wait_for_text("✓ chain");
+    wait_for_waiting(&mut deck);
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| screen.contains(named));
     let missing = json!({"text": "fixed", "finding_id": "gh:rc:77"});
     let refused = claude.tool_refused("append_note", missing);
     assert_eq!(refused["code"], "not_found", "{refused}");
