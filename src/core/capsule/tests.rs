@@ -73,8 +73,15 @@ proptest! {
         let how = "ctxrelay capsule log cap_0123456789ab";
         let fitted = CapsuleBudget { bytes_max, how }.fit(full.clone());
         prop_assume!(sizes(&fitted).iter().any(|(_, size)| *size > 0));
-        let (bytes, _) = write(&fitted).unwrap();
+        // What comes along and the cited lines have limits of their own.
+        let mut without = fitted.clone();
+        (without.patch, without.outputs) = (None, Vec::new());
+        without.origin.lines.clear();
+        let (bytes, _) = write(&without).unwrap();
         prop_assert!(bytes.len() <= bytes_max, "{} of {bytes_max}", bytes.len());
+        prop_assert_eq!(&fitted.patch, &full.patch);
+        prop_assert_eq!(&fitted.outputs, &full.outputs);
+        prop_assert_eq!(&fitted.origin.lines, &full.origin.lines);
         for ((what, all), (_, kept)) in sizes(&full).into_iter().zip(sizes(&fitted)) {
             let left = left_out(&fitted, what) - left_out(&full, what);
             prop_assert_eq!(kept + left, all, "{}", what);

@@ -5,10 +5,12 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::capsule::{
-    Capsule, CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleRun,
-    CapsuleSection, CapsuleStatement, CapsuleTouched, DiffStat, LineRef, StatementAuthor,
+    Capsule, CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleOutput,
+    CapsulePatch, CapsuleRun, CapsuleSection, CapsuleStatement, CapsuleTouched, DiffStat, LineRef,
+    StatementAuthor,
 };
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
+use crate::wire::line::{GENESIS, arbitrary::entry, seal, serialize};
 use crate::word::OpenWord;
 
 /// What a reader sees.
@@ -179,6 +181,39 @@ fn left_out() -> impl Strategy<Value = Vec<CapsuleLeftOut>> {
     })
 }
 
+/// Changes of up to two files.
+fn patch() -> impl Strategy<Value = CapsulePatch> {
+    let files =
+        prop::collection::btree_map("src/[a-z]{1,9}[.]rs", (line_text(), line_text()), 1..3);
+    ("[0-9a-f]{40}", files, more()).prop_map(|(base, files, more)| {
+        let files = files.into_iter().map(|(name, (old, new))| {
+            let head = format!("diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n");
+            format!("{head}@@ -1 +1 @@\n-{old}\n+{new}\n")
+        });
+        CapsulePatch {
+            more,
+            ..CapsulePatch::new(base, files.collect::<String>().as_bytes())
+        }
+    })
+}
+
+fn output() -> impl Strategy<Value = CapsuleOutput> {
+    (line_text(), any::<String>(), more()).prop_map(|(name, output, more)| CapsuleOutput {
+        more,
+        ..CapsuleOutput::new(name, &output)
+    })
+}
+
+/// Ledger lines, of which none is cited.
+fn lines() -> impl Strategy<Value = Vec<String>> {
+    let line = (entry(), 1..9_u64)
+        .prop_filter_map("a line", |(entry, seq)| {
+            seal(serialize(&entry), seq, GENESIS).ok()
+        })
+        .prop_map(|sealed| sealed.line);
+    prop::collection::vec(line, 0..3)
+}
+
 /// A capsule of any content, without a digest.
 pub fn capsule() -> impl Strategy<Value = Capsule> {
     let head = ("[0-9a-f]{12}", line_text(), any::<i64>());
@@ -202,7 +237,13 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
         prop::collection::vec(finding(), 0..4),
         (option::of(git()), left_out()),
     );
-    (head, single, said, work, more()).prop_map(|(head, single, said, work, more)| {
+    let along = (
+        option::of(patch()),
+        prop::collection::vec(output(), 0..3),
+        lines(),
+    );
+    let all = (head, single, said, work, along, more());
+    all.prop_map(|(head, single, said, work, along, more)| {
         let (hex, title, at) = head;
         let mut capsule = Capsule::new(CapsuleId::new(format!("cap_{hex}")), title, at);
         (capsule.goal, capsule.hypothesis, capsule.agent_goals) = single;
@@ -220,6 +261,7 @@ pub fn capsule() -> impl Strategy<Value = Capsule> {
         capsule.findings = findings;
         capsule.git = git;
         capsule.left_out = left_out;
+        (capsule.patch, capsule.outputs, capsule.origin.lines) = along;
         capsule.more = more;
         capsule
     })

@@ -17,9 +17,8 @@ use crate::wire::line::{hash_line, parse};
 /// The first line or place that is wrong.
 pub fn check_lines(capsule: &Capsule) -> Result<(), BadCapsule> {
     let mut lines = BTreeMap::new();
-    for (at, line) in capsule.origin.lines.iter().enumerate() {
-        let place = format!("origin.lines[{at}]");
-        let (entry, hash) = checked(line).map_err(|why| BadCapsule::new(&place, why))?;
+    for line in hashed(capsule) {
+        let (place, entry, hash) = line?;
         let key = (entry.session_id.clone(), entry.seq);
         if lines.insert(key, (entry, hash, place.clone())).is_some() {
             return Err(BadCapsule::new(place, "the same line twice"));
@@ -64,6 +63,27 @@ pub fn check_lines(capsule: &Capsule) -> Result<(), BadCapsule> {
         }
     }
     Ok(())
+}
+
+/// Every line hashes to what it claims.
+///
+/// # Errors
+///
+/// The first that does not.
+pub(super) fn check_hashes(capsule: &Capsule) -> Result<(), BadCapsule> {
+    hashed(capsule).try_for_each(|line| line.map(drop))
+}
+
+/// The place of each line, its entry and its hash, as far as that is right.
+fn hashed(capsule: &Capsule) -> impl Iterator<Item = Result<(String, Entry, String), BadCapsule>> {
+    let lines = capsule.origin.lines.iter().enumerate();
+    lines.map(|(at, line)| {
+        let place = format!("origin.lines[{at}]");
+        match checked(line) {
+            Ok((entry, hash)) => Ok((place, entry, hash)),
+            Err(why) => Err(BadCapsule::new(place, why)),
+        }
+    })
 }
 
 /// How many of the statements and the runs are cited by no line that is in the file, and how many

@@ -132,6 +132,16 @@ fn make(value: &mut Value, way: &[String], change: &Change) {
     }
 }
 
+/// Where in a file, how many of its bytes go, and what is put there.
+fn bytes_changed() -> impl Strategy<Value = (prop::sample::Index, usize, Vec<u8>)> {
+    let text = prop_oneof!["[0-9a-f]{1,2}", "[\"\\\\:,{}\\[\\]a-z0-9]{0,3}", ".{0,9}"];
+    let put = prop_oneof![
+        4 => text.prop_map(String::into_bytes),
+        1 => prop::collection::vec(any::<u8>(), 0..300),
+    ];
+    (any::<prop::sample::Index>(), 0..4_usize, put)
+}
+
 /// What is taken holds what every reader of a capsule relies on.
 fn check_taken(bytes: &[u8], mut taken: Capsule) -> Result<(), TestCaseError> {
     let (again, digest) = write(&taken).unwrap();
@@ -182,6 +192,30 @@ proptest! {
             make(&mut value, way, change);
         }
         let bytes = forged(value);
+        match read(&bytes) {
+            Ok(taken) => check_taken(&bytes, taken)?,
+            Err(bad) => prop_assert!(!bad.place.is_empty() && !bad.why.is_empty()),
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(
+        capsule in capsule(),
+        changes in prop::collection::vec(bytes_changed(), 1..4),
+        is_signed in any::<bool>(),
+    ) {
+        let (mut bytes, _) = write(&BUDGET.fit(capsule)).unwrap();
+        for (at, gone, put) in &changes {
+            let start = at.index(bytes.len() + 1);
+            let end = bytes.len().min(start + gone);
+            bytes.splice(start..end, put.iter().copied());
+        }
+        // What is an object still has its digest again, so that the reader gets behind that.
+        if let Ok(value @ Value::Object(_)) = serde_json::from_slice(&bytes)
+            && is_signed
+        {
+            bytes = forged(value);
+        }
         match read(&bytes) {
             Ok(taken) => check_taken(&bytes, taken)?,
             Err(bad) => prop_assert!(!bad.place.is_empty() && !bad.why.is_empty()),
