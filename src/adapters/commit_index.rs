@@ -6,8 +6,8 @@
 //! one is kept for the next, which then reads only those that the disk says were touched since. It has
 //! the names and digests of the commit and what the disk says of each file, and nothing else.
 //!
-//! A glance is as sure as `git status`, which can be deceived: whoever writes through a mapped file,
-//! or twice within one second, may leave what the disk says as it was. So it tells how something
+//! A glance is as sure as `git status`, which can be deceived: a write through a mapped file, or
+//! two within one second, may leave what the disk says as it was. So it tells how something
 //! stands, and nothing that goes on record or out of the project is built on it.
 //!
 //! As with git's own index, what a user changes in how files are hashed (`core.autocrlf`, a filter)

@@ -29,7 +29,8 @@ const CONFIG_OF_SYSTEM: &str = if cfg!(target_os = "macos") {
 const CONFIG_SHA256: &str =
     "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n";
 
-/// Asks git how objects are named. One of before 2.28 says the question again, and knows SHA-1 alone.
+/// Asks git how objects are named. A git older than 2.28 prints the question itself, and knows
+/// SHA-1 alone.
 pub(super) const OBJECT_FORMAT: &str = "--show-object-format";
 
 /// That by SHA-256, as git says it.

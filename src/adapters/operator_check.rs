@@ -1,5 +1,5 @@
-//! [`check`]: whether a process is the operator's. Asked by the daemon of whoever comes to the
-//! operator's socket, and by a deck of itself before it hosts the daemon.
+//! [`check`]: whether a process is the operator's. Asked by the daemon about each process that
+//! connects to the operator's socket, and by a deck about itself before it hosts the daemon.
 //!
 //! It has a controlling terminal, was not started with the environment of an agent's shell, and has
 //! no agent among its parents: none that the daemon knows, and none that `ctxrelay` started for a

@@ -25,7 +25,7 @@ impl Handed {
     }
 
     /// The page in an answer that is about to leave. The answer of a call that was taken back does
-    /// not come by here: whoever begins a call of the same number takes what is left of it.
+    /// not come by here: the next call of the same number takes what is left of it.
     pub(super) fn take(&self, request: &RequestId) -> Option<HandedPage> {
         self.pages().remove(request)
     }

@@ -33,8 +33,8 @@ pub use status_line::status_line;
 /// How long a hook may hold Claude up, all in all.
 const HOOK_WAIT: Duration = Duration::from_millis(1_500);
 
-/// As [`HOOK_WAIT`], where Claude begins anew: what it is given then is read from disk and git, and
-/// nothing else brings it in time. Claude itself gives a hook 5 s.
+/// As [`HOOK_WAIT`], where Claude starts or restarts a conversation: what it is given then is read
+/// from disk and git, and nothing else brings it in time. Claude itself gives a hook 5 s.
 const SESSION_START_WAIT: Duration = Duration::from_secs(4);
 
 /// How long a hook that waits for the person looks for a deck where the daemon has changed its process:

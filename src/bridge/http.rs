@@ -1,8 +1,8 @@
 //! [`service`]: Codex's MCP server over HTTP, for the daemon's control port.
 //!
-//! Stateless with JSON answers: every Codex thread connects anew, and a session of ours would be
-//! lost with the daemon. What rmcp then cannot do is done here: broken JSON gets `-32700`, and a
-//! call is taken back by `notifications/cancelled` or by hanging up.
+//! Stateless with JSON answers: every Codex thread opens a connection of its own, and a session of
+//! ours would be lost with the daemon. What rmcp then cannot do is done here: broken JSON gets
+//! `-32700`, and a call is taken back by `notifications/cancelled` or by hanging up.
 //! Who may connect at all is checked before this.
 
 use std::collections::{BTreeMap, HashMap};
@@ -34,7 +34,7 @@ use crate::core::agent::Agent;
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
 
 /// The header by which a client's requests belong together. We give none out, because we know no
-/// sessions; a client may have one that a daemon of before gave it.
+/// sessions; a client may have one that an earlier version gave it.
 const SESSION: &str = "mcp-session-id";
 
 /// The longest session id that is taken, in bytes.

@@ -146,7 +146,7 @@ async fn read<R>(
 ) where
     R: AsyncRead + Unpin,
 {
-    // Whoever waits for a message for an agent that has left must not take it.
+    // A call that waits for a message must not take it once its agent has left.
     let _gone = gone.drop_guard();
     let mut input = BufReader::new(input);
     let mut initialized = false;

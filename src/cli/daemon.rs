@@ -210,7 +210,7 @@ fn verdict(ended: Result<(), DaemonFault>) -> CliOutcome {
     ended.map(|()| ExitKind::Ok).map_err(Failure::from)
 }
 
-/// The daemon ended over handing over. Whoever asked for it may start one anew; no other will.
+/// The daemon ended while it handed over. Only the program that asked for it may start another.
 fn nobody_goes_on(failure: Failure) -> Failure {
     Failure {
         message: format!("{}; no other daemon took over", failure.message),

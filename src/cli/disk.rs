@@ -161,7 +161,7 @@ pub struct RecordReach {
 }
 
 impl RecordReach {
-    /// What has to be said to whoever reads what stands in it.
+    /// What a reader of its content has to be told.
     pub fn remark(self) -> Option<String> {
         (self.foreign_lines > 0).then(|| {
             format!(

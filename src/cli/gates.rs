@@ -193,7 +193,7 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
         }
         None => {}
     }
-    // Whoever names a gate wants its verdict, required or not.
+    // A gate that is named counts for the verdict, required or not.
     let is_named = |gate: &GateReport| names.contains(&gate.name);
     let is_green = |gate: &GateReport| gate.ok == Some(true) || !(gate.required || is_named(gate));
     // One that was taken out of trust during the run is told by nobody: nothing was shown of it.

@@ -32,7 +32,7 @@ pub enum Verb {
     Search(search::Args),
     /// Write the record out: JSON lines, Markdown or one HTML file
     Export(export::Args),
-    /// Throw away what is derived from the record, and make it anew
+    /// Throw away what is derived from the record, and rebuild it
     Rebuild(rebuild::Args),
 }
 

@@ -90,8 +90,8 @@ pub fn asking_refusal() -> Option<Failure> {
 
 /// Whether somebody can type here. What is printed may be piped away by a person's own shell: it
 /// gives what they run a process group of its own, and the foreground of the terminal, or leads the
-/// session itself. What another program or a script starts shares the group of that, whoever reads
-/// what it prints.
+/// session itself. What another program or a script starts shares the group of that, wherever its
+/// output goes.
 fn has_terminal() -> bool {
     let stdin = std::io::stdin();
     let is_run_by_a_shell = || {

@@ -103,7 +103,7 @@ impl Output {
             self.text(&report.text)
         };
         match printed {
-            // Whoever reads no further wants the verdict all the same: `… | grep -q`.
+            // A reader that stops early wants the verdict all the same: `… | grep -q`.
             Err(failure) if failure.is_silent() => Ok(report.kind),
             printed => printed.map(|()| report.kind),
         }
@@ -210,7 +210,7 @@ impl Output {
         }
     }
 
-    /// Puts text on the clipboard of whoever looks at this terminal (OSC 52).
+    /// Puts text on the clipboard of the person at this terminal (OSC 52).
     ///
     /// # Errors
     ///

@@ -22,7 +22,8 @@ impl Silent {
     fn new(terminal: File) -> std::io::Result<Self> {
         let before = tcgetattr(&terminal)?;
         let mut modes = before.clone();
-        // Not by lines either: whoever gives up in the middle gets the terminal back as it was.
+        // No line mode and no signals either: who gives up halfway gets the terminal back as it
+        // was.
         modes.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
         tcsetattr(&terminal, OptionalActions::Flush, &modes)?;
         Ok(Self { terminal, before })

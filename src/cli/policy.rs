@@ -40,7 +40,7 @@ pub enum CoordinatorWord {
     Codex,
     /// You, and no agent.
     Human,
-    /// Whoever wants to: no rule.
+    /// No rule: everybody may.
     Nobody,
 }
 

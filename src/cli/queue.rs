@@ -37,7 +37,7 @@ pub enum Verb {
     /// Take back everything that can be taken back (operator)
     #[command(after_help = "Example: ctxrelay queue drain --to claude --apply")]
     Drain(DrainArgs),
-    /// Make the queue anew from the record; what has no proof there becomes ambiguous (operator)
+    /// Rebuild the queue from the record; what has no proof there becomes ambiguous (operator)
     #[command(after_help = "Example: ctxrelay queue rebuild --apply")]
     Rebuild(RebuildArgs),
 }

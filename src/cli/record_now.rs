@@ -1,4 +1,4 @@
-//! [`RecordNow`]: the record as it is now, for whoever looks at a few lines of it: from the daemon,
+//! [`RecordNow`]: the record as it is now, to read a few lines of it: from the daemon,
 //! which has all of it in memory, or from the disk where none can be asked.
 
 use std::cell::{OnceCell, RefCell};
@@ -35,7 +35,7 @@ const FETCHED_MAX: usize = 256;
 pub(super) struct RecordNow {
     world: Arc<Snapshot>,
     path: PathBuf,
-    /// Nobody once it does not answer: each line would wait for it anew.
+    /// `None` once it does not answer: each line would wait for it again.
     daemon: RefCell<Option<(Runtime, Live)>>,
     /// What it said already.
     fetched: RefCell<BTreeMap<Seq, Stored>>,

@@ -31,8 +31,8 @@ const FREE_WAIT: Duration = Duration::from_secs(20);
 pub(super) const NO_SUCH_METHOD: RefusalCode = RefusalCode::Rpc(code::METHOD_NOT_FOUND);
 
 /// Has this program go on in place of the running daemon. When the two do not understand each other
-/// it is stopped and started anew, which only an idle one is: a running turn would end. When it
-/// ended and handed nothing over, one is started anew as well.
+/// the running daemon is stopped and another started, but only when it is idle: a running turn
+/// would end. When it ended and handed nothing over, another is started as well.
 ///
 /// # Errors
 ///

@@ -37,7 +37,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             "mend it; until then nothing in it can be trusted",
         ));
     }
-    // A file of trust that is none is written anew, though nothing else waits.
+    // A file of trust that cannot be read is replaced, even when nothing else waits.
     let is_nothing_to_do = loaded.waiting.is_empty() && loaded.trust_lost.is_none();
     if args.show || is_nothing_to_do {
         return show(context, &loaded);

@@ -1,4 +1,4 @@
-//! [`Endpoint`] and [`Dial`]: where a daemon is, looked up anew before each attempt.
+//! [`Endpoint`] and [`Dial`]: where a daemon is, looked up again before each attempt.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -26,8 +26,8 @@ pub enum Endpoint {
         port: u16,
         /// The role's token. Never logged.
         token: String,
-        /// The one token that daemons of before had for all roles, for one that refuses the
-        /// role's. Never logged.
+        /// The one token that older daemons have for all roles, for one that refuses the role's.
+        /// Never logged.
         older: Option<String>,
     },
     /// The operator's socket; no token, the peer's process is checked.
@@ -80,7 +80,7 @@ impl Dial {
         (self.look)()
     }
 
-    /// Waits until it is worth another look. News of before counts too.
+    /// Waits until it is worth another look. Earlier news that was not waited for counts too.
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }
@@ -149,7 +149,7 @@ fn published(dirs: &ProjectDirs, role: Role) -> Result<Endpoint, DialError> {
     let (token, older) = match read_token(dirs, secret) {
         Ok(token) if secret == Secret::Reader => (token, None),
         Ok(token) => (token, reader().ok()),
-        // A daemon of before the roles had tokens of their own.
+        // A daemon from the time before each role had a token of its own.
         Err(error) if error.kind() == ErrorKind::NotFound && secret != Secret::Reader => {
             (reader().map_err(unreadable)?, None)
         }

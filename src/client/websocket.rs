@@ -141,7 +141,7 @@ pub(super) struct WebSocketHandle {
 /// A call on its way.
 struct Call {
     frame: Frame,
-    /// Set by whoever comes first: the link that sends it, or the caller that gives up. A call
+    /// Set by the first of two: the link that sends it, or the caller that gives up. A call
     /// whose caller was told "not reachable" is never sent.
     claimed: Arc<AtomicBool>,
     answer: oneshot::Sender<Result<Value, ClientError>>,

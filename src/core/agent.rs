@@ -159,9 +159,9 @@ impl AgentState {
 }
 
 /// What `ctxrelay claude` and `ctxrelay codex` put into an agent's environment, and the daemon into a
-/// gate's: the registry in which its project stands. A daemon finds it above whoever comes to the
-/// operator's socket, also one that has just started and knows no process yet; and a deck above
-/// itself.
+/// gate's: the registry in which its project stands. A daemon looks for it in the parents of each
+/// process that connects to the operator's socket, so that one that has just started and knows no
+/// process yet finds it too; a deck looks for it in its own parents.
 pub const AGENT_VARIABLE: &str = "CONTEXTRELAY_AGENT";
 
 /// What a Claude process puts into the environment of its children about itself. The daemon

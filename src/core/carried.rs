@@ -6,8 +6,8 @@ use super::agent::Agent;
 use super::entry::TurnFiles;
 use super::id::{RuntimeSession, Seq, SessionId, TurnId};
 
-/// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that
-/// whoever holds that goes on using it.
+/// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that an
+/// id that was given out stays valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CarriedEntry {

@@ -56,7 +56,7 @@ impl ContextMeter {
 
     /// Takes a figure. Returns whether that changes what is known.
     pub fn read(&mut self, reading: ContextReading) -> bool {
-        // The very figure of before a compaction: the one after it is not there yet.
+        // Still the figure from before the compaction: the one after it is not there yet.
         let latest = self.latest.as_ref().filter(|_| self.is_stale);
         if latest.is_some_and(|latest| latest.used == reading.used) {
             return false;

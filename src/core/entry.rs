@@ -330,7 +330,7 @@ impl Entry {
         self.runtime_session.clone().unwrap_or_default()
     }
 
-    /// Whether it speaks for the operator: what is by `human`, every decision, be it one of a rule
+    /// Whether it speaks for the operator: what is by `human`, every decision, also one of a rule
     /// that decides by itself, what a gate came to, on which the operator decides, and what the
     /// operator had imported of a review.
     pub fn is_of_operator(&self) -> bool {

@@ -173,7 +173,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             world
                 .open_approvals
                 .retain(|_, asked| asked.request.is_user_question());
-            // Whoever was attached was attached to the daemon before this one.
+            // All attached clients belonged to the previous daemon.
             for agent in world.agents.values_mut() {
                 agent.leave(entry.timestamp_ms);
             }
@@ -187,7 +187,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Lifecycle {
             event: LifecycleEvent::DaemonTakenOver,
         } => {
-            // Claude's bridge and hooks come anew; Codex works on and notices nothing.
+            // Claude's bridge and hooks connect again; Codex works on and notices nothing.
             if let Some(claude) = world.agents.get_mut(&Agent::Claude) {
                 claude.leave(entry.timestamp_ms);
             }
@@ -457,7 +457,7 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
                 until_ms: change.until_ms,
             });
         }
-        // Whoever leaves takes the limit along, and a prompt to Claude tries it: its turn may fail.
+        // An agent that leaves keeps its limit, and a prompt to Claude tries it: its turn may fail.
         AgentState::Offline | AgentState::Stale => {}
         AgentState::Busy if change.agent == Agent::Claude => {}
         AgentState::Idle | AgentState::Busy | AgentState::Waiting if agent.is_limited() => {}

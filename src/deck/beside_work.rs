@@ -63,7 +63,8 @@ impl BesideWork {
                 number,
                 after,
             };
-            // Each key press asks anew: the answer to the one before is not waited for.
+            // Each key press starts a search of its own: the answer to the one before is not waited
+            // for.
             if let Some(before) = self.searching.take() {
                 before.abort();
             }
@@ -97,7 +98,7 @@ impl BesideWork {
         match access.perform(effect, &mut self.capsules, operator, answers) {
             None => Begun::Silently,
             Some(Effect::ReadRecovery) => {
-                // A long record takes seconds; whoever asks again has the same answer.
+                // A long record takes seconds; a second request shares the same answer.
                 if is_over(&self.recovering) {
                     let read = Arc::clone(&options.read_recovery);
                     self.recovering = Some(tokio::spawn(recover(read, answers.clone())));

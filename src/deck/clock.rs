@@ -22,7 +22,7 @@ pub(super) fn utc(ms: i64) -> String {
 }
 
 /// What the clocks on the wall show, for some years back and until the change after the next. The
-/// system's zone is looked at anew: a laptop travels.
+/// system's zone is read each time: a laptop travels.
 pub fn local_time(now_ms: i64) -> LocalTime {
     local_time_in(&TimeZone::system(), now_ms)
 }

@@ -1,6 +1,6 @@
 //! [`Display`]: the terminal with its two threads. One reads it, the other draws and owns the state
-//! of the screen; whoever feeds them shares two bounded queues and one slot with them, so that a
-//! blocked terminal delays nobody but itself.
+//! of the screen; their callers share two bounded queues and one slot with them, so that a blocked
+//! terminal delays nobody but itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};

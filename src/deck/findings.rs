@@ -15,7 +15,7 @@ use crate::wire::control::{
     Command, FindingText, ReadFindingParams, Reply, ReviewChange, ReviewParams,
 };
 
-/// The rows of the findings of a world, made anew only when those have changed.
+/// The rows of the findings of a world, rebuilt only when those have changed.
 #[derive(Debug, Default)]
 pub struct FindingRows {
     of: Arc<BTreeMap<FindingId, FindingSnapshot>>,

@@ -81,7 +81,7 @@ pub(super) struct Following<'a> {
     is_stale: bool,
     /// The connection has come to another state, or has its first one.
     is_told: bool,
-    /// The daemon of this process is no more; whoever looks may start it again.
+    /// The daemon of this process has failed; the person at the deck may start it again.
     has_failed: bool,
     notice: Option<String>,
 }

@@ -262,7 +262,7 @@ impl Model {
         if matches!(entry.kind, EntryKind::SessionStarted { .. })
             && self.world.session_id.as_ref() != Some(&entry.session_id)
         {
-            // A clear: the world begins anew, the agents are still who they are.
+            // A clear: the world is empty again, the agents are still who they are.
             return false;
         }
         if entry.seq <= self.world.seq {

@@ -304,8 +304,8 @@ impl RowWindow {
         self.trim();
     }
 
-    /// The record was read anew up to `head`, and what was appended since may have been missed. `None`:
-    /// these rows are not of it any more.
+    /// The record was read again up to `head`, and what was appended since may have been missed.
+    /// `None`: these rows are not of it any more.
     pub(super) fn behind(mut self, model: &Model, head: u64) -> Option<Self> {
         if head < self.through {
             return None;
@@ -329,7 +329,7 @@ impl RowWindow {
         self.trim();
     }
 
-    /// Something happened to these entries: their rows are made anew.
+    /// Something happened to these entries: their rows are rebuilt.
     pub(super) fn refresh(&mut self, model: &Model, is_of: impl Fn(&Entry) -> bool) {
         for item in &mut self.items {
             if let Origin::Entry(entry) = &item.of

@@ -152,7 +152,7 @@ impl Screen {
         execute!(stdout(), Print(notification(ways, text)))
     }
 
-    /// Puts text on the clipboard of whoever looks at this terminal; see [`clipboard`].
+    /// Puts text on the clipboard of the person at this terminal; see [`clipboard`].
     ///
     /// # Errors
     ///

@@ -129,8 +129,8 @@ impl TerminalInput {
         stand
     }
 
-    /// Waits until nobody reads the terminal any more: what is typed then is for whoever has it
-    /// next. Returns whether that is so; otherwise it reads on.
+    /// Waits until nobody reads the terminal any more: what is typed then is for its next reader.
+    /// Returns whether that is so; otherwise it reads on.
     pub(super) fn pause(&self) -> bool {
         let mut stand = self.lock();
         stand.is_paused = true;

@@ -235,7 +235,7 @@ fn stage(world: &Snapshot, handoff: &HandoffSnapshot) -> ui::HandoffStage {
             _ => ui::HandoffStage::Delivered,
         };
     }
-    // Whoever is no agent reads it in the record.
+    // A receiver that is no agent reads it in the record.
     let is_carried = handoff.to.as_ref().is_some_and(|to| to.agent().is_some());
     match message {
         None if is_carried => ui::HandoffStage::Undelivered,

@@ -45,7 +45,7 @@ pub(super) const REFRESH_FIXED: &str = include_str!("project/refresh_fixed.rs.tx
 /// [`super::play::play`] as well.
 #[derive(Debug)]
 pub struct DemoWorld {
-    /// For [`ProjectContext::start_daemon`], and for whoever shows the project.
+    /// For [`ProjectContext::start_daemon`], and for the deck that shows the project.
     pub setting: ProjectContext,
     pub(super) pace: Pace,
     folder: TempDir,

@@ -1,8 +1,8 @@
 //! [`Blobs`]: texts that are too long for a line, in `blobs/`, each under its SHA-256.
 //!
 //! Everything goes through the folder's own descriptor, so that neither a link in its place nor
-//! one among the files leads anywhere. A file here proves nothing by its name: whoever reads one
-//! checks its hash. Knows no ledger; which texts are still spoken of is asked of `erase`.
+//! one among the files leads anywhere. A file here proves nothing by its name: a reader checks its
+//! hash. Knows no ledger; which texts are still spoken of is asked of `erase`.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
@@ -119,7 +119,7 @@ impl Blobs {
             opened => opened?,
         };
         if matches!(read_checked(&folder, &name), Ok(found) if found == text) {
-            // Whoever wrote it may not have lived to make its name durable.
+            // Its writer may have died before the name was durable.
             rustix::fs::fsync(&folder)?;
             return Ok(name);
         }
@@ -177,7 +177,7 @@ impl Blobs {
     }
 
     /// Removes every text that `keep` does not name, and what was left half written. Returns how
-    /// many texts went. Only for whoever knows that nobody writes meanwhile.
+    /// many texts went. Only for callers that know that nobody writes meanwhile.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ fn open_file(folder: &OwnedFd, name: &str) -> Result<File, BlobError> {
         // What stands on a line becomes a path here.
         return Err(BlobError::Missing);
     }
-    // Not to wait for whoever writes into a pipe of this name.
+    // Opening a pipe of this name must not wait for its writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file =
         File::from(rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(from_errno)?);

@@ -1,8 +1,8 @@
 //! [`load`]: a project's `config.json` as it counts: read, judged key by key, and with nothing in
 //! it that has power and was not trusted.
 //!
-//! Loading never fails. Whatever is wrong is a [`Problem`], and the default stands in its place; but
-//! of a file that cannot be taken at all the redaction rules of before count on.
+//! Loading never fails. Whatever is wrong is a [`Problem`], and the default stands in its place;
+//! but where a file cannot be taken at all, the earlier redaction rules stay in force.
 
 mod kept_rules;
 

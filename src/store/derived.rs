@@ -12,7 +12,7 @@ pub const INDEX: &str = "index.db";
 /// How the names of everything begin that makes a start short.
 const CHECKPOINT: &str = "checkpoint";
 
-/// Removes the checkpoint, which is written anew by itself. Returns the names of what was
+/// Removes the checkpoint, which is written again by itself. Returns the names of what was
 /// removed, sorted.
 ///
 /// # Errors

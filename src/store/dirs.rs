@@ -24,7 +24,7 @@ const CONFIG_FILE: &str = "config.json";
 /// How the name of a file begins that is to take the place of another.
 pub(crate) const UNPLACED: &str = ".new-";
 
-/// Whoever writes one has finished by then.
+/// The writer of such a file has finished by then.
 pub(crate) const UNPLACED_FOR: Duration = Duration::from_secs(3600);
 
 /// Where things lie in one project.

@@ -22,7 +22,7 @@ use ctxrelay_core::id::SessionId;
 const SEGMENTS_MAX: usize = 10_000;
 
 /// Files of the state folder that hold what was in the ledger, by how their names begin. They are
-/// made anew from the session that follows. The search index is not among them: who has it open
+/// rebuilt from the next session. The search index is not among them: who has it open
 /// throws it away.
 const DERIVED: [&str; 2] = ["checkpoint", "queue.db.bad-"];
 

@@ -86,8 +86,9 @@ impl Kept {
         }
     }
 
-    /// Whether the project has nothing of its session any more. Who removes all of `.contextrelay/`
-    /// begins anew; and an older version sealed a session before its successor was known outside.
+    /// Whether the project has nothing of its session any more. Not after all of `.contextrelay/`
+    /// was removed, which is a fresh start; nor where an older version sealed a session before the
+    /// next one was known outside.
     pub fn is_lost(&self, dirs: &ProjectDirs) -> bool {
         let session = &self.head.session_id;
         let archive = dirs.archives().join(format!("{session}.jsonl"));

@@ -33,7 +33,7 @@ impl<T> Default for Latest<T> {
 
 impl<T> Latest<T> {
     pub(super) fn put(&self, value: T) {
-        // Where there was one, whoever takes it has been told.
+        // Where there was a value already, its taker has been notified.
         if self.state().value.replace(value).is_none() {
             self.changed.notify_one();
         }

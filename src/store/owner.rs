@@ -4,7 +4,7 @@
 //! process that died, and the number in the file is for people.
 //!
 //! It is two locks, for the two places that must have one owner. `daemon.lock` lies in the state
-//! folder, which can be moved elsewhere, or be removed and made anew while a daemon runs;
+//! folder, which can be moved elsewhere, or be removed and created again while a daemon runs;
 //! `.contextrelay` has the record, which cannot be moved.
 
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -149,8 +149,8 @@ impl Drop for Publisher {
 }
 
 impl Place {
-    /// Whether what lies there is still the owner's. In a folder that was made anew it is the next
-    /// one's.
+    /// Whether what lies there is still the owner's. In a folder that was removed and created again
+    /// it is the next owner's.
     fn is_ours(&self) -> bool {
         self.lock.look(&self.dirs) == LockState::Held
     }

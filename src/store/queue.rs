@@ -1,7 +1,7 @@
 //! [`Queue`]: the durable outbox, `state/queue.db`; and [`QueueWriter`]: the thread that writes it.
 //!
 //! The ledger holds the messages and what became of them; this holds how far each is on its way.
-//! SQLite with a write-ahead log, synced at each commit. It can be lost: whoever finds
+//! SQLite with a write-ahead log, synced at each commit. It can be lost: a caller that finds
 //! [`Queue::is_new`] rebuilds it from the ledger, and calls *ambiguous* what is unconfirmed there.
 
 mod error;
@@ -88,7 +88,7 @@ impl Queue {
     }
 
     /// Moves the queue's files to `queue.db.bad-<ms>`. The next opening makes an empty one. Fine if
-    /// there is none. Whoever has it open goes on writing into what was moved.
+    /// there is none. A process that has it open goes on writing into the moved files.
     ///
     /// # Errors
     ///

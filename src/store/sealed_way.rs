@@ -32,7 +32,7 @@ const SESSIONS_MAX: usize = 10_000;
 /// again.
 const LINES_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// More than a project has archives; beyond that they are all read anew.
+/// More than a project has archives; beyond that they are all read again.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// Each is read whole, and the deck asks again and again.
@@ -430,7 +430,7 @@ pub fn sealed_before(text: &[u8]) -> Option<SealedSession> {
 }
 
 /// Whether an entry says that what stands before it is somebody else's word. Nothing outside of the
-/// project tells that of a session which has ended; whoever forges it is believed less.
+/// project tells that of a session which has ended; forging it only makes a record believed less.
 fn ends_foreign_part(text: &[u8]) -> bool {
     // Few lines have the word, and parsing all of them takes long.
     let words = ["foreign_history", "contextrelay_3_adopted"];

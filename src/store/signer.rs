@@ -1,7 +1,7 @@
 //! Which key signs a project's decisions, as it announced itself: kept outside of the project, so
 //! that a record that no longer says so is noticed.
 //!
-//! ENFORCED against whoever can write the project only; ADVISORY against another process of the
+//! ENFORCED against those that can write only the project; ADVISORY against another process of the
 //! same user.
 
 use std::io;

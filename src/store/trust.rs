@@ -1,7 +1,7 @@
 //! [`Trusted`]: what the operator last trusted of a project's `config.json`. Lies outside of the
 //! project, where what a sandboxed agent runs cannot write.
 //!
-//! ENFORCED against whoever can write the project only; ADVISORY against another process of the
+//! ENFORCED against those that can write only the project; ADVISORY against another process of the
 //! same user.
 
 use std::fs;

@@ -66,8 +66,8 @@ impl UserConfig {
         }
     }
 
-    /// Sets one key of `config.json`; the others stay as they are, in their order. Whoever reads
-    /// the file meanwhile sees the old or the new one.
+    /// Sets one key of `config.json`; the others stay as they are, in their order. A reader of the
+    /// file sees the old or the new one.
     ///
     /// # Errors
     ///

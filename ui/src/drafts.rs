@@ -12,7 +12,7 @@ pub(crate) enum Writing {
     Message,
     /// Work for an agent.
     Handoff,
-    /// A note, for whoever reads the record.
+    /// A note, for readers of the record.
     Note,
 }
 

@@ -119,7 +119,7 @@ pub enum Effect {
     },
     /// Leave.
     Quit(QuitChoice),
-    /// A card about the work tree or the configuration is looked at: read both anew.
+    /// A card about the work tree or the configuration is looked at: read both again.
     LookAtTree,
     /// The operator approves a finality proposal.
     Approve {
@@ -182,7 +182,7 @@ pub enum Effect {
     },
     /// The operator says who alone writes to git. Asked before.
     SetCoordinator {
-        /// Who; `None`: whoever wants to.
+        /// Who; `None`: everybody may.
         to: Option<Party>,
     },
     /// Archive the session's record and start a new one. Asked with a typed word before.

@@ -117,8 +117,8 @@ impl SpokenWords {
         (blocked, given)
     }
 
-    /// Claude is gone, or begins anew: what it said since it was read last, and its commands of which
-    /// no end was seen. Blocks.
+    /// Claude is gone, or starts another conversation: what it said since it was read last, and its
+    /// commands of which no end was seen. Blocks.
     pub fn left(&mut self) -> (Vec<String>, Vec<String>) {
         let path = self.read.as_ref().map(|(path, _)| path.clone());
         let said = path.map(|path| self.since(&path, None));
@@ -458,7 +458,7 @@ mod tests {
         add(&path, &said("One."));
         let mut words = SpokenWords::default();
         assert_eq!(words.at_stop(&path, Some("One.")), ["One."]);
-        // Claude wrote it anew.
+        // Claude wrote it again.
         std::fs::write(&path, said("Two.")).unwrap();
         assert_eq!(words.so_far(&path), ["Two."]);
         // What was said before a daemon began it was told before.

@@ -42,7 +42,7 @@ pub enum CodexFact {
         /// The files.
         paths: Vec<String>,
     },
-    /// Another thread takes the place of the one of before, which Codex does not open; it is adopted
+    /// Another thread takes the place of the previous one, which Codex does not open; it is adopted
     /// next.
     ThreadReplaced {
         /// A sentence.
@@ -140,11 +140,11 @@ pub enum CodexFact {
         /// The window, where Codex knows it.
         window: Option<u64>,
     },
-    /// The context of the visible thread is being compacted, whoever has it done.
+    /// The context of the visible thread is being compacted, by us or by anybody else.
     CompactionBegan,
     /// A compaction that was asked for does not begin.
     NotCompacted,
-    /// The context was compacted, whoever had it done.
+    /// The context was compacted, by us or by anybody else.
     Compacted {
         /// The turn in which that was; one of its own, where somebody asked for it.
         turn_id: TurnId,
@@ -166,8 +166,8 @@ pub enum CodexFact {
     },
     /// The visible thread goes on after a compaction, and our hook gave it nothing.
     HookGaveNothing,
-    /// The turn of the visible thread does something, be it nothing else that is told. At most one
-    /// a second; what somebody tells the turn is none.
+    /// The turn of the visible thread is active, with no more detail reported. At most one a
+    /// second; input to the turn does not count.
     Sign,
     /// The turn of the visible thread begins to run a command, to call a tool or to change files,
     /// which is worth a line to who looks.

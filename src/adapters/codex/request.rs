@@ -71,7 +71,7 @@ pub enum CodexRequest {
         /// Our hook is about to give it: it is put in only where the hook did not.
         by_hook: bool,
     },
-    /// A daemon of before was about to give this packet: find out whether the thread holds it.
+    /// A previous daemon was about to give this packet: find out whether the thread holds it.
     FindPacket {
         packet_id: EntryId,
         /// Of its text, in lower-case hex.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! An owner that hands over releases it in any of these states; the next begins at `session` with
-//! the app-server of before, or at `idle`.
+//! the same app-server, or at `idle`.
 
 mod backlog;
 mod talk;

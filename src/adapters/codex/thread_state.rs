@@ -99,7 +99,7 @@ impl ThreadState {
                 cut_off_in,
             } = message;
             if let Some(known) = self.inflight.get_mut(id.as_str()) {
-                // The record knows best, be it that the process before knew nothing of it.
+                // The record knows best, also where the previous process knew nothing of it.
                 known.cut_off_in = cut_off_in;
                 continue;
             }

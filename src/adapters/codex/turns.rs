@@ -314,7 +314,7 @@ impl TurnBook {
             missed.item(&turn.id, item, &mut told);
         }
         missed.end_from_history(turn, fresh, &mut told);
-        // A daemon of before may have told what it touched.
+        // A previous daemon may have reported what it touched.
         told.retain(|fact| !matches!(fact, CodexFact::TurnTraced { .. }));
         facts.extend(told);
     }

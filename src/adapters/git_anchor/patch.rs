@@ -137,7 +137,7 @@ impl GitAnchor {
                 return (!is_there).then(BTreeSet::new);
             }
         };
-        // Its place is open to whoever can write there; what git reads is a plain file of ours.
+        // Others can write at its place; what git reads is a plain file of ours.
         let copy = self.own.path().join("excluded");
         let mut written = File::create(&copy).ok()?;
         io::copy(&mut file.take(EXCLUDED_BYTES_MAX), &mut written).ok()?;

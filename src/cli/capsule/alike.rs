@@ -67,7 +67,7 @@ fn ticked(answer: &str, found: Vec<FoundText>) -> Result<Vec<FoundText>, Failure
     if answer == "all" {
         return Ok(found);
     }
-    // Whoever types the question's own word means it.
+    // The question's own word counts as the empty answer.
     let answer = if answer == "nothing" { "" } else { answer };
     let words = answer.split([' ', ',']).filter(|word| !word.is_empty());
     let numbers: Option<Vec<usize>> = words

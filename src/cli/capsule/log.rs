@@ -41,7 +41,7 @@ pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
     }
     for stored in &entries {
         let entry = &stored.entry;
-        // Each session counts its entries anew.
+        // Each session counts its entries from 1.
         if session != Some(&entry.session_id) {
             session = Some(&entry.session_id);
             text.spans(&[(Tone::Faint, &format!("{}:", entry.session_id))]);

@@ -39,7 +39,7 @@ pub(in crate::cli) struct MadeCapsule {
     pub(in crate::cli) is_vouched: bool,
     /// It is shown otherwise than its file is.
     pub(super) is_masked_here: bool,
-    /// It is an open task as it is now: no file of before.
+    /// It is an open task as it is now, not an earlier file.
     pub(super) is_of_now: bool,
 }
 

@@ -48,7 +48,7 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
-/// Writes the files anew, and takes away what is not of them.
+/// Writes all of the files, and removes others that lie beside them.
 ///
 /// # Errors
 ///

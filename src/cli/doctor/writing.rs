@@ -43,7 +43,7 @@ pub(super) fn check(setting: &ProjectContext) -> Check {
             return bad(ID, message, next_step(&error, folder));
         }
     }
-    // Not opened: a daemon that runs would look at the file anew.
+    // Not opened: a running daemon would notice and read the file again.
     if let Some(path) = ledger
         && let Err(error) = access(&path, Access::WRITE_OK)
     {

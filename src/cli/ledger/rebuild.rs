@@ -1,4 +1,4 @@
-//! `ctxrelay ledger rebuild`: throws away what is derived from the record and makes it anew: the
+//! `ctxrelay ledger rebuild`: throws away what is derived from the record and rebuilds it: the
 //! search index, the checkpoint, and the files about the agents' work.
 //!
 //! Nothing of the record changes, so that nobody is asked. A live daemon does it itself; without
@@ -45,7 +45,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         None => here(context)?,
     };
     let folders = match pack(&context.setting) {
-        // The index is made anew all the same.
+        // The index is rebuilt all the same.
         Err(failure) if failure.code == ProgramCode::BadConfig.into() => {
             context
                 .out

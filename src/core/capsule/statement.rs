@@ -32,7 +32,7 @@ impl From<&Party> for StatementAuthor {
             Party::Agent(Agent::Claude) => Self::Claude,
             Party::Agent(Agent::Codex) => Self::Codex,
             Party::Human => Self::Human,
-            // Whoever that is, nobody of this pair.
+            // Somebody outside of this pair.
             _ => Self::Import,
         }
     }

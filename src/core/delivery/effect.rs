@@ -75,7 +75,7 @@ pub enum DeliveryEffect {
         /// No hook will carry them: Claude has to ask.
         asks: bool,
     },
-    /// Whoever waits for what becomes of the message may be told.
+    /// A waiter for the outcome of the message may be answered.
     Receipt {
         /// The message.
         id: EntryId,

@@ -1,8 +1,8 @@
 //! [`HeldEffects`]: what of each lane waits for rows that are on their way to the disk, and then for
 //! what it is given from, where that is not at hand.
 //!
-//! `T` is how whoever waits goes on; it is kept, handed back and not looked at. `E` says why it cannot
-//! go on.
+//! `T` is the continuation of a waiter; it is kept and handed back unread. `E` says why the waiter
+//! cannot go on.
 
 use std::collections::VecDeque;
 

@@ -5,9 +5,9 @@
 //! (Claude Code 2.1.330, observed). Proof is that a hook handed the message into a turn, that it
 //! was fetched, or that it was acknowledged. Without it an offer descends by one rung after one
 //! whole turn, or after some idle time; the doorbell rings once more before. Without a doorbell the
-//! stop of that very turn carries what was pushed, for nobody wakes Claude behind it. After a turn that
-//! brought proof of anything it rings anew for what is left, since nobody else would wake Claude.
-//! After proof nothing is offered unasked.
+//! stop of that very turn carries what was pushed, for nobody wakes Claude behind it. After a turn
+//! that brought proof of anything it rings again for what is left, since nobody else would wake
+//! Claude. After proof nothing is offered unasked.
 
 #[cfg(test)]
 mod afresh;
@@ -197,7 +197,7 @@ impl Ladder {
                 };
                 self.attached(backlog, bridge, at, effects);
             }
-            // Whoever comes has not read what that one was given.
+            // The next process has not read what this one was given.
             LadderInput::Recalled { process: None } => self.forget_context(backlog, effects),
             LadderInput::Recalled { process } => self.recalled = process,
             LadderInput::Left { bridge } => {
@@ -327,8 +327,8 @@ impl Ladder {
     ) {
         self.limit(limited, effects);
         if limited {
-            // A turn that could not work shows nothing about the way that began it. What it had is
-            // for whoever sends it again, and not read by the next one.
+            // A turn that could not work shows nothing about the way that began it. What it had was
+            // not read, and is left to be sent again.
             self.turn_over(at);
             backlog.out_of_turn(&self.pair, effects);
         } else {

@@ -174,7 +174,7 @@ impl Delivery {
             }
             (S::Attempted, DeliveryFact::Offered) => S::Offered,
             (S::Attempted | S::Offered, DeliveryFact::NotTaken) => S::Queued,
-            // Proof counts whenever it comes, be it after we gave up knowing.
+            // Proof counts whenever it comes, also after the message became ambiguous.
             (
                 S::Queued | S::Attempted | S::Offered | S::Ambiguous | S::Expired,
                 DeliveryFact::Confirmed,

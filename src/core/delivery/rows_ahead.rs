@@ -115,8 +115,8 @@ impl RowsAhead {
         RowsDue { rows, behind: None }
     }
 
-    /// The write of this row, and the attempt that it names, if it was written ahead just so. Its
-    /// place and time are known anew after a start.
+    /// The write of this row, and the attempt that it names, if it was written ahead with the same
+    /// values. Place and time may differ: a start finds them out again.
     fn take_same(&mut self, row: &Delivery) -> Option<(u64, AttemptId)> {
         let RowAhead {
             row: ahead, token, ..

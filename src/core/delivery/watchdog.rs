@@ -29,7 +29,7 @@ pub struct Watchdog {
     silent_since: Option<i64>,
     /// Since when it waits for an approval or an answer.
     waiting_since: Option<i64>,
-    /// The operator has seen it and lets it be until then, ms.
+    /// The operator has snoozed the alert until then, ms.
     snoozed_until: Option<i64>,
 }
 
@@ -84,14 +84,14 @@ impl Watchdog {
         }
     }
 
-    /// The operator lets it be for as long again as a turn may be silent.
+    /// The operator snoozes the alert for as long again as a turn may be silent.
     pub fn snooze(&mut self, now_ms: i64) {
         if self.is_on() {
             self.snoozed_until = Some(now_ms + self.silence_ms);
         }
     }
 
-    /// Until when the operator lets it be, ms.
+    /// Until when the operator has snoozed the alert, ms.
     pub fn snoozed_until(&self, now_ms: i64) -> Option<i64> {
         self.snoozed_until.filter(|until| *until > now_ms)
     }

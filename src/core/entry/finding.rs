@@ -95,8 +95,8 @@ pub struct FindingFacts {
 }
 
 impl FindingFacts {
-    /// How bad it is for whoever signs work off: as its author says, unless that was worse before and
-    /// nobody dealt with it.
+    /// How bad it is for a sign-off: as its author says, unless that was worse before and nobody
+    /// dealt with it.
     pub fn weight(&self) -> Option<&FindingSeverity> {
         self.lowered_from.as_ref().or(self.severity.as_ref())
     }

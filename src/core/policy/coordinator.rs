@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 
-/// Who alone writes to git in a project. The operator is never hindered, whoever it is.
+/// Who alone writes to git in a project. The operator is never hindered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Coordinator {

@@ -15,7 +15,7 @@ use crate::agent::Agent;
     tag = "change"
 )]
 pub enum PolicyChange {
-    /// Who alone writes to git; `None`: whoever wants to.
+    /// Who alone writes to git; `None`: everybody may.
     Coordinator { to: Option<Coordinator> },
     /// The switch with which nobody's tools change anything.
     ReadOnly { on: bool },

@@ -35,7 +35,7 @@ pub(super) fn mark_name(name: &str) -> Option<String> {
     is_named.then(|| name.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// Where the marks of a text are, whoever set them, in order.
+/// Where the marks of a text are, in order, whether or not we set them.
 pub fn marks_of(text: &str) -> Vec<Range<usize>> {
     text.match_indices(OPEN)
         .filter_map(|(start, _)| {
@@ -52,7 +52,7 @@ pub fn marks_of(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The names in the marks of a text, whoever set them, in order: `GITHUB_TOKEN`.
+/// The names in the marks of a text, in order, whether or not we set them: `GITHUB_TOKEN`.
 pub fn mark_names(text: &str) -> impl Iterator<Item = &str> {
     let name = |mark: Range<usize>| &text[mark.start + OPEN.len()..mark.end - 1];
     marks_of(text).into_iter().map(name)

@@ -1,4 +1,4 @@
-//! The secrets of `tests/data/redaction`, drawn anew, for the tests of all that masks them.
+//! The secrets of `tests/data/redaction`, freshly drawn, for the tests of all that masks them.
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![cfg_attr(
     not(test),

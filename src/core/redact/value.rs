@@ -232,7 +232,7 @@ pub(super) fn is_random(value: &str) -> bool {
     is_mixed(value) && !is_code(value)
 }
 
-/// Letters mixed with digits or signs, be it code or not.
+/// Letters mixed with digits or signs; may be code.
 pub(super) fn is_mixed(value: &str) -> bool {
     const SIGNS: &str = "!@#$%^&*+=~";
     if value.len() < 6 || is_placeholder(value) {

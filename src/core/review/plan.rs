@@ -149,7 +149,7 @@ impl ImportPlan {
             is_of_review && is_new && finding.verdict.is_none()
         });
         for (id, finding) in gone {
-            // Whoever can take a comment back is not the operator.
+            // That a comment was deleted is not the operator's word: it clears no blocker.
             let step = match finding.is_blocking() {
                 true => {
                     self.held.push(id.clone());

@@ -1,5 +1,5 @@
-//! [`quoted`]: the words of a finding as they stand in the record, so that whoever reads them there
-//! knows that they are somebody else's; [`unquoted`]: the words alone. [`in_quotes`] and [`named`]: a
+//! [`quoted`]: the words of a finding as they stand in the record, marked for the reader as
+//! somebody else's; [`unquoted`]: the words alone. [`in_quotes`] and [`named`]: a
 //! piece of them in a sentence of ours.
 
 use crate::entry::FindingFacts;

@@ -91,7 +91,7 @@ impl ActStatement<'_> {
 /// What is signed when signing itself changes.
 #[derive(Debug, Clone, Copy)]
 pub enum SigningStatement<'a> {
-    /// This key signs from now on; by itself, which shows that whoever announces it has it.
+    /// This key signs from now on; signed by itself, which shows that its announcer has it.
     On {
         /// The key.
         signer: &'a Signer,

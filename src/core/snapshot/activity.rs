@@ -52,7 +52,8 @@ impl RecentActivity {
         })
     }
 
-    /// One minute, and forgets what is too old beside it. A clock that was put back begins anew.
+    /// One minute, and forgets what is too old beside it. A clock that was put back empties the
+    /// rest.
     fn reach(&mut self, minute: i64) -> &mut ActivityMinute {
         let place = match usize::try_from(self.newest.saturating_sub(minute)) {
             Ok(place) if place < ACTIVITY_MINUTES => place,

@@ -287,7 +287,7 @@ impl ArtifactSnapshot {
             && self.artifact.verified.is_none()
     }
 
-    /// Whether it says anew what an earlier one said.
+    /// Whether it replaces what an earlier one said.
     fn takes_back(&self, earlier: &Self) -> bool {
         let (now, then) = (&self.artifact, &earlier.artifact);
         now.kind == then.kind && now.title == then.title && now.status != ArtifactStatus::Unknown

@@ -85,8 +85,8 @@ pub struct SearchHit {
     pub at: i64,
     /// The piece of its text around the first match, breaks as spaces, `…` where it goes on.
     pub snippet: String,
-    /// Who says it in a review, where it is a review's text; the finding where only that is known. It
-    /// is a stranger's text, whoever recorded it.
+    /// Who says it in a review, where it is a review's text; the finding where only that is known.
+    /// It is a stranger's text, also where another party recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
     /// The words found: ranges of `snippet` in characters (Unicode scalar values), from and to.
@@ -176,7 +176,7 @@ pub struct FoundPage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RebuildParams {
-    /// Throw away what is derived and begin anew; otherwise only say how far it is.
+    /// Throw away what is derived and rebuild it; otherwise only say how far it is.
     pub begin: bool,
 }
 

@@ -279,7 +279,7 @@ pub struct ApprovalsStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyStatus {
-    /// Who alone writes to git; `None`: whoever wants to.
+    /// Who alone writes to git; `None`: everybody may.
     pub coordinator: Option<Coordinator>,
     /// The ledger cannot be written now.
     pub read_only: bool,

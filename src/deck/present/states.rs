@@ -18,7 +18,7 @@ pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
             return Some((ui::Level::Error, text));
         }
         (DaemonLink::Reconnecting(_), Some(lost_ms)) => {
-            // The time and no age: nothing is drawn anew while it does not answer.
+            // The time and no age: nothing is drawn again while it does not answer.
             let at = clock_seconds(lost_ms, model.about.local.offset_s(lost_ms));
             let text = format!(
                 "the daemon does not answer; what you see is as it was at {at}. Nothing is lost: \

@@ -5,7 +5,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::SessionSays;
 
-/// More than a project keeps capsules; beyond that they are all asked for anew.
+/// More than a project keeps capsules; beyond that all sessions are read again.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// A sealed session is read whole for an answer, and the deck lists its tasks again and again.

@@ -1,6 +1,6 @@
 //! [`Border`]: up to where a ledger is believed.
 //!
-//! The chain has no key: whoever can write the project can continue it. So the head that is kept
+//! The chain has no key: every writer to the project can continue it. So the head that is kept
 //! outside of the project is the border. Behind that of an orderly end there is nothing of ours.
 //! Behind that of a crash may stand what was recorded in the last second, but nothing that speaks
 //! for the operator, whose word is acknowledged only once the head outside has it. Of what the
@@ -231,7 +231,7 @@ impl<'a> Belief<'a> {
         let entry = entry.or(read.as_ref().map(|parsed| &parsed.entry));
         let is_linked = match verdict {
             LineVerdict::Bad(_) => false,
-            // It continues the one before it, and begins no chain anew.
+            // It continues the one before it, and starts no second chain.
             LineVerdict::Entry { hash, .. } => {
                 let is_first = before == 0 && after == 1;
                 !hash.is_empty() && (is_first || before == after)

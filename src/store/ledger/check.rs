@@ -66,7 +66,7 @@ impl Reason {
 
 #[derive(Debug)]
 pub(super) enum LineVerdict {
-    /// An entry of the record, be it one whose link is broken.
+    /// An entry of the record, also one whose link is broken.
     Entry {
         /// Its place in this file.
         seq: u64,
@@ -265,7 +265,7 @@ impl Checker {
         if !intact {
             // Nothing on it can be trusted, so it is taken for the entry whose place it has.
             self.report(expected, Reason::Edited);
-            // The next one begins anew.
+            // The chain starts again at the next one.
             self.linked_from = expected + 1;
             return self.accept(expected, link.hash);
         }

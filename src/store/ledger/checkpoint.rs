@@ -2,8 +2,8 @@
 //! only what came later.
 //!
 //! Throw-away: bound to the number and hash of an entry, to the build that folded it, and by its
-//! digest to a file outside the project, because whoever can write `state/` could otherwise have
-//! the daemon believe in decisions that no entry holds. What does not fit is not taken.
+//! digest to a file outside the project, because a writer to `state/` could otherwise have the
+//! daemon believe in decisions that no entry holds. What does not fit is not taken.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -95,8 +95,8 @@ impl Checkpoint {
     }
 }
 
-/// What the file system says of a file. Whoever writes to it changes this, be it only the time
-/// of the last change, which nobody can set.
+/// What the file system says of a file. Each write to it changes this, at least the time of the
+/// last change, which nobody can set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     dev: u64,

@@ -39,8 +39,8 @@ pub(super) struct EntryIndex {
     ids: Ids,
 }
 
-/// Places of slots by the hash of their ids. The ids themselves stand in the file, so that whoever
-/// looks one up reads the entries that come into question: one, almost always.
+/// Places of slots by the hash of their ids. The ids themselves stand in the file, so that a lookup
+/// reads the entries that come into question: one, almost always.
 ///
 /// Many small tables, because one that grows is copied: that of a million entries would hold up
 /// an append, and leave a hole of its size in the memory.
@@ -273,8 +273,8 @@ impl Wanted {
     }
 }
 
-/// A hash that is the same in every run, because it is kept in files. Whoever chooses ids that
-/// collide makes lookups of those ids read more entries, and nothing worse.
+/// A hash that is the same in every run, because it is kept in files. Ids chosen to collide make
+/// their own lookups read more entries, and nothing worse.
 fn hash(id: &EntryId) -> u32 {
     let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(id.as_str());
     (hash >> 32) as u32

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Knows lines, hashes and files. Does not know who appends, and does not fold after opening:
-//! whoever gets [`WriterEvent::Durable`] folds those very entries.
+//! the receiver of [`WriterEvent::Durable`] folds those very entries.
 
 mod aside;
 mod belief;

@@ -1,9 +1,10 @@
-//! [`ReadProgress`]: how far the reading of a ledger is, for whoever shows it meanwhile.
+//! [`ReadProgress`]: how far the reading of a ledger is, to be shown meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far a reading is. Clones are the same; the reader never waits for whoever looks.
+/// How far a reading is. Clones share it; the reader of the ledger never waits for a caller that
+/// looks.
 #[derive(Debug, Clone, Default)]
 pub struct ReadProgress(Arc<Figures>);
 

@@ -96,8 +96,7 @@ pub(crate) fn line_at(path: &Path, offset: u64) -> io::Result<Option<Stored>> {
     }))
 }
 
-/// Whether a ledger has the line that this hash was made of, be it chained to the ones before it or
-/// not.
+/// Whether a ledger has the line that this hash was made of, chained to the ones before it or not.
 ///
 /// # Errors
 ///

@@ -53,7 +53,7 @@ pub(super) struct Scan {
     pub lost: Option<Alarm>,
 }
 
-/// Reads a whole ledger, whoever wrote it.
+/// Reads a whole ledger; its writer may be anybody.
 pub(super) fn scan(file: &File) -> io::Result<Scan> {
     scan_to(file, None, &ReadProgress::default())
 }

@@ -1,6 +1,6 @@
 //! [`verify`]: reads a ledger once and says whether it is as it was written.
 //!
-//! The chain is not keyed: whoever rewrites the file from some entry to its end, hashes included,
+//! The chain is not keyed: a file that was rewritten from some entry to its end, hashes included,
 //! is found only by a head that was kept elsewhere.
 
 use std::fs::File;
@@ -54,7 +54,7 @@ pub struct VerifyReport {
     pub signed: Vec<SignedEntry>,
 }
 
-/// An alarm, be it of lines that still stand in the file.
+/// An alarm, also about lines that still stand in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlarmReport {
     /// Its entry; `None` while the record does not tell of it.

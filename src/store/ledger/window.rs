@@ -48,8 +48,8 @@ impl SharedLedger {
             left_out: 0,
             bytes: 0,
         };
-        // Before the rows: what is appended while they are read is told to whoever follows, and must not
-        // count as known where they do not have it.
+        // Before the rows: what is appended while they are read is sent to followers, and must not
+        // count as known where the rows do not have it.
         let head = self.index().last().map_or(0, |slot| slot.seq.into());
         let mut page = reader.page(params.place, limit as usize)?;
         page.steps = WindowSteps::new(self).of(&page.rows)?;

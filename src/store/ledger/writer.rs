@@ -2,7 +2,7 @@
 //!
 //! One turn of its loop takes all waiting appends, writes them in one piece, syncs once and only
 //! then says so. When that fails, the file goes back to the last good line and those appends fail;
-//! the next ones are tried anew, so that everything recovers by itself once the cause is gone.
+//! the next ones are tried as usual, so that everything recovers by itself once the cause is gone.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,9 +40,9 @@ const TOGETHER_MAX: usize = 256;
 /// How many bytes are gathered before they are written, however many appends wait.
 const TOGETHER_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long the first of several writers waits for the others at most. Whoever was answered
-/// together mostly asks again together; who is written without the others has all of them wait for
-/// one more sync, which takes longer than this.
+/// How long the first of several writers waits for the others at most. Callers that were answered
+/// together mostly ask again together; one that is written without the others has all of them wait
+/// for one more sync, which takes longer than this.
 const GATHER: Duration = Duration::from_micros(200);
 
 /// What became of an append.
@@ -175,8 +175,8 @@ impl Writer {
         }
     }
 
-    /// Writes until the ledger is closed or all its handles are gone. A panic on the way is told
-    /// as [`WriterEvent::Gone`]: whoever waits for an answer would wait for ever.
+    /// Writes until the ledger is closed or all its handles are gone. A panic on the way is
+    /// reported as [`WriterEvent::Gone`]; without that, callers would wait for ever.
     pub(super) fn run(mut self, jobs: Receiver<Job>) {
         let done = catch_unwind(AssertUnwindSafe(|| self.write_all(&jobs)));
         // From here on an append is refused instead of being taken and forgotten.

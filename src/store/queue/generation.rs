@@ -1,7 +1,7 @@
 //! [`Generation`]: how often a queue's rows were written, kept outside of the project as well.
 //!
-//! Whoever can write the project can put an older `queue.db` in the place of the one that is there,
-//! in which a message that has left looks never attempted. The number in the file is durable before
+//! A writer to the project can put an older `queue.db` in the place of the one that is there, in
+//! which a message that has left looks never attempted. The number in the file is durable before
 //! the one outside is written, and that before the first byte leaves: so a file that is behind is an
 //! older one, and a crash, of the machine too, leaves none behind.
 

@@ -1,8 +1,8 @@
 //! [`QueueWriter`]: the one thread that writes a [`Queue`], and [`QueueEvent`], what it says.
 //!
 //! One turn takes all that waits, writes it in one transaction, syncs once and only then says so.
-//! When that fails none of it is written; the next is tried anew, so that everything recovers by
-//! itself once the cause is gone.
+//! When that fails none of it is written; the next is tried as usual, so that everything recovers
+//! by itself once the cause is gone.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -260,8 +260,8 @@ struct Together {
 }
 
 impl Writer {
-    /// Writes until it is told to end. A panic on the way is told as [`QueueEvent::Gone`]: whoever
-    /// waits for an answer would wait for ever.
+    /// Writes until it is told to end. A panic on the way is reported as [`QueueEvent::Gone`];
+    /// without that, callers would wait for ever.
     fn run(mut self, jobs: Receiver<Job>) {
         let done = catch_unwind(AssertUnwindSafe(|| self.write_all(&jobs)));
         // From here on a job is refused instead of being taken and forgotten.
@@ -293,7 +293,7 @@ impl Writer {
                     } else {
                         self.queue.scrub()
                     };
-                    // Whoever asked may have given up waiting.
+                    // The caller may have given up waiting.
                     drop(answer.send(scrubbed));
                 }
                 None => {}

@@ -24,7 +24,7 @@ pub const TOTAL_MAX: u64 = 10_000;
 
 /// How long entries that are not in the index yet are looked through, newest first: in ordinary
 /// work these are the ones of the last second; while the index is built it is all but some. And how
-/// long those that are wanted are looked for among the matches of the index, since whoever asks next
+/// long those that are wanted are looked for among the matches of the index, since the next search
 /// waits for that.
 pub(super) const LOOK: Duration = Duration::from_millis(300);
 

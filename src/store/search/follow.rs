@@ -36,7 +36,7 @@ type CapsuleReply = Box<dyn FnOnce(Result<FoundPage, SearchError>) + Send>;
 pub struct SearchState {
     /// The last entry in it; 0 when it is empty.
     pub indexed_to: u64,
-    /// How often it was thrown away and begun anew since the start.
+    /// How often it was thrown away and rebuilt since the start.
     pub rebuilds: u64,
     /// Why it does not go on, when it does not.
     pub fault: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct Target {
 #[derive(Debug)]
 pub(super) struct IndexerState {
     pub(super) target: Target,
-    /// Counts targets and wishes for a rebuild; the index is looked at anew when it moves.
+    /// Counts targets and wishes for a rebuild; when it changes the index is looked at again.
     pub(super) wish: u64,
     /// Throw the index away, whatever it is of.
     pub(super) fresh: bool,
@@ -154,8 +154,8 @@ impl Search {
         self.wish(|desk| desk.target = Target { ledger, session });
     }
 
-    /// Throws the index away and builds it anew, in the background. Asked again before that began
-    /// it is one and the same.
+    /// Throws the index away and rebuilds it, in the background. Requests that come before that
+    /// begins are one rebuild.
     pub fn rebuild(&self) {
         if !self.shared.desk().fresh {
             self.wish(|desk| desk.fresh = true);
@@ -317,7 +317,7 @@ impl SharedIndexer {
     /// The searching thread.
     fn serve(&self, searches: &Receiver<Job>) {
         while let Ok(job) = searches.recv() {
-            // Zero until the index was found to be of this ledger, or while it is made anew.
+            // Zero until the index was found to be of this ledger, and while it is rebuilt.
             let (closed, is_of_use) = {
                 let desk = self.desk();
                 (desk.closed, desk.state.indexed_to > 0)

@@ -1,9 +1,9 @@
 //! [`SearchIndex`]: the words of one ledger's entries, of the sessions before it and of the capsules
 //! beside it, in `state/index.db`, and [`Mark`], up to where the ledger is in it.
 //!
-//! Made to be thrown away: whoever finds that it is damaged, of another version or not of this
-//! ledger removes the file and begins anew. It is still kept in one piece (a write-ahead log,
-//! synced when it is folded in), because half an index would find nothing and not say so.
+//! Made to be thrown away: a file that is damaged, of another version or not of this ledger is
+//! removed and rebuilt. It is still kept in one piece (a write-ahead log, synced when it is folded
+//! in), because half an index would find nothing and not say so.
 
 mod capsules;
 mod sealed;
@@ -36,7 +36,7 @@ const NAME: &str = "index.db";
 const BESIDE: [&str; 3] = ["index.db-wal", "index.db-shm", "index.db-journal"];
 
 /// `user_version` of the files that this version writes and reads. There are no migrations: an
-/// index of any other version is made anew.
+/// index of any other version is rebuilt.
 const VERSION: i64 = 4;
 
 /// How long another process may keep the file busy; only somebody who looks into it by hand does.
@@ -267,7 +267,7 @@ impl SearchIndex {
         };
         let find = || -> rusqlite::Result<Rows> {
             // One walk serves for both on a first page: SQLite gathers a long beginning of words
-            // (`every*`) anew for each.
+            // (`every*`) again for each.
             let mut seqs = newest(None, total_max.max(limit as u64))?;
             let total = (seqs.len() as u64).min(total_max);
             if before.is_some() {
@@ -284,8 +284,8 @@ impl SearchIndex {
     }
 
     /// Gives the matches below `before`, highest first, in blocks of `size` until `take` has enough;
-    /// whether these were all. One walk, since SQLite gathers a long beginning of words (`every*`) anew
-    /// for each.
+    /// whether these were all. One walk, since SQLite gathers a long beginning of words (`every*`)
+    /// again for each.
     pub(super) fn walk(
         &self,
         query: &Query,

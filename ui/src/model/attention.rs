@@ -29,7 +29,7 @@ pub struct Silence {
     pub level: SilenceLevel,
     /// Since when, ms since the epoch; time that it spent waiting for the human is left out.
     pub since_ms: i64,
-    /// The operator lets it be until then, ms since the epoch.
+    /// The operator has snoozed the alert until then, ms since the epoch.
     pub snoozed_until_ms: Option<i64>,
 }
 

@@ -130,7 +130,7 @@ impl CapsuleAlong {
 pub enum CapsuleReader {
     Cursor,
     Opencode,
-    /// Whoever reads Markdown.
+    /// Any reader of Markdown.
     Markdown,
 }
 

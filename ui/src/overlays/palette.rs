@@ -20,7 +20,7 @@ const COLUMNS: u16 = 72;
 /// Rows above the commands: the field and a gap.
 const HEAD: u16 = 2;
 
-/// Moving about is no command: whoever has the palette open has moved here.
+/// Moving about is not listed: inside the palette these keys move its own selection.
 fn is_command(action: Action) -> bool {
     !matches!(
         action,

@@ -268,7 +268,7 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     if event.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    // What was said has been read, or is in the way; whoever presses a key goes on with something else.
+    // A key press means that the notice has been read, or is in the way.
     deck.notice = None;
     deck.wanted = None;
     let contexts = deck.contexts();

@@ -352,7 +352,7 @@ fn write(deck: &mut Deck, action: Action) {
     }
 }
 
-/// What follows from typing: a search is made anew, a palette starts at its first row again.
+/// What follows from typing: a search starts again, a palette starts at its first row again.
 pub(super) fn after_typing(deck: &mut Deck) -> Vec<Effect> {
     match deck.overlays.last_mut() {
         Some(Overlay::Palette(palette)) => palette.list = Default::default(),

@@ -10,7 +10,7 @@ use crate::model::{Level, RecoveryView};
 use crate::overlays::{Overlay, RecoverySheet};
 use crate::sanitize::for_input;
 
-/// Opens the sheet; it is read anew each time.
+/// Opens the sheet; its content is read each time.
 pub(super) fn open_recovery(deck: &mut Deck) -> Vec<Effect> {
     let sheet = RecoverySheet::default();
     deck.overlays.push(Overlay::Recovery(sheet));

@@ -5,7 +5,7 @@ use crate::effect::Effect;
 use crate::model::Level;
 use crate::overlays::{Overlay, UnlockSheet};
 
-/// Asks. One question at a time: what is asked anew takes the place of what was asked before.
+/// Asks. One question at a time: a new one takes the place of the one before.
 pub(super) fn ask_passphrase(deck: &mut Deck, fingerprint: String, what: String) {
     take_sheet(deck);
     let sheet = UnlockSheet::new(fingerprint, what);

@@ -43,7 +43,7 @@ impl Run {
                     self.tell(CodexFact::PacketNotGiven { packet_id, why })
                         .await;
                 }
-                // Asked anew when there is a thread.
+                // Asked again when there is a thread.
                 CodexRequest::FindPacket { .. } => {}
                 // There is no turn that waits for it any more.
                 CodexRequest::TakeBack { .. } => {}
@@ -82,7 +82,7 @@ impl Run {
                     self.tell(CodexFact::PacketNotGiven { packet_id, why })
                         .await;
                 }
-                // Asked anew by the next owner.
+                // Asked again by the next owner.
                 CodexRequest::FindPacket { .. }
                 | CodexRequest::TakeBack { .. }
                 | CodexRequest::AskLimit { .. }

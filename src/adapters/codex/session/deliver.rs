@@ -267,7 +267,7 @@ impl Session<'_> {
                 return false;
             }
             // Of a thread that was left behind, where nobody looks for it any more; or it cannot be
-            // found out, and whoever asks once more was told so.
+            // found out, and the sender that asks once more was told so.
             self.memory.inflight.remove(id.as_str());
         }
         let noted = self.memory.inflight.add(Unproven {

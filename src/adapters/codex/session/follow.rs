@@ -26,9 +26,9 @@ const INSTRUCTIONS_MAX: usize = 100;
 const LEFT_MAX: usize = 8;
 
 impl Session<'_> {
-    /// Takes up the thread of before, or makes one where there is none, or where [`RefusedThread`] has
-    /// another one take its place. `fresh`: the app-server was just started, so no turn of before can
-    /// still be running.
+    /// Takes up the previous thread, or makes one where there is none, or where [`RefusedThread`]
+    /// has another one take its place. `fresh`: the app-server was just started, so no earlier turn
+    /// can still be running.
     pub(in super::super) async fn take_up(&mut self, fresh: bool) -> Result<(), CallError> {
         self.fresh |= fresh;
         if fresh {
@@ -63,7 +63,7 @@ impl Session<'_> {
             .visible
             .replace(TurnBook::new(ThreadId::new(started.thread.id.as_str())));
         self.memory.unreadable_tries = 0;
-        // Not before there is one: until then the one of before may open again.
+        // Not before there is another: until then the previous one may open again.
         if let Some(why) = replaced {
             self.tell(CodexFact::ThreadReplaced { why }).await;
         }

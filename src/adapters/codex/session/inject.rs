@@ -36,7 +36,7 @@ impl Session<'_> {
         self.put_in().await
     }
 
-    /// A daemon of before was about to give this packet.
+    /// A previous daemon was about to give this packet.
     pub(in super::super) async fn find_packet(&mut self, packet_id: EntryId, sha256: String) {
         let Some(thread) = self.memory.thread_id().cloned() else {
             return;

@@ -156,7 +156,7 @@ impl Session<'_> {
             CodexNotification::TurnCompleted(completed) => {
                 if self.needs_sign_in {
                     match completed.turn.known_status() {
-                        // Its provider has a key of its own, whoever is signed in.
+                        // Its provider has a key of its own and needs no sign-in.
                         Some(TurnStatus::Completed) => {
                             (self.needs_sign_in, self.next_account) = (false, None);
                             facts.push(CodexFact::SignIn { needed: false });

@@ -15,7 +15,7 @@ use crate::store::ledger::Stats;
 /// All that the page looks like.
 const STYLE: &str = include_str!("page.css");
 
-/// The SHA-256 of [`STYLE`] in base64, which the policy names; a test computes it anew.
+/// The SHA-256 of [`STYLE`] in base64, which the policy names; a test computes it too.
 const STYLE_HASH: &str = "6qVvOm4gsWC4vjCIwi73PX8t3TqEv9+bakzQ3FHunRk=";
 
 pub(super) fn begin(session: &str, now_ms: i64, out: &mut impl Write) -> io::Result<()> {

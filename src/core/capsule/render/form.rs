@@ -14,7 +14,7 @@ pub enum RenderTarget {
     Codex,
     Cursor,
     Opencode,
-    /// Whoever reads Markdown.
+    /// Any reader of Markdown.
     Markdown,
 }
 

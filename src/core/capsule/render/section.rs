@@ -14,7 +14,7 @@ use crate::told_path::told_path;
 #[derive(Debug)]
 pub(super) struct RenderSection {
     pub(super) title: &'static str,
-    /// What a reader has to know of whoever wrote it; may be empty.
+    /// What a reader has to know of its author; may be empty.
     about: &'static str,
     /// Lower ones fill first.
     pub(super) weight: u8,

@@ -66,7 +66,7 @@ impl Backlog {
     /// Whether it was pushed a moment ago to a Claude that nothing has shown to hear pushes: it may
     /// cross what a hook carries.
     pub fn is_pushed_unheard(&self, id: &EntryId) -> bool {
-        // Whoever asks for one is shown something of it.
+        // An agent that asks for a message is shown at least its beginning.
         let is_unseen = |row: &Delivery| row.is_on_its_way() && row.shown == Shown::Nothing;
         self.is_claimed(id) && self.get(id).is_some_and(is_unseen)
     }
@@ -131,7 +131,7 @@ impl Backlog {
             .min()
     }
 
-    /// Whoever asked for these went away, or is silent for too long.
+    /// Ends the claims whose time is over: nobody said that these messages arrived.
     pub fn expire_claims(&mut self, now_ms: i64) -> Vec<EntryId> {
         let expired: Vec<EntryId> = self
             .claims

@@ -8,8 +8,8 @@ use super::pump::comes_back;
 use super::{Backlog, CodexFlow, DeliveryEffect, EntryId, Moment};
 use crate::delivery::{Delivery, DeliveryState};
 
-/// How long what was taken back is kept for whoever asks, ms: its text may have to be read. After
-/// that, or as soon as no turn runs, it goes out again.
+/// How long a message that was taken back is kept for a call of the turn, ms: its text may have to
+/// be read. After that, or as soon as no turn runs, it goes out again.
 const KEPT_MS: i64 = 2_000;
 
 /// Messages that are asked back, and the one that came.
@@ -22,7 +22,7 @@ pub(super) struct AskedBack {
 }
 
 impl AskedBack {
-    /// It is known where the message is, and whether it is asked for counts anew.
+    /// It is known where the message is; it may be asked for again.
     pub(super) fn forget(&mut self, id: &EntryId) {
         self.asked.retain(|asked| asked != id);
     }
@@ -51,7 +51,7 @@ impl AskedBack {
         self.kept.take_if(|(_, until)| *until <= now_ms);
     }
 
-    /// Whether this one is kept for whoever asks.
+    /// Whether this one is kept for a call of the turn.
     pub(super) fn keeps(&self, id: &EntryId) -> bool {
         self.kept.as_ref().is_some_and(|(kept, _)| kept == id)
     }

@@ -1,7 +1,7 @@
 //! [`CarriedFlow`]: what the next process must know of the lane to Codex when the app-server goes on
 //! under it.
 //!
-//! What is on its way is not in here: it is in the rows, and the app-server is asked about it anew
+//! What is on its way is not in here: it is in the rows, and the app-server is asked about it again
 //! ([`CodexInput::Began`](super::CodexInput::Began)). So are the answers that were heard: each must
 //! count again.
 
@@ -34,7 +34,7 @@ impl CarriedFlow {
         self.ended.iter().cloned()
     }
 
-    /// Takes a longer list of turns that ended, which a process of before kept beside this.
+    /// Takes a longer list of turns that ended, which the previous process kept beside this.
     pub fn with_ends(mut self, ends: Vec<(TurnId, TurnStatus)>) -> Self {
         if ends.len() > self.ended.len() {
             self.ended = ends;
@@ -58,8 +58,8 @@ impl CodexFlow {
         }
     }
 
-    /// Takes on what the process before knew. `server_stays`: the app-server goes on, and what it
-    /// says is of the same life; its thread's activity it tells anew.
+    /// Takes on the state of the previous process. `server_stays`: the app-server goes on, and what
+    /// it says is of the same life; it reports its thread's activity again.
     pub fn inherit(&mut self, carried: CarriedFlow, server_stays: bool) {
         self.state.inherit(&carried, server_stays);
         self.ended = carried.ended.into();

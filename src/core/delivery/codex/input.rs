@@ -104,8 +104,8 @@ pub enum CodexInput {
         life: u64,
         turn: TurnId,
     },
-    /// A message of ours is in the conversation, durably. It counts whoever says so: what is in
-    /// the conversation stays there.
+    /// A message of ours is in the conversation, durably. It counts from any source: what is in the
+    /// conversation stays there.
     Proof {
         /// The message.
         id: EntryId,

@@ -231,7 +231,7 @@ impl CodexFlow {
         let outcome = match result {
             DeliveryResult::Confirmed => self.outcomes.remove(id),
             DeliveryResult::Ambiguous => Some(Outcome::Ambiguous),
-            // Nobody gets it, whoever saw to that.
+            // Nobody gets it, whatever the cause.
             DeliveryResult::Rejected | DeliveryResult::Cancelled | DeliveryResult::Expired => {
                 Some(Outcome::Rejected)
             }

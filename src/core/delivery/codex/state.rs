@@ -126,7 +126,7 @@ impl CodexState {
         self.latest_turn = Some(turn);
     }
 
-    /// The turn is over. A history that is read anew tells of it a second time.
+    /// The turn is over. A history that is read again reports the end a second time.
     pub(super) fn turn_over(&mut self, turn: &TurnId) {
         if self.turn.as_ref() == Some(turn) {
             self.turn = None;
@@ -152,7 +152,7 @@ impl CodexState {
         self.needs_sign_in = needed;
     }
 
-    /// Takes on what the process before knew. What the thread does the adapter tells anew.
+    /// Takes on the state of the previous process. The adapter reports the thread's activity again.
     pub(super) fn inherit(&mut self, carried: &CarriedFlow, server_stays: bool) {
         self.server_gone();
         self.life = carried.life;

@@ -1,5 +1,5 @@
 //! [`RateLimits`]: how much of the usage windows of one of the account's buckets is spent, and when
-//! they begin anew. [`RateBuckets`]: all of the buckets.
+//! they reset. [`RateBuckets`]: all of the buckets.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct RateLimits {
 pub struct RateWindow {
     /// How much of it is spent.
     pub used_percent: f64,
-    /// When it begins anew, s since the epoch.
+    /// When it resets, s since the epoch.
     pub resets_at: Option<i64>,
 }
 
@@ -59,7 +59,7 @@ impl RateLimits {
     }
 
     /// When work goes on after a limit was hit, s since the epoch: once the last of the spent
-    /// windows begins anew. When none is quite spent, it is the fullest one that was hit.
+    /// windows resets. When none is quite spent, it is the fullest one that was hit.
     pub fn resets_at(&self) -> Option<i64> {
         let windows = || self.primary.iter().chain(&self.secondary);
         let spent = windows().filter(|window| window.used_percent >= SPENT_PERCENT);

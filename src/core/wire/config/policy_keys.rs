@@ -15,7 +15,7 @@ use crate::policy::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CollaborationKeys {
-    /// Who alone writes to git: `ctxrelay coordinator`. `null`: whoever wants to.
+    /// Who alone writes to git: `ctxrelay coordinator`. `null`: everybody may.
     #[schemars(with = "Option<CoordinatorWord>")]
     pub coordinator: Option<Coordinator>,
 }

@@ -131,7 +131,7 @@ fn is_less(found: Option<&Value>, trusted: Option<&Value>) -> bool {
 pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     set_policy(config, &trusted_policy(trusted));
     config.operator = operator_keys(trusted);
-    // Whoever takes it out of the file, or says 0 or false, has asked for less.
+    // A file without the key, or with 0 or false, asks for less.
     if config.continuity.extract.every_turns.get() > 0 {
         config.continuity.extract = extract_keys(trusted);
     }

@@ -96,8 +96,8 @@ pub enum Command {
     /// What a finding of a review says, beside the file as it is now.
     #[serde(rename = "finding/read")]
     ReadFinding(ReadFindingParams),
-    /// How far the search index is; or begin it, and all else that is derived, anew. Nothing of
-    /// the record changes by it, so that it is nobody's decision.
+    /// How far the search index is; or rebuild it and all else that is derived. The record does not
+    /// change by it, so that nobody has to decide on it.
     #[serde(rename = "ledger/rebuild")]
     LedgerRebuild(RebuildParams),
     /// The outbox.
@@ -182,7 +182,7 @@ pub enum Command {
     /// Operator: take back all that can be taken back.
     #[serde(rename = "queue/drain")]
     QueueDrain(QueueDrainParams),
-    /// Operator: make the queue anew from the record.
+    /// Operator: rebuild the queue from the record.
     #[serde(rename = "queue/rebuild")]
     QueueRebuild,
     /// Operator: trust what `config.json` says now.

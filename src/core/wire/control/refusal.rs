@@ -82,7 +82,7 @@ words! {
         NothingCutOff = "nothing_cut_off",
         /// Only the operator may do it.
         OperatorOnly = "operator_only",
-        /// The agent's bridge is of before an update.
+        /// The agent's bridge is from before an update.
         OutdatedAgent = "outdated_agent",
         /// Too much at once.
         Overloaded = "overloaded",
@@ -94,7 +94,7 @@ words! {
         QueueFull = "queue_full",
         /// The outbox cannot be written.
         QueueUnwritable = "queue_unwritable",
-        /// The search index could not be made anew.
+        /// The search index could not be rebuilt.
         RebuildFailed = "rebuild_failed",
         /// A line of the record was edited.
         RecordAltered = "record_altered",

@@ -66,7 +66,7 @@ pub enum TaskChange {
         task: CapsuleId,
         /// The digest of the file, 64 lower-case hex digits.
         digest: String,
-        /// The digest of what is kept here of it, where that is kept anew.
+        /// The digest of the copy kept here, where that is replaced.
         #[serde(default)]
         kept: Option<String>,
         /// Changes that no commit has go along.

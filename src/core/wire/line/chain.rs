@@ -1,8 +1,8 @@
 //! [`ChainLink`] and [`Sealed`]: what ties a line to the one before it.
 //!
 //! `hash = hex(sha256(P ‖ B))`: P is the 64 characters of `prev`, B the line without its newline
-//! and with `,"hash":"…"` cut out, so that B ends in `}`. The chain is not keyed: it shows edits
-//! to whoever kept an older head, not to somebody who has only the file.
+//! and with `,"hash":"…"` cut out, so that B ends in `}`. The chain is not keyed: it shows edits to
+//! a reader who kept an older head, not to one who has only the file.
 
 use crate::hex::hex;
 use serde_json::{Map, Value};

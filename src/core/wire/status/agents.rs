@@ -173,7 +173,7 @@ pub struct SilenceStatus {
     pub since: i64,
     /// After how many it is suspect; stuck after twice as many.
     pub suspect_after_seconds: u64,
-    /// The operator lets it be until then, ms since the epoch.
+    /// The operator has snoozed the alert until then, ms since the epoch.
     pub snoozed_until: Option<i64>,
 }
 

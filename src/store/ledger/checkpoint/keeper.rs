@@ -239,7 +239,7 @@ impl Files {
                 .slots
                 .insert(SlotsFile::create(&self.dirs, &offer.session)?),
         };
-        // The last block is written and hashed anew unless it was full.
+        // The last block is written and hashed again unless it was full.
         let full = slots.written / BLOCK_SLOTS;
         slots.blocks.truncate(full);
         let mut from = full * BLOCK_SLOTS;

@@ -62,9 +62,10 @@ impl Writer {
 
     /// Finds out whether somebody else wrote to the file, or cut, replaced or removed it.
     ///
-    /// In the place of one that was replaced its copy is taken, and nothing else. What others write is
-    /// no part of the record, be it a well-made entry: it is kept in a file of its own. What others
-    /// cut off is gone; the chain goes on from what was acknowledged, so that `verify` shows the gap.
+    /// In the place of one that was replaced its copy is taken, and nothing else. What others write
+    /// is no part of the record, not even a well-made entry: it is kept in a file of its own. What
+    /// others cut off is gone; the chain goes on from what was acknowledged, so that `verify` shows
+    /// the gap.
     pub(super) fn meet_others(&mut self) -> Result<(), LedgerError> {
         let mut len = self.file.len();
         if matches!(&len, Err(error) if error.kind() == io::ErrorKind::NotFound) {
@@ -101,7 +102,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Reads the file anew after somebody else took a part of it away.
+    /// Reads the file again after somebody else took a part of it away.
     fn rescan(&mut self) -> Result<(), LedgerError> {
         let mut found = scan(&self.file.reader()).map_err(|error| self.error("read", error))?;
         if found.end != End::Whole {
