@@ -1,5 +1,5 @@
-//! What is given as somebody's word is given from the line that was recorded: whoever edits it in
-//! place while it waits has it given to nobody.
+//! What is given as somebody's word is given from the line that was recorded: a line that is edited
+//! in place while it waits is given to nobody.
 
 use super::owners::{Base, Deliveries};
 use crate::core::agent::Party;

@@ -110,7 +110,7 @@ impl Outlet {
         {
             self.are_told(missed);
         }
-        // Counted before it is missed: whoever empties the outlet right then finds the count.
+        // Counted before it is missed: a reader that empties the outlet right then finds the count.
         self.missed.fetch_add(1, Ordering::Relaxed);
         let sent = self.sender.try_send(notification).is_ok();
         if sent {
@@ -119,7 +119,8 @@ impl Outlet {
         sent
     }
 
-    /// So many are missed no more. Whoever emptied the outlet meanwhile may have told of them.
+    /// So many are missed no more. A reader that emptied the outlet meanwhile may have reported
+    /// them.
     fn are_told(&self, count: u64) {
         let less = |missed: u64| Some(missed.saturating_sub(count));
         let (set, read) = (Ordering::Relaxed, Ordering::Relaxed);

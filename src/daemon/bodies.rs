@@ -2,8 +2,8 @@
 //!
 //! Most messages are given from memory: from their line, which was recorded just now. The disk is
 //! asked for what is older or longer than that, and for the commit of the work tree where a message
-//! comes late. Whoever gives a message and finds that it is not at hand has it read and begins
-//! again with what was read; what happened meanwhile counts then.
+//! comes late. A flow that finds that its message is not at hand has it read and begins again with
+//! what was read; what happened meanwhile counts then.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -210,7 +210,7 @@ impl<T> BodyReads<T> {
         self.has_waiting = true;
     }
 
-    /// Whether there is room by now for whoever waits for it; told once.
+    /// Whether somebody waited for room, and there is some now; told once.
     pub(super) fn has_room_again(&mut self) -> bool {
         self.has_room() && std::mem::take(&mut self.has_waiting)
     }

@@ -18,8 +18,8 @@ const ASLEEP_MIN_MS: i64 = 1_000;
 pub(super) const LOOK_FOR_SLEEP: Duration = Duration::from_secs(60);
 
 /// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline. While
-/// the machine sleeps it stands still, as whoever is waited for does. What ends by the time of
-/// others, such as a usage limit, goes by [`Self::outside_ms`].
+/// the machine sleeps it stands still, and so do those that are waited for. What ends by the time
+/// of others, such as a usage limit, goes by [`Self::outside_ms`].
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     wall_ms: i64,

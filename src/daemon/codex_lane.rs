@@ -41,7 +41,8 @@ pub struct CodexLane {
     receipts: BoundedMap<EntryId, Outcome>,
     attempts: BoundedMap<EntryId, AttemptId>,
     relayed: BoundedMap<TurnId, Vec<Relayed>>,
-    /// The Claudes that a tool call of a turn answered; one of before tells of none, and means all.
+    /// The Claudes that a tool call of a turn answered; an entry of an older process names none,
+    /// and means all.
     answered: BoundedMap<TurnId, Option<Vec<RuntimeSession>>>,
     turns_noted: HashSet<TurnId>,
     /// The app-server that runs, or ran last.

@@ -3,7 +3,7 @@
 //! ```text
 //! 1 beside the loop   which long texts the other sessions speak of   reads all of their files
 //! 2 on the loop       the next session begins, the files go
-//! 3 beside the loop   the queue and the search index are scrubbed    writes theirs anew
+//! 3 beside the loop   the queue and the search index are scrubbed    writes theirs again
 //! ```
 //!
 //! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted.

@@ -23,7 +23,7 @@ pub enum DaemonFault {
     #[error("the writer of the queue failed by a fault of ctxrelay's own, and the daemon with it")]
     Queue,
     /// The Codex adapter panicked: what it knew of messages under way is gone with it, and only a
-    /// start finds that out anew.
+    /// start finds that out again.
     #[error("the Codex adapter failed by a fault of ctxrelay's own, and the daemon with it")]
     Codex,
     /// What takes connections, watches the project's files, reads its work tree or shows where the

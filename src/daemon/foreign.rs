@@ -33,7 +33,8 @@ fn alarm_entry<T>(recorder: &Recorder<T>, alarm: &Alarm) -> Entry {
 
 impl Base {
     /// Records an alarm, which is kept outside of the project until the record has it. It is shown
-    /// at once: the disk may take long, and whoever made it full may be who touched the record.
+    /// at once: the disk may take long, and the one who filled it may be the one who touched the
+    /// record.
     pub(super) fn raise_alarm(&mut self, alarm: &Alarm) {
         tracing::warn!(text = alarm.text(), "alarm");
         let entry = alarm_entry(&self.recorder, alarm);

@@ -68,8 +68,8 @@ struct Now {
 }
 
 impl Gates {
-    /// Runs are numbered from the moment at which the daemon began, so that no run of a daemon
-    /// before has the number of one of this: whoever waits for that one would take this for it.
+    /// Runs are numbered from the moment at which the daemon began, so that none has the number of
+    /// a run of an earlier daemon, for which somebody may still wait.
     pub(super) fn numbered_from(now_ms: i64) -> Self {
         Self {
             runs: now_ms.unsigned_abs(),
@@ -105,8 +105,8 @@ impl Gates {
         }
     }
 
-    /// A proposal is to be proven behind what is under way. Whoever comes when too many wait is
-    /// left to the operator.
+    /// A proposal is to be proven behind what is under way. When too many wait already it is left
+    /// to the operator.
     pub(super) fn put_behind(&mut self, proposal: EntryId, changed: Option<ChangedFiles>) {
         if self.proposals.len() < PROPOSALS_MAX {
             self.proposals.push_back((proposal, changed));

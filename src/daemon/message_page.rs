@@ -121,7 +121,7 @@ impl Deliveries {
             }
         }
         if !more {
-            // Whoever goes on from here gets what has come since.
+            // A call that goes on from here gets what has come since.
             next.after = next.after.max(until);
         }
         Ok(MessagePage {
@@ -314,7 +314,7 @@ impl Daemon {
         self.claim(&messages, agent, Box::new(then));
     }
 
-    /// Whoever asked went away without taking them.
+    /// The callers went away without taking these messages.
     pub(super) fn expire_claims(&mut self) {
         let expired = self
             .deliveries

@@ -13,7 +13,7 @@
 //! | group | what belongs in it | its flows, above all |
 //! |---|---|---|
 //! | [`Base`](owners::Base) | what any flow may need: the record and what follows from it alone, who is told, what is said to the operator, work beside the loop, what is told later | `beside`, `rendering`, `commands::task`; it is lent to the flows of the other groups |
-//! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, whoever is to get them | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
+//! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents; their lanes are among it | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
 //! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
 //! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `delivering`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
@@ -34,7 +34,7 @@
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
 //! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
-//! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | who wants it anew | what is known |
+//! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | requests to read it again | what is known |
 //! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
 //! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
 //! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |

@@ -20,7 +20,7 @@ const ENDING_WAIT: Duration = Duration::from_secs(5);
 /// How, when and for whom the daemon ends.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
-    /// What of ours failed, so that it ends; told to whoever has a handle, too.
+    /// What of ours failed, so that it ends; told to the holders of a handle, too.
     fault: FaultSlot,
     stopping: Option<Stop>,
     takeover: Leaving,
@@ -33,7 +33,7 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    /// Has a fault known wherever this slot is looked at, and be told by whoever sets it.
+    /// Shares the slot of the fault: others may look at it, and may set it.
     pub(super) fn share_fault(&mut self, slot: FaultSlot) {
         self.fault = slot;
     }

@@ -180,7 +180,7 @@ impl Outbox {
         self.backlog.left(id, now_ms);
     }
 
-    /// Whoever asked for these never said that they arrived.
+    /// The callers that claimed these never said that they arrived.
     pub(super) fn expire_claims(&mut self, now_ms: i64) -> Vec<EntryId> {
         self.backlog.expire_claims(now_ms)
     }

@@ -7,7 +7,7 @@
 //!   published, who goes on, what the operator is told. It calls nobody, also not where it refuses
 //!   at once.
 //!
-//! `T` is how whoever appends goes on; it is kept, handed back and not looked at.
+//! `T` is the continuation of an append; it is kept and handed back unread.
 
 mod action;
 mod close;

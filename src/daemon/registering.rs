@@ -32,7 +32,7 @@ pub(super) fn know_agents(
 }
 
 /// The process at the other end is about to become an agent. It names nobody but itself, so that
-/// whoever may connect may say it.
+/// every client may say it.
 pub(super) fn register_agent(
     clients: &Clients,
     agents: &mut AgentProcesses,

@@ -38,7 +38,8 @@ impl ReloadOrder {
     }
 
     /// How long it waits for git and files; without them it says less. Our hook in Claude waits 4 s
-    /// where Claude begins anew or was compacted, and what is put into Codex's thread nobody waits for.
+    /// where a conversation starts or was compacted; nobody waits for what is put into Codex's
+    /// thread.
     pub(super) fn read_wait(&self) -> Duration {
         match self.way {
             ReloadWay::Hook | ReloadWay::CodexHook => Duration::from_secs(2),
@@ -72,7 +73,7 @@ pub(super) struct BegunCompaction {
     pub(super) trigger: CompactionTrigger,
     /// When, ms since the epoch.
     pub(super) began_ms: i64,
-    /// Claude began anew for it: one that the person stops, or that fails, never gets there.
+    /// Claude went on after it: one that the person stops, or that fails, never gets there.
     is_done: bool,
     /// Nobody counts on its end any more: it took too long, or that Claude is gone. What is told of
     /// it later is recorded nevertheless.
@@ -185,7 +186,7 @@ impl<T> Reloads<T> {
         self.compacting.insert(pair, begun);
     }
 
-    /// Claude begins anew after a compaction.
+    /// Claude goes on after a compaction.
     pub(super) fn goes_on_compacted(&mut self, pair: &RuntimeSession) {
         if let Some(begun) = self.compacting.get_mut(pair) {
             begun.is_done = true;

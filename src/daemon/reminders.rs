@@ -18,7 +18,8 @@ pub(super) struct Reminders {
     compactions: BTreeMap<(Agent, RuntimeSession), i64>,
     /// When the other's latest compaction was in the sessions before this one, ms since the epoch.
     before: BTreeMap<Agent, i64>,
-    /// What is older, a daemon of before has told, where nothing else is known; ms since the epoch.
+    /// Where nothing else is known, older compactions count as told by a previous daemon; ms since
+    /// the epoch.
     since_ms: i64,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct RidesAlong {
 
 impl Reminders {
     /// Of compactions from now on, and of the latest one before where an agent has begun no turn
-    /// since, with which a daemon of before would have told it.
+    /// since, with which a previous daemon would have told it.
     pub(super) fn since(now_ms: i64, world: &Snapshot) -> Self {
         let mut compactions = BTreeMap::new();
         for (agent, states) in &world.continuity {

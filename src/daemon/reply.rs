@@ -26,7 +26,7 @@ pub(super) fn stopping() -> Refusal {
     )
 }
 
-/// Refuses whoever has not said who it is.
+/// Refuses a client that has not said who it is.
 pub(super) fn no_hello() -> Refusal {
     Refusal::new(
         RefusalCode::NoHello,

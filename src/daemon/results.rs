@@ -70,7 +70,7 @@ impl Daemon {
 }
 
 impl Deliveries {
-    /// What the record says was taken back is not delivered any more, be it that the disk was so
+    /// What the record says was taken back is not delivered any more, also where the disk was so
     /// late that nobody waited for it.
     pub(super) fn forget_taken_back(&mut self, codex: &mut CodexLane, stored: &[Arc<Stored>]) {
         self.outbox.forget_taken_back(stored);

@@ -101,8 +101,7 @@ impl Daemon {
                 "nothing was changed; `ctxrelay status` says why",
             ));
         }
-        // Bodies that were handed to whoever asked, and of which nobody knows yet whether they
-        // arrived.
+        // Bodies that were handed to a caller, and of which nobody knows yet whether they arrived.
         let is_claimed = self.deliveries.outbox.backlog().has_claims();
         let in_flight = !self.agents.codex.is_quiet() || is_claimed;
         if in_flight {

@@ -37,7 +37,8 @@ pub(super) struct RulesWatch {
     codex_began: Option<Arc<RuleTexts>>,
     /// Which files each says that it read for its conversation.
     said: BTreeMap<RulesReader, BTreeSet<FileName>>,
-    /// The Claudes that begin anew: what one says from here on takes the place of what it said before.
+    /// The Claudes that start a conversation: what one says from here on takes the place of what it
+    /// said before.
     claude_begins: BTreeSet<RuntimeSession>,
     last: Option<Instant>,
     under_way: bool,
@@ -72,8 +73,8 @@ impl RulesWatch {
         }
     }
 
-    /// As [`Self::is_told`], but for what the record says of before: of an agent that was here before
-    /// this daemon was, or that was not given all.
+    /// As [`Self::is_told`], with what the record says of earlier changes: for an agent that was
+    /// here before this daemon, or that was not given all.
     pub(super) fn has(
         &mut self,
         agent: Agent,

@@ -1,10 +1,10 @@
-//! The loop of the [`Daemon`]: it takes one [`Event`] after the other and hands it to whoever it is
-//! for. What is decided is appended, and only when an entry is durable it is folded, published and
+//! The loop of the [`Daemon`]: it takes one [`Event`] after the other and hands it to its flow.
+//! What is decided is appended, and only when an entry is durable it is folded, published and
 //! has effects.
 //!
 //! No event waits for a disk, for `git`, or for the kernel's word on a process. What is needed of
-//! these is asked before the loop hears of the matter (by the connection, by who forwards the
-//! adapter's facts), or beside it, and comes back as an [`Event`] (`Base::beside`, `Readers`,
+//! these is asked before the loop hears of the matter (by the connection, or where the adapter's
+//! facts are forwarded), or beside it, and comes back as an [`Event`] (`Base::beside`, `Readers`,
 //! `read_bodies`). What the loop still waits for itself, and why:
 //!
 //! | what | how long, and why here |
@@ -62,8 +62,8 @@ impl Daemon {
         self.base.operations.begin_end();
         // What was being recorded may have made somebody wait for what becomes of it.
         self.dismiss_waiters();
-        // Whoever still asks hears at once that there is nobody, and neither the adapter nor the
-        // ledger's writer waits for a place in a queue that is no longer read.
+        // A client that still asks hears at once that there is nobody, and neither the adapter nor
+        // the ledger's writer waits for a place in a queue that is no longer read.
         self.base.part(&mut events).await;
         drop(events);
         let remains = self.remains();

@@ -227,7 +227,7 @@ impl Daemon {
 }
 
 impl Base {
-    /// Rows cannot be written, which is said to the operator and to whoever asked.
+    /// Rows cannot be written, which is said to the operator and to the caller.
     fn queue_refuses(&mut self, why: &dyn std::fmt::Display) -> Refusal {
         let refusal = Refusal::new(
             RefusalCode::QueueUnwritable,

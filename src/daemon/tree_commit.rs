@@ -1,6 +1,6 @@
 //! [`TreeCommit`]: the commit that the work tree stands on, read beside the loop for what says it.
 //!
-//! Whoever is about to have a message recorded or given reads it anew before the loop hears of
+//! A caller that is about to have a message recorded or given reads it before the loop hears of
 //! that; the loop itself takes what is known. However many ask, one read is under way, and the next
 //! one answers all that have asked meanwhile. So a project on a disk that hangs holds up one
 //! thread, each asker for half a second, and the loop not at all.
@@ -56,7 +56,7 @@ impl TreeCommit {
         self.lock().known.clone()
     }
 
-    /// Has it read anew: what is known when this returns is not older than the call.
+    /// Has it read: what is known when this returns is not older than the call.
     pub(super) async fn read(&self) {
         let (done, is_done) = oneshot::channel();
         let begins = {

@@ -33,7 +33,7 @@ enum Found {
 }
 
 impl Deliveries {
-    /// Has somebody wait. With every place taken whoever wants messages is refused, and a sender
+    /// Has somebody wait. With every place taken a call for messages is refused, and a sender
     /// hears at once what it would hear at its deadline: its message is recorded.
     pub(super) fn wait(&self, base: &mut Base, waiter: Waiter) {
         let Some(waiter) = base.clients.waiters_mut().add(waiter) else {
@@ -146,7 +146,7 @@ impl Deliveries {
         })
     }
 
-    /// Answers whoever has waited long enough.
+    /// Answers the calls whose time is over.
     pub(super) fn expire_waiters(&self, base: &mut Base) {
         for waiter in base.clients.waiters_mut().take_expired(Instant::now()) {
             self.answer_expired(base, waiter);
@@ -176,7 +176,7 @@ impl Deliveries {
         answer(waiter.reply, Ok(reply));
     }
 
-    /// The answer to whoever waited in vain.
+    /// The answer to a call that waited in vain.
     pub(super) fn nothing_yet(
         &self,
         agent: Agent,
@@ -214,8 +214,8 @@ impl Daemon {
         }
     }
 
-    /// Answers whoever has something to get now. What one is given the next one may not get, so
-    /// that each is looked at behind the answer of the one before.
+    /// Answers the calls that have something to get now. What one is given the next one may not
+    /// get, so that each is looked at behind the answer of the one before.
     pub(super) fn answer_waiters(&mut self) {
         self.base.clients.waiters_mut().forget_closed();
         let mut last = None;
@@ -239,7 +239,7 @@ impl Daemon {
                 return self.base.later.push(LaterInput::Codex(awaited));
             }
             Some(Ok(None)) | None => return,
-            // Whoever waits is looked at again once there is.
+            // The call is looked at again once there is room.
             Some(Err(_)) if !self.deliveries.bodies.has_room() => {
                 return self.deliveries.bodies.wait_for_room();
             }
@@ -357,7 +357,7 @@ impl Base {
         })
     }
 
-    /// Whoever still waits to hear what becomes of a message hears that it was taken back.
+    /// Senders that still wait for the outcome of these messages hear that they were taken back.
     pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
         for (sent, reply) in self.clients.waiters_mut().take_receipts_of(cancelled) {
             let sent = Sent {
@@ -368,7 +368,7 @@ impl Base {
         }
     }
 
-    /// The disk refuses for now. What was said is kept and written later; whoever said it goes on.
+    /// The disk refuses for now. What was said is kept and written later; the caller goes on.
     pub(super) fn refuse_asked(&mut self, ids: &[EntryId], refusal: &Refusal) {
         for asked in self.clients.asked_mut().refused(ids) {
             answer(asked.reply, Err(refusal.clone()));

@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use self::needs::{calls, imports, large_cycles};
+use self::prose::{comments, quaint_word};
 
 mod needs;
+mod prose;
 
 /// The rooms, and which of them each may import. `core` with
 /// `wire` and `store` are crates: cargo holds their arrows, but for the one below.
@@ -257,6 +259,25 @@ fn type_names_say_what_a_type_is() {
     assert!(wrong.is_empty(), "say what it is:\n{}", wrong.join("\n"));
 }
 
+#[test]
+fn comments_are_plain_english() {
+    let mut wrong = Vec::new();
+    for folder in ["src", "ui/src"] {
+        for source in sources(folder) {
+            for (at, comment) in comments(&source.text) {
+                if let Some(word) = quaint_word(&comment) {
+                    wrong.push(format!("{}:{at}: {word}", source.path.display()));
+                }
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "to be said plainly:\n{}",
+        wrong.join("\n")
+    );
+}
+
 /// A verb's arguments and its own verbs are read with their module: `clear::Args`.
 const NAMED_BY_MODULE: [&str; 2] = ["Args", "Verb"];
 
@@ -419,7 +440,7 @@ fn what_a_crate_includes_lies_in_its_folder() {
 /// events of rows and of bodies.
 const CALLS_CONTINUATIONS: [&str; 4] = ["reading_bodies", "recording", "run", "storing"];
 
-/// Whoever leaves a continuation goes on before it runs.
+/// The flow that leaves a continuation goes on before it runs.
 #[test]
 fn no_flow_of_the_daemon_calls_a_continuation() {
     let calling: Vec<String> = files_of_the_daemon()

@@ -36,7 +36,7 @@ struct HookContext {
 #[derive(Debug)]
 struct ToFetch {
     id: EntryId,
-    /// It was not told of before.
+    /// It is told of for the first time.
     is_new: bool,
     /// Its beginning stands in this context, and says so.
     is_shown: bool,

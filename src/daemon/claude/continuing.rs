@@ -82,7 +82,7 @@ impl Agents {
         }
     }
 
-    /// Claude begins, or begins anew: gives what it needs for that to `then`.
+    /// Claude starts a conversation, or goes on with one: gives what it needs for that to `then`.
     pub(in crate::daemon) fn reload_claude(
         &mut self,
         base: &mut Base,
@@ -161,7 +161,7 @@ impl Agents {
         }
     }
 
-    /// This process ends, and whoever goes on knows of a turn that runs only what the record says.
+    /// This process ends, and the next one knows of a turn that runs only what the record says.
     pub(in crate::daemon) fn record_touched_so_far(&mut self, base: &mut Base) {
         for (pair, files) in self.touched.take_all() {
             base.record_files(&pair, files);
@@ -176,7 +176,7 @@ impl Agents {
 }
 
 impl Base {
-    /// Packets that a daemon of before was about to give: its hooks are gone, and nobody knows which
+    /// Packets that a previous daemon was about to give: its hooks are gone, and nobody knows which
     /// of them got their answer.
     pub(in crate::daemon) fn lose_claudes_packets(&mut self) {
         let states = self.recorder.world().continuity.get(&Agent::Claude);

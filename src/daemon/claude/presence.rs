@@ -58,8 +58,8 @@ impl Daemon {
         if of_claude && !self.base.clients.is_claude_of(pair) {
             self.agents.leave_claudes_turn(&self.base, pair);
             self.decisions.end_claude_approvals(&mut self.base, pair);
-            // Whoever leaves a daemon that stops is sent away by it, and may work on with the next one:
-            // the record tells that one whose turn it is.
+            // A daemon that stops sends its clients away; they may work on with the next one, which
+            // learns from the record whose turn it is.
             if !self.base.operations.is_stopping() {
                 self.claude_hears(pair, ClaudeInput::Gone);
             }

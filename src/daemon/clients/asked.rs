@@ -94,7 +94,7 @@ impl RecordWaiters {
     }
 }
 
-/// Refuses whoever wants to wait while every place is taken.
+/// Refuses a call that would wait while every place is taken.
 pub(in crate::daemon) fn too_many_asked() -> Refusal {
     Refusal::new(
         RefusalCode::TooManyWaiters,

@@ -142,8 +142,8 @@ impl Clients {
             .max()
     }
 
-    /// Who has the place once its holder has left: whoever waits longest and answers, else one that
-    /// was given up, which may come back to life.
+    /// Who has the place once its holder has left: the one that waits longest and answers, else one
+    /// that was given up, which may come back to life.
     pub(super) fn heir_of_left(&self, pair: &RuntimeSession) -> Option<ConnId> {
         let waiting = || self.bridges_of(pair).map(|(conn, _)| conn);
         let answering = waiting().find(|conn| !self.probes.silent.contains(conn));

@@ -163,7 +163,7 @@ impl Waiters {
     }
 }
 
-/// Refuses whoever wants to wait while every place is taken.
+/// Refuses a call that would wait while every place is taken.
 pub(in crate::daemon) fn too_many_waiters() -> Refusal {
     Refusal::new(
         RefusalCode::TooManyWaiters,

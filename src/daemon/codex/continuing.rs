@@ -36,7 +36,7 @@ enum LatestPacket {
 }
 
 impl Daemon {
-    /// Codex's context was compacted, whoever had it done.
+    /// Codex's context was compacted, by us or by anybody else.
     pub(in crate::daemon) fn codex_compacted(&mut self, turn_id: &TurnId, in_turn: bool) {
         tracing::info!(%turn_id, "codex's context was compacted");
         codex_was_compacted(&mut self.agents.contexts, self.base.clock.now_ms());
@@ -231,7 +231,7 @@ impl Agents {
         }
     }
 
-    /// A daemon of before may have ended between the record and the thread.
+    /// A previous daemon may have ended between the record and the thread.
     pub(in crate::daemon) fn find_codex_packet(&self, base: &Base) {
         let Some((reload, sha256)) = base.open_codex_packet() else {
             return;

@@ -22,7 +22,7 @@ impl Daemon {
         // A refusal has been said to the operator.
         let _ = self.perform(Agent::Codex, effects);
         if comes_back {
-            // Whoever began to wait meanwhile found it on its way.
+            // A call that began to wait meanwhile found it on its way.
             self.base.later.push(LaterInput::News);
         }
     }
@@ -53,7 +53,7 @@ impl Daemon {
         let Ok(thread) = self.agents.codex.ensure() else {
             return answer(reply, Err(no_adapter()));
         };
-        // Whoever wants Codex now does not wait for the lane's rest.
+        // A person who wants Codex now does not wait for the lane's rest.
         self.codex_input(CodexInput::Wanted);
         let proxy_port = self.base.identity.proxy_port();
         tokio::spawn(async move {

@@ -92,7 +92,7 @@ impl Agents {
         }
     }
 
-    /// A daemon or an app-server of before may have ended between a compaction and its packet: one
+    /// A previous daemon or app-server may have ended between a compaction and its packet: one
     /// that our hook asks for, or one that was being made. An app-server that took the thread up
     /// again knows of no compaction, and runs no hook. Returns whether the packet is put in now.
     pub(in crate::daemon) fn find_owed_packet(

@@ -1,5 +1,5 @@
 //! Turns: the proof that a message arrived, the record of what ran, and the answer that goes back
-//! to whoever asked.
+//! to its asker.
 
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
@@ -203,7 +203,7 @@ impl Agents {
     /// The final answer of a turn that a message of Claude's or of the operator's had started or got
     /// into, unless a tool call of the same turn answered Claude already. It answers a question only if
     /// that started the turn: of one that came into a turn on something else nobody knows whether it
-    /// was meant. To the operator nothing is delivered: the record has it, whoever shows it.
+    /// was meant. To the operator nothing is delivered: the answer is in the record.
     pub(super) fn relayed_answer(
         &self,
         base: &Base,

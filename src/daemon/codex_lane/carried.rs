@@ -19,7 +19,7 @@ pub(in crate::daemon) struct LaneState {
     attempts: Vec<(EntryId, AttemptId)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, Option<Vec<RuntimeSession>>)>,
-    /// As the flow has them: a process of before looks for them here.
+    /// As the flow has them: an older process looks for them here.
     #[serde(default)]
     ends: Vec<((TurnId, TurnStatus), ())>,
     turns_noted: Vec<TurnId>,
@@ -51,9 +51,9 @@ impl CodexLane {
         }
     }
 
-    /// Takes on what the process before knew. `server_stays` and `terminal_stays`: they came along.
-    /// What the thread does, how full its context is and what waits for an approval the adapter
-    /// tells anew.
+    /// Takes on the state of the previous process. `server_stays` and `terminal_stays`: they came
+    /// along. The adapter reports again what the thread does, how full its context is and what
+    /// waits for an approval.
     pub(in crate::daemon) fn inherit(
         &mut self,
         carried: LaneState,

@@ -126,7 +126,7 @@ impl Base {
         Ok(entries)
     }
 
-    /// What was imported, said anew: the session that said so is not read.
+    /// What was imported, as entries for the next session: the one that had them is not read.
     fn imports_again(&self) -> Vec<Entry> {
         let imported = self.recorder.world().imported.iter();
         let mut imported: Vec<_> = imported.collect();

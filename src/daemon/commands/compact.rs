@@ -205,8 +205,8 @@ fn place_now(places: &BTreeMap<Seq, Seq>, seq: Seq) -> Seq {
     known.map_or(Seq(0), |(_, new)| *new)
 }
 
-/// When a gate began, as the next session has it, which numbers its entries anew: before all of it
-/// where that was before a proposal that waits and that it ended behind.
+/// When a gate began, as the next session has it, which numbers its entries from 1: before all of
+/// it where that was before a proposal that waits and that it ended behind.
 fn began_in_next(run: &GateRun, at: Seq, world: &Snapshot) -> Option<Seq> {
     let began = run.began_after?;
     let mut waiting = world.pending_proposals.values();

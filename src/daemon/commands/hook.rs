@@ -192,7 +192,7 @@ impl Daemon {
             }
             HookEvent::PostToolUse => {
                 if !self.agents.is_in_turn(pair) {
-                    // Its beginning was told to nobody, or to a daemon of before.
+                    // Its beginning was reported to nobody, or to a previous daemon.
                     self.tell_ladder(pair, LadderInput::TurnBegan);
                 }
                 self.claude_hears(pair, ClaudeInput::ToolUsed);

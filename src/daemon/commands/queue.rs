@@ -66,7 +66,7 @@ impl Deliveries {
         });
     }
 
-    /// Makes the queue anew from the record. Whatever has no proof there becomes ambiguous, so
+    /// Rebuilds the queue from the record. Whatever has no proof there becomes ambiguous, so
     /// that nothing is sent again by itself.
     pub(super) fn rebuild_queue(&mut self, base: &mut Base, reply: ReplySender) {
         let rows: Vec<(EntryId, Agent)> = self

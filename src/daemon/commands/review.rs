@@ -185,7 +185,7 @@ fn check_live(world: &Snapshot, id: &FindingId) -> Result<(), Refusal> {
 /// What was read before another import recorded what the same review says would take that back.
 fn check_newest(world: &Snapshot, review: Option<&str>, read_at: Seq) -> Result<(), Refusal> {
     let is_newer = |review: &str| world.review_was_read_after(review, read_at);
-    // With a new session the record is counted anew.
+    // A new session counts its entries from 1.
     if world.seq >= read_at && !review.is_some_and(is_newer) {
         return Ok(());
     }

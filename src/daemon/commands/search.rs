@@ -83,7 +83,7 @@ pub(super) fn find_sealed<T>(
     });
 }
 
-/// Says how far the index is, and begins everything anew when asked to.
+/// Says how far the index is, and rebuilds everything when asked to.
 pub(super) fn rebuild<T>(
     dirs: ProjectDirs,
     recorder: &Recorder<T>,

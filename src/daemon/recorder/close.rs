@@ -36,7 +36,7 @@ pub(in crate::daemon) struct ClosingRecord {
 }
 
 impl<T> Recorder<T> {
-    /// Takes nothing more. Whoever still waits for the disk gets no answer.
+    /// Takes nothing more. Callers that still wait for the disk get no answer.
     pub(in crate::daemon) fn into_closing(self) -> ClosingRecord {
         let last = self.recent.back().map(|last| last.hash.clone());
         ClosingRecord {

@@ -9,7 +9,7 @@ use crate::wire::control::{Refusal, RefusalCode};
 pub(in crate::daemon) const GONE_HINT: &str = "put its file back as it was, and it goes on by itself; \
                                                else `ctxrelay kill`, and start again";
 
-/// The refusal for whoever asked, for want of room.
+/// The refusal of a call for want of room.
 pub(in crate::daemon) fn space_refused(refusal: &SpaceRefusal) -> Refusal {
     Refusal::new(refusal.code(), refusal.to_string(), refusal.hint())
 }

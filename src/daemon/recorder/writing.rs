@@ -108,7 +108,7 @@ impl<T> Recorder<T> {
         }
     }
 
-    /// Nothing of it was recorded: a fact is kept, and whoever asked hears why.
+    /// Nothing of it was recorded: a fact is kept, and a caller hears why.
     fn refuse(&mut self, pending: Pending<T>, refusal: Refusal) {
         let Pending { then, fact } = pending;
         let Some(entries) = fact else {
@@ -220,7 +220,7 @@ impl<T> Recorder<T> {
         }
     }
 
-    /// The disk takes nothing, be it for a moment.
+    /// The disk takes nothing, perhaps only for a moment.
     fn refuses(&mut self, error: &LedgerError, why: &str) {
         let begins = !self.is_refusing;
         self.is_refusing = true;

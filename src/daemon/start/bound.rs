@@ -37,8 +37,8 @@ pub(super) struct Left {
     pub(super) publisher: Option<Publisher>,
 }
 
-/// The name of a socket that this start has made. Taken away when the start fails: whoever finds it
-/// would wait for somebody.
+/// The name of a socket that this start has made. Taken away when the start fails: a client that
+/// finds it would wait for an answer.
 #[derive(Debug, Default)]
 pub(super) struct SocketName(Option<PathBuf>);
 

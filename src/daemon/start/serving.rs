@@ -41,7 +41,7 @@ use crate::wire::control::PROTOCOL;
 /// For calls over HTTP that are still being answered when another process is to go on.
 const LAST_CALLS: Duration = Duration::from_millis(500);
 
-/// What the loop's task holds while it runs. It is given up in this order, be it by a panic: nothing
+/// What the loop's task holds while it runs. It is given up in this order, also by a panic: nothing
 /// goes on serving for a daemon that is no more, and who waits for the end may take the lock.
 struct Held {
     owner_watch: Option<OwnerWatch>,

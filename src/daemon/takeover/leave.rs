@@ -25,7 +25,7 @@ use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, R
 const RELEASE_WAIT: Duration = Duration::from_secs(12);
 
 impl Base {
-    /// Asks whoever hosts the daemon to have another program go on.
+    /// Asks the host of the daemon to have another program go on.
     pub(in crate::daemon) fn ask_successor(&self, params: HandOverParams, reply: ReplySender) {
         if !params.program.is_absolute() {
             let refusal = Refusal::new(
@@ -149,12 +149,12 @@ impl Daemon {
         self.dismiss_waiters();
     }
 
-    /// Answers whoever still waits.
+    /// Answers all calls that still wait.
     pub(in crate::daemon) fn dismiss_waiters(&mut self) {
         let refusal = self.base.operations.refusal();
         for waiter in self.base.clients.waiters_mut().take_all() {
             match waiter.wants {
-                // It is recorded: whoever heard of a refusal would send it a second time.
+                // It is recorded: after a refusal the sender would send it a second time.
                 Wants::Receipt(sent) => {
                     let delivery_attempt_id = self.agents.codex.last_attempt(&sent.message_id);
                     let sent = Sent {

@@ -36,7 +36,7 @@ const PROOF_WAIT: Duration = Duration::from_secs(2);
 /// What is known of the Codex adapter since it began.
 #[derive(Debug)]
 struct Release {
-    /// Until when whoever was given something may say that it arrived.
+    /// Until when receivers may say that what they were given arrived.
     proofs_until: Instant,
     /// It was asked to let go.
     is_asked: bool,

@@ -110,8 +110,8 @@ pub enum WatchFact {
         /// The file has its place, and every entry in it is as it was written.
         is_whole: bool,
     },
-    /// The owner's lock of this daemon has lost its name, in a project that is there: whoever looks
-    /// for an owner finds none.
+    /// The owner's lock of this daemon has lost its name, in a project that is there: a process
+    /// that looks for an owner finds none.
     LockLost,
     /// The project's folder has lost its name: nothing that lies there is this daemon's.
     FolderLost,

@@ -40,7 +40,7 @@ const SLOW_POLL: Duration = Duration::from_secs(60);
 const BLIND_POLL: Duration = Duration::from_secs(2);
 
 /// How long between two verifications, and so between two alarms. A verification reads the whole
-/// file, and whoever touches it again and again must not make us do that without end.
+/// file, and a file that is touched again and again must not make us do that without end.
 pub(super) const ALARM_GAP: Duration = Duration::from_secs(2);
 
 /// The same, when there is no more than a suspicion.

@@ -1,0 +1,118 @@
+//! [`comments`]: the comments of a source file, and nothing else of it.
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+/// Words that plain technical English has no use for; see *Prose* in the glossary. A text that a
+/// person reads on the screen may have them.
+pub const QUAINT: [&str; 6] = [
+    "whoever",
+    "anew",
+    "of before",
+    "be it",
+    "lets it be",
+    "let it be",
+];
+
+/// The first of these words in a comment.
+pub fn quaint_word(comment: &str) -> Option<&'static str> {
+    let text = comment.to_lowercase();
+    let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    QUAINT.into_iter().find(|quaint| {
+        text.match_indices(quaint).any(|(at, found)| {
+            let before = text[..at].chars().next_back();
+            let behind = text[at + found.len()..].chars().next();
+            !is_letter(before) && !is_letter(behind)
+        })
+    })
+}
+
+/// The comments with the number of their first line. Lines that follow each other are one comment,
+/// so that a phrase may go over the end of a line.
+pub fn comments(source: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, usize, String)> = Vec::new();
+    let mut letters = source.char_indices().peekable();
+    let mut before = ' ';
+    while let Some((at, letter)) = letters.next() {
+        let rest = &source[at..];
+        let is_word = before.is_alphanumeric() || before == '_';
+        if rest.starts_with("//") {
+            let line_text = rest.lines().next().unwrap_or_default();
+            let text = line_text.trim_start_matches(['/', '!']).trim();
+            let line = source[..at].matches('\n').count() + 1;
+            match found.last_mut() {
+                Some((_, last, whole)) if *last + 1 == line => {
+                    *last = line;
+                    whole.push(' ');
+                    whole.push_str(text);
+                }
+                _ => found.push((line, line, text.to_owned())),
+            }
+            skip(&mut letters, at + line_text.len());
+        } else if letter == '"' {
+            skip(&mut letters, at + 1 + end_of_string(&rest[1..]));
+        } else if letter == 'r' && (!is_word || before == 'b') {
+            let hashes = rest[1..].chars().take_while(|it| *it == '#').count();
+            if rest[1 + hashes..].starts_with('"') {
+                let end = format!("\"{}", "#".repeat(hashes));
+                let begin = 2 + hashes;
+                let len = rest[begin..]
+                    .find(&end)
+                    .map_or(rest.len(), |len| begin + len + end.len());
+                skip(&mut letters, at + len);
+            }
+        } else if letter == '\'' {
+            // `'"'` and `'\''` are letters; what else begins so is a lifetime.
+            if let Some(len) = ["'\"'", "'\\''", "'\\\"'"]
+                .iter()
+                .find(|it| rest.starts_with(**it))
+                .map(|it| it.len())
+            {
+                skip(&mut letters, at + len);
+            }
+        }
+        before = letter;
+    }
+    found
+        .into_iter()
+        .map(|(line, _, text)| (line, text))
+        .collect()
+}
+
+/// Where a string ends whose first quote has been read.
+fn end_of_string(rest: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, letter) in rest.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+fn skip(letters: &mut Peekable<CharIndices<'_>>, to: usize) {
+    while letters.next_if(|(at, _)| *at < to).is_some() {}
+}
+
+#[test]
+fn only_comments_are_read_and_a_phrase_may_go_over_a_line() {
+    let source = concat!(
+        "/// A process of\n",
+        "/// before.\n",
+        "const A: &str = \"whoever // \\\" anew\";\n",
+        "const B: &str = r#\"\n// be it \"anew\n\"#;\n",
+        "const C: [char; 3] = ['\"', '\\'', '/']; // And `whoever`.\n",
+        "fn f<'a>(x: &'a str) {}\n",
+        "// Renewed. What it may be: it or that, maybe it.\n",
+    );
+    let found = comments(source);
+    let found: Vec<_> = found
+        .iter()
+        .map(|(line, text)| (*line, quaint_word(text)))
+        .collect();
+    let expected = [(1, Some("of before")), (7, Some("whoever")), (9, None)];
+    assert_eq!(found, expected);
+}
