@@ -144,7 +144,7 @@ async fn serve(
     };
     // A daemon goes on when nobody reads its one line.
     let _ = announce(&context.out, &setting.dirs, &running.published);
-    attend(setting, running, signals).await
+    serve_until_end(setting, running, signals).await
 }
 
 /// Shows on a terminal how far the reading of a long record is: read from its beginning, as after
@@ -162,7 +162,7 @@ async fn show_reading(reading: ReadProgress) {
 }
 
 /// Stays with a daemon without a screen until it has ended, or until another process goes on.
-pub(super) async fn attend(
+pub(super) async fn serve_until_end(
     setting: &ProjectContext,
     running: Running,
     mut signals: EndSignals,

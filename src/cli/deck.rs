@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::connect::is_ending;
 use super::context::CliContext;
-use super::daemon::attend;
+use super::daemon::serve_until_end;
 use super::deck_screen::{DeckScreen, about, options};
 use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
@@ -373,7 +373,7 @@ async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure>
             Err(_) => return Err(Failure::no_daemon()),
         },
     };
-    attend(setting, running, signals).await.map(drop)
+    serve_until_end(setting, running, signals).await.map(drop)
 }
 
 /// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left

@@ -164,7 +164,7 @@ pub enum Event {
     ApprovalUnanswered(EntryId),
     /// One that says no reached Codex: the operator's reason goes after it. → `commands::approve`
     ReasonToTell(Box<Entry>),
-    /// Codex did what the operator asked of it. → `commands::attend`
+    /// Codex did what the operator asked of it. → `commands::agent_action`
     DeedDone {
         deed: LifecycleEvent,
         /// In words.

@@ -37,7 +37,7 @@ impl Agents {
     }
 
     /// The operator lets a silent turn be. Returns whether there is one.
-    pub(super) fn let_turn_be(&mut self, base: &mut Base, agent: Agent) -> bool {
+    pub(super) fn snooze_turn(&mut self, base: &mut Base, agent: Agent) -> bool {
         let is_silent = self.silences.snooze(agent, base.clock.now_ms());
         self.look_at_silences(base);
         base.clients.status_changed();

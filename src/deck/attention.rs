@@ -1,6 +1,6 @@
 //! What the deck shows of silent turns and usage limits, and the calls behind the keys for them.
 
-use ctxrelay_ui::Attend;
+use ctxrelay_ui::AgentAction;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::grouped;
 
@@ -9,7 +9,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::core::id::{RuntimeSession, TurnId};
 use crate::core::snapshot::Snapshot;
-use crate::wire::control::{AttendParams, Attendance, Command};
+use crate::wire::control::{AgentActionKind, AgentActionParams, Command};
 use crate::wire::status::{LimitStatus, SilenceStatus, Status};
 
 /// A turn's silence; `None` while it gives signs.
@@ -228,47 +228,47 @@ pub(super) fn inferred_cards(world: &Snapshot) -> Vec<ui::InboxCard> {
 }
 
 /// The call behind a key, and what is said once it is done.
-pub(super) fn attend(agent: Agent, act: Attend) -> (Command, String) {
+pub(super) fn agent_action(agent: Agent, act: AgentAction) -> (Command, String) {
     let title = agent.title();
     let (act, turn_id, done) = match act {
-        Attend::Interrupt { turn_id } => (
-            Attendance::Interrupt,
+        AgentAction::Interrupt { turn_id } => (
+            AgentActionKind::Interrupt,
             Some(TurnId::new(turn_id)),
             format!("{title}'s turn was stopped"),
         ),
-        Attend::SendAgain => (
-            Attendance::Requeue,
+        AgentAction::SendAgain => (
+            AgentActionKind::Requeue,
             None,
             "queued again, marked as a repetition".to_owned(),
         ),
-        Attend::LetBe => (
-            Attendance::Wait,
+        AgentAction::Snooze => (
+            AgentActionKind::Snooze,
             None,
             format!("{title} is let be for as long again"),
         ),
-        Attend::TryNow => (
-            Attendance::TryNow,
+        AgentAction::TryNow => (
+            AgentActionKind::TryNow,
             None,
             format!("the next message to {title} is the test"),
         ),
-        Attend::NoTries => (
-            Attendance::Cancel,
+        AgentAction::CancelRetries => (
+            AgentActionKind::CancelRetries,
             None,
             format!("{title} is not tried by itself any more"),
         ),
-        Attend::Compact => (
-            Attendance::Compact,
+        AgentAction::Compact => (
+            AgentActionKind::Compact,
             None,
             format!("{title} compacts its context"),
         ),
     };
-    let params = AttendParams {
+    let params = AgentActionParams {
         agent,
         act,
         turn_id,
         placed: true,
     };
-    (Command::Attend(params), done)
+    (Command::AgentAction(params), done)
 }
 
 #[cfg(test)]

@@ -104,8 +104,8 @@ pub(super) async fn perform(
                 "recorded: you have seen it",
             ))
         }
-        Effect::Attend { agent, act } => {
-            let (command, done) = attention::attend(agent_of(agent), act);
+        Effect::AgentAction { agent, act } => {
+            let (command, done) = attention::agent_action(agent_of(agent), act);
             Some(notice(operator.call(command).await, &done))
         }
         Effect::SetCoordinator { to } => {

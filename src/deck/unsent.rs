@@ -147,7 +147,7 @@ fn in_words(effect: &Effect) -> Option<(String, &str)> {
             let verb = if *discard { "deleting" } else { "archiving" };
             (format!("{verb} session {session}"), "")
         }
-        Effect::Attend { agent, .. } => (format!("what you asked of {}", agent.title()), ""),
+        Effect::AgentAction { agent, .. } => (format!("what you asked of {}", agent.title()), ""),
         Effect::StartAgent(agent) => (format!("the start of {}", agent.title()), ""),
         Effect::ExportCapsule { id, .. } => (format!("the export of task {id}"), ""),
         Effect::BeginTask { title, .. } => ("the task that you began".to_owned(), &**title),

@@ -78,11 +78,11 @@ pub enum Action {
     /// Send messages again whose turn ended early.
     SendAgain,
     /// Let a silent turn be.
-    LetBe,
+    Snooze,
     /// Try an agent at its limit now.
     TryNow,
     /// Make no tries at a limit by itself.
-    NoTries,
+    CancelRetries,
     /// Have an agent's context compacted.
     Compact,
     /// What an agent is at, and what it was given of it.
@@ -207,9 +207,9 @@ const NAMES: &[(&str, Action)] = &[
     ("start", Action::Start),
     ("interrupt", Action::Interrupt),
     ("send again", Action::SendAgain),
-    ("let be", Action::LetBe),
+    ("let be", Action::Snooze),
     ("try now", Action::TryNow),
-    ("no tries", Action::NoTries),
+    ("no tries", Action::CancelRetries),
     ("compact", Action::Compact),
     ("work state", Action::WorkState),
     ("instructions", Action::Instructions),

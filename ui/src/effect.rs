@@ -18,7 +18,7 @@ pub enum QuitChoice {
 
 /// What the operator can do about an agent that is silent, at its usage limit, or nearly full.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Attend {
+pub enum AgentAction {
     /// Stop its turn.
     Interrupt {
         /// The turn that was seen.
@@ -27,11 +27,11 @@ pub enum Attend {
     /// Send the messages again whose turn ended early.
     SendAgain,
     /// Let the silent turn be for as long again.
-    LetBe,
+    Snooze,
     /// Try again now, limit or not.
     TryNow,
     /// Make no tries by itself.
-    NoTries,
+    CancelRetries,
     /// Compact its context.
     Compact,
 }
@@ -227,7 +227,7 @@ pub enum Effect {
     },
     /// The operator does something about an agent that is silent, at its usage limit, or nearly
     /// full.
-    Attend { agent: Agent, act: Attend },
+    AgentAction { agent: Agent, act: AgentAction },
     /// Give the full text of this entry by [`crate::Msg::EntryText`].
     OpenEntry { place: EntryPlace },
     /// Give the thread that this entry belongs to by [`crate::Msg::Thread`].

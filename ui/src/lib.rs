@@ -61,7 +61,7 @@ mod work_rows;
 
 pub use action::Action;
 pub use deck::{Deck, Settings};
-pub use effect::{Attend, Effect, NoteTag, QuitChoice, WhenBusy};
+pub use effect::{AgentAction, Effect, NoteTag, QuitChoice, WhenBusy};
 pub use glyph::Glyphs;
 pub use keymap::Keymap;
 pub use layout::SMALLEST_SCREEN;

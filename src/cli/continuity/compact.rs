@@ -8,7 +8,7 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
 use crate::core::agent::Agent;
-use crate::wire::control::{AttendParams, Attendance, Command, RefusalCode, Reply};
+use crate::wire::control::{AgentActionKind, AgentActionParams, Command, RefusalCode, Reply};
 
 const WHAT: &str = "Codex's model sums its conversation up and forgets the rest: that costs a \
     request, and cannot be taken back. Then Codex is told again what the record holds of its work.";
@@ -21,9 +21,9 @@ pub(super) fn run(context: &CliContext, agent: Agent) -> CliOutcome {
             "type /compact there",
         ));
     }
-    let command = Command::Attend(AttendParams {
+    let command = Command::AgentAction(AgentActionParams {
         agent,
-        act: Attendance::Compact,
+        act: AgentActionKind::Compact,
         turn_id: None,
         placed: false,
     });

@@ -47,10 +47,11 @@ pub use hook_params::{
     SessionSource, ToolBeginsParams, TurnFailure,
 };
 pub use params::{
-    AcknowledgeParams, ArtifactParams, AttendParams, Attendance, ClearParams, CompactParams,
-    ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams, IdsParams,
-    LedgerListParams, NoteParams, ProposeParams, QueueChange, QueueChangeParams, QueueDrainParams,
-    ReadContextParams, ReportKeyParams, SendParams, StopParams, TrustParams, WaitMessagesParams,
+    AcknowledgeParams, AgentActionKind, AgentActionParams, ArtifactParams, ClearParams,
+    CompactParams, ContextView, DecideParams, GetMessagesParams, HandOverParams, HandoffParams,
+    IdsParams, LedgerListParams, NoteParams, ProposeParams, QueueChange, QueueChangeParams,
+    QueueDrainParams, ReadContextParams, ReportKeyParams, SendParams, StopParams, TrustParams,
+    WaitMessagesParams,
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{

@@ -1,6 +1,6 @@
 //! The operator has an agent's context compacted.
 
-use super::attend::Deed;
+use super::agent_action::Deed;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::CodexInput;
 use crate::core::entry::LifecycleEvent;

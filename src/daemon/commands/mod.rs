@@ -3,10 +3,10 @@
 //! that goes on behind what it had recorded is a flow of the group that it is about, and one that
 //! changes several groups a flow of [`Daemon`].
 
+mod agent_action;
 mod answers;
 mod approve;
 mod ask_user;
-mod attend;
 mod auto_sign_off;
 mod capsules;
 mod carrying;
@@ -339,7 +339,7 @@ impl Daemon {
                 self.base
                     .read_settings(SettingsChange::Policy(change), reply);
             }
-            Command::Attend(params) => self.attend(params, reply),
+            Command::AgentAction(params) => self.agent_action(params, reply),
             Command::ReportKey(params) => {
                 if let Some(replaced) = meet_key(&self.base.recorder, params.found) {
                     self.base.raise_alarm(&replaced);

@@ -10,12 +10,14 @@ use crate::core::entry::{CompactionTrigger, EntryKind};
 use crate::core::id::{RuntimeSession, SessionId, ThreadId, TurnId};
 use crate::daemon::event::ClaudeCompacted;
 use crate::store::testing::Place;
-use crate::wire::control::{AttendParams, Attendance, Command, Refusal, RefusalCode, Reply, Role};
+use crate::wire::control::{
+    AgentActionKind, AgentActionParams, Command, Refusal, RefusalCode, Reply, Role,
+};
 
 fn compact(agent: Agent) -> Command {
-    Command::Attend(AttendParams {
+    Command::AgentAction(AgentActionParams {
         agent,
-        act: Attendance::Compact,
+        act: AgentActionKind::Compact,
         turn_id: None,
         placed: false,
     })

@@ -1,7 +1,7 @@
 //! What waits for a compaction of Codex's, how long, and for what a compaction does not begin.
 
 use super::rig::{Guest, Rig};
-use super::silence::{attend, hook};
+use super::silence::{agent_action, hook};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
@@ -9,10 +9,10 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::CompactionTrigger;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{Attendance, Command, Refusal, RefusalCode, Reply, Role};
+use crate::wire::control::{AgentActionKind, Command, Refusal, RefusalCode, Reply, Role};
 
 fn compact() -> Command {
-    attend(Agent::Codex, Attendance::Compact)
+    agent_action(Agent::Codex, AgentActionKind::Compact)
 }
 
 fn refused(result: Result<Reply, Refusal>) -> RefusalCode {

@@ -3,7 +3,7 @@
 use tokio::time::{Duration, Instant};
 
 use super::rig::Rig;
-use super::silence::{attend, ended, hook};
+use super::silence::{agent_action, ended, hook};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
@@ -15,7 +15,8 @@ use crate::store::ledger::LedgerError;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
-    Attendance, Command, HookReply, IdsParams, Notification, RefusalCode, Reply, Role, SendParams,
+    AgentActionKind, Command, HookReply, IdsParams, Notification, RefusalCode, Reply, Role,
+    SendParams,
 };
 
 const MINUTE: i64 = 60;
@@ -116,7 +117,7 @@ async fn without_anybody_to_ask_one_message_is_the_test() {
     let limit = rig.daemon.status().agents.codex.limit.unwrap();
     assert_eq!((limit.tries, limit.next_try), (1, None));
 
-    let now = attend(Agent::Codex, Attendance::TryNow);
+    let now = agent_action(Agent::Codex, AgentActionKind::TryNow);
     rig.call(&operator, now.clone()).await.unwrap();
     assert_eq!(rig.delivered_ids(), [ids[2].clone()]);
     let again = rig.call(&operator, now).await.unwrap_err();
@@ -190,7 +191,7 @@ async fn a_cancelled_resume_leaves_the_tries_to_the_operator() {
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     hit(&mut rig, "turn-1", &first).await;
     assert_eq!(rig.delivered_ids(), [first]);
-    let cancel = attend(Agent::Codex, Attendance::Cancel);
+    let cancel = agent_action(Agent::Codex, AgentActionKind::CancelRetries);
     rig.call(&operator, cancel).await.unwrap();
     pass(&mut rig, 24 * 60 * MINUTE).await;
     assert!(rig.requests.try_recv().is_err());
@@ -269,9 +270,9 @@ async fn what_a_limited_claude_was_given_comes_again_only_where_that_is_wanted()
         let limit = rig.daemon.status().agents.claude.limit;
         assert_eq!(limit.is_none(), resume);
         if !resume {
-            let requeue = attend(Agent::Claude, Attendance::Requeue);
+            let requeue = agent_action(Agent::Claude, AgentActionKind::Requeue);
             rig.call(&operator, requeue).await.unwrap();
-            let now = attend(Agent::Claude, Attendance::TryNow);
+            let now = agent_action(Agent::Claude, AgentActionKind::TryNow);
             rig.call(&operator, now).await.unwrap();
         }
         // What was just pushed is not carried by a hook as well.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ladder::{Pair, take};
 use super::rig::Rig;
-use super::silence::{attend, ended};
+use super::silence::{agent_action, ended};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
 use crate::core::agent::Agent;
@@ -12,7 +12,7 @@ use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{Attendance, HookParams, Reply, Role};
+use crate::wire::control::{AgentActionKind, HookParams, Reply, Role};
 
 /// What the adapter was asked to deliver, or to find out about, since the last look.
 fn handed_over(rig: &mut Rig) -> Vec<AttemptedMessage> {
@@ -69,7 +69,7 @@ async fn cut_off(place: &Place) -> (Rig, EntryId) {
 
 async fn send_again(rig: &mut Rig) {
     let operator = rig.connect(Role::Deck, None, true);
-    let again = attend(Agent::Codex, Attendance::Requeue);
+    let again = agent_action(Agent::Codex, AgentActionKind::Requeue);
     rig.call(&operator, again).await.unwrap();
 }
 
@@ -172,7 +172,7 @@ async fn what_claude_is_done_with_meanwhile_is_not_sent_again() {
     pair.hook_with(failed).await;
     assert_eq!(pair.rig.daemon.status().agents.claude.cut_off, 1);
     let operator = pair.rig.connect(Role::Deck, None, true);
-    let again = attend(Agent::Claude, Attendance::Requeue);
+    let again = agent_action(Agent::Claude, AgentActionKind::Requeue);
     // Its row is on its way to the disk.
     let answer = pair.rig.ask_only(&operator, again);
     let acked = pair.ack(&id).await;

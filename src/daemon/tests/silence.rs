@@ -12,7 +12,7 @@ use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::config::{Config, read};
 use crate::wire::control::{
-    AttendParams, Attendance, Command, HookParams, Refusal, RefusalCode, Reply, Role,
+    AgentActionKind, AgentActionParams, Command, HookParams, Refusal, RefusalCode, Reply, Role,
 };
 
 const BUSY: ReportedStatus = ReportedStatus::Active { waiting: false };
@@ -48,8 +48,8 @@ pub fn turn_started(rig: &mut Rig) {
     rig.status(BUSY);
 }
 
-pub fn attend(agent: Agent, act: Attendance) -> Command {
-    Command::Attend(AttendParams {
+pub fn agent_action(agent: Agent, act: AgentActionKind) -> Command {
+    Command::AgentAction(AgentActionParams {
         agent,
         act,
         turn_id: None,
@@ -160,7 +160,7 @@ async fn the_operator_lets_a_silent_turn_be_and_is_told_again() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let wait = attend(Agent::Codex, Attendance::Wait);
+    let wait = agent_action(Agent::Codex, AgentActionKind::Snooze);
     let refused = rig.call(&operator, wait.clone()).await;
     assert_eq!(refused.unwrap_err().code, RefusalCode::NotSilent);
     turn_started(&mut rig);
@@ -194,9 +194,9 @@ async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
     let agent = rig.connect(Role::Claude, None, false);
     turn_started(&mut rig);
     let stop = |turn: &str| {
-        Command::Attend(AttendParams {
+        Command::AgentAction(AgentActionParams {
             agent: Agent::Codex,
-            act: Attendance::Interrupt,
+            act: AgentActionKind::Interrupt,
             turn_id: Some(TurnId::new(turn)),
             placed: true,
         })
@@ -232,9 +232,9 @@ async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
     };
     assert!(recorded.seq.0 > entries, "{recorded:?}");
 
-    let claude = Command::Attend(AttendParams {
+    let claude = Command::AgentAction(AgentActionParams {
         agent: Agent::Claude,
-        act: Attendance::Interrupt,
+        act: AgentActionKind::Interrupt,
         turn_id: None,
         placed: false,
     });
@@ -250,7 +250,7 @@ async fn what_a_stopped_turn_had_is_sent_again_when_the_operator_says_so() {
     let mut rig = Rig::with_codex(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
-    let requeue = attend(Agent::Codex, Attendance::Requeue);
+    let requeue = agent_action(Agent::Codex, AgentActionKind::Requeue);
     let nothing = rig.call(&operator, requeue.clone()).await;
     assert_eq!(nothing.unwrap_err().code, RefusalCode::NothingCutOff);
 

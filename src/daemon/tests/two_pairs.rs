@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::approvals::request;
 use super::rig::{Guest, Rig};
-use super::silence::{attend, turn_started};
+use super::silence::{agent_action, turn_started};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::continuity::ContinuityState;
@@ -18,9 +18,9 @@ use crate::daemon::stop::Stop;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
-    AskApprovalParams, Attendance, Command, ForgetWorkParams, GetMessagesParams, HandoffParams,
-    HookParams, HookReply, IdsParams, NoteParams, Notification, ReadContextParams, Refusal, Reply,
-    Role, SendParams, StateWorkParams, StatedValue, TaskChange, TaskParams,
+    AgentActionKind, AskApprovalParams, Command, ForgetWorkParams, GetMessagesParams,
+    HandoffParams, HookParams, HookReply, IdsParams, NoteParams, Notification, ReadContextParams,
+    Refusal, Reply, Role, SendParams, StateWorkParams, StatedValue, TaskChange, TaskParams,
 };
 use crate::wire::status::{ClaudeStatus, NoticeKey};
 
@@ -215,7 +215,7 @@ async fn what_a_turn_has_stays_known_while_another_pairs_claude_comes_and_works(
     two.hook(true, "UserPromptSubmit", None).await;
     two.hook(true, "Stop", None).await;
     let operator = two.rig.connect(Role::Deck, None, true);
-    let again = attend(Agent::Claude, Attendance::Requeue);
+    let again = agent_action(Agent::Claude, AgentActionKind::Requeue);
     two.rig.call(&operator, again).await.unwrap();
     assert_eq!(two.hook(true, "UserPromptSubmit", None).await.ids, [lost]);
 }

@@ -1,7 +1,7 @@
 //! What happens while the disk refuses, and what a daemon that ended leaves in the middle.
 
 use super::rig::Rig;
-use super::silence::attend;
+use super::silence::agent_action;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::OnBusy;
@@ -10,7 +10,9 @@ use crate::core::id::ThreadId;
 use crate::daemon::event::Event;
 use crate::store::ledger::WriterEvent;
 use crate::store::testing::Place;
-use crate::wire::control::{Attendance, Command, GetMessagesParams, RefusalCode, Role, SendParams};
+use crate::wire::control::{
+    AgentActionKind, Command, GetMessagesParams, RefusalCode, Role, SendParams,
+};
 
 /// The disk takes everything again, and what was kept is written.
 async fn recover(rig: &mut Rig) {
@@ -178,7 +180,7 @@ async fn a_turn_that_ended_with_the_daemon_is_cut_off_and_can_be_had_again() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("turn-1") && told[0].contains(id.as_str()));
     let operator = rig.connect(Role::Deck, None, true);
-    let again = attend(Agent::Codex, Attendance::Requeue);
+    let again = agent_action(Agent::Codex, AgentActionKind::Requeue);
     rig.call(&operator, again).await.unwrap();
     assert_eq!(rig.delivered_ids(), [id]);
     // Said once: the next start knows nothing of it any more.

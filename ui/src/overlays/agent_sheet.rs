@@ -81,11 +81,11 @@ impl AgentSheet {
 /// The keys that would do something now.
 fn keys(deck: &Deck, card: &AgentCard) -> Vec<(Action, &'static str)> {
     let attends = [
-        (Action::LetBe, "let be"),
+        (Action::Snooze, "let be"),
         (Action::Interrupt, "stop turn"),
         (Action::SendAgain, "send again"),
         (Action::TryNow, "try now"),
-        (Action::NoTries, "no tries"),
+        (Action::CancelRetries, "no tries"),
         (Action::Compact, "compact"),
     ];
     let mut keys: Vec<_> = attends

@@ -1,6 +1,6 @@
 //! [`applies`]: whether an action would do something now; hint bar and palette show no other.
 
-use super::attend::can_attend;
+use super::agent_action::can_act_on;
 use super::following::has_thread;
 use super::reviewing::selected as selected_finding;
 use super::tasking::selected as selected_capsule;
@@ -37,11 +37,11 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Start => selected_agent(deck).is_some_and(|agent| can_start(deck, agent)),
         Action::Interrupt
         | Action::SendAgain
-        | Action::LetBe
+        | Action::Snooze
         | Action::TryNow
-        | Action::NoTries
+        | Action::CancelRetries
         | Action::Compact => {
-            selected_agent(deck).is_some_and(|agent| can_attend(deck, agent, action))
+            selected_agent(deck).is_some_and(|agent| can_act_on(deck, agent, action))
         }
         Action::WorkState | Action::Instructions => can_act && selected_agent(deck).is_some(),
         Action::Approve | Action::Reject => {
@@ -163,9 +163,9 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             | Action::Handoff
             | Action::Interrupt
             | Action::SendAgain
-            | Action::LetBe
+            | Action::Snooze
             | Action::TryNow
-            | Action::NoTries
+            | Action::CancelRetries
             | Action::Compact
             | Action::Edit
             | Action::Raw,
@@ -181,11 +181,11 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             Overlay::Agent(sheet),
             Action::Interrupt
             | Action::SendAgain
-            | Action::LetBe
+            | Action::Snooze
             | Action::TryNow
-            | Action::NoTries
+            | Action::CancelRetries
             | Action::Compact,
-        ) => can_attend(deck, sheet.agent, action),
+        ) => can_act_on(deck, sheet.agent, action),
         (
             Overlay::Agent(_),
             Action::Message | Action::Handoff | Action::WorkState | Action::Instructions,

@@ -1,9 +1,9 @@
 //! [`update`]: a message in, wishes out. The match delegates; each file is one way in.
 
+mod agent_action;
 mod agent_pages;
 mod agreeing;
 mod applies;
-mod attend;
 mod coming_back;
 mod coordinating;
 mod following;

@@ -1,8 +1,8 @@
 //! What an action does on the overlay in front.
 
+use super::agent_action::agent_action;
 use super::agent_pages::turn_page;
 use super::agreeing::{agree, approve, ask_gates, ask_reason, stage, with_messages};
-use super::attend::attend;
 use super::following::{follow_back, open_thread};
 use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
@@ -152,9 +152,9 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),
         Action::Interrupt
         | Action::SendAgain
-        | Action::LetBe
+        | Action::Snooze
         | Action::TryNow
-        | Action::NoTries
+        | Action::CancelRetries
         | Action::Compact => return attend_agent(deck, action),
         Action::WorkState | Action::Instructions if super::applies(deck, action) => {
             turn_page(deck, action);
@@ -301,7 +301,7 @@ fn on_agent(deck: &mut Deck, action: Action) {
 
 fn attend_agent(deck: &mut Deck, action: Action) -> Vec<Effect> {
     match deck.overlays.last() {
-        Some(Overlay::Agent(sheet)) => attend(deck, sheet.agent, action),
+        Some(Overlay::Agent(sheet)) => agent_action(deck, sheet.agent, action),
         _ => Vec::new(),
     }
 }

@@ -1,8 +1,8 @@
 //! [`perform`]: what an action does while no overlay is open.
 
+use super::agent_action::open_agent;
 use super::agent_pages::open_page;
 use super::applies::{applies, selected_agent};
-use super::attend::open_agent;
 use super::coordinating::ask_coordinator;
 use super::following::open_thread;
 use super::moving::{go_back, half_page, landmark, newest, oldest, show_again, step, to_end};
@@ -91,9 +91,9 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         }
         Action::Interrupt
         | Action::SendAgain
-        | Action::LetBe
+        | Action::Snooze
         | Action::TryNow
-        | Action::NoTries
+        | Action::CancelRetries
         | Action::Compact => {
             if let Some(agent) = selected_agent(deck) {
                 open_agent(deck, agent);

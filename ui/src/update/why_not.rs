@@ -1,8 +1,8 @@
 //! [`why_not`]: the reason why an action would do nothing now, and [`aim`], where it would do
 //! something.
 
+use super::agent_action::can_act_on;
 use super::applies::{applies, can_start, is_decided, selected_agent};
-use super::attend::can_attend;
 use super::taking_text::why_none;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -40,10 +40,10 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
         }
         Action::Interrupt
         | Action::SendAgain
-        | Action::LetBe
+        | Action::Snooze
         | Action::TryNow
-        | Action::NoTries
-        | Action::Compact => agent(&|agent| can_attend(deck, agent, action)),
+        | Action::CancelRetries
+        | Action::Compact => agent(&|agent| can_act_on(deck, agent, action)),
         _ => None,
     }
 }
@@ -83,11 +83,11 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Interrupt if waits => "no turn of this agent runs",
         Action::Interrupt => "no turn runs",
         Action::SendAgain => "no message was cut off",
-        Action::LetBe if waits => "this agent is not silent",
-        Action::LetBe => "no agent is silent",
+        Action::Snooze if waits => "this agent is not silent",
+        Action::Snooze => "no agent is silent",
         Action::Compact => "this agent is not there, or at its usage limit",
-        Action::TryNow | Action::NoTries if waits => "this agent is at no usage limit",
-        Action::TryNow | Action::NoTries => "no agent is at a usage limit",
+        Action::TryNow | Action::CancelRetries if waits => "this agent is at no usage limit",
+        Action::TryNow | Action::CancelRetries => "no agent is at a usage limit",
         Action::Resolve | Action::Dismiss => "no review finding that stands is open",
         Action::Import => "the review findings are not open",
         Action::Export => "no task that can be read is selected",

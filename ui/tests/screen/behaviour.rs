@@ -11,7 +11,7 @@ use ctxrelay_ui::scenes::{
     long_session, pair_at_work, quiet, ruled, terminal, trust_waits,
 };
 use ctxrelay_ui::{
-    Attend, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
+    AgentAction, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
 };
 
 /// A size at which nothing is read beside the panes.
@@ -577,8 +577,8 @@ fn an_alarm_about_the_record_is_acknowledged_and_never_tried_again() {
     );
 }
 
-fn attend(agent: Agent, act: Attend) -> Effect {
-    Effect::Attend { agent, act }
+fn agent_action(agent: Agent, act: AgentAction) -> Effect {
+    Effect::AgentAction { agent, act }
 }
 
 #[test]
@@ -588,7 +588,7 @@ fn a_silent_turn_is_let_be_or_stopped_on_its_own_sheet_and_stopped_only_after_a_
     assert!(shown(&deck).contains("Its turn is silent"));
     assert_eq!(
         keys(&mut deck, "w"),
-        [attend(Agent::Codex, Attend::LetBe)],
+        [agent_action(Agent::Codex, AgentAction::Snooze)],
         "nothing is lost by waiting"
     );
     assert_eq!(keys(&mut deck, "i"), []);
@@ -601,11 +601,14 @@ fn a_silent_turn_is_let_be_or_stopped_on_its_own_sheet_and_stopped_only_after_a_
     let turn_id = "turn-7".to_owned();
     assert_eq!(
         keys(&mut deck, "ij<enter>"),
-        [attend(Agent::Codex, Attend::Interrupt { turn_id })]
+        [agent_action(
+            Agent::Codex,
+            AgentAction::Interrupt { turn_id }
+        )]
     );
     assert_eq!(
         keys(&mut deck, "rj<enter>"),
-        [attend(Agent::Codex, Attend::SendAgain)]
+        [agent_action(Agent::Codex, AgentAction::SendAgain)]
     );
 }
 
@@ -614,7 +617,10 @@ fn a_stuck_agent_waits_in_the_inbox_and_opens_with_its_keys() {
     let mut deck = deck(held_up());
     keys(&mut deck, "3G<enter>");
     assert!(shown(&deck).contains("Its turn is silent"));
-    assert_eq!(keys(&mut deck, "w"), [attend(Agent::Codex, Attend::LetBe)]);
+    assert_eq!(
+        keys(&mut deck, "w"),
+        [agent_action(Agent::Codex, AgentAction::Snooze)]
+    );
 }
 
 #[test]
@@ -623,11 +629,11 @@ fn a_limit_is_tried_only_after_a_yes_and_its_tries_are_cancelled_at_once() {
     assert_eq!(keys(&mut deck, "1<enter>l<enter>"), []);
     assert_eq!(
         keys(&mut deck, "lj<enter>"),
-        [attend(Agent::Claude, Attend::TryNow)]
+        [agent_action(Agent::Claude, AgentAction::TryNow)]
     );
     assert_eq!(
         keys(&mut deck, "x"),
-        [attend(Agent::Claude, Attend::NoTries)]
+        [agent_action(Agent::Claude, AgentAction::CancelRetries)]
     );
 }
 
@@ -2005,7 +2011,7 @@ fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied(
     );
     assert_eq!(
         keys(&mut deck, "%jj<enter>"),
-        [attend(Agent::Codex, Attend::Compact)]
+        [agent_action(Agent::Codex, AgentAction::Compact)]
     );
     let asked = keys(&mut deck, "%j<enter>");
     assert!(

@@ -8,7 +8,7 @@ use ctxrelay_ui::scenes::{
     empty_first_run, failed, gated, gates_running, held_up, keys, opened_finding, pair_at_work,
     quiet, reviewed, stale, terminal, trouble,
 };
-use ctxrelay_ui::{Attend, Deck, Effect, Keymap, Msg, Settings, update};
+use ctxrelay_ui::{AgentAction, Deck, Effect, Keymap, Msg, Settings, update};
 
 type World = fn() -> DeckView;
 
@@ -84,7 +84,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         // Only after it has ended.
         | Effect::Restart => true,
         // Nothing is stopped by itself, nothing is sent, nothing costs.
-        Effect::Attend { act: Attend::LetBe | Attend::NoTries, .. } => true,
+        Effect::AgentAction { act: AgentAction::Snooze | AgentAction::CancelRetries, .. } => true,
         // With agents there it asks.
         Effect::Quit(_) => !world.agents.iter().any(|card| card.state.is_attached()),
         Effect::Approve { .. }
@@ -110,7 +110,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::SendMessage { .. }
         | Effect::Handoff { .. }
         | Effect::AppendNote { .. }
-        | Effect::Attend { .. }
+        | Effect::AgentAction { .. }
         | Effect::StartAgent(_) => false,
     }
 }

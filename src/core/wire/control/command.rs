@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AcknowledgeParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams, AskUserParams,
-    AttendParams, ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams,
+    AcknowledgeParams, AgentActionParams, AnswerApprovalParams, ArtifactParams, AskApprovalParams,
+    AskUserParams, ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams,
     HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
     ProposeParams, QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams,
     ReadFindingParams, ReportKeyParams, ReviewParams, RunGatesParams, SendParams,
@@ -193,7 +193,7 @@ pub enum Command {
     SetPolicy(PolicyChange),
     /// Operator: what to do about an agent that is silent, or at its usage limit.
     #[serde(rename = "agent/attend")]
-    Attend(AttendParams),
+    AgentAction(AgentActionParams),
     /// Operator: another key was found in the place of the one that signs. An alarm.
     #[serde(rename = "operator/keyReplaced")]
     ReportKey(ReportKeyParams),
@@ -326,7 +326,7 @@ impl Command {
             | Self::QueueRebuild
             | Self::Trust(_)
             | Self::SetPolicy(_)
-            | Self::Attend(_)
+            | Self::AgentAction(_)
             | Self::ReportKey(_)
             | Self::AcknowledgeAlarm(_) => Askers::Operator,
         }

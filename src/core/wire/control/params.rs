@@ -330,14 +330,14 @@ pub struct ReportKeyParams {
     pub found: Signer,
 }
 
-/// Arguments of [`Command::Attend`](super::Command::Attend).
+/// Arguments of [`Command::AgentAction`](super::Command::AgentAction).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AttendParams {
+pub struct AgentActionParams {
     pub agent: Agent,
     /// What to do.
-    pub act: Attendance,
-    /// For [`Attendance::Interrupt`]: the turn that the operator saw, so that a late key does not
+    pub act: AgentActionKind,
+    /// For [`AgentActionKind::Interrupt`]: the turn that the operator saw, so that a late key does not
     /// stop the next one.
     #[serde(default)]
     pub turn_id: Option<TurnId>,
@@ -349,17 +349,19 @@ pub struct AttendParams {
 /// What the operator can do about an agent that is silent, at its usage limit, or nearly full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Attendance {
+pub enum AgentActionKind {
     /// Stop the turn that runs.
     Interrupt,
     /// Send the messages again whose turn ended early.
     Requeue,
-    /// Let the silent turn be for as long again.
-    Wait,
+    /// Say nothing of the silent turn for as long again.
+    #[serde(rename = "wait")]
+    Snooze,
     /// Try again now, limit or not.
     TryNow,
     /// Make no tries by itself.
-    Cancel,
+    #[serde(rename = "cancel")]
+    CancelRetries,
     /// Compact its context.
     Compact,
 }

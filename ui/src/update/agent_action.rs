@@ -3,7 +3,7 @@
 
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::effect::{Attend, Effect, WhenBusy};
+use crate::effect::{AgentAction, Effect, WhenBusy};
 use crate::model::{Agent, AgentCard, AgentState, Level};
 use crate::overlays::{AgentSheet, Choice, ChoiceOption, Overlay, Pick};
 use crate::text;
@@ -18,7 +18,7 @@ const WRITE_DOWN: &str = "Your context is nearly full, and may be compacted soon
     It comes back to you after the compaction. Nothing else is asked of you.";
 
 /// Whether it would do something for this agent now.
-pub(super) fn can_attend(deck: &Deck, agent: Agent, action: Action) -> bool {
+pub(super) fn can_act_on(deck: &Deck, agent: Agent, action: Action) -> bool {
     let Some(card) = deck.view.agent(agent) else {
         return false;
     };
@@ -30,12 +30,12 @@ pub(super) fn can_attend(deck: &Deck, agent: Agent, action: Action) -> bool {
         && match action {
             Action::Interrupt => works(card),
             Action::SendAgain => card.cut_off > 0,
-            Action::LetBe => card
+            Action::Snooze => card
                 .silence
                 .as_ref()
                 .is_some_and(|silence| silence.snoozed_until_ms.is_none()),
             Action::TryNow => card.limit.is_some(),
-            Action::NoTries => card.limit.is_some() && !is_cancelled(card),
+            Action::CancelRetries => card.limit.is_some() && !is_cancelled(card),
             Action::Compact => is_between_turns(card) || works(card),
             _ => false,
         }
@@ -63,8 +63,8 @@ pub(super) fn open_agent(deck: &mut Deck, agent: Agent) {
 }
 
 /// On the sheet: does it, or asks first.
-pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effect> {
-    if !can_attend(deck, agent, action) {
+pub(super) fn agent_action(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effect> {
+    if !can_act_on(deck, agent, action) {
         return Vec::new();
     }
     let Some(card) = deck.view.agent(agent) else {
@@ -76,10 +76,10 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
         return wait_for_compaction(deck, compacting, agent);
     }
     let title = agent.title();
-    let effect = |act| Effect::Attend { agent, act };
+    let effect = |act| Effect::AgentAction { agent, act };
     let (question, lines, yes, what, act) = match (action, agent) {
-        (Action::LetBe, _) => return vec![effect(Attend::LetBe)],
-        (Action::NoTries, _) => return vec![effect(Attend::NoTries)],
+        (Action::Snooze, _) => return vec![effect(AgentAction::Snooze)],
+        (Action::CancelRetries, _) => return vec![effect(AgentAction::CancelRetries)],
         (Action::Interrupt, Agent::Claude) => {
             deck.say(
                 Level::Info,
@@ -97,7 +97,7 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
             ],
             "stop it",
             "the turn ends now",
-            Attend::Interrupt {
+            AgentAction::Interrupt {
                 turn_id: card.turn_id.clone().unwrap_or_default(),
             },
         ),
@@ -129,7 +129,7 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
             ],
             "compact it",
             "in a turn of its own, now",
-            Attend::Compact,
+            AgentAction::Compact,
         ),
         (Action::SendAgain, _) => (
             "Send again what was cut off?",
@@ -145,7 +145,7 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
             ],
             "send again",
             "in their order, as turns of their own",
-            Attend::SendAgain,
+            AgentAction::SendAgain,
         ),
         _ => (
             "Try the usage limit now?",
@@ -155,7 +155,7 @@ pub(super) fn attend(deck: &mut Deck, agent: Agent, action: Action) -> Vec<Effec
             )],
             "try now",
             "one message is the test",
-            Attend::TryNow,
+            AgentAction::TryNow,
         ),
     };
     let mut options = vec![ChoiceOption::new(

@@ -12,39 +12,43 @@ use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer, no_adapter};
-use crate::wire::control::{AttendParams, Attendance, Recorded, Refusal, RefusalCode, Reply};
+use crate::wire::control::{
+    AgentActionKind, AgentActionParams, Recorded, Refusal, RefusalCode, Reply,
+};
 
 /// How long an answer waits for the disk: a person looks at the key's effect.
 const RECORDED_WAIT: Duration = Duration::from_secs(2);
 
 impl Daemon {
-    pub(super) fn attend(&mut self, params: AttendParams, reply: ReplySender) {
+    pub(super) fn agent_action(&mut self, params: AgentActionParams, reply: ReplySender) {
         let agent = params.agent;
         let done = match params.act {
-            Attendance::Interrupt => return self.agents.interrupt(&self.base, params, reply),
-            Attendance::Compact => return self.compact_context(agent, params.placed, reply),
-            Attendance::Requeue => {
+            AgentActionKind::Interrupt => return self.agents.interrupt(&self.base, params, reply),
+            AgentActionKind::Compact => return self.compact_context(agent, params.placed, reply),
+            AgentActionKind::Requeue => {
                 self.deliveries
                     .requeue(&mut self.base, &self.agents.claude, agent)
             }
-            Attendance::Wait if self.agents.let_turn_be(&mut self.base, agent) => Ok(()),
-            Attendance::Wait => Err(Refusal::new(
+            AgentActionKind::Snooze if self.agents.snooze_turn(&mut self.base, agent) => Ok(()),
+            AgentActionKind::Snooze => Err(Refusal::new(
                 RefusalCode::NotSilent,
                 format!("{} is not silent", agent.title()),
                 "there is nothing to wait for",
             )),
-            Attendance::TryNow | Attendance::Cancel if !self.agents.limits.holds(agent) => {
+            AgentActionKind::TryNow | AgentActionKind::CancelRetries
+                if !self.agents.limits.holds(agent) =>
+            {
                 Err(Refusal::new(
                     RefusalCode::NotLimited,
                     format!("{} is at no usage limit", agent.title()),
                     "there is nothing to try or to cancel",
                 ))
             }
-            Attendance::TryNow => {
+            AgentActionKind::TryNow => {
                 self.limit_input(agent, LimitInput::TryNow);
                 Ok(())
             }
-            Attendance::Cancel => {
+            AgentActionKind::CancelRetries => {
                 self.limit_input(agent, LimitInput::Cancel);
                 self.base.clients.status_changed();
                 Ok(())
@@ -83,7 +87,7 @@ impl Deliveries {
 
 impl Agents {
     /// Stops a turn of Codex. Claude's can be stopped in its terminal only.
-    fn interrupt(&self, base: &Base, params: AttendParams, reply: ReplySender) {
+    fn interrupt(&self, base: &Base, params: AgentActionParams, reply: ReplySender) {
         if params.agent == Agent::Claude {
             return answer(
                 reply,
