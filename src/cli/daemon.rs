@@ -15,11 +15,11 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
+use super::next_daemon::PreviousDaemon;
 use super::operator;
 use super::output::Output;
 use super::replace::replace;
 use super::report::Report;
-use super::successor::PreviousDaemon;
 use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::{ReadProgress, ReadSoFar};
@@ -118,13 +118,13 @@ async fn serve(
         Some((before, takeover)) => {
             let before = Arc::new(before);
             let asked = Arc::clone(&before);
-            let yielded = async move {
-                spawn_blocking(move || asked.yields())
+            let committed = async move {
+                spawn_blocking(move || asked.is_committed())
                     .await
                     .unwrap_or(false)
             };
             let detached = takeover.detached;
-            let started = setting.take_over(takeover, yielded, detached).await;
+            let started = setting.take_over(takeover, committed, detached).await;
             if let Err(error) = &started {
                 before.refuse(error);
             }

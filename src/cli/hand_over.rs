@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::exit::Failure;
-use super::successor::NextDaemon;
+use super::next_daemon::NextDaemon;
 use crate::host::{ProjectContext, Running};
 use crate::wire::control::RefusalCode;
 
@@ -34,12 +34,12 @@ pub async fn hand_over(
     detached: bool,
     begun: impl FnOnce(Result<(), &Failure>),
 ) -> HandedOver {
-    let successor = {
+    let next = {
         let (setting, program) = (setting.clone(), program.to_owned());
         blocking(move || NextDaemon::start(&setting, &program)).await
     };
-    let successor = match successor {
-        Ok(successor) => successor,
+    let next = match next {
+        Ok(next) => next,
         Err(failure) => {
             begun(Err(&failure));
             return HandedOver::Kept(Box::new(running), failure);
@@ -48,13 +48,13 @@ pub async fn hand_over(
     if let Err(refusal) = running.handle.leave_all().await {
         let failure = Failure::from(refusal);
         begun(Err(&failure));
-        successor.dismiss();
+        next.dismiss();
         return HandedOver::Kept(Box::new(running), failure);
     }
     begun(Ok(()));
     let was_detached = running.published.detached;
     let Ok(Ok(mut takeover)) = timeout(LEAVE_WAIT, running.takeover).await else {
-        successor.dismiss();
+        next.dismiss();
         return HandedOver::Ended(Failure::unavailable(
             RefusalCode::NotHandedOver,
             "the daemon could not leave what was under way, and ended",
@@ -62,7 +62,7 @@ pub async fn hand_over(
         ));
     };
     takeover.detached = detached;
-    match blocking(move || Ok(successor.give(takeover))).await {
+    match blocking(move || Ok(next.give(takeover))).await {
         Ok(Ok(())) => HandedOver::Done,
         Ok(Err((takeover, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");

@@ -14,7 +14,7 @@ use crate::deck::display::DisplayTeller;
 /// How long to wait after a sign: an editor writes, renames and sets permissions in one go.
 const SETTLE: Duration = Duration::from_millis(150);
 
-enum Sign {
+enum WatchSignal {
     Changed,
     End,
 }
@@ -22,7 +22,7 @@ enum Sign {
 /// Watches until it is dropped. Without signs from the system nothing is read again.
 #[derive(Debug)]
 pub(super) struct ScreenWatch {
-    signs: SyncSender<Sign>,
+    signs: SyncSender<WatchSignal>,
 }
 
 impl ScreenWatch {
@@ -34,7 +34,7 @@ impl ScreenWatch {
             // Reading them is a sign as well, and would have no end.
             if !event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
                 // One that waits stands for all.
-                let _ = tell.try_send(Sign::Changed);
+                let _ = tell.try_send(WatchSignal::Changed);
             }
         });
         let started = source.map(|source| {
@@ -55,13 +55,13 @@ impl Drop for ScreenWatch {
     fn drop(&mut self) {
         // Not joined: it may be reading, and has nothing to leave in order. Where a sign waits it
         // ends with the screen that it would tell.
-        let _ = self.signs.try_send(Sign::End);
+        let _ = self.signs.try_send(WatchSignal::End);
     }
 }
 
 fn follow(
     mut source: RecommendedWatcher,
-    heard: &Receiver<Sign>,
+    heard: &Receiver<WatchSignal>,
     files: &ScreenFiles,
     mut known: OwnFiles,
     teller: &DisplayTeller,
@@ -83,11 +83,11 @@ fn follow(
             }
         }
         match heard.recv() {
-            Ok(Sign::Changed) => {}
-            Ok(Sign::End) | Err(_) => return,
+            Ok(WatchSignal::Changed) => {}
+            Ok(WatchSignal::End) | Err(_) => return,
         }
         while let Ok(sign) = heard.recv_timeout(SETTLE) {
-            if matches!(sign, Sign::End) {
+            if matches!(sign, WatchSignal::End) {
                 return;
             }
         }

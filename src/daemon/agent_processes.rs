@@ -70,7 +70,7 @@ impl AgentProcesses {
     }
 
     /// Takes on what the process before this one knew.
-    pub(super) fn inherit(&mut self, known: Vec<(u32, Option<String>)>) {
+    pub(super) fn take_over(&mut self, known: Vec<(u32, Option<String>)>) {
         self.known.extend(known);
     }
 

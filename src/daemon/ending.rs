@@ -94,7 +94,7 @@ impl Daemon {
 impl Base {
     /// Sends the clients away, and waits until those from outside have their last answers and
     /// have left; a client that does not take them in time is left behind.
-    pub(super) async fn part(&mut self, events: &mut mpsc::Receiver<Event>) {
+    pub(super) async fn drain_clients(&mut self, events: &mut mpsc::Receiver<Event>) {
         // First, or a bridge that is sent away would start another daemon.
         if self.operations.is_killed()
             && let Err(error) = crate::store::sentinel::write(&self.dirs, now_ms())

@@ -11,8 +11,8 @@
 
 mod action;
 mod close;
+mod next_session;
 mod refusals;
-mod successor;
 #[cfg(test)]
 mod tests;
 mod writing;
@@ -26,8 +26,8 @@ use tokio::time::Instant;
 
 pub(super) use action::RecorderAction;
 pub(super) use close::{CloseHow, ClosingRecord};
+pub(super) use next_session::WriterEvents;
 pub(super) use refusals::{GONE_HINT, space_refused};
-pub(super) use successor::WriterEvents;
 
 use super::clock::now_ms;
 use crate::core::alarm::Alarm;

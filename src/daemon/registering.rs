@@ -103,8 +103,8 @@ mod tests {
         before.know(StartedProcess::of(child.id()));
         let carried = before.drain();
         let mut after = AgentProcesses::default();
-        after.inherit(vec![(std::process::id(), Some("another start".to_owned()))]);
-        after.inherit(carried);
+        after.take_over(vec![(std::process::id(), Some("another start".to_owned()))]);
+        after.take_over(carried);
         assert_eq!(after.living(), [child.id()]);
         end(child);
     }

@@ -10,8 +10,8 @@
 //! | what | how long, and why here |
 //! |---|---|
 //! | two appends, the head outside and `current` when a session ends (`rollover`) | at most [`STEP`](super::stop::STEP) each; nothing may be recorded in between, and no client could be told anything else. Where the disk hangs between the two, until it answers: what it has of a session that did not begin goes before anything is recorded in the one before, or a start would go on with it |
-//! | unlinking what a session leaves that is deleted for good (`recorder::successor`) | a file a long text; a text that the next session has as well would go with it if it were recorded meanwhile |
-//! | a rename of the file that is put away (`recorder::successor`) | one call, behind a sync of the same disk |
+//! | unlinking what a session leaves that is deleted for good (`recorder::next_session`) | a file a long text; a text that the next session has as well would go with it if it were recorded meanwhile |
+//! | a rename of the file that is put away (`recorder::next_session`) | one call, behind a sync of the same disk |
 //! | one line of the record by its offset: what a call answers or names, when it is none of the last thousand (`Recorder::stored`, `Ledger::seq_of`) | a read of the file that is appended to, mostly from memory |
 //! | `current` that somebody else changed (`tamper::alert`) | seldom, with a pause of its own; beside the loop it could name a session that has ended since |
 
@@ -64,7 +64,7 @@ impl Daemon {
         self.dismiss_waiters();
         // A client that still asks hears at once that there is nobody, and neither the adapter nor
         // the ledger's writer waits for a place in a queue that is no longer read.
-        self.base.part(&mut events).await;
+        self.base.drain_clients(&mut events).await;
         drop(events);
         let remains = self.remains();
         // A writer that hangs may still write: nobody else may begin before this process has ended.

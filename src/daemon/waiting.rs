@@ -25,7 +25,7 @@ use crate::wire::control::{
 use crate::wire::json_size::json_chars;
 
 /// What there is for a call that waits.
-enum Found {
+enum WaiterFound {
     /// Its answer.
     Reply(Box<Reply>),
     /// It lies in the app-server's queue, behind the turn that waits.
@@ -110,7 +110,7 @@ impl Deliveries {
         codex: &CodexLane,
         wants: &Wants,
         read: &ReadBodies,
-    ) -> Result<Option<Found>, Vec<BodyOrder>> {
+    ) -> Result<Option<WaiterFound>, Vec<BodyOrder>> {
         Ok(match wants {
             Wants::Messages {
                 agent,
@@ -128,16 +128,16 @@ impl Deliveries {
                 };
                 let page = self.message_page(base, &query, read)?;
                 if !page.messages.is_empty() {
-                    Some(Found::Reply(Box::new(Reply::Messages(page))))
+                    Some(WaiterFound::Reply(Box::new(Reply::Messages(page))))
                 } else if *agent == Agent::Codex {
                     self.behind_its_turn(base, codex, &query, read)?
-                        .map(Found::BehindItsTurn)
+                        .map(WaiterFound::BehindItsTurn)
                 } else {
                     None
                 }
             }
             Wants::Receipt(sent) => codex.receipt(&sent.message_id).map(|outcome| {
-                Found::Reply(Box::new(Reply::Sent(Sent {
+                WaiterFound::Reply(Box::new(Reply::Sent(Sent {
                     outcome,
                     delivery_attempt_id: codex.last_attempt(&sent.message_id),
                     ..sent.clone()
@@ -233,8 +233,8 @@ impl Daemon {
             self.deliveries
                 .ready(&self.base, &self.agents.codex, wants, &read)
         }) {
-            Some(Ok(Some(Found::Reply(reply)))) => *reply,
-            Some(Ok(Some(Found::BehindItsTurn(id)))) => {
+            Some(Ok(Some(WaiterFound::Reply(reply)))) => *reply,
+            Some(Ok(Some(WaiterFound::BehindItsTurn(id)))) => {
                 let awaited = CodexInput::Awaited { id };
                 return self.base.later.push(LaterInput::Codex(awaited));
             }

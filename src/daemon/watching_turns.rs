@@ -68,7 +68,7 @@ impl Agents {
                 self.turn_lives(base, &TurnOf::Codex);
             }
             // A command may outlive its turn.
-            CodexFact::Sign if self.silences.is_on(&TurnOf::Codex) => {
+            CodexFact::Heartbeat if self.silences.is_on(&TurnOf::Codex) => {
                 self.turn_lives(base, &TurnOf::Codex);
             }
             CodexFact::ThreadAdopted { .. } => self.shown_turn.forget(),

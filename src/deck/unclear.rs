@@ -31,7 +31,7 @@ pub struct UnclearMessages {
     /// Messages for Codex that no attempt was made for, by their line.
     waiting: BTreeMap<u64, EntryId>,
     /// Where each of them stands.
-    known: BTreeMap<EntryId, (u64, Standing)>,
+    known: BTreeMap<EntryId, (u64, UnprovenState)>,
     /// Messages that were looked at.
     #[cfg(test)]
     pub(super) looked_at: usize,
@@ -46,12 +46,12 @@ struct UnclearLane {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum UnprovenState {
     Unclear(Agent),
     Waiting,
 }
 
-impl Standing {
+impl UnprovenState {
     fn of(message: &MessageSnapshot) -> Option<Self> {
         match message.result {
             Some(DeliveryResult::Ambiguous) => Some(Self::Unclear(message.to)),
@@ -104,29 +104,29 @@ impl UnclearMessages {
             self.looked_at += 1;
         }
         let message = world.unsettled.get(id);
-        let now = message.and_then(|message| Some((message.seq.0, Standing::of(message)?)));
+        let now = message.and_then(|message| Some((message.seq.0, UnprovenState::of(message)?)));
         let mut changed = Vec::new();
         if self.known.get(id).copied() == now {
             return changed;
         }
-        if let Some((line, standing)) = self.known.remove(id) {
-            match standing {
-                Standing::Waiting => self.waiting.remove(&line),
-                Standing::Unclear(agent) => {
+        if let Some((line, state)) = self.known.remove(id) {
+            match state {
+                UnprovenState::Waiting => self.waiting.remove(&line),
+                UnprovenState::Unclear(agent) => {
                     changed.push((agent, line));
                     self.lane_mut(agent).all.remove(&line)
                 }
             };
         }
-        if let Some((line, standing)) = now {
-            match standing {
-                Standing::Waiting => self.waiting.insert(line, id.clone()),
-                Standing::Unclear(agent) => {
+        if let Some((line, state)) = now {
+            match state {
+                UnprovenState::Waiting => self.waiting.insert(line, id.clone()),
+                UnprovenState::Unclear(agent) => {
                     changed.push((agent, line));
                     self.lane_mut(agent).all.insert(line, id.clone())
                 }
             };
-            self.known.insert(id.clone(), (line, standing));
+            self.known.insert(id.clone(), (line, state));
         }
         changed
     }

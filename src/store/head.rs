@@ -162,11 +162,11 @@ pub fn write(user: &UserDirs, instance_id: &str, kept: &Kept) -> io::Result<()> 
 /// Writes what is kept of one project. Clones are the same.
 #[derive(Debug, Clone)]
 pub struct Heads {
-    desk: Arc<Desk>,
+    shared: Arc<SharedHeads>,
 }
 
 #[derive(Debug)]
-struct Desk {
+struct SharedHeads {
     user: UserDirs,
     instance_id: String,
     /// As it lies there, or is to be written next.
@@ -188,7 +188,7 @@ impl Heads {
             _ => Err(error),
         })?;
         Ok(Self {
-            desk: Arc::new(Desk {
+            shared: Arc::new(SharedHeads {
                 user: user.clone(),
                 instance_id: instance_id.to_owned(),
                 kept: Mutex::new(kept),
@@ -203,7 +203,7 @@ impl Heads {
 
     /// Where it lies.
     pub fn path(&self) -> PathBuf {
-        self.desk.user.head(&self.desk.instance_id)
+        self.shared.user.head(&self.shared.instance_id)
     }
 
     /// Puts something else in its place.
@@ -263,7 +263,7 @@ impl Heads {
         if !is_its {
             return;
         }
-        let path = self.desk.user.coming(&self.desk.instance_id);
+        let path = self.shared.user.coming(&self.shared.instance_id);
         let written = serde_json::to_vec(head)
             .map_err(io::Error::from)
             .and_then(|text| write_fleeting(&path, &text));
@@ -275,7 +275,7 @@ impl Heads {
 
     /// What was announced is not written, or was taken back.
     pub fn retract(&self) {
-        let _ = std::fs::remove_file(self.desk.user.coming(&self.desk.instance_id));
+        let _ = std::fs::remove_file(self.shared.user.coming(&self.shared.instance_id));
     }
 
     /// The operator's word stands in the ledger up to this entry: it is kept before anybody hears
@@ -333,12 +333,12 @@ impl Heads {
     }
 
     fn write(&self, kept: &Kept) -> io::Result<()> {
-        write(&self.desk.user, &self.desk.instance_id, kept)
+        write(&self.shared.user, &self.shared.instance_id, kept)
     }
 
     /// Each value is replaced in one step, so that a lock whose holder panicked guards a whole one.
     fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
-        let kept = self.desk.kept.lock();
+        let kept = self.shared.kept.lock();
         kept.unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -38,8 +38,7 @@ pub struct OwnerLock {
     file: File,
     /// `.contextrelay` itself.
     folder: File,
-    /// Another process may have it as well: the owner before us, which goes on when we fail, or
-    /// the next one.
+    /// Another process has it as well: the previous owner, in case that we fail, or the next one.
     shared: bool,
 }
 
@@ -49,8 +48,7 @@ impl OwnerLock {
     ///
     /// # Errors
     ///
-    /// When the lock file or the project's folder is a link, or the state folder cannot be
-    /// written.
+    /// When the lock file or the project's folder is a link, or the state folder is not writable.
     pub fn try_acquire(dirs: &ProjectDirs) -> io::Result<Option<Self>> {
         for _ in 0..ATTEMPTS_MAX {
             let mut lock = Self {
@@ -82,7 +80,11 @@ impl OwnerLock {
     /// # Errors
     ///
     /// When the lock file cannot be looked at or written.
-    pub fn inherit(dirs: &ProjectDirs, file: OwnedFd, folder: OwnedFd) -> io::Result<Option<Self>> {
+    pub fn take_over(
+        dirs: &ProjectDirs,
+        file: OwnedFd,
+        folder: OwnedFd,
+    ) -> io::Result<Option<Self>> {
         let mut lock = Self {
             file: file.into(),
             folder: folder.into(),
@@ -96,12 +98,12 @@ impl OwnerLock {
         Ok(Some(lock))
     }
 
-    /// What the next owner needs for [`Self::inherit`], in its order.
+    /// What the next owner needs for [`Self::take_over`], in its order.
     pub fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.file.as_fd(), self.folder.as_fd()]
     }
 
-    /// Leaves it to the process that inherited it.
+    /// Leaves it to the process that took it over.
     pub fn leave(mut self) {
         self.shared = true;
     }
@@ -387,13 +389,13 @@ mod tests {
         let moved = moved(&place);
         let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
         let [file, folder] = copies(&lock);
-        let heir = OwnerLock::inherit(&place.dirs, file, folder).unwrap();
+        let heir = OwnerLock::take_over(&place.dirs, file, folder).unwrap();
         // One that fails takes nothing from the owner.
         drop(heir.unwrap());
         assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
         assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
         let [file, folder] = copies(&lock);
-        let heir = OwnerLock::inherit(&place.dirs, file, folder).unwrap();
+        let heir = OwnerLock::take_over(&place.dirs, file, folder).unwrap();
         lock.leave();
         assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
         assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
@@ -409,21 +411,21 @@ mod tests {
         let place = Place::new();
         let other = File::create(place.dir.path().join("other")).unwrap();
         let folder = || open_folder(&place.dirs.relay).unwrap();
-        let heir = OwnerLock::inherit(&place.dirs, other.into(), folder().into());
+        let heir = OwnerLock::take_over(&place.dirs, other.into(), folder().into());
         // There is no lock file yet: the other one is no lock of this project.
         assert!(heir.unwrap().is_none());
         let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
         let opened = open_file(&place.dirs).unwrap();
-        let heir = OwnerLock::inherit(&place.dirs, opened.into(), folder().into());
+        let heir = OwnerLock::take_over(&place.dirs, opened.into(), folder().into());
         assert!(heir.unwrap().is_none());
         // Neither is the right file enough, with a folder that another one has or with another
         // folder.
         let [file, _] = copies(&lock);
-        let heir = OwnerLock::inherit(&place.dirs, file, folder().into());
+        let heir = OwnerLock::take_over(&place.dirs, file, folder().into());
         assert!(heir.unwrap().is_none());
         let [file, _] = copies(&lock);
         let elsewhere = open_folder(place.dir.path()).unwrap();
-        let heir = OwnerLock::inherit(&place.dirs, file, elsewhere.into());
+        let heir = OwnerLock::take_over(&place.dirs, file, elsewhere.into());
         assert!(heir.unwrap().is_none());
         assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
     }
@@ -470,7 +472,7 @@ mod tests {
         publish();
         assert_eq!(Published::read(&place.dirs), Some(published.clone()));
         let [file, folder] = copies(&lock);
-        let heir = OwnerLock::inherit(&place.dirs, file, folder).unwrap();
+        let heir = OwnerLock::take_over(&place.dirs, file, folder).unwrap();
         lock.leave();
         assert_eq!(Published::read(&place.dirs), Some(published.clone()));
         drop(heir);

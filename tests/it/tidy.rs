@@ -618,7 +618,7 @@ const OF_A_TAKEOVER: [&str; 9] = [
     "CarriedFlow",
     "Leaving",
     "fd_channel",
-    "OwnerLock::inherit(",
+    "OwnerLock::take_over(",
 ];
 
 /// The files outside of `daemon/takeover/` that may name it, and why they are not of it: see the
@@ -650,7 +650,7 @@ const BESIDE_THE_TAKEOVER: [(&str, &str); 12] = [
     ("daemon/start/bound.rs", "the stages of every start"),
     ("daemon/start/claimed.rs", "the stages of every start"),
     ("daemon/start/ready.rs", "the stages of every start"),
-    ("cli/successor.rs", "the processes that host a daemon"),
+    ("cli/next_daemon.rs", "the processes that host a daemon"),
 ];
 
 #[test]
@@ -742,7 +742,7 @@ const SLOW_FILES: [(&str, &str); 38] = [
     ("carrying", "beside the loop"),
     (
         "deletion",
-        "beside the loop, but for what `recorder::successor` removes",
+        "beside the loop, but for what `recorder::next_session` removes",
     ),
     ("managed_blocks", "beside the loop"),
     ("commands::settings", "beside the loop"),

@@ -168,7 +168,7 @@ pub enum CodexFact {
     HookGaveNothing,
     /// The turn of the visible thread is active, with no more detail reported. At most one a
     /// second; input to the turn does not count.
-    Sign,
+    Heartbeat,
     /// The turn of the visible thread begins to run a command, to call a tool or to change files,
     /// which is worth a line to who looks.
     ToolBegan {

@@ -110,7 +110,7 @@ impl Proxy {
             let place = Arc::clone(&places).try_acquire_owned();
             connections.spawn(async move {
                 let _place = place;
-                let passage = Passage::inherit(passed).ok()?;
+                let passage = Passage::take_over(passed).ok()?;
                 proxy.terminal(passage, &shared).await
             });
         }

@@ -218,7 +218,7 @@ impl Run {
             told: !fresh,
             lasted: false,
         };
-        let started = match inherited.map(AppServer::inherit) {
+        let started = match inherited.map(AppServer::take_over) {
             Some(Ok(server)) => Ok(server),
             Some(Err(error)) => Err(Unavailable::new(ErrorCode::CodexFailed, error.to_string())),
             None => {

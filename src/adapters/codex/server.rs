@@ -67,7 +67,7 @@ pub(super) struct PassedServer {
 }
 
 impl PassedServer {
-    /// The descriptors, in the order in which [`AppServer::inherit`]'s caller takes them.
+    /// The descriptors, in the order in which [`AppServer::take_over`]'s caller takes them.
     pub(super) fn descriptors(&self) -> [BorrowedFd<'_>; 2] {
         [self.child.lifeline(), self.stderr.as_fd()]
     }
@@ -164,12 +164,12 @@ impl AppServer {
     }
 
     /// Takes on an app-server that an earlier owner left running.
-    pub(super) fn inherit(passed: PassedServer) -> std::io::Result<Self> {
+    pub(super) fn take_over(passed: PassedServer) -> std::io::Result<Self> {
         let stderr = pipe::Receiver::from_owned_fd(passed.stderr.try_clone()?)?;
         let last_words = Arc::new(Mutex::new(String::new()));
         let words = Arc::clone(&last_words);
         Ok(Self {
-            child: HeldChild::inherit(passed.child)?,
+            child: HeldChild::take_over(passed.child)?,
             upstream: passed.upstream,
             last_words,
             listening: tokio::spawn(listen(BufReader::new(stderr), words)).abort_handle(),

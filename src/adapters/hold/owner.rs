@@ -164,7 +164,7 @@ impl HeldChild {
     /// # Panics
     ///
     /// Outside of a tokio runtime.
-    pub fn inherit(passed: PassedChild) -> io::Result<Self> {
+    pub fn take_over(passed: PassedChild) -> io::Result<Self> {
         let lifeline = StdUnixStream::from(passed.lifeline);
         lifeline.set_nonblocking(true)?;
         Ok(Self {

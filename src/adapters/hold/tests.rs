@@ -313,7 +313,7 @@ fn passed_on(child: HeldChild) -> PassedChild {
 #[tokio::test]
 async fn a_child_outlives_its_owner_when_another_has_its_lifeline() {
     let (child, grandchild) = held_shell(WRAPPER, "m").await;
-    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    let mut heir = HeldChild::take_over(passed_on(child)).unwrap();
     let leader = heir.record().pid;
     assert_eq!(heir.record().owner, std::process::id());
     // It is not told gone while it lives, and a look that is given up loses nothing.
@@ -331,12 +331,12 @@ async fn a_child_outlives_its_owner_when_another_has_its_lifeline() {
 #[tokio::test]
 async fn an_heir_hears_how_the_child_ended() {
     let (child, grandchild) = held_shell("sleep 1000 & echo pid $!; wait $!; exit 7", "m").await;
-    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    let mut heir = HeldChild::take_over(passed_on(child)).unwrap();
     kill(grandchild.unwrap(), Signal::KILL);
     assert_eq!(heir.gone().await.unwrap(), Some(7));
 
     let (child, grandchild) = held_shell(WRAPPER, &mark("heir")).await;
-    let mut heir = HeldChild::inherit(passed_on(child)).unwrap();
+    let mut heir = HeldChild::take_over(passed_on(child)).unwrap();
     let leader = heir.record().pid;
     kill(heir.record().hold, Signal::KILL);
     assert_eq!(heir.gone().await.unwrap(), None);

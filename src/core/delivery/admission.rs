@@ -22,7 +22,7 @@ pub enum Admission {
 }
 
 #[derive(Debug, Clone)]
-struct Remembered<K> {
+struct RecentRequest<K> {
     what: K,
     id: EntryId,
     at_ms: i64,
@@ -33,7 +33,7 @@ struct Remembered<K> {
 #[derive(Debug)]
 pub struct Admissions<K> {
     same_for_ms: i64,
-    remembered: VecDeque<Remembered<K>>,
+    remembered: VecDeque<RecentRequest<K>>,
 }
 
 impl<K: PartialEq> Admissions<K> {
@@ -76,7 +76,7 @@ impl<K: PartialEq> Admissions<K> {
         if self.remembered.len() == REMEMBERED_MAX {
             self.remembered.pop_front();
         }
-        self.remembered.push_back(Remembered {
+        self.remembered.push_back(RecentRequest {
             what,
             id,
             at_ms,

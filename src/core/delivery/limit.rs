@@ -154,14 +154,14 @@ struct Slot {
     is_cancelled: bool,
 }
 
-/// What stands behind a try.
+/// Why a try is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum TryReason {
     /// The limit is over.
-    Over,
+    LimitOver,
     /// It may hold: what dies of it once more was not sent again for good. How many such tries are
     /// made is bounded.
-    Nothing,
+    MayHold,
 }
 
 /// One agent's usage limit.
@@ -228,13 +228,13 @@ impl Limit {
             }
             LimitInput::Worked => {
                 self.tries = 0;
-                self.over(Known::Over, now_ms)
+                self.over(TryReason::LimitOver, now_ms)
             }
             LimitInput::Checked(checked) => self.checked(checked, now_ms),
             LimitInput::Tick => self.tick(now_ms),
             LimitInput::TryNow if self.holds() => {
                 self.tries = 0;
-                self.over(Known::Nothing, now_ms)
+                self.over(TryReason::MayHold, now_ms)
             }
             LimitInput::TryNow => Vec::new(),
             LimitInput::Cancel => {
@@ -339,8 +339,8 @@ impl Limit {
             }
             Checked::Over | Checked::Unknown | Checked::NotAsked => {
                 let known = match (checked, slot.until_ms) {
-                    (Checked::NotAsked, None) => Known::Nothing,
-                    _ => Known::Over,
+                    (Checked::NotAsked, None) => TryReason::MayHold,
+                    _ => TryReason::LimitOver,
                 };
                 self.tries += 1;
                 self.over(known, now_ms)
@@ -348,7 +348,7 @@ impl Limit {
         }
     }
 
-    fn over(&mut self, known: Known, now_ms: i64) -> Vec<LimitStep> {
+    fn over(&mut self, reason: TryReason, now_ms: i64) -> Vec<LimitStep> {
         let Some(slot) = self.slot.take() else {
             return Vec::new();
         };
@@ -357,7 +357,7 @@ impl Limit {
             _ => Vec::new(),
         };
         self.died.clear();
-        if known == Known::Over {
+        if reason == TryReason::LimitOver {
             if self.resent.len() + again.len() > RESENT_MAX {
                 // Of the oldest nobody speaks any more: their ids begin with their time.
                 self.resent = self.resent.split_off(&self.middle());

@@ -7,7 +7,7 @@ use super::allow::AllowList;
 use super::below::Below;
 use super::code::{Around, is_expression, is_member};
 use super::drawn::{is_drawn, is_words};
-use super::found::{Found, LOOK_MAX, is_end_of_string, value_at};
+use super::found::{FoundValue, LOOK_MAX, is_end_of_string, value_at};
 use super::mark::{Masked, is_mark};
 use super::name::{NameClass, classify};
 use super::style::STYLE;
@@ -140,7 +140,7 @@ impl Assignments {
 /// Whether a value under this name is to be masked when both are given apart, as in JSON.
 pub(super) fn is_secret_pair(name: &str, value: &str) -> Option<NameClass> {
     let class = classify(name)?;
-    let found = Found {
+    let found = FoundValue {
         start: 0,
         text: value,
         quoted: true,
@@ -210,7 +210,7 @@ fn joint(op: Option<&str>, gap: &str, name: &Name<'_>) -> Option<Joint> {
     }
 }
 
-fn is_secret(class: NameClass, joint: Joint, name: &str, value: Found<'_>) -> bool {
+fn is_secret(class: NameClass, joint: Joint, name: &str, value: FoundValue<'_>) -> bool {
     let text = value.text;
     if value.long {
         return !is_mark(text);
@@ -228,7 +228,7 @@ fn is_secret(class: NameClass, joint: Joint, name: &str, value: Found<'_>) -> bo
 }
 
 /// Whether a value is code where it stands.
-fn is_code_at(class: NameClass, joint: Joint, name: &str, value: Found<'_>) -> bool {
+fn is_code_at(class: NameClass, joint: Joint, name: &str, value: FoundValue<'_>) -> bool {
     let text = value.text;
     let is_environment = is_environment(joint, name);
     let around = Around {
@@ -252,7 +252,7 @@ fn is_shouted(name: &str) -> bool {
     name.bytes().all(|byte| !byte.is_ascii_lowercase())
 }
 
-fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
+fn is_password(joint: Joint, name: &str, value: FoundValue<'_>) -> bool {
     let text = value.text;
     let is_code = || is_code_at(NameClass::Password, joint, name, value);
     let is_random = || is_mixed(text) && !is_code();
@@ -293,7 +293,7 @@ fn is_password(joint: Joint, name: &str, value: Found<'_>) -> bool {
 
 /// Whether this is what a test runner prints: `PASS: tests/foo.sh`, `--- PASS: TestHTTP2`,
 /// `pass=12`. In quotes and in an environment `PASS` may well be the name of a password.
-fn is_verdict(joint: Joint, name: &str, value: Found<'_>) -> bool {
+fn is_verdict(joint: Joint, name: &str, value: FoundValue<'_>) -> bool {
     let name = name.trim_start_matches('-');
     let text = value.text;
     if !name.eq_ignore_ascii_case("pass") || joint == Joint::Flag {
@@ -325,14 +325,14 @@ fn is_count(text: &str, max: usize) -> bool {
 }
 
 /// `connect(password=password)`: a bare word, followed by more of a call. Not `--password=word`.
-fn is_argument(name: &str, value: Found<'_>) -> bool {
+fn is_argument(name: &str, value: FoundValue<'_>) -> bool {
     !name.starts_with('-')
         && matches!(value.next, Some(',' | ')'))
         && is_name(value.text)
         && value.text.chars().all(|letter| !letter.is_ascii_digit())
 }
 
-fn is_token(joint: Joint, name: &str, value: Found<'_>) -> bool {
+fn is_token(joint: Joint, name: &str, value: FoundValue<'_>) -> bool {
     let text = value.text;
     if text.contains(char::is_whitespace) || is_code_at(NameClass::Secret, joint, name, value) {
         return false;

@@ -1,4 +1,4 @@
-//! [`Found`]: the value behind a name, read as far as it goes.
+//! [`FoundValue`]: the value behind a name, read as far as it goes.
 
 use super::assign::Joint;
 use super::style::{skip_style, trim_style};
@@ -15,7 +15,7 @@ thread_local! {
 
 /// A value in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct FoundValue<'a> {
     pub start: usize,
     pub text: &'a str,
     pub quoted: bool,
@@ -27,7 +27,7 @@ pub(super) struct Found<'a> {
     pub long: bool,
 }
 
-impl Found<'_> {
+impl FoundValue<'_> {
     /// Whether an expression that this begins would go on behind it: a blank, a comma or a quote
     /// cut it, and the line does not end there.
     pub(super) fn goes_on(self) -> bool {
@@ -54,7 +54,7 @@ pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Opti
     if let Some((quote, escapes)) = quote
         && let Some(len) = closing(body, quote, escapes)
     {
-        return Some(Found {
+        return Some(FoundValue {
             start,
             text: &body[..len],
             quoted: true,
@@ -99,7 +99,7 @@ pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Opti
         || after.starts_with(['\n', '#'])
         || after.starts_with("//")
         || after.starts_with("\\n");
-    Some(Found {
+    Some(FoundValue {
         start,
         text: value,
         quoted: quote.is_some(),
@@ -111,7 +111,7 @@ pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Opti
 
 /// Whether the quote before a value is the one that ends the string in which the name stands:
 /// `prompt("Password: ")`.
-pub(super) fn is_end_of_string(text: &str, word: usize, value: Found<'_>) -> bool {
+pub(super) fn is_end_of_string(text: &str, word: usize, value: FoundValue<'_>) -> bool {
     let Some(quote) = text[..value.start].chars().next_back() else {
         return false;
     };

@@ -197,7 +197,7 @@ impl Daemon {
                 self.base.clients.status_changed();
             }
             // It was looked at.
-            CodexFact::Sign => {}
+            CodexFact::Heartbeat => {}
             CodexFact::LimitEnds { at_ms } => self.agents.limits.codex_ends(Some(at_ms)),
             CodexFact::SignIn { needed } => self.sign_in(needed),
             CodexFact::ApprovalAsked {

@@ -54,7 +54,7 @@ impl CodexLane {
     /// Takes on the state of the previous process. `server_stays` and `terminal_stays`: they came
     /// along. The adapter reports again what the thread does, how full its context is and what
     /// waits for an approval.
-    pub(in crate::daemon) fn inherit(
+    pub(in crate::daemon) fn take_over(
         &mut self,
         carried: LaneState,
         server_stays: bool,
@@ -67,7 +67,7 @@ impl CodexLane {
         self.turns_noted = carried.turns_noted.into_iter().collect();
         let ends = carried.ends.into_iter().map(|(end, ())| end);
         let flow = carried.flow.with_ends(ends.collect());
-        self.flow.inherit(flow, server_stays);
+        self.flow.take_over(flow, server_stays);
         if server_stays {
             let port = carried.port;
             self.server = carried.server.map(|server| (server, port));

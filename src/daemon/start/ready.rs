@@ -128,7 +128,9 @@ impl Bound {
             mut claimed,
         } = opened.assemble(identity, lane);
         if let Some(known) = known {
-            daemon.agents.inherit(known, server_runs_on, terminal_stays);
+            daemon
+                .agents
+                .take_over(known, server_runs_on, terminal_stays);
         } else {
             daemon.recall_stop();
         }

@@ -182,14 +182,15 @@ impl Daemon {
 
 impl Agents {
     /// Takes on what the process before knew, before anything is asked of Codex.
-    pub(in crate::daemon) fn inherit(
+    pub(in crate::daemon) fn take_over(
         &mut self,
         known: CarriedState,
         server_stays: bool,
         terminal_stays: bool,
     ) {
-        self.codex.inherit(known.lane, server_stays, terminal_stays);
-        self.agent_processes.inherit(known.agents);
+        self.codex
+            .take_over(known.lane, server_stays, terminal_stays);
+        self.agent_processes.take_over(known.agents);
         self.recent_writes = known.recent_writes;
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Inspection {
 pub(super) struct LedgerLook {
     ledger: Ledger,
     path: PathBuf,
-    before: Option<Before>,
+    before: Option<LastLook>,
     /// What was said already and still holds.
     standing: BTreeSet<Touch>,
     /// The first fault in the content, as far as it is known.
@@ -35,7 +35,7 @@ pub(super) struct LedgerLook {
 
 /// How it was at the last look.
 #[derive(Debug, Clone)]
-struct Before {
+struct LastLook {
     identity: (u64, u64),
     mode: u32,
     written: (i64, i64),
@@ -56,7 +56,7 @@ impl LedgerLook {
             look.known_bad = Some(None);
         }
         if let Ok(found) = look.path.symlink_metadata() {
-            look.before = Some(Before::new(&found, stats));
+            look.before = Some(LastLook::new(&found, stats));
         }
         look
     }
@@ -84,7 +84,7 @@ impl LedgerLook {
             Err(_) => return Inspection::default(),
         };
         let Some(before) = self.before.clone() else {
-            self.before = Some(Before::new(&found, later));
+            self.before = Some(LastLook::new(&found, later));
             return Inspection::default();
         };
         if !found.is_file() || !self.ledger.is_in(&found) {
@@ -117,7 +117,7 @@ impl LedgerLook {
         let written = (found.mtime(), found.mtime_nsec());
         let grew = later.bytes != before.stats.bytes || found.len() > later.bytes;
         suspect |= closed || (!grew && written != before.written);
-        self.before = Some(Before::new(&found, later));
+        self.before = Some(LastLook::new(&found, later));
         self.news(now, suspect)
     }
 
@@ -150,7 +150,7 @@ impl LedgerLook {
     }
 }
 
-impl Before {
+impl LastLook {
     fn new(found: &std::fs::Metadata, stats: Stats) -> Self {
         Self {
             identity: (found.dev(), found.ino()),

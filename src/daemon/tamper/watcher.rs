@@ -52,13 +52,13 @@ const IDLE_TIMES: u32 = 10;
 /// Watches a project until it is dropped.
 #[derive(Debug)]
 pub(in crate::daemon) struct TamperWatch {
-    desk: Arc<Desk>,
+    requests: Arc<WatchRequests>,
 }
 
 /// What the thread is told by others. Nobody ever waits for it: it may be reading a large file, or
 /// waiting for the loop.
 #[derive(Debug)]
-struct Desk {
+struct WatchRequests {
     signs: Signs,
     /// The session and the ledger to be watched from now on.
     follow: Mutex<Option<(SessionId, Ledger)>>,
@@ -68,7 +68,7 @@ struct Desk {
     wake: SyncSender<()>,
 }
 
-impl Desk {
+impl WatchRequests {
     fn tell(&self, signs: u8) {
         if self.signs.add(signs) {
             let _ = self.wake.try_send(());
@@ -96,7 +96,7 @@ pub(in crate::daemon) struct WatchedFiles {
 struct Watcher {
     watched: WatchedFiles,
     look: LedgerLook,
-    desk: Arc<Desk>,
+    requests: Arc<WatchRequests>,
     events: mpsc::WeakSender<Event>,
     /// What is trusted could not be read when it was last looked at.
     is_trust_lost: bool,
@@ -132,52 +132,56 @@ impl TamperWatch {
         events: mpsc::WeakSender<Event>,
     ) -> io::Result<Self> {
         let (wake, waking) = sync_channel(1);
-        let desk = Arc::new(Desk {
+        let requests = Arc::new(WatchRequests {
             signs: Signs::default(),
             follow: Mutex::new(None),
             trusts: AtomicU64::new(0),
             wake,
         });
         // Here and not on the thread: from now on nothing goes unseen.
-        let watcher = Watcher::new(watched, Arc::clone(&desk), events);
+        let watcher = Watcher::new(watched, Arc::clone(&requests), events);
         thread::Builder::new()
             .name("watcher".to_owned())
             .spawn(move || {
                 let events = watcher.events.clone();
                 supervised_thread(&events, || watcher.run(&waking));
             })?;
-        Ok(Self { desk })
+        Ok(Self { requests })
     }
 
     /// Another session from now on.
     pub(in crate::daemon) fn follow(&self, session: SessionId, ledger: Ledger) {
-        let mut follow = lock(&self.desk.follow);
+        let mut follow = lock(&self.requests.follow);
         *follow = Some((session, ledger));
-        self.desk.tell(events::FOLLOW);
+        self.requests.tell(events::FOLLOW);
     }
 
     /// Has `config.json` told once more, as it counts by what is trusted now, for so many times: a
     /// reading that is older tells a smaller number.
     pub(in crate::daemon) fn trusted(&self, trusts: u64) {
-        self.desk.trusts.store(trusts, Ordering::Release);
-        self.desk.tell(events::TRUSTED);
+        self.requests.trusts.store(trusts, Ordering::Release);
+        self.requests.tell(events::TRUSTED);
     }
 }
 
 impl Drop for TamperWatch {
     fn drop(&mut self) {
         // Not joined: it may be reading a large file, and has nothing to leave in order.
-        self.desk.tell(events::END);
+        self.requests.tell(events::END);
     }
 }
 
 impl Watcher {
-    fn new(watched: WatchedFiles, desk: Arc<Desk>, events: mpsc::WeakSender<Event>) -> Self {
+    fn new(
+        watched: WatchedFiles,
+        requests: Arc<WatchRequests>,
+        events: mpsc::WeakSender<Event>,
+    ) -> Self {
         let look = LedgerLook::new(watched.ledger.clone());
         let now = Instant::now();
         let mut watcher = Self {
             look,
-            desk,
+            requests,
             events,
             is_trust_lost: watched.is_trust_lost,
             source: None,
@@ -200,17 +204,17 @@ impl Watcher {
             }
         }
         // What changed between the start of the daemon and now gave no sign.
-        watcher.desk.signs.add(events::ALL);
+        watcher.requests.signs.add(events::ALL);
         watcher
     }
 
     fn source(&self) -> notify::Result<RecommendedWatcher> {
         let relay = self.watched.dirs.relay.clone();
-        let desk = Arc::clone(&self.desk);
+        let requests = Arc::clone(&self.requests);
         let mut source = notify::recommended_watcher({
             let relay = relay.clone();
             move |event: notify::Result<notify::Event>| {
-                desk.tell(event.map_or(events::ALL, |event| events::of_event(&event, &relay)));
+                requests.tell(event.map_or(events::ALL, |event| events::of_event(&event, &relay)));
             }
         })?;
         source.watch(&relay, RecursiveMode::NonRecursive)?;
@@ -228,7 +232,7 @@ impl Watcher {
             } else {
                 BLIND_POLL
             };
-            if self.due.is_none() && self.desk.signs.any() {
+            if self.due.is_none() && self.requests.signs.any() {
                 self.due = Some(Instant::now() + SETTLE);
             }
             let poll_at = self.looked + poll;
@@ -238,7 +242,7 @@ impl Watcher {
             }
             let wait = wake_at.saturating_duration_since(Instant::now());
             if waking.recv_timeout(wait).is_ok() {
-                if self.desk.signs.has(events::END) {
+                if self.requests.signs.has(events::END) {
                     return;
                 }
                 self.take_follow();
@@ -246,7 +250,7 @@ impl Watcher {
             }
             self.take_follow();
             let now = Instant::now();
-            let mut signs = self.desk.signs.take();
+            let mut signs = self.requests.signs.take();
             if signs & events::END != 0 {
                 return;
             }
@@ -260,7 +264,7 @@ impl Watcher {
     }
 
     fn take_follow(&mut self) {
-        let Some((session, ledger)) = lock(&self.desk.follow).take() else {
+        let Some((session, ledger)) = lock(&self.requests.follow).take() else {
             return;
         };
         self.look = LedgerLook::new(ledger.clone());
@@ -291,13 +295,13 @@ impl Watcher {
         }
         self.looked = Instant::now();
         // Written to again at once, and nothing else: that is us at work.
-        if self.desk.signs.any() {
+        if self.requests.signs.any() {
             self.due = Some(self.looked + WRITTEN_GAP);
         }
     }
 
     fn look_at_config(&mut self, is_trusted: bool) {
-        let trusts = self.desk.trusts.load(Ordering::Acquire);
+        let trusts = self.requests.trusts.load(Ordering::Acquire);
         let loaded = config::load(&self.watched.dirs, &self.watched.user);
         // It may be back without a sign: what failed was perhaps the reading.
         let is_lost = loaded.trust_lost.is_some();

@@ -100,14 +100,14 @@ async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
     assert_eq!(rig.daemon.agents.codex.state(), AgentState::Busy);
     assert!(rig.requests.try_recv().is_err(), "nothing is stopped");
 
-    rig.fact(CodexFact::Sign);
+    rig.fact(CodexFact::Heartbeat);
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
     rig.status(ReportedStatus::Idle);
     assert_eq!(level(&rig, Agent::Codex), None);
     pass(&mut rig, 3_600).await;
     assert_eq!(told(&rig), 1);
     // A command that it left running ends.
-    rig.fact(CodexFact::Sign);
+    rig.fact(CodexFact::Heartbeat);
     pass(&mut rig, 3_600).await;
     assert_eq!((level(&rig, Agent::Codex), told(&rig)), (None, 1));
 }

@@ -67,9 +67,9 @@ pub(super) struct IndexerState {
 pub(super) struct SharedIndexer {
     pub(super) dirs: ProjectDirs,
     pub(super) redactor: Arc<Redactor>,
-    pub(super) desk: Mutex<IndexerState>,
-    /// Something on the desk changed.
-    pub(super) rung: Condvar,
+    pub(super) indexer: Mutex<IndexerState>,
+    /// The state changed.
+    pub(super) changed: Condvar,
     /// Held for writing while the index's file is removed: a connection that is open then would
     /// remove the next file's log when it closes.
     pub(super) gate: RwLock<()>,
@@ -111,7 +111,7 @@ impl Search {
         let shared = Arc::new(SharedIndexer {
             dirs: dirs.clone(),
             redactor,
-            desk: Mutex::new(IndexerState {
+            indexer: Mutex::new(IndexerState {
                 target: Target { ledger, session },
                 wish: 1,
                 fresh,
@@ -119,7 +119,7 @@ impl Search {
                 closed: false,
                 state: SearchState::default(),
             }),
-            rung: Condvar::new(),
+            changed: Condvar::new(),
             gate: RwLock::new(()),
         });
         let (jobs, searches) = sync_channel(SEARCHES_MAX);
@@ -142,34 +142,34 @@ impl Search {
 
     /// The ledger has more entries. Never blocks.
     pub fn grown(&self) {
-        let mut desk = self.shared.desk();
-        if !desk.grown {
-            desk.grown = true;
-            self.shared.rung.notify_all();
+        let mut indexer = self.shared.indexer();
+        if !indexer.grown {
+            indexer.grown = true;
+            self.shared.changed.notify_all();
         }
     }
 
     /// Another ledger took the place of the one before.
     pub fn follow(&self, ledger: Ledger, session: SessionId) {
-        self.wish(|desk| desk.target = Target { ledger, session });
+        self.wish(|indexer| indexer.target = Target { ledger, session });
     }
 
     /// Throws the index away and rebuilds it, in the background. Requests that come before that
     /// begins are one rebuild.
     pub fn rebuild(&self) {
-        if !self.shared.desk().fresh {
-            self.wish(|desk| desk.fresh = true);
+        if !self.shared.indexer().fresh {
+            self.wish(|indexer| indexer.fresh = true);
         }
     }
 
     fn wish(&self, change: impl FnOnce(&mut IndexerState)) {
-        let mut desk = self.shared.desk();
-        change(&mut desk);
-        desk.wish += 1;
-        desk.grown = true;
-        desk.state.indexed_to = 0;
-        desk.state.fault = None;
-        self.shared.rung.notify_all();
+        let mut indexer = self.shared.indexer();
+        change(&mut indexer);
+        indexer.wish += 1;
+        indexer.grown = true;
+        indexer.state.indexed_to = 0;
+        indexer.state.fault = None;
+        self.shared.changed.notify_all();
     }
 
     /// Searches; `answer` is called in any case but one: the program ends before its turn. On
@@ -179,7 +179,7 @@ impl Search {
         request: SearchRequest,
         answer: impl FnOnce(Result<SearchHits, SearchError>) + Send + 'static,
     ) {
-        let target = self.shared.desk().target.clone();
+        let target = self.shared.indexer().target.clone();
         self.give(Job::Entries(target, request, Box::new(answer)));
     }
 
@@ -204,7 +204,7 @@ impl Search {
 
     /// How far the index is.
     pub fn state(&self) -> SearchState {
-        self.shared.desk().state.clone()
+        self.shared.indexer().state.clone()
     }
 
     /// As [`SearchWaiter::wait_for`].
@@ -239,8 +239,8 @@ impl Search {
 
     fn end(&mut self) {
         self.jobs = None;
-        self.shared.desk().closed = true;
-        self.shared.rung.notify_all();
+        self.shared.indexer().closed = true;
+        self.shared.changed.notify_all();
     }
 }
 
@@ -262,7 +262,7 @@ impl SealedSearch {
         request: &SealedRequest,
     ) -> Result<SealedPage, SearchError> {
         let shared = &self.shared;
-        let is_of_use = shared.desk().state.indexed_to > 0;
+        let is_of_use = shared.indexer().state.indexed_to > 0;
         shared.search(is_of_use, |index| {
             search_sealed(index, &shared.dirs, current, &shared.redactor, request)
         })
@@ -279,15 +279,15 @@ impl SearchWaiter {
     /// Waits until everything up to an entry is in the index. Returns whether it is.
     pub fn wait_for(&self, seq: u64, at_most: Duration) -> bool {
         let until = Instant::now() + at_most;
-        let mut desk = self.shared.desk();
+        let mut indexer = self.shared.indexer();
         loop {
-            if desk.state.indexed_to >= seq {
+            if indexer.state.indexed_to >= seq {
                 return true;
             }
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return false;
             };
-            desk = self.shared.wait(desk, left);
+            indexer = self.shared.wait(indexer, left);
         }
     }
 }
@@ -299,17 +299,17 @@ impl Drop for Search {
 }
 
 impl SharedIndexer {
-    pub(super) fn desk(&self) -> MutexGuard<'_, IndexerState> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn indexer(&self) -> MutexGuard<'_, IndexerState> {
+        self.indexer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn wait<'a>(
         &self,
-        desk: MutexGuard<'a, IndexerState>,
+        indexer: MutexGuard<'a, IndexerState>,
         at_most: Duration,
     ) -> MutexGuard<'a, IndexerState> {
-        self.rung
-            .wait_timeout(desk, at_most)
+        self.changed
+            .wait_timeout(indexer, at_most)
             .unwrap_or_else(PoisonError::into_inner)
             .0
     }
@@ -319,8 +319,8 @@ impl SharedIndexer {
         while let Ok(job) = searches.recv() {
             // Zero until the index was found to be of this ledger, and while it is rebuilt.
             let (closed, is_of_use) = {
-                let desk = self.desk();
-                (desk.closed, desk.state.indexed_to > 0)
+                let indexer = self.indexer();
+                (indexer.closed, indexer.state.indexed_to > 0)
             };
             if closed {
                 return;
@@ -371,13 +371,13 @@ impl SharedIndexer {
 
     /// A search met a fault of the index: if it is in the file, a new one is built.
     fn suspect(&self, error: &SearchError) {
-        let mut desk = self.desk();
-        if error.is_damage() && !desk.fresh {
-            desk.fresh = true;
-            desk.wish += 1;
-            desk.state.indexed_to = 0;
-            desk.state.fault = Some(error.to_string());
-            self.rung.notify_all();
+        let mut indexer = self.indexer();
+        if error.is_damage() && !indexer.fresh {
+            indexer.fresh = true;
+            indexer.wish += 1;
+            indexer.state.indexed_to = 0;
+            indexer.state.fault = Some(error.to_string());
+            self.changed.notify_all();
         }
     }
 }

@@ -61,29 +61,32 @@ impl SharedIndexer {
     /// Waits for something to do. Growth alone is answered late, so that one transaction takes
     /// all that comes meanwhile.
     fn next(&self, done: u64) -> Option<(Target, u64, bool)> {
-        let mut desk = self.desk();
+        let mut indexer = self.indexer();
         loop {
-            if desk.closed {
+            if indexer.closed {
                 return None;
             }
-            if desk.wish != done || desk.grown {
+            if indexer.wish != done || indexer.grown {
                 break;
             }
-            desk = self.rung.wait(desk).unwrap_or_else(PoisonError::into_inner);
+            indexer = self
+                .changed
+                .wait(indexer)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         let until = Instant::now() + GATHER;
-        while desk.wish == done && !desk.closed {
+        while indexer.wish == done && !indexer.closed {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 break;
             };
-            desk = self.wait(desk, left);
+            indexer = self.wait(indexer, left);
         }
-        if desk.closed {
+        if indexer.closed {
             return None;
         }
-        desk.grown = false;
-        let fresh = std::mem::take(&mut desk.fresh);
-        Some((desk.target.clone(), desk.wish, fresh))
+        indexer.grown = false;
+        let fresh = std::mem::take(&mut indexer.fresh);
+        Some((indexer.target.clone(), indexer.wish, fresh))
     }
 
     /// Takes the index, or opens it, and brings it to the end of the ledger.
@@ -127,7 +130,7 @@ impl SharedIndexer {
         target: &Target,
         wish: u64,
     ) -> Result<bool, SearchError> {
-        if std::mem::take(&mut self.desk().grown) {
+        if std::mem::take(&mut self.indexer().grown) {
             let from = index.mark()?.map_or(0, |mark| mark.seq);
             self.index(index, target, wish, from)?;
         }
@@ -154,7 +157,7 @@ impl SharedIndexer {
                     return Ok(None);
                 }
                 index.begin_anew()?;
-                self.desk().state.rebuilds += 1;
+                self.indexer().state.rebuilds += 1;
                 Ok(Some(index))
             });
             match opened {
@@ -172,7 +175,7 @@ impl SharedIndexer {
             path: self.dirs.state.clone(),
             source,
         })?;
-        self.desk().state.rebuilds += 1;
+        self.indexer().state.rebuilds += 1;
         SearchIndex::open(&self.dirs)
     }
 
@@ -231,39 +234,39 @@ impl SharedIndexer {
 
     /// Whether something else is wanted.
     fn is_called(&self, wish: u64) -> bool {
-        let desk = self.desk();
-        desk.closed || desk.wish != wish
+        let indexer = self.indexer();
+        indexer.closed || indexer.wish != wish
     }
 
     fn reached(&self, wish: u64, seq: u64) {
-        let mut desk = self.desk();
-        if desk.wish == wish {
-            desk.state.indexed_to = seq;
-            desk.state.fault = None;
-            self.rung.notify_all();
+        let mut indexer = self.indexer();
+        if indexer.wish == wish {
+            indexer.state.indexed_to = seq;
+            indexer.state.fault = None;
+            self.changed.notify_all();
         }
     }
 
     fn failed(&self, fresh: bool, error: &SearchError) {
-        let mut desk = self.desk();
-        desk.grown = true;
-        desk.fresh |= fresh || error.is_damage();
-        desk.state.fault = Some(error.to_string());
+        let mut indexer = self.indexer();
+        indexer.grown = true;
+        indexer.fresh |= fresh || error.is_damage();
+        indexer.state.fault = Some(error.to_string());
         if error.is_damage() {
-            desk.state.indexed_to = 0;
+            indexer.state.indexed_to = 0;
         }
-        self.rung.notify_all();
+        self.changed.notify_all();
     }
 
     /// Waits before the disk is tried again, or until something else is wanted.
     fn pause(&self, wish: u64) {
         let until = Instant::now() + TRY_AGAIN;
-        let mut desk = self.desk();
-        while !desk.closed && desk.wish == wish {
+        let mut indexer = self.indexer();
+        while !indexer.closed && indexer.wish == wish {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return;
             };
-            desk = self.wait(desk, left);
+            indexer = self.wait(indexer, left);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Passage {
     }
 
     /// Takes on a terminal that an earlier owner left.
-    pub(super) fn inherit(passed: PassedTerminal) -> io::Result<Self> {
+    pub(super) fn take_over(passed: PassedTerminal) -> io::Result<Self> {
         let stream = |descriptor: OwnedFd| {
             let stream = std::net::TcpStream::from(descriptor);
             stream.set_nonblocking(true)?;

@@ -96,7 +96,7 @@ impl Session<'_> {
 
     /// Something begins in a thread, or goes on.
     pub(super) async fn works(&mut self, thread_id: &str) {
-        self.sign(thread_id).await;
+        self.heartbeat(thread_id).await;
         self.watch_packet(thread_id, ThreadSign::Work).await;
     }
 

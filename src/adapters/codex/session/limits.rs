@@ -18,7 +18,7 @@ const SIGN_EVERY: Duration = Duration::from_secs(1);
 
 impl Session<'_> {
     /// The turn of a thread does something.
-    pub(super) async fn sign(&mut self, thread_id: &str) {
+    pub(super) async fn heartbeat(&mut self, thread_id: &str) {
         let now = Instant::now();
         let is_fresh = self
             .memory
@@ -26,7 +26,7 @@ impl Session<'_> {
             .is_none_or(|told| now.duration_since(told) >= SIGN_EVERY);
         if is_fresh && self.memory.is_visible(thread_id) {
             self.memory.sign_told = Some(now);
-            self.tell(CodexFact::Sign).await;
+            self.tell(CodexFact::Heartbeat).await;
         }
     }
 

@@ -37,7 +37,7 @@ const CLOCK_SLACK_S: i64 = 3_600;
 const QUEUE_PAGES_MAX: usize = 20;
 
 /// A turn with a message that was looked for.
-struct Found {
+struct FoundTurn {
     turn: Turn,
     /// No turn came after it, so it may be running.
     newest: bool,
@@ -47,7 +47,7 @@ struct Found {
 #[derive(Default)]
 struct History {
     /// Turns with messages that were looked for, oldest first.
-    found: Vec<Found>,
+    found: Vec<FoundTurn>,
     /// Ended turns without a user message, newest first.
     empty: Vec<String>,
     seen: Seen,
@@ -384,7 +384,7 @@ impl Session<'_> {
             Some(book) if book.thread_id() == thread_id => book,
             _ => &mut elsewhere,
         };
-        for Found { turn, newest } in &history.found {
+        for FoundTurn { turn, newest } in &history.found {
             let wanted = |id: &str| inflight.is_proven_by(id, &turn.id);
             book.recall(turn, !newest, self.fresh, wanted, &mut facts);
         }
@@ -457,7 +457,7 @@ impl Session<'_> {
                         }
                         let ended = turn.known_status() != Some(TurnStatus::InProgress);
                         if is_found {
-                            history.found.push(Found { turn, newest });
+                            history.found.push(FoundTurn { turn, newest });
                         } else if ended && !turn.items.iter().any(is_user_message) {
                             history.empty.push(turn.id);
                         }

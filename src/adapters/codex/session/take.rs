@@ -71,7 +71,7 @@ impl Session<'_> {
                 }
             }
             CodexNotification::FileChangeStarted(started) => {
-                self.sign(&started.thread_id).await;
+                self.heartbeat(&started.thread_id).await;
                 if self.memory.is_visible(&started.thread_id) {
                     facts.extend(did(&started.item));
                 }
@@ -108,7 +108,7 @@ impl Session<'_> {
             }
             CodexNotification::ItemCompleted(completed) => {
                 if !matches!(completed.item, Item::UserMessage { .. }) {
-                    self.sign(&completed.thread_id).await;
+                    self.heartbeat(&completed.thread_id).await;
                 }
                 let sign = match completed.item {
                     Item::UserMessage { .. } | Item::ContextCompaction { .. } => ThreadSign::Work,
@@ -176,14 +176,14 @@ impl Session<'_> {
                 }
             }
             CodexNotification::HookCompleted(completed) => self.hook_ran(&completed).await,
-            CodexNotification::Sign(sign) => {
-                self.works(&sign.thread_id).await;
+            CodexNotification::Heartbeat(beat) => {
+                self.works(&beat.thread_id).await;
             }
             CodexNotification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
             CodexNotification::AccountUpdated => self.todo.push_back(Todo::Account),
             CodexNotification::Error(reported) => {
                 if reported.will_retry {
-                    self.sign(&reported.thread_id).await;
+                    self.heartbeat(&reported.thread_id).await;
                 }
                 if let Some(book) = self.memory.book(&reported.thread_id)
                     && !reported.will_retry

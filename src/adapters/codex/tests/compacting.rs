@@ -27,7 +27,7 @@ async fn an_idle_thread_is_compacted_and_its_beginning_is_told() {
         let started = json!({"threadId": thread, "turnId": "U", "item": item});
         script.notify("item/started", started).await;
     }
-    assert_eq!(script.fact().await, CodexFact::Sign);
+    assert_eq!(script.fact().await, CodexFact::Heartbeat);
     assert_eq!(script.fact().await, CodexFact::CompactionBegan);
     script.quiet().await;
 }

@@ -60,8 +60,8 @@ impl CodexFlow {
 
     /// Takes on the state of the previous process. `server_stays`: the app-server goes on, and what
     /// it says is of the same life; it reports its thread's activity again.
-    pub fn inherit(&mut self, carried: CarriedFlow, server_stays: bool) {
-        self.state.inherit(&carried, server_stays);
+    pub fn take_over(&mut self, carried: CarriedFlow, server_stays: bool) {
+        self.state.take_over(&carried, server_stays);
         self.ended = carried.ended.into();
         self.not_taken = carried.not_taken;
     }

@@ -153,7 +153,7 @@ impl CodexState {
     }
 
     /// Takes on the state of the previous process. The adapter reports the thread's activity again.
-    pub(super) fn inherit(&mut self, carried: &CarriedFlow, server_stays: bool) {
+    pub(super) fn take_over(&mut self, carried: &CarriedFlow, server_stays: bool) {
         self.server_gone();
         self.life = carried.life;
         self.thread.clone_from(&carried.thread);

@@ -110,7 +110,7 @@ fn the_next_process_knows_the_turn_that_runs_and_the_limit_that_holds() {
     hear(&mut flow, CodexInput::LimitHolds);
     for server_stays in [true, false] {
         let mut next = CodexFlow::default();
-        next.inherit(flow.carried(), server_stays);
+        next.take_over(flow.carried(), server_stays);
         let state = next.state();
         assert_eq!(state.life(), 1);
         assert!(state.is_limited());

@@ -49,7 +49,7 @@ pub enum CodexNotification {
     /// `hook/completed`.
     HookCompleted(HookCompleted),
     /// Anything else that a turn does: it lives.
-    Sign(OfThread),
+    Heartbeat(OfThread),
 }
 
 /// Parameters that only name a thread.
@@ -259,13 +259,13 @@ impl CodexNotification {
                     "contextCompaction" => Some(Self::CompactionStarted(OfThread {
                         thread_id: started.thread_id,
                     })),
-                    _ => Some(Self::Sign(OfThread {
+                    _ => Some(Self::Heartbeat(OfThread {
                         thread_id: started.thread_id,
                     })),
                 }
             }
             other if other.starts_with("item/") || other.starts_with("turn/") => {
-                read(params).map(Self::Sign)
+                read(params).map(Self::Heartbeat)
             }
             _ => None,
         }

@@ -155,7 +155,7 @@ impl World {
         let mutant = Mutant::new(self.fault);
         let (carried, adapter) = known.unwrap_or_default();
         if !is_new {
-            flow.inherit(mutant.carried(carried), self.server.is_some());
+            flow.take_over(mutant.carried(carried), self.server.is_some());
         }
         let is_stopped = is_new && self.disk.is_stopped;
         self.daemon = Some(Daemon {

@@ -1,20 +1,20 @@
 //! [`NextDaemon`]: the process that goes on in place of this one, seen from here; and [`PreviousDaemon`]:
 //! the process before this one, seen from the other side.
 //!
-//! They speak over a Unix socket that is the successor's standard input: it greets with the form
+//! They speak over a Unix socket that is the next process's standard input: it greets with the form
 //! of takeover that it knows, gets a copy of it, and says in one line that its daemon can run
 //! or why not. Then this process lets go and says so, or goes on with what it has itself; the
-//! successor has touched nothing until then. No secret is in an argument, in the environment or on
+//! next process has touched nothing until then. No secret is in an argument, in the environment or on
 //! the disk.
 //!
 //! ```text
-//!  before                              successor
+//!  previous                            next
 //!         <──────────── greeting
 //!    comes to a halt
 //!         takeover ──────────────────>
 //!                                       opens what is in the files
 //!         <──────────── ready, or failed
-//!         yours ─────────────────────>  serves; an end of the socket is the same word, for then
+//!         commit ("yours") ──────────>  serves; an end of the socket is the same word, for then
 //!    ends                               nobody else is left
 //! ```
 
@@ -35,22 +35,22 @@ use crate::daemon::takeover::FORMAT;
 use crate::host::{ProjectContext, Takeover};
 use crate::wire::control::{ProgramCode, Refusal, RefusalCode};
 
-/// From a successor's start to its greeting. It takes milliseconds.
+/// From the start of the next process to its greeting. It takes milliseconds.
 const GREET_WAIT: Duration = Duration::from_secs(10);
 
-/// How long a successor may take to have its daemon run: milliseconds, on a long ledger more.
+/// How long the next process may take to have its daemon run: milliseconds, on a long ledger more.
 const READY_WAIT: Duration = Duration::from_secs(30);
 
 /// How long the daemon before may take to come to a halt. Above its own deadlines together.
 const TAKEOVER_WAIT: Duration = Duration::from_secs(30);
 
-/// From the successor's last line to the word of the daemon before, which waits for it.
-const YIELD_WAIT: Duration = Duration::from_secs(10);
+/// From the last line of the next process to the commit of the previous one, which waits for it.
+const COMMIT_WAIT: Duration = Duration::from_secs(10);
 
 /// More than a line between the two is long.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
-/// The successor's first line.
+/// The first line of the next process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Greeting {
     /// The form of takeover that it knows.
@@ -58,7 +58,7 @@ struct Greeting {
     version: String,
 }
 
-/// The successor's last line.
+/// The last line of the next process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Word {
@@ -68,12 +68,13 @@ enum Word {
     Failed { code: String, message: String },
 }
 
-/// The last line of the daemon before.
+/// The last line of the previous process.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Yield {
-    /// What was sent is the successor's.
-    Yours,
+enum LastWord {
+    /// What was sent belongs to the next process.
+    #[serde(rename = "yours")]
+    Commit,
 }
 
 /// A process that waits to go on.
@@ -84,7 +85,7 @@ pub struct NextDaemon {
 }
 
 impl NextDaemon {
-    /// Starts a program as the successor, and waits for its greeting. Blocks.
+    /// Starts a program as the next process, and waits for its greeting. Blocks.
     ///
     /// # Errors
     ///
@@ -105,12 +106,12 @@ impl NextDaemon {
         let child = command.spawn().map_err(failed)?;
         // The command has the other end, and would keep the socket open after the child's end.
         drop(command);
-        let successor = Self { child, socket };
-        let greeting: Option<Greeting> = successor.line(GREET_WAIT);
+        let next = Self { child, socket };
+        let greeting: Option<Greeting> = next.line(GREET_WAIT);
         match greeting {
-            Some(greeting) if greeting.format == FORMAT => Ok(successor),
+            Some(greeting) if greeting.format == FORMAT => Ok(next),
             greeting => {
-                successor.dismiss();
+                next.dismiss();
                 let version = greeting.map_or_else(
                     || "of a version that does not know how".to_owned(),
                     |greeting| format!("version {}, which keeps other books", greeting.version),
@@ -128,7 +129,7 @@ impl NextDaemon {
     ///
     /// # Errors
     ///
-    /// With the takeover, when the successor failed; it is certain then that nobody else has it.
+    /// With the takeover, when the next process failed; it is certain then that nobody else has it.
     pub fn give(mut self, takeover: Takeover) -> Result<(), (Box<Takeover>, Failure)> {
         let given = self
             .socket
@@ -137,7 +138,7 @@ impl NextDaemon {
         let why = match given {
             Err(error) => error.to_string(),
             Ok(()) => match self.line(READY_WAIT) {
-                Some(Word::Ready) => match say(&self.socket, &Yield::Yours) {
+                Some(Word::Ready) => match say(&self.socket, &LastWord::Commit) {
                     Ok(()) => {
                         takeover.leave();
                         return Ok(());
@@ -223,11 +224,11 @@ impl PreviousDaemon {
     ///
     /// Ours it is as well when the other process is gone: then nobody else has it. Not so when it is
     /// silent, for it may go on with it yet.
-    pub fn yields(&self) -> bool {
-        self.yields_within(YIELD_WAIT)
+    pub fn is_committed(&self) -> bool {
+        self.committed_within(COMMIT_WAIT)
     }
 
-    fn yields_within(&self, wait: Duration) -> bool {
+    fn committed_within(&self, wait: Duration) -> bool {
         if let Err(error) = say(&self.socket, &Word::Ready) {
             tracing::warn!(%error, "the daemon before this one is gone already");
             return error.kind() == io::ErrorKind::BrokenPipe;
@@ -249,7 +250,7 @@ impl PreviousDaemon {
                 let _ = socket.read_to_end(&mut said);
             }
         }
-        serde_json::from_slice(&said).is_ok_and(|word: Yield| word == Yield::Yours)
+        serde_json::from_slice(&said).is_ok_and(|word: LastWord| word == LastWord::Commit)
     }
 
     /// Says that our daemon cannot run. One that has died meanwhile needs no answer.
@@ -285,8 +286,8 @@ mod tests {
     #[test]
     fn the_takeover_is_ours_when_it_is_said_so() {
         let (theirs, before) = sockets();
-        say(&theirs, &Yield::Yours).unwrap();
-        assert!(before.yields_within(SOON));
+        say(&theirs, &LastWord::Commit).unwrap();
+        assert!(before.committed_within(SOON));
         let mut said = String::new();
         BufReader::new(&theirs).read_line(&mut said).unwrap();
         assert!(matches!(serde_json::from_str(&said), Ok(Word::Ready)));
@@ -296,21 +297,21 @@ mod tests {
     fn the_takeover_is_ours_when_the_other_died_before_or_after_our_word() {
         let (theirs, before) = sockets();
         drop(theirs);
-        assert!(before.yields_within(SOON));
+        assert!(before.committed_within(SOON));
         let (theirs, before) = sockets();
         let dying = std::thread::spawn(move || {
             let mut said = String::new();
             BufReader::new(&theirs).read_line(&mut said).unwrap();
         });
-        assert!(before.yields_within(YIELD_WAIT));
+        assert!(before.committed_within(COMMIT_WAIT));
         dying.join().unwrap();
     }
 
     #[test]
     fn one_that_is_silent_keeps_it_and_hears_that_it_was_too_late() {
         let (theirs, before) = sockets();
-        assert!(!before.yields_within(SOON));
-        let late = say(&theirs, &Yield::Yours).unwrap_err();
+        assert!(!before.committed_within(SOON));
+        let late = say(&theirs, &LastWord::Commit).unwrap_err();
         assert_eq!(late.kind(), io::ErrorKind::BrokenPipe);
     }
 
@@ -319,7 +320,7 @@ mod tests {
         for word in ["\n", "no\n", "{}\n"] {
             let (mut theirs, before) = sockets();
             theirs.write_all(word.as_bytes()).unwrap();
-            assert!(!before.yields_within(SOON), "{word:?}");
+            assert!(!before.committed_within(SOON), "{word:?}");
         }
     }
 }
