@@ -1,7 +1,7 @@
 //! [`Below`]: values that begin on the line below their name, as in YAML.
 
 use super::assign::Joint;
-use super::found::{Found, value_at};
+use super::found::{FoundValue, value_at};
 
 /// What a diff, a quotation or a comment has before each of its lines.
 const SIGNS: [char; 4] = ['+', '-', '>', '#'];
@@ -43,9 +43,9 @@ impl<'a> Below<'a> {
 }
 
 impl<'a> Iterator for Below<'a> {
-    type Item = Found<'a>;
+    type Item = FoundValue<'a>;
 
-    fn next(&mut self) -> Option<Found<'a>> {
+    fn next(&mut self) -> Option<FoundValue<'a>> {
         let start = self.at + end_of_line(&self.text[self.at..])?;
         let line = &self.text[start..];
         let signed = self.sign.and_then(|sign| line.strip_prefix(sign));

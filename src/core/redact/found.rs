@@ -42,7 +42,7 @@ impl FoundValue<'_> {
 
 /// What stands unquoted behind a comma or a bracket is no value. `whole`: the line is one of an
 /// environment, on which nothing follows the value.
-pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Option<Found<'_>> {
+pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Option<FoundValue<'_>> {
     let rest = text.get(at..)?;
     let (open, quote) = opening(rest);
     if quote.is_none() && matches!(joint, Joint::Comma | Joint::Call) {
