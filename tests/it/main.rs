@@ -62,6 +62,7 @@ mod review;
 mod roles;
 mod search;
 mod search_everywhere;
+mod secret_corpus;
 mod signing;
 mod status_line;
 #[path = "../support/mod.rs"]
