@@ -134,6 +134,13 @@ fn each_permission_has_calls_that_need_it_and_calls_that_do_not() {
             Permission::Network,
             "Bash",
             "command",
+            "npm install; curl x.org",
+            '-',
+        ),
+        (
+            Permission::Network,
+            "Bash",
+            "command",
             "python3 get.py https://x.org",
             '?',
         ),

@@ -2,7 +2,7 @@
 
 use super::Permission;
 use super::git_write::{COMMAND_BYTES_MAX, GitUse, git_use};
-use super::needs::{Need, named};
+use super::needs::{Certainty, Need, named};
 use super::programs::{ProgramRole, program_name, program_role};
 use super::secret_paths::is_secret_path;
 use super::shell::{ShellWord, SimpleCommand};
@@ -21,10 +21,15 @@ const MAY_FETCH: [&str; 17] = [
 ];
 
 /// Their subcommands that do nothing else.
-const FETCHES: [&str; 12] = [
-    "add", "ci", "clone", "download", "fetch", "get", "install", "publish", "pull", "push",
-    "search", "update",
+const FETCHES: [&str; 10] = [
+    "add", "ci", "clone", "download", "fetch", "get", "install", "pull", "search", "update",
 ];
+
+/// Those of them that send.
+const SENDS: [&str; 2] = ["publish", "push"];
+
+/// The most ways beyond this machine that are named of one command line.
+const NETWORK_MAX: usize = 4;
 
 /// Subcommands of git that talk to a remote.
 const GIT_REMOTE: [&str; 5] = ["clone", "fetch", "ls-remote", "pull", "push"];
@@ -34,7 +39,7 @@ const BETWEEN_WORDS: [char; 16] = [
     ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', '<', '>', ',', ':',
 ];
 
-/// What a command needs, each permission at most once.
+/// What a command needs, each permission at most once, but for the ways beyond this machine.
 pub(super) fn shell_needs(text: &str) -> Vec<Need> {
     let mut needs = vec![Need::certain(Permission::Shell, "it runs a command")];
     let git = git_use(text);
@@ -58,7 +63,7 @@ pub(super) fn shell_needs(text: &str) -> Vec<Need> {
         needs.push(Need::certain(Permission::Secrets, what));
     }
     let read = shell_lexer::read(head);
-    needs.extend(read.commands.iter().find_map(network));
+    needs.extend(networks(&read.commands));
     // What writes to git may change files of the working tree as well.
     let looks = writes_no_git && text.len() == head.len() && read.unclear.is_none();
     if !(looks && read.commands.iter().all(only_looks)) {
@@ -94,6 +99,24 @@ fn program(command: &SimpleCommand) -> Option<(String, ProgramRole, &[ShellWord]
     None
 }
 
+/// The ways beyond this machine, each once, what is certain first.
+fn networks(commands: &[SimpleCommand]) -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    for need in commands.iter().filter_map(network) {
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    needs.sort_by_key(|need| need.certainty == Certainty::Unclear);
+    let more = needs.len().saturating_sub(NETWORK_MAX);
+    if more > 0 {
+        needs.truncate(NETWORK_MAX);
+        let what = format!("{more} more of its commands may reach beyond this machine");
+        needs.push(Need::unclear(Permission::Network, what));
+    }
+    needs
+}
+
 fn network(command: &SimpleCommand) -> Option<Need> {
     let (name, role, arguments) = program(command)?;
     let certain = |what: String| Some(Need::certain(Permission::Network, what));
@@ -109,6 +132,9 @@ fn network(command: &SimpleCommand) -> Option<Need> {
             .any(|it| GIT_REMOTE.contains(&it.text.as_str()))
     {
         return certain("it talks to a remote repository".to_owned());
+    }
+    if MAY_FETCH.contains(&name.as_str()) && says(&SENDS) {
+        return unclear(format!("`{name}` may send beyond this machine"));
     }
     if MAY_FETCH.contains(&name.as_str()) && says(&FETCHES) {
         return unclear(format!("`{name}` may fetch from beyond this machine"));
