@@ -6,6 +6,7 @@
 
 mod before_tool;
 mod claude_question;
+mod daemon_away;
 mod permission;
 mod status_line;
 
@@ -25,6 +26,7 @@ use crate::wire::control::{
     AskApprovalParams, Command, HookEvent, HookParams, HookReply, IdsParams, MONITOR,
     MONITOR_BEFORE, Reply,
 };
+use daemon_away::DaemonAway;
 use permission::{PermissionAsk, tool_use};
 
 pub use before_tool::before_tool;
@@ -37,11 +39,8 @@ const HOOK_WAIT: Duration = Duration::from_millis(1_500);
 /// from disk and git, and nothing else brings it in time. Claude itself gives a hook 5 s.
 const SESSION_START_WAIT: Duration = Duration::from_secs(4);
 
-/// How long a hook that waits for the person looks for a deck where the daemon has changed its process:
-/// the deck comes back as the hook does, and may do so behind it.
-const DECK_WAIT: Duration = Duration::from_secs(3);
-
-/// How often it looks.
+/// How often a hook that waits for the person looks for a deck where the daemon has changed its
+/// process.
 const DECK_LOOK: Duration = Duration::from_millis(200);
 
 /// The most input that is read, in bytes. It may hold a whole prompt or tool result.
@@ -144,15 +143,17 @@ async fn permission<W: AsyncWrite + Unpin>(
         claude_pid: caller.pid,
         tool_use,
     };
-    let mut until = None;
+    let mut away = DaemonAway::default();
     let answer = loop {
         match client.call(Command::AskApproval(params.clone())).await {
             Ok(Reply::Approval(Some(answer))) => break answer,
-            Ok(Reply::Approval(None)) if until.is_some_and(|until| Instant::now() < until) => {
+            Ok(Reply::Approval(None)) if away.may_be_looked_at(Instant::now()) => {
                 sleep(DECK_LOOK).await;
             }
             // Under the same key it is the same question.
-            Err(ClientError::Unanswered) => until = Some(Instant::now() + DECK_WAIT),
+            Err(ClientError::Unanswered) => away.is_lost(Instant::now()),
+            Err(ClientError::Unreachable(_))
+                if away.may_return(Instant::now()) && is_redialled(client) => {}
             _ => return None,
         }
     };
@@ -254,6 +255,11 @@ where
         client.call(handed).await.ok()?;
     }
     None
+}
+
+/// A daemon is still looked for: no person has ended it for good.
+fn is_redialled(client: &Client) -> bool {
+    !matches!(*client.connection().borrow(), Connection::Dormant(_))
 }
 
 /// Waits for the first attempt to connect, and for no other.

@@ -146,6 +146,14 @@ impl Approvals {
         self.claude.insert(id, hook);
     }
 
+    /// The hooks of a pair's Claude that wait for an answer.
+    pub(super) fn asking(&self, pair: &RuntimeSession) -> impl Iterator<Item = ConnId> {
+        let waiting = self.claude.values().filter(|hook| hook.reply.is_some());
+        waiting
+            .filter(move |hook| hook.pair == *pair)
+            .map(|hook| hook.conn)
+    }
+
     /// The way to the hook that waits, to be answered once. `stops`: with an end of the turn.
     pub(super) fn take_hook(&mut self, id: &EntryId, stops: bool) -> Option<ReplySender> {
         let hook = self.claude.get_mut(id)?;

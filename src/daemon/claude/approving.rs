@@ -1,6 +1,7 @@
 //! What Claude asks the person: its hook waits here, beside Claude's own dialog.
 
 use crate::core::agent::Agent;
+use crate::core::delivery::ClaudeInput;
 use crate::core::entry::ApprovalEnd;
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::APPROVALS_OPEN_MAX;
@@ -8,7 +9,7 @@ use crate::daemon::approvals::AskingHook;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::claude_lane::ClaudeLane;
-use crate::daemon::owners::{Base, Decisions};
+use crate::daemon::owners::{Base, Daemon, Decisions};
 use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
@@ -21,8 +22,49 @@ const TEXT_CHARS_MAX: usize = 250_000;
 /// The most choices that are taken.
 const CHOICES_MAX: usize = 16;
 
-impl Decisions {
+impl Daemon {
+    /// A hook of Claude's asks, and shows by it that Claude's own dialog is open: what told so before
+    /// may have told a daemon that is gone.
     pub(in crate::daemon) fn ask_approval(
+        &mut self,
+        conn: ConnId,
+        params: AskApprovalParams,
+        reply: ReplySender,
+    ) {
+        let process = params.claude_pid;
+        self.decisions.ask_approval(
+            &mut self.base,
+            &self.agents.claude,
+            &self.agents.recent_writes,
+            conn,
+            params,
+            reply,
+        );
+        let pair = self.base.clients.pair(conn, None);
+        if is_receivers_hook(&self.agents.claude, &self.base.clients, &pair, process) {
+            self.claude_hears(&pair, ClaudeInput::Asks);
+        }
+    }
+
+    /// The Claude of a pair is there, and may have a dialog open of which its hook has told already.
+    pub(in crate::daemon) fn claude_attached(&mut self, pair: &RuntimeSession, pid: Option<u32>) {
+        self.claude_hears(pair, ClaudeInput::Attached { pid });
+        let asks = self.decisions.approvals.asking(pair).any(|conn| {
+            let process = self
+                .base
+                .clients
+                .get(conn)
+                .and_then(|it| it.hello.agent_pid);
+            is_receivers_hook(&self.agents.claude, &self.base.clients, pair, process)
+        });
+        if asks {
+            self.claude_hears(pair, ClaudeInput::Asks);
+        }
+    }
+}
+
+impl Decisions {
+    fn ask_approval(
         &mut self,
         base: &mut Base,
         claude: &ClaudeLane,

@@ -88,7 +88,7 @@ impl Daemon {
             mode,
         };
         self.tell_ladder(&pair, attached);
-        self.claude_hears(&pair, ClaudeInput::Attached { pid: process });
+        self.claude_attached(&pair, process);
     }
 
     pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
@@ -103,7 +103,7 @@ impl Daemon {
         let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
         if self.agents.claude.state(&pair).is_none_or(is_away) {
             // Its bridge died, or comes yet.
-            self.claude_hears(&pair, ClaudeInput::Attached { pid });
+            self.claude_attached(&pair, pid);
         }
         self.agents.say_silence(&mut self.base);
         self.base.clients.status_changed();

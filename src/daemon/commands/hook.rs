@@ -97,8 +97,7 @@ impl Daemon {
             params.claude_pid,
         ) {
             // One that begins beside an open dialog does not answer that.
-            let waits = |state: &ClaudeState| state.now().state == AgentState::Waiting;
-            if !self.agents.claude.state(&pair).is_some_and(waits) {
+            if !self.agents.claude_waits(&pair) {
                 self.claude_hears(&pair, ClaudeInput::Called);
             }
             let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
@@ -213,7 +212,7 @@ impl Daemon {
                         | NotificationKind::ElicitationDialog,
                     ) => self.claude_hears(pair, ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
-                    Some(NotificationKind::IdlePrompt) if self.agents.claude_is_in_turn(pair) => {
+                    Some(NotificationKind::IdlePrompt) if self.agents.claude_is_at_work(pair) => {
                         self.claude_stopped(pair);
                     }
                     _ => {}
@@ -341,6 +340,17 @@ impl Agents {
     fn claude_is_in_turn(&self, pair: &RuntimeSession) -> bool {
         let state = self.claude.state(pair);
         state.is_some_and(ClaudeState::is_in_turn)
+    }
+
+    /// It shows a dialog.
+    fn claude_waits(&self, pair: &RuntimeSession) -> bool {
+        let state = self.claude.state(pair);
+        state.is_some_and(|state| state.now().state == AgentState::Waiting)
+    }
+
+    /// A turn of its runs, or one of which only the dialog was told.
+    fn claude_is_at_work(&self, pair: &RuntimeSession) -> bool {
+        self.claude_is_in_turn(pair) || self.claude_waits(pair)
     }
 
     fn is_in_turn(&self, pair: &RuntimeSession) -> bool {

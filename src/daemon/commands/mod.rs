@@ -269,14 +269,7 @@ impl Daemon {
                 params,
                 reply,
             ),
-            Command::AskApproval(params) => self.decisions.ask_approval(
-                &mut self.base,
-                &self.agents.claude,
-                &self.agents.recent_writes,
-                conn,
-                params,
-                reply,
-            ),
+            Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::AnswerApproval(params) => {
                 self.decisions
                     .answer_approval(&mut self.base, params, reply)

@@ -459,6 +459,42 @@ async fn a_hook_that_asks_again_on_another_connection_is_answered_there() {
 }
 
 #[tokio::test]
+async fn a_hook_that_asks_the_next_daemon_shows_that_claude_waits_whoever_comes_first() {
+    let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    for hook_is_first in [true, false] {
+        let place = Place::new();
+        let mut before = Rig::start(&place).await;
+        let _bridge = before.connect(Role::Claude, Some(CLAUDE), false);
+        before.claude_hook("UserPromptSubmit", None).await;
+        before.claude_hook("PermissionRequest", None).await;
+        assert_eq!(state(&before), AgentState::Waiting);
+        // It dies.
+        drop(before);
+        let mut rig = Rig::start(&place).await;
+        let _operator = rig.connect(Role::Deck, None, true);
+        let bridge = |rig: &mut Rig| rig.connect(Role::Claude, Some(CLAUDE), false);
+        let early = (!hook_is_first).then(|| bridge(&mut rig));
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let _waiting = rig.claude_asks(&hook, "k1");
+        rig.settle().await;
+        let _bridge = early.unwrap_or_else(|| bridge(&mut rig));
+        rig.settle().await;
+        assert_eq!(state(&rig), AgentState::Waiting, "{hook_is_first}");
+        // Esc in the dialog: behind it no hook tells of the turn's end.
+        rig.daemon.disconnect(hook.conn);
+        let params = HookParams {
+            event: "Notification".into(),
+            claude_pid: Some(CLAUDE),
+            detail: Some("idle_prompt".to_owned()),
+            ..HookParams::default()
+        };
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        rig.call(&hook, Command::Hook(params)).await.unwrap();
+        assert_eq!(state(&rig), AgentState::Idle);
+    }
+}
+
+#[tokio::test]
 async fn only_a_hook_asks_for_claude() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
