@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::effect::{NoteTag, WhenBusy};
 use crate::model::{Agent, FoundSnippet};
 use crate::overlays::FindingRuling;
 
@@ -21,10 +22,15 @@ pub(crate) enum Writing {
 pub(crate) struct Draft {
     pub(crate) text: String,
     pub(crate) reason: String,
+    /// What becomes of it while its receiver works.
+    pub(crate) when_busy: WhenBusy,
+    /// Of a note.
+    pub(crate) tag: NoteTag,
 }
 
 impl Draft {
-    fn is_blank(&self) -> bool {
+    /// Nothing is written in it.
+    pub(crate) fn is_blank(&self) -> bool {
         self.text.trim().is_empty() && self.reason.trim().is_empty()
     }
 }

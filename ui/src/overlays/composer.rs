@@ -37,21 +37,34 @@ pub(crate) struct Composer {
 impl Composer {
     /// Opens with the draft that was kept, if there is one.
     pub(crate) fn open(to: Agent, writing: Writing, drafts: &mut Drafts) -> Self {
-        let draft = drafts.take(to, writing);
         let placeholder = match writing {
             Writing::Message => "your message",
             Writing::Handoff => "what is to be done, and how you will know that it is",
             Writing::Note => "what both agents are to find in the record",
         };
-        Self {
+        let mut composer = Self {
             to,
             writing,
-            text: TextField::lines(placeholder).with_text(&draft.text),
-            reason: TextField::line("optional").with_text(&draft.reason),
+            text: TextField::lines(placeholder),
+            reason: TextField::line("optional"),
             in_reason: false,
             when_busy: WhenBusy::default(),
             tag: NoteTag::default(),
+        };
+        composer.take(drafts);
+        composer
+    }
+
+    /// Goes on with the draft to its receiver, if there is one.
+    fn take(&mut self, drafts: &mut Drafts) {
+        let draft = drafts.take(self.to, self.writing);
+        if draft.is_blank() {
+            return;
         }
+        self.text.replace(&draft.text);
+        self.reason.replace(&draft.reason);
+        self.when_busy = draft.when_busy;
+        self.tag = draft.tag;
     }
 
     pub(crate) fn field_mut(&mut self) -> &mut TextField {
@@ -66,12 +79,16 @@ impl Composer {
         self.in_reason = self.writing == Writing::Handoff && !self.in_reason;
     }
 
-    /// To the other agent, or to the next sort of note.
-    pub(crate) fn other_agent(&mut self) {
+    /// To the other agent, with the draft to that one where nothing is written yet; or to the next
+    /// sort of note.
+    pub(crate) fn other_agent(&mut self, drafts: &mut Drafts) {
         if self.writing == Writing::Note {
             self.tag = self.tag.next();
-        } else {
-            self.to = self.to.peer();
+            return;
+        }
+        self.to = self.to.peer();
+        if self.draft().is_blank() {
+            self.take(drafts);
         }
     }
 
@@ -94,6 +111,13 @@ impl Composer {
         drafts.more(self.to, self.writing)
     }
 
+    /// The other agent, where a draft to that one waits and nothing is written to this one.
+    pub(crate) fn waits_for_peer(&self, drafts: &Drafts) -> Option<Agent> {
+        let peer = self.to.peer();
+        let is_there = self.writing != Writing::Note && drafts.more(peer, self.writing) > 0;
+        (is_there && self.draft().is_blank()).then_some(peer)
+    }
+
     /// Nothing is written yet.
     pub(crate) fn is_blank(&self) -> bool {
         self.text.is_blank()
@@ -103,6 +127,8 @@ impl Composer {
         Draft {
             text: self.text.text(),
             reason: self.reason.text(),
+            when_busy: self.when_busy,
+            tag: self.tag,
         }
     }
 

@@ -4,6 +4,7 @@ use super::applies::{can_start, selected_fold};
 use super::moving::step;
 use super::searching::search_now;
 use super::tasking::tick;
+use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
@@ -74,7 +75,13 @@ pub(super) fn compose(deck: &mut Deck, to: Option<Agent>, writing: Writing) {
         1 => deck.say(Level::Info, "one more draft waits behind this one"),
         n => deck.say(Level::Info, format!("{n} more drafts wait behind this one")),
     }
+    let waits = composer.waits_for_peer(&deck.drafts);
     deck.overlays.push(Overlay::Composer(composer));
+    if let Some(peer) = waits {
+        let other = deck.key_in(&deck.contexts(), Action::OtherAgent);
+        let text = format!("a draft to {} waits: {other}", peer.title());
+        deck.say(Level::Info, text);
+    }
 }
 
 /// The agent under the cursor, else the only one that is there, else Claude.

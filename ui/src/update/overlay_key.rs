@@ -348,7 +348,7 @@ fn write(deck: &mut Deck, action: Action) {
         Action::Newline => composer.field_mut().newline(),
         Action::NextField => composer.next_field(),
         Action::WhenBusy => composer.next_when_busy(),
-        _ => composer.other_agent(),
+        _ => composer.other_agent(&mut deck.drafts),
     }
 }
 

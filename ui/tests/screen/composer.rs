@@ -280,7 +280,6 @@ fn a_note_has_a_sort_and_no_receiver_and_its_draft_is_its_own() {
         shown(&deck).contains("keep the old endpoint"),
         "the draft is kept"
     );
-    keys(&mut deck, "<ctrl-t>");
     let note = Effect::AppendNote {
         tag: NoteTag::Decision,
         text: "keep the old endpoint".into(),
@@ -348,6 +347,55 @@ fn a_note_that_is_recorded_is_no_draft_any_more() {
     assert!(!notice(&deck).contains("kept as a draft"));
     keys(&mut deck, "M");
     assert!(!shown(&deck).contains("plums"));
+}
+
+#[test]
+fn a_draft_to_the_other_agent_is_said_and_gone_on_with() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "2m<ctrl-t>plums<esc>m");
+    let screen = shown(&deck);
+    assert!(screen.contains("Message → ◆ Claude"), "{screen}");
+    assert!(
+        screen.contains("a draft to Codex waits: ctrl-t"),
+        "{screen}"
+    );
+    keys(&mut deck, "<ctrl-t>");
+    let sent = Effect::SendMessage {
+        to: Agent::Codex,
+        text: "plums".into(),
+        when_busy: WhenBusy::Wait,
+        draft: Some(1),
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [sent]);
+    // What is written goes to the other one as it is.
+    keys(&mut deck, "m<ctrl-t>pears<esc>mone");
+    keys(&mut deck, "<ctrl-t>");
+    assert!(shown(&deck).contains("3 characters"), "{}", shown(&deck));
+}
+
+#[test]
+fn what_becomes_of_it_and_the_sort_of_a_note_are_kept_with_the_draft() {
+    let mut deck = deck(pair_at_work());
+    keys(&mut deck, "1mnow<ctrl-o><esc>m");
+    assert_eq!(keys(&mut deck, "<enter>"), [message("now", WhenBusy::Join)]);
+    // The next one begins as ever.
+    keys(&mut deck, "mlater");
+    assert_eq!(
+        keys(&mut deck, "<enter>"),
+        [numbered(2, "later", WhenBusy::Wait)]
+    );
+    keys(&mut deck, "M<ctrl-t>plums<esc>M");
+    let note = keys(&mut deck, "<enter>");
+    assert!(
+        matches!(
+            &note[..],
+            [Effect::AppendNote {
+                tag: NoteTag::Decision,
+                ..
+            }]
+        ),
+        "{note:?}"
+    );
 }
 
 #[test]
