@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::connect::is_ending;
 use super::context::CliContext;
 use super::daemon::serve_until_end;
-use super::deck_screen::{DeckScreen, about, options};
+use super::deck_screen::{DeckScreen, about, options, stop_of};
 use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
@@ -265,8 +265,8 @@ async fn host(
         let (kept, client) = match hosted {
             Some(Hosted::Here { running, client }) => (*running, client),
             Some(Hosted::Elsewhere { operator }) => {
-                if left == DeckExit::Chosen(QuitChoice::Stop) {
-                    operator.call(Command::Stop(Default::default())).await?;
+                if let Some(stop) = stop_of(left) {
+                    operator.call(stop).await?;
                 }
                 return Ok(After::Nothing);
             }
@@ -293,7 +293,9 @@ async fn host(
         let said = match left {
             DeckExit::Chosen(QuitChoice::Stay) => "left",
             DeckExit::Gone if is_needed => "the terminal went away",
-            DeckExit::Chosen(QuitChoice::Stop) | DeckExit::Gone | DeckExit::Failed => {
+            DeckExit::Chosen(_) | DeckExit::Gone | DeckExit::Failed => {
+                let is_kept = left == DeckExit::Chosen(QuitChoice::KeepStopped);
+                running.handle.shutdown(is_kept).await;
                 end(running, &mut once_more).await?;
                 return Ok(After::Nothing);
             }
@@ -411,8 +413,8 @@ async fn attach(
         })
     };
     let left = show(shown.display, options, |line| context.out.note(line)).await;
-    if left == DeckExit::Chosen(QuitChoice::Stop) {
-        operator.call(Command::Stop(Default::default())).await?;
+    if let Some(stop) = stop_of(left) {
+        operator.call(stop).await?;
     }
     Ok(Some(left))
 }

@@ -5,7 +5,7 @@ use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, OnceLock};
 
 use ctxrelay_ui::model::{Level, SearchScope};
-use ctxrelay_ui::{Depth, Msg, OwnFiles, Settings};
+use ctxrelay_ui::{Depth, Msg, OwnFiles, QuitChoice, Settings};
 use rustix::process::Signal;
 use tokio::signal::unix::{Signal as UnixSignal, SignalKind, signal};
 use tokio::sync::watch;
@@ -36,12 +36,24 @@ use crate::deck::display::{Display, DisplayHost, DisplayTeller};
 use crate::deck::elsewhere::Elsewhere;
 use crate::deck::key_slot::KeySlot;
 use crate::deck::opening::while_opening;
+use crate::deck::run::DeckExit;
 use crate::deck::signing::OperatorKeyAccess;
 use crate::deck::term::is_light;
 use crate::host::ProjectContext;
 use crate::store::config;
 use crate::store::ledger::{ReadProgress, ReadSoFar};
 use crate::wire::config::Waiting;
+use crate::wire::control::{Command, StopParams};
+
+/// What a daemon of another process is told where the person has left the deck like this.
+pub(super) fn stop_of(left: DeckExit) -> Option<Command> {
+    let kill = match left {
+        DeckExit::Chosen(QuitChoice::Stop) => false,
+        DeckExit::Chosen(QuitChoice::KeepStopped) => true,
+        DeckExit::Chosen(QuitChoice::Stay) | DeckExit::Gone | DeckExit::Failed => return None,
+    };
+    Some(Command::Stop(StopParams { kill }))
+}
 
 /// A screen, and what it listens to beside its keys.
 pub(super) struct DeckScreen {

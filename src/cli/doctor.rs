@@ -297,7 +297,7 @@ fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
             "stop it with `ctxrelay kill` and start it again",
         ),
         DaemonFound::Nobody if sentinel::is_killed(&setting.dirs) => {
-            note(ID, "stopped by `ctxrelay kill`", "start it with `ctxrelay`")
+            note(ID, "stopped by you", "start it with `ctxrelay`")
         }
         DaemonFound::Nobody if is_held(&setting.dirs) => bad(
             ID,

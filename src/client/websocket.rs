@@ -243,7 +243,7 @@ impl WebSocketHandle {
     }
 }
 
-const KILLED: &str = "it was stopped by the operator (`ctxrelay kill`)";
+const KILLED: &str = "it was stopped by the operator";
 
 fn dormant(why: &Dormancy) -> ClientError {
     match why {

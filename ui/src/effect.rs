@@ -14,6 +14,8 @@ pub enum QuitChoice {
     Stay,
     /// The daemon is stopped.
     Stop,
+    /// As [`Self::Stop`]; the agents that are attached do not start it again by themselves.
+    KeepStopped,
 }
 
 /// What the operator can do about an agent that is silent, at its usage limit, or nearly full.

@@ -299,17 +299,24 @@ pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
         DaemonState::Hosting => "the daemon goes on in the background; messages keep flowing",
         _ => "this deck closes; the daemon goes on",
     };
+    // An attached agent would start it again within a second.
+    let (ends, stop) = match view.attached.is_empty() {
+        true => (
+            "the daemon ends; what is queued is kept for the next start",
+            QuitChoice::Stop,
+        ),
+        false => (
+            "the daemon ends; what is queued is kept until you start it",
+            QuitChoice::KeepStopped,
+        ),
+    };
     let options = vec![
         ChoiceOption::new(
             "stay in the background",
             stay,
             Pick::Effect(Effect::Quit(QuitChoice::Stay)),
         ),
-        ChoiceOption::new(
-            "stop",
-            "the daemon ends; what is queued is kept for the next start",
-            Pick::Effect(Effect::Quit(QuitChoice::Stop)),
-        ),
+        ChoiceOption::new("stop", ends, Pick::Effect(Effect::Quit(stop))),
         ChoiceOption::new("cancel", "back to the deck", Pick::Nothing),
     ];
     deck.overlays.push(Overlay::Choice(Choice::new(

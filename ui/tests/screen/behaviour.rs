@@ -752,7 +752,8 @@ fn leaving_asks_when_agents_are_attached() {
     );
     assert_eq!(
         keys(&mut deck, "qj<enter>"),
-        [Effect::Quit(QuitChoice::Stop)]
+        [Effect::Quit(QuitChoice::KeepStopped)],
+        "an attached agent does not start it again"
     );
     assert_eq!(keys(&mut deck, "qjj<enter>"), []);
     assert_eq!(
@@ -1157,6 +1158,10 @@ fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
         assert!(screen.contains(said), "{screen}");
         assert!(!screen.contains("is attached."), "{screen}");
         assert_eq!(keys(&mut deck, "<enter>"), [Effect::Quit(QuitChoice::Stay)]);
+        assert_eq!(
+            keys(&mut alone(change), "qj<enter>"),
+            [Effect::Quit(QuitChoice::Stop)]
+        );
     }
 }
 

@@ -118,7 +118,7 @@ fn beside_a_key_a_click_does_nothing_and_outside_it_closes() {
 fn no_word_of_an_answer_is_cut_while_there_is_room() {
     let whole = [
         ("quit", "flowing"),
-        ("quit", "queued is kept for the next"),
+        ("quit", "queued is kept until you"),
         ("clear", "begins  "),
         ("stop_turn", "the turn ends now"),
     ];
@@ -139,7 +139,10 @@ fn an_answer_of_several_lines_is_chosen_by_a_click_on_any_of_them() {
         assert_eq!(click(&mut deck, place), []);
         let quits = click(&mut deck, place);
         assert!(
-            matches!(quits[..], [Effect::Quit(ctxrelay_ui::QuitChoice::Stop)]),
+            matches!(
+                quits[..],
+                [Effect::Quit(ctxrelay_ui::QuitChoice::KeepStopped)]
+            ),
             "{quits:?}"
         );
     }
