@@ -4,10 +4,13 @@
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::Level;
-use crate::overlays::{CardStage, Overlay, Pick};
+use crate::overlays::{CardStage, Choice, Overlay, Pick};
 
 /// What is said where a card is gone on which something was to be decided.
 pub(super) const GONE: &str = "this card is gone meanwhile: nothing was recorded from here";
+
+/// What is said where it was answered elsewhere, and the agent has not gone on yet.
+const GIVEN: &str = "it was answered meanwhile: nothing was recorded from here";
 
 /// Takes back what holds no more in the view that has just come; `is_another_record`: of a session
 /// that began since.
@@ -16,6 +19,8 @@ pub(super) fn take_back_outdated(deck: &mut Deck, is_another_record: bool) {
         take_back_clearing(deck);
     }
     take_back_gates(deck);
+    take_back_starts(deck);
+    take_back_answers(deck);
     take_back_gone(deck);
     let (inbox, overlays, rows) = (&deck.view.inbox, &deck.overlays, &deck.inbox.rows);
     deck.drafts.forget_cards(|id| {
@@ -46,6 +51,78 @@ fn take_back_gone(deck: &mut Deck) {
     if is_gone {
         deck.say(Level::Warn, GONE);
     }
+}
+
+/// Answers to choose from, of a card that waits for none any more: it is gone, or was answered
+/// elsewhere.
+fn take_back_answers(deck: &mut Deck) {
+    let inbox = &deck.view.inbox;
+    let mut said = None;
+    deck.overlays.retain(|overlay| {
+        let Some(id) = answered(overlay) else {
+            return true;
+        };
+        let card = inbox.iter().find(|card| card.id == id);
+        said = match card {
+            None => Some(GONE),
+            Some(card) if card.is_given() => Some(GIVEN),
+            Some(_) => return true,
+        };
+        false
+    });
+    if let Some(text) = said {
+        deck.say(Level::Warn, text);
+    }
+}
+
+/// The card that is answered by what is asked.
+fn answered(overlay: &Overlay) -> Option<&str> {
+    match overlay {
+        Overlay::Choice(choice) => effects(choice).find_map(|effect| match effect {
+            Effect::AnswerApproval { id, .. } => Some(id.as_str()),
+            _ => None,
+        }),
+        Overlay::Confirm(confirm) => match &confirm.effect {
+            Effect::Approve { proposal_id, .. } => Some(proposal_id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What is offered for an agent that is there by now: its terminal would be a second one.
+fn take_back_starts(deck: &mut Deck) {
+    let attached = &deck.view.attached;
+    let mut is_there = None;
+    deck.overlays.retain(|overlay| {
+        let Overlay::Choice(choice) = overlay else {
+            return true;
+        };
+        let started = effects(choice).find_map(|effect| match effect {
+            Effect::StartAgent(agent) if attached.contains(agent) => Some(*agent),
+            _ => None,
+        });
+        is_there = is_there.or(started);
+        started.is_none()
+    });
+    if let Some(agent) = is_there {
+        let text = format!(
+            "{} is there meanwhile: nothing was started from here",
+            agent.title()
+        );
+        deck.say(Level::Info, text);
+    }
+}
+
+/// What the answers to a question would have done.
+fn effects(choice: &Choice) -> impl Iterator<Item = &Effect> {
+    choice
+        .options
+        .iter()
+        .filter_map(|option| match &option.pick {
+            Pick::Effect(effect) => Some(effect),
+            _ => None,
+        })
 }
 
 fn take_back_clearing(deck: &mut Deck) {

@@ -17,6 +17,7 @@ mod holds;
 mod identity;
 mod large_entry;
 mod lost_daemon;
+mod meanwhile;
 mod notification;
 mod overlay_foot;
 mod palette;
