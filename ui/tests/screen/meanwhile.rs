@@ -70,15 +70,3 @@ fn an_agent_that_comes_up_meanwhile_takes_the_offer_to_start_it_back() {
         assert!(!effects.iter().any(starts), "{effects:?}");
     }
 }
-
-#[test]
-fn who_asks_for_an_agent_that_is_not_installed_has_it_looked_for() {
-    let mut view = empty_first_run();
-    let mut deck_without = deck(view.clone());
-    assert_eq!(keys(&mut deck_without, "s"), [Effect::LookForAgents]);
-    assert_eq!(keys(&mut deck_without, "<esc>1jS"), [Effect::LookForAgents]);
-    for card in &mut view.agents {
-        card.installed = true;
-    }
-    assert_eq!(keys(&mut deck(view), "s"), []);
-}
