@@ -243,7 +243,7 @@ impl Incoming {
             Ok(value) => value,
             Err(error) => {
                 let text = format!("not JSON: {error}");
-                // Whoever asked would wait for good for an answer that names nothing.
+                // Who asked would wait for good for an answer that names nothing.
                 let mut scan = IdScan::default();
                 scan.feed(bytes);
                 let id = scan.into_id().unwrap_or_default();

@@ -230,7 +230,7 @@ pub fn restore() {
     }
 }
 
-/// What cannot be printed ends whoever prints it, and in a panic's report the process: ratatui's
+/// What cannot be printed ends the code that prints it, and in a panic's report the process: ratatui's
 /// `Terminal` complains when it is dropped, a report of a panic is one itself. On a terminal that is
 /// gone nobody reads it: it goes nowhere.
 fn quieten_if_lost() {

@@ -412,7 +412,11 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
         assert_eq!(in_terminal(&other, &["import", file, "--apply"]).0, 6);
         assert!(listed(&other).is_empty());
     };
-    refused(text.replace("one hour", "six hours").as_bytes(), "digest");
+    // Its line is cited, and has a hash of its own.
+    let other_line = text.replace("one hour", "six hours");
+    refused(other_line.as_bytes(), "origin.lines[2]");
+    let other_title = text.replacen("\"title\":\"", "\"title\":\"a", 1);
+    refused(other_title.as_bytes(), "digest");
     let cut = text.find("new dependency").unwrap();
     refused(&text.as_bytes()[..cut], "constraints[0].text");
     refused(

@@ -179,7 +179,9 @@ fn no_secret_of_the_corpus_goes_out_with_a_task_or_is_found() {
     assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
 
     let mut told = Vec::new();
-    for id in &ids {
+    for (id, some) in ids.iter().zip(samples.chunks(PER_TASK)) {
+        // The last task has what is left.
+        let least = some.len().min(20);
         told.push((
             format!("export {id}"),
             texts_of(&exported(&project, id, &[])),
@@ -189,7 +191,7 @@ fn no_secret_of_the_corpus_goes_out_with_a_task_or_is_found() {
                 "capsule", "handoff", id, "--to", target, "--budget", "64000",
             ];
             let handoff = project.run(args).expect_success();
-            assert!(handoff.stdout.matches("plums").count() > 20, "{target}");
+            assert!(handoff.stdout.matches("plums").count() >= least, "{target}");
             told.push((format!("{target} {id}"), handoff.stdout));
         }
     }

@@ -107,7 +107,7 @@ impl Agents {
         self.transcripts_work.take(&base.events, work);
     }
 
-    /// Claude is gone, or begins anew: a turn that ran has ended without a word.
+    /// Claude is gone, or begins again: a turn that ran has ended without a word.
     pub(in crate::daemon) fn leave_claudes_turn(&mut self, base: &Base, pair: &RuntimeSession) {
         let Some(words) = self.spoken.known(pair) else {
             return;

@@ -1,9 +1,9 @@
-//! The terminal goes to a thread that was there before.
+//! The terminal goes to a thread that was there already.
 //!
 //! Codex 0.169.0, observed by a client beside the terminal: for `/new` and a fork it sends
 //! `thread/started`. For `/resume` it sends nothing but the thread's status: `idle` where the thread had
 //! to be loaded, and nothing at all where it was loaded still, until a turn begins in it with `active`.
-//! The conversation of before stays loaded while we are subscribed to it and for a minute after that.
+//! The earlier conversation stays loaded while we are subscribed to it and for a minute after that.
 //!
 //! So a person is followed to a thread that appears, and to one in which a turn begins that is not
 //! begun by a message of ours. With two terminals on one app-server the lane is with the one that was

@@ -118,7 +118,7 @@ impl Session<'_> {
         let thread_id = ThreadId::new(thread_id);
         match self.resume(&thread_id).await {
             Ok(resumed) => {
-                // Of what it did while it was left behind little was told: it is told anew.
+                // Of what it did while it was left behind little was told: all of it is told now.
                 let left = &mut self.memory.left;
                 left.retain(|book| *book.thread_id() != thread_id);
                 if let Some(before) = self.memory.visible.replace(TurnBook::new(thread_id)) {

@@ -287,7 +287,7 @@ impl Session<'_> {
     }
 
     /// Settles the messages in doubt in a thread that was left behind and runs no turn: nobody looks
-    /// there again, and whoever waits for what became of them would wait for good.
+    /// there again, and what waits for their outcome would wait for good.
     pub(super) async fn give_up_doubtful(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
         if self.memory.inflight.on(thread_id, true).is_empty() {
             return Ok(());
