@@ -110,12 +110,8 @@ async fn a_new_thread_that_cannot_be_resumed_yet_is_followed_at_its_first_turn()
     assert_eq!(script.fact().await, message("U", "human", false));
 }
 
-/// The human moves on while `m1` waits in the old thread, which has or has not begun with it.
-pub(super) async fn moved_on(is_deleted: bool) -> Script {
-    let mut script = Script::busy().await;
-    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
-    script.serve("thread/queue/add", json!({})).await;
-    next_fact!(script, Queued);
+/// The terminal begins a new conversation, `N`, and is followed there.
+pub(super) async fn begins_n(script: &mut Script) {
     script
         .notify("thread/started", json!({"thread": thread("N", "idle")}))
         .await;
@@ -123,6 +119,15 @@ pub(super) async fn moved_on(is_deleted: bool) -> Script {
     script
         .serve("thread/resume", json!({"thread": thread("N", "idle")}))
         .await;
+}
+
+/// The human moves on while `m1` waits in the old thread, which has or has not begun with it.
+pub(super) async fn moved_on(is_deleted: bool) -> Script {
+    let mut script = Script::busy().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.serve("thread/queue/add", json!({})).await;
+    next_fact!(script, Queued);
+    begins_n(&mut script).await;
     let list = script.expect("thread/queue/list").await;
     assert_eq!(list["params"]["threadId"], "T");
     let row =

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, message, thread, user};
-use super::conversation::moved_on;
+use super::conversation::{begins_n, moved_on};
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::delivery::OnBusy;
 
@@ -50,13 +50,7 @@ async fn is_delivered_to(script: &mut Script, thread_id: &str) {
 /// The human has begun a new conversation, `N`, and `T` is at rest.
 async fn in_a_new_one() -> Script {
     let mut script = Script::idle().await;
-    script
-        .notify("thread/started", json!({"thread": thread("N", "idle")}))
-        .await;
-    script.serve("thread/name/set", json!({})).await;
-    script
-        .serve("thread/resume", json!({"thread": thread("N", "idle")}))
-        .await;
+    begins_n(&mut script).await;
     script.serve("thread/unsubscribe", json!({})).await;
     adopted(&mut script, "N").await;
     script
@@ -107,13 +101,7 @@ async fn a_thread_that_was_unloaded_meanwhile_is_followed_when_it_is_loaded_agai
 #[tokio::test]
 async fn the_end_of_a_turn_in_the_thread_of_before_is_nobody_who_goes_back() {
     let mut script = Script::busy().await;
-    script
-        .notify("thread/started", json!({"thread": thread("N", "idle")}))
-        .await;
-    script.serve("thread/name/set", json!({})).await;
-    script
-        .serve("thread/resume", json!({"thread": thread("N", "idle")}))
-        .await;
+    begins_n(&mut script).await;
     adopted(&mut script, "N").await;
     // What it was told before it was left, and a question in its turn.
     let item = json!({"threadId": "T", "turnId": "U", "item": user("human")});

@@ -3,7 +3,8 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use super::app_server::{Ask, Script, thread};
+use super::app_server::{Ask, Script};
+use super::conversation::begins_n;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::delivery::OnBusy;
 
@@ -18,13 +19,7 @@ async fn steered() -> Script {
 
 /// The human goes on in `N`, and nothing of ours waits in the old thread's queue.
 async fn left(script: &mut Script) {
-    script
-        .notify("thread/started", json!({"thread": thread("N", "idle")}))
-        .await;
-    script.serve("thread/name/set", json!({})).await;
-    script
-        .serve("thread/resume", json!({"thread": thread("N", "idle")}))
-        .await;
+    begins_n(script).await;
     script.serve("thread/queue/list", json!({"data": []})).await;
 }
 

@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, thread};
+use super::conversation::begins_n;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::delivery::OnBusy;
 
@@ -97,13 +98,7 @@ async fn one_that_is_taken_up_again_is_called_anew_only_by_the_name_of_a_new_one
 #[tokio::test]
 async fn the_new_conversation_of_the_terminal_is_called_after_its_own_beginning() {
     let mut script = Script::idle().await;
-    script
-        .notify("thread/started", json!({"thread": thread("N", "idle")}))
-        .await;
-    script.serve("thread/name/set", json!({})).await;
-    script
-        .serve("thread/resume", json!({"thread": thread("N", "idle")}))
-        .await;
+    begins_n(&mut script).await;
     script.serve("thread/unsubscribe", json!({})).await;
     let fact = script.fact().await;
     assert!(matches!(fact, CodexFact::ThreadAdopted { .. }), "{fact:?}");

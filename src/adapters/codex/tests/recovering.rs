@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, handed_over, message, thread, user};
+use super::conversation::begins_n;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
@@ -295,13 +296,7 @@ async fn cut_with_a_turn_left_behind() -> ThreadState {
     let mut script = Script::busy().await;
     script.user_message("U", "m1").await;
     assert_eq!(script.fact().await, message("U", "m1", false));
-    script
-        .notify("thread/started", json!({"thread": thread("N", "idle")}))
-        .await;
-    script.serve("thread/name/set", json!({})).await;
-    script
-        .serve("thread/resume", json!({"thread": thread("N", "idle")}))
-        .await;
+    begins_n(&mut script).await;
     adopted_n(&mut script).await;
     let (memory, told) = script.cut().await;
     assert_eq!(told, []);
