@@ -390,6 +390,8 @@ fn whatever_is_killed_at_any_moment_no_acknowledged_message_is_lost_or_doubled()
     run(&pair.ctxrelay(["daemon", "--detach"])).expect_success();
     let mut codex = attached_codex(&pair);
     codex.submit("hello there");
+    pair.responses
+        .wait_for_request("the first turn", says("hello there"));
     wait_settled(&pair, "codex");
     let mut claude = as_claude(&pair);
     let mut acknowledged = Vec::new();

@@ -61,6 +61,9 @@ pub fn note_the_goal(pair: &Pair, claude: &mut Pty) {
 pub fn attached_codex(pair: &Pair) -> Pty {
     let mut codex = pair.codex();
     codex.wait_for_text(codex_home::COMPOSER);
+    // Until it has read the conversation it has none to come back to: it exits with "Failed to
+    // resume session" where its app-server dies, and does not try again as it does later.
+    codex.wait_until_gone("Resuming session");
     wait_status(pair, "Codex's terminal", |status| {
         status["agents"]["codex"]["tui"] == true && status["agents"]["codex"]["state"] == "idle"
     });
