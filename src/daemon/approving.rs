@@ -79,7 +79,7 @@ impl Decisions {
             }
             (ApprovalEnd::Answered, None) => format!("{who} was answered in its own terminal"),
         };
-        self.record_end(base, id, agent, end, content);
+        self.append_end(base, id, agent, end, content);
     }
 
     /// What was told over by a stop of the operator's has run: that came too late.
@@ -87,10 +87,10 @@ impl Decisions {
         let content = "Claude was answered in its own terminal, and it was done: the operator's stop \
                        came too late";
         let end = ApprovalEnd::Answered;
-        self.record_end(base, id, Agent::Claude, end, content.to_owned());
+        self.append_end(base, id, Agent::Claude, end, content.to_owned());
     }
 
-    fn record_end(
+    fn append_end(
         &self,
         base: &mut Base,
         id: EntryId,
@@ -102,7 +102,7 @@ impl Decisions {
         let entry = base
             .recorder
             .entry(Party::System, None, kind, content, None);
-        base.recorder.record_fact(
+        base.recorder.append_fact(
             vec![entry],
             Box::new(move |daemon, _| {
                 // Given up for good it may be told another time.

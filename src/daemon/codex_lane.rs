@@ -204,8 +204,8 @@ impl CodexLane {
     }
 
     /// The human stopped a turn, and nothing has gone on since.
-    pub(super) fn is_held(&self) -> bool {
-        self.flow.state().is_held()
+    pub(super) fn is_paused(&self) -> bool {
+        self.flow.state().is_paused()
     }
 
     /// Its usage limit keeps deliveries back.

@@ -115,9 +115,9 @@ impl Daemon {
 
 impl Base {
     /// A client answered a ping.
-    pub(super) fn heard(&mut self, conn: ConnId) {
+    pub(super) fn ping_answered(&mut self, conn: ConnId) {
         let now_ms = self.clock.now_ms();
-        self.clients.heard(conn, now_ms);
+        self.clients.ping_answered(conn, now_ms);
     }
 
     /// When a bridge that was asked whether it lives must have answered, or is asked again.

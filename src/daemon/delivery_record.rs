@@ -25,9 +25,9 @@ impl Deliveries {
         let result = DeliveryResult::Rejected;
         let mut settled = self.delivery_entry(base, id, to, result, None, None);
         settled.content = why;
-        self.outbox.records(id, result);
+        self.outbox.mark_recording(id, result);
         let id = id.clone();
-        base.recorder.record_fact(
+        base.recorder.append_fact(
             before.into_iter().chain([settled]).collect(),
             Box::new(move |daemon, recorded| {
                 if recorded.is_ok() {

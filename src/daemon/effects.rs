@@ -33,7 +33,7 @@ impl Daemon {
                     Err(_) => self.does_not_leave(&effect),
                 },
                 DeliveryEffect::Forget(id) => self.deliveries.outbox.forget(&id),
-                DeliveryEffect::Record {
+                DeliveryEffect::Append {
                     id,
                     to,
                     result,
@@ -44,20 +44,20 @@ impl Daemon {
                         .deliveries
                         .delivery_entry(&self.base, &id, to, result, rung, turn);
                     let mut results = vec![(id, result, entry)];
-                    while let Some(DeliveryEffect::Record {
+                    while let Some(DeliveryEffect::Append {
                         id,
                         to,
                         result,
                         rung,
                         turn,
-                    }) = effects.next_if(|next| matches!(next, DeliveryEffect::Record { .. }))
+                    }) = effects.next_if(|next| matches!(next, DeliveryEffect::Append { .. }))
                     {
                         let entry = self
                             .deliveries
                             .delivery_entry(&self.base, &id, to, result, rung, turn);
                         results.push((id, result, entry));
                     }
-                    self.base.record_results(results);
+                    self.base.append_results(results);
                 }
                 DeliveryEffect::Recover(ids) => {
                     let messages = ids.iter().map(|id| self.deliveries.outbox.attempted(id));
@@ -75,7 +75,7 @@ impl Daemon {
                 // Claude's own hook has said it already.
                 DeliveryEffect::Limit(_) => self.base.clients.status_changed(),
                 // The lane says so itself.
-                DeliveryEffect::Held(_) => self.base.clients.status_changed(),
+                DeliveryEffect::Paused(_) => self.base.clients.status_changed(),
                 DeliveryEffect::Stale { what, of, current } => {
                     tracing::info!(
                         what,
@@ -100,12 +100,12 @@ impl Daemon {
 
 impl Base {
     /// Appends what became of messages, in one step. While the disk refuses it is kept.
-    fn record_results(&mut self, results: Vec<(EntryId, DeliveryResult, Entry)>) {
+    fn append_results(&mut self, results: Vec<(EntryId, DeliveryResult, Entry)>) {
         let (facts, entries): (Vec<_>, Vec<_>) = results
             .into_iter()
             .map(|(id, result, entry)| ((id, result), entry))
             .unzip();
-        self.recorder.record_fact(
+        self.recorder.append_fact(
             entries,
             Box::new(move |daemon, result| {
                 // Of what was given up the lanes hear by `fact_refused`.

@@ -61,7 +61,7 @@ pub enum Event {
         role: Role,
     },
     /// A client answered a ping. → `connecting`
-    Heard {
+    PingAnswered {
         /// Its connection.
         conn: ConnId,
     },
@@ -208,7 +208,7 @@ impl Event {
         match self {
             Self::Connected { .. } => "connected",
             Self::Outdated { .. } => "outdated",
-            Self::Heard { .. } => "heard",
+            Self::PingAnswered { .. } => "heard",
             Self::Disconnected { .. } => "disconnected",
             Self::Command { command, .. } => command.method(),
             Self::Ledger(WriterEvent::Durable { .. }) => "durable",

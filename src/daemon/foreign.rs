@@ -38,7 +38,7 @@ impl Base {
     pub(super) fn raise_alarm(&mut self, alarm: &Alarm) {
         tracing::warn!(text = alarm.text(), "alarm");
         let entry = alarm_entry(&self.recorder, alarm);
-        self.recorder.record_mere_fact(entry);
+        self.recorder.append_mere_fact(entry);
         if say_alarms(&self.recorder, &mut self.notices) {
             self.clients.status_changed();
         }

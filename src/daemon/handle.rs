@@ -131,8 +131,8 @@ impl DaemonHandle {
     }
 
     /// The client answered a ping. With a full loop it is not told: the next one comes.
-    pub fn heard(&self, conn: ConnId) {
-        let _ = self.events.try_send(Event::Heard { conn });
+    pub fn ping_answered(&self, conn: ConnId) {
+        let _ = self.events.try_send(Event::PingAnswered { conn });
     }
 
     /// Leaves. Never fails: a daemon that has ended forgot us already.

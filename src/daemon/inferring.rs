@@ -65,7 +65,7 @@ impl Agents {
         if let Some(inferred) = &state.inferred {
             if state.turns > inferred.turn {
                 let values = inferred.values.clone();
-                base.record_inferred(agent, pair, values);
+                base.append_inferred(agent, pair, values);
             }
         } else if state.is_inference_due(every_turns) {
             let day = day_of(base.clock.outside_ms());
@@ -172,12 +172,12 @@ impl Agents {
         let entry = base
             .recorder
             .entry(Party::System, None, fact.of(agent), content, Some(pair));
-        base.recorder.record_mere_fact(entry);
+        base.recorder.append_mere_fact(entry);
     }
 }
 
 impl Base {
-    fn record_inferred(&mut self, agent: Agent, pair: &RuntimeSession, values: Vec<InferredValue>) {
+    fn append_inferred(&mut self, agent: Agent, pair: &RuntimeSession, values: Vec<InferredValue>) {
         let notes = values.into_iter().map(|value| {
             let kind = EntryKind::Note {
                 note: value.kind,
@@ -193,7 +193,7 @@ impl Base {
             note
         });
         let notes: Vec<Entry> = notes.collect();
-        self.recorder.record(
+        self.recorder.append(
             notes,
             Box::new(|_, result| {
                 // It stays what it was, and is tried again when the next turn ends.

@@ -69,7 +69,7 @@ impl Outbox {
         } = Backlog::restore(queue.load()?, &world.unsettled, lost);
         if lost {
             let rows: Vec<Delivery> = backlog.rows().cloned().collect();
-            queue.record(&rows, Some(world.seq.max(Seq(1))))?;
+            queue.upsert(&rows, Some(world.seq.max(Seq(1))))?;
         }
         for id in &settled {
             queue.remove(id)?;
@@ -117,13 +117,14 @@ impl Outbox {
 
     /// This result is being recorded, by somebody else than a machine: nothing is offered meanwhile
     /// of a message that ends with it.
-    pub(super) fn records(&mut self, id: &EntryId, result: DeliveryResult) {
+    pub(super) fn mark_recording(&mut self, id: &EntryId, result: DeliveryResult) {
         let mut effects = Vec::new();
-        self.backlog.record(id, result, None, None, &mut effects);
+        self.backlog
+            .mark_recording(id, result, None, None, &mut effects);
     }
 
     /// It is not recorded after all, or not waited for.
-    pub(super) fn does_not_record(&mut self, id: &EntryId, result: DeliveryResult) {
+    pub(super) fn unmark_recording(&mut self, id: &EntryId, result: DeliveryResult) {
         self.backlog.not_recorded(id, result);
     }
 
@@ -140,7 +141,7 @@ impl Outbox {
             let is_its = |row: &Delivery| row.to == Agent::Codex && row.can_be_proven();
             if self.get(id).is_some_and(is_its) {
                 let (backlog, rung) = (&mut self.backlog, rung.cloned());
-                backlog.record(id, result, rung, None, &mut effects);
+                backlog.mark_recording(id, result, rung, None, &mut effects);
             }
         }
         effects

@@ -266,7 +266,7 @@ impl Base {
             id: entry.id.clone(),
             text,
         };
-        self.recorder.record(
+        self.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {
@@ -311,7 +311,7 @@ impl Base {
         let entry = self
             .recorder
             .entry(Party::System, to, fact, content, Some(pair.clone()));
-        self.recorder.record_mere_fact(entry);
+        self.recorder.append_mere_fact(entry);
     }
 }
 

@@ -106,7 +106,7 @@ impl Daemon {
         let in_flight = !self.agents.codex.is_quiet() || is_claimed;
         if in_flight {
             let codex = &self.agents.codex;
-            let hint = match !codex.is_quiet() && (codex.is_held() || !codex.is_awaited()) {
+            let hint = match !codex.is_quiet() && (codex.is_paused() || !codex.is_awaited()) {
                 false => "nothing was changed; try again in a moment",
                 true => {
                     "nothing was changed; Codex does not take it now: let it go on, or give it up \
@@ -146,7 +146,7 @@ impl Daemon {
                 for id in &ending {
                     self.deliveries
                         .outbox
-                        .records(id, DeliveryResult::Cancelled);
+                        .mark_recording(id, DeliveryResult::Cancelled);
                 }
                 return Err(failed(&error, ending.len()));
             }
@@ -398,7 +398,7 @@ pub(super) fn late(ending: &[EntryId]) -> Then {
     Box::new(move |daemon, result| {
         for id in &ending {
             let outbox = &mut daemon.deliveries.outbox;
-            outbox.does_not_record(id, DeliveryResult::Cancelled);
+            outbox.unmark_recording(id, DeliveryResult::Cancelled);
         }
         match result {
             Ok(stored) => {

@@ -136,7 +136,7 @@ impl Daemon {
             Event::Outdated { role } => {
                 came_outdated(&mut self.base.clients, &mut self.base.notices, role)
             }
-            Event::Heard { conn } => self.base.heard(conn),
+            Event::PingAnswered { conn } => self.base.ping_answered(conn),
             Event::Disconnected { conn } => self.disconnect(conn),
             Event::Command {
                 conn,

@@ -153,12 +153,12 @@ impl Deliveries {
                 .can_be_sent_again(&daemon.base, agent, ids);
             daemon
                 .deliveries
-                .record_sent_again(&mut daemon.base, agent, ids, why, then);
+                .append_sent_again(&mut daemon.base, agent, ids, why, then);
         };
         self.held.when_stored(agent, Box::new(record));
     }
 
-    fn record_sent_again(
+    fn append_sent_again(
         &mut self,
         base: &mut Base,
         agent: Agent,
@@ -195,6 +195,6 @@ impl Deliveries {
             then(daemon);
             daemon.base.later.push(LaterInput::News);
         });
-        base.recorder.record_fact(entries, then);
+        base.recorder.append_fact(entries, then);
     }
 }

@@ -114,7 +114,7 @@ impl Daemon {
                         .deliveries
                         .cut_off(&self.base, &self.agents.claude, Agent::Codex)
                         .len() as u64,
-                    held: self.agents.codex.is_held(),
+                    held: self.agents.codex.is_paused(),
                 },
             },
             queue: QueueStatus {

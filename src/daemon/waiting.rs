@@ -309,7 +309,12 @@ impl Daemon {
         let asked = Asked { when, reply };
         let left: BTreeSet<EntryId> = ids
             .iter()
-            .filter(|id| self.deliveries.outbox.backlog().records(id, result))
+            .filter(|id| {
+                self.deliveries
+                    .outbox
+                    .backlog()
+                    .is_recording_result(id, result)
+            })
             .cloned()
             .collect();
         if left.is_empty() {

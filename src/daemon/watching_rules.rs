@@ -96,7 +96,7 @@ impl Agents {
                     self.rules_watch.has(agent, &pair, &texts, of_before, false);
                 }
                 (Some(known), Some(now)) if Arc::ptr_eq(&known.told, now) => {
-                    self.record_rules(base, agent, &pair, &known.differ);
+                    self.append_rules(base, agent, &pair, &known.differ);
                 }
                 // It was told meanwhile.
                 _ => {}
@@ -116,7 +116,7 @@ impl Agents {
     ) {
         let Some(read) = &told.read else {
             self.rules_watch.is_told(agent, pair, &told.texts, begins);
-            return self.record_rules(base, agent, pair, &[]);
+            return self.append_rules(base, agent, pair, &[]);
         };
         let before = self.rules_watch.told(agent, pair);
         let mut of_before: Vec<ChangedRules> = match before {
@@ -137,7 +137,7 @@ impl Agents {
         self.look_at_rules(base);
     }
 
-    fn record_rules(
+    fn append_rules(
         &self,
         base: &mut Base,
         agent: Agent,
@@ -190,7 +190,7 @@ impl Agents {
         let fact = ContinuityFact::RulesChanged(change).of(agent);
         let (to, pair) = (Some(agent.into()), Some(pair.clone()));
         let entry = base.recorder.entry(Party::System, to, fact, content, pair);
-        base.recorder.record_mere_fact(entry);
+        base.recorder.append_mere_fact(entry);
     }
 }
 

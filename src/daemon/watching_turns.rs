@@ -94,13 +94,13 @@ impl Agents {
         };
         base.clients.status_changed();
         if let SilenceStep::Record { silent_ms } = step {
-            base.record_silence(of, &age(silent_ms / 1_000));
+            base.append_silence(of, &age(silent_ms / 1_000));
         }
     }
 }
 
 impl Base {
-    fn record_silence(&mut self, of: &TurnOf, silent: &str) {
+    fn append_silence(&mut self, of: &TurnOf, silent: &str) {
         match of {
             TurnOf::Claude(pair) => {
                 let why = format!(

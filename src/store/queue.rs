@@ -207,7 +207,7 @@ impl Queue {
     /// # Errors
     ///
     /// When the disk fails; nothing is changed then.
-    pub fn record(
+    pub fn upsert(
         &self,
         deliveries: &[Delivery],
         high_water: Option<Seq>,
@@ -263,11 +263,11 @@ impl Queue {
     ///
     /// Not synced: a loss of power may bring the row back, and the next start drops it because the
     /// ledger has settled its message. It is
-    /// on the disk with the next [`Self::record`].
+    /// on the disk with the next [`Self::upsert`].
     ///
     /// # Errors
     ///
-    /// As [`Self::record`].
+    /// As [`Self::upsert`].
     pub fn remove(&self, id: &EntryId) -> Result<(), QueueError> {
         self.write(&[Change::Remove(id.clone())], None, false)
     }
@@ -287,7 +287,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// As [`Self::record`]; the log can also be held by somebody else who reads it.
+    /// As [`Self::upsert`]; the log can also be held by somebody else who reads it.
     pub fn erase(&self) -> Result<(), QueueError> {
         self.sync_commits(true)
             .and_then(|()| self.db.execute("DELETE FROM deliveries", []))

@@ -154,7 +154,7 @@ impl Claimed {
         std::fs::create_dir_all(&dirs.state).unwrap();
         let queue = Queue::open(&dirs).unwrap();
         let rows: Vec<Delivery> = (0..rows).map(row).collect();
-        queue.record(&rows, None).unwrap();
+        queue.upsert(&rows, None).unwrap();
         Self {
             _place: place,
             queue,
@@ -169,7 +169,7 @@ impl Claimed {
         let attempt = DeliveryFact::HandedOut(AttemptId::new(format!("attempt-{n}")), Shown::Whole);
         assert!(row.apply(attempt, n as i64));
         self.times
-            .time(|| self.queue.record(std::slice::from_ref(row), None).unwrap());
+            .time(|| self.queue.upsert(std::slice::from_ref(row), None).unwrap());
     }
 }
 

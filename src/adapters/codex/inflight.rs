@@ -54,7 +54,7 @@ pub(super) struct Inflight {
 impl Inflight {
     /// Adds a message. `false` when there is no room, or it is there already.
     pub(super) fn add(&mut self, message: Unproven) -> bool {
-        let fits = self.messages.len() < INFLIGHT_MAX && !self.holds(message.id.as_str());
+        let fits = self.messages.len() < INFLIGHT_MAX && !self.contains(message.id.as_str());
         if fits {
             self.messages.push(message);
         }
@@ -62,7 +62,7 @@ impl Inflight {
     }
 
     /// Whether this id is one of ours without proof.
-    pub(super) fn holds(&self, id: &str) -> bool {
+    pub(super) fn contains(&self, id: &str) -> bool {
         self.messages
             .iter()
             .any(|message| message.id.as_str() == id)

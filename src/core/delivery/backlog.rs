@@ -349,13 +349,14 @@ impl Backlog {
         for id in ids {
             if self.get(id).is_some_and(|row| self.is_proven(row)) {
                 let by = Some(DeliveryWay::Hook);
-                self.record(id, DeliveryResult::Acknowledged, by, None, effects);
+                self.mark_recording(id, DeliveryResult::Acknowledged, by, None, effects);
             }
         }
     }
 
     fn is_proven(&self, row: &Delivery) -> bool {
-        row.state == DeliveryState::Confirmed || self.records(&row.id, DeliveryResult::Confirmed)
+        row.state == DeliveryState::Confirmed
+            || self.is_recording_result(&row.id, DeliveryResult::Confirmed)
     }
 
     /// What a hook handed over has left it unread: it is read by the end of no turn.
@@ -377,7 +378,7 @@ impl Backlog {
     }
 
     /// Wants a result in the ledger, unless the same is being appended already.
-    pub fn record(
+    pub fn mark_recording(
         &mut self,
         id: &EntryId,
         result: DeliveryResult,
@@ -391,7 +392,7 @@ impl Backlog {
         let is_news = recording.insert(result.as_str());
         self.look_whether_free(id);
         if is_news {
-            effects.push(DeliveryEffect::Record {
+            effects.push(DeliveryEffect::Append {
                 id: id.clone(),
                 to,
                 result,
@@ -411,12 +412,12 @@ impl Backlog {
     pub fn can_be_acknowledged(&self, id: &EntryId) -> bool {
         let row = self.get(id);
         row.is_some_and(|row| {
-            row.can_be_acknowledged() || self.records(id, DeliveryResult::Confirmed)
+            row.can_be_acknowledged() || self.is_recording_result(id, DeliveryResult::Confirmed)
         })
     }
 
     /// Whether this is being appended about the message.
-    pub fn records(&self, id: &EntryId, result: DeliveryResult) -> bool {
+    pub fn is_recording_result(&self, id: &EntryId, result: DeliveryResult) -> bool {
         let recording = self.recording.get(id);
         recording.is_some_and(|results| results.contains(result.as_str()))
     }
@@ -428,7 +429,8 @@ impl Backlog {
             DeliveryResult::Expired,
             DeliveryResult::Cancelled,
         ];
-        ends.into_iter().any(|end| self.records(id, end))
+        ends.into_iter()
+            .any(|end| self.is_recording_result(id, end))
     }
 
     /// It could not be appended.
@@ -486,7 +488,7 @@ impl Backlog {
         });
         let old: Vec<EntryId> = old.collect();
         for id in old {
-            self.record(&id, DeliveryResult::Expired, None, None, effects);
+            self.mark_recording(&id, DeliveryResult::Expired, None, None, effects);
         }
     }
 }

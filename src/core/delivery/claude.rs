@@ -119,7 +119,7 @@ pub enum ClaudeStep {
     /// No turn runs.
     Over,
     /// The record has to say so.
-    Record {
+    Append {
         change: ClaudeChange,
         /// It has just come.
         has_come: bool,
@@ -167,7 +167,7 @@ impl ClaudeState {
                     true => (AgentState::Limited, Some(LIMIT_HOLDS.to_owned())),
                     false => (AgentState::Idle, None),
                 };
-                self.record(true, steps);
+                self.append_change(true, steps);
             }
             ClaudeInput::Gone => {
                 self.turn_over(steps);
@@ -264,7 +264,7 @@ impl ClaudeState {
                 if self.recorded != (self.now.state, self.now.pid) {
                     let was_gone = self.recorded.0 == AgentState::Offline;
                     let rests = matches!(self.now.state, AgentState::Idle | AgentState::Limited);
-                    self.record(was_gone && rests, steps);
+                    self.append_change(was_gone && rests, steps);
                 }
             }
         }
@@ -312,13 +312,13 @@ impl ClaudeState {
         if self.now.state != state && (setting.is_here || !state.is_attached()) {
             self.now.state = state;
             self.now.why = why;
-            self.record(false, steps);
+            self.append_change(false, steps);
         }
     }
 
-    fn record(&mut self, has_come: bool, steps: &mut Vec<ClaudeStep>) {
+    fn append_change(&mut self, has_come: bool, steps: &mut Vec<ClaudeStep>) {
         self.recorded = (self.now.state, self.now.pid);
         let change = self.now.clone();
-        steps.push(ClaudeStep::Record { change, has_come });
+        steps.push(ClaudeStep::Append { change, has_come });
     }
 }

@@ -231,7 +231,7 @@ impl CodexFlow {
             }
             CodexInput::Adopted { thread, .. } => {
                 if self.state.adopt(thread) {
-                    self.hold(false, effects);
+                    self.pause(false, effects);
                 }
                 // Another conversation may take what this one refused, and is not compacted.
                 self.not_taken = None;
@@ -264,7 +264,7 @@ impl CodexFlow {
             CodexInput::HumanMessage { turn, .. } => {
                 // The human goes on, and the app-server's own queue with them.
                 self.state.turn_began(turn, false);
-                self.hold(false, effects);
+                self.pause(false, effects);
             }
             CodexInput::Proof { id, turn, steered } => {
                 self.proven(backlog, &id, turn, steered, effects);
@@ -281,7 +281,7 @@ impl CodexFlow {
                 let is_stopped = status == TurnStatus::Interrupted && !died;
                 // Of the life that counts: one that is told late stopped nothing that runs now.
                 if self.state.end_latest(&turn) && is_stopped {
-                    self.hold(true, effects);
+                    self.pause(true, effects);
                 }
                 self.turn_ended(backlog, &turn, status, &ids, limited, effects);
             }
@@ -289,7 +289,7 @@ impl CodexFlow {
                 if let Some(thread) = thread {
                     self.state.adopt(thread);
                 }
-                self.hold(true, effects);
+                self.pause(true, effects);
             }
             CodexInput::Answer {
                 life,
@@ -327,7 +327,7 @@ impl CodexFlow {
                 self.limit(false, effects);
             }
             CodexInput::Released => {
-                self.hold(false, effects);
+                self.pause(false, effects);
                 self.resting_until = None;
                 effects.push(DeliveryEffect::ReleaseQueue);
             }
@@ -411,7 +411,7 @@ impl CodexFlow {
         // Whatever else is known of it, it is no longer on its way.
         self.landed(id);
         self.not_taken = None;
-        if backlog.get(id).is_none() || backlog.records(id, DeliveryResult::Confirmed) {
+        if backlog.get(id).is_none() || backlog.is_recording_result(id, DeliveryResult::Confirmed) {
             return;
         }
         let (rung, outcome) = if steered {
@@ -420,7 +420,7 @@ impl CodexFlow {
             (DeliveryWay::Queue, Outcome::StartedNewTurn)
         };
         self.outcomes.insert(id.clone(), outcome);
-        backlog.record(
+        backlog.mark_recording(
             id,
             DeliveryResult::Confirmed,
             Some(rung),
@@ -470,9 +470,9 @@ impl CodexFlow {
         }
     }
 
-    fn hold(&mut self, held: bool, effects: &mut Vec<DeliveryEffect>) {
-        if self.state.hold(held) {
-            effects.push(DeliveryEffect::Held(held));
+    fn pause(&mut self, paused: bool, effects: &mut Vec<DeliveryEffect>) {
+        if self.state.pause(paused) {
+            effects.push(DeliveryEffect::Paused(paused));
         }
     }
 

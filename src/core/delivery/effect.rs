@@ -26,7 +26,7 @@ pub enum DeliveryEffect {
     /// Remove its row: the ledger has settled it.
     Forget(EntryId),
     /// Append what became of a message. The machine is told when that is durable, or failed.
-    Record {
+    Append {
         /// The message.
         id: EntryId,
         /// The receiver.
@@ -91,8 +91,8 @@ pub enum DeliveryEffect {
     },
     /// The usage limit began, or is over.
     Limit(bool),
-    /// The lane is held because the human stopped a turn, or goes on.
-    Held(bool),
+    /// The lane is paused because the human stopped a turn, or goes on.
+    Paused(bool),
     /// A fact of an app-server, a bridge or an attempt that is gone was refused.
     Stale {
         /// What came.

@@ -266,7 +266,7 @@ impl Ladder {
                         continue;
                     }
                     self.learn(backlog, id, effects);
-                    backlog.record(id, DeliveryResult::Acknowledged, None, None, effects);
+                    backlog.mark_recording(id, DeliveryResult::Acknowledged, None, None, effects);
                 }
                 self.has_progressed |= effects.len() > before;
             }
@@ -391,7 +391,7 @@ impl Ladder {
                 self.has_progressed = true;
                 backlog.handed_into_turn(id, *rung == DeliveryWay::Hook);
                 let by = Some(rung.clone());
-                backlog.record(id, DeliveryResult::Confirmed, by, None, effects);
+                backlog.mark_recording(id, DeliveryResult::Confirmed, by, None, effects);
             }
         }
     }

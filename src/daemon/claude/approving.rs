@@ -117,7 +117,7 @@ impl Decisions {
         let id = entry.id.clone();
         self.approvals.asked(Agent::Claude, key.clone(), id.clone());
         self.approvals.claude_waits(id, hook);
-        base.recorder.record(
+        base.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.decisions.asked_is_recorded(

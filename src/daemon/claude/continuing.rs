@@ -42,13 +42,13 @@ impl Agents {
             }
             HookEvent::Stop | HookEvent::StopFailure => {
                 self.claude_went_on(base, pair, true, params);
-                self.record_touched(base, pair);
+                self.append_touched(base, pair);
                 self.search_claudes_words(base, pair, params);
                 self.look_at_rules(base);
             }
             HookEvent::PreCompact => {
                 // What it said and wrote is in its context no more, and in the packet only from here.
-                self.record_touched(base, pair);
+                self.append_touched(base, pair);
                 self.search_claudes_words(base, pair, params);
                 let trigger = params.detail.as_deref().unwrap_or_default();
                 let now_ms = base.clock.now_ms();
@@ -70,7 +70,7 @@ impl Agents {
                 base.claude_compacted(pair, begun, params, summary);
             }
             HookEvent::SessionEnd => {
-                self.record_touched(base, pair);
+                self.append_touched(base, pair);
                 self.search_claudes_words(base, pair, params);
                 self.leave_claudes_turn(base, pair);
                 self.reloads.left_compaction(pair, true);
@@ -162,15 +162,15 @@ impl Agents {
     }
 
     /// This process ends, and the next one knows of a turn that runs only what the record says.
-    pub(in crate::daemon) fn record_touched_so_far(&mut self, base: &mut Base) {
+    pub(in crate::daemon) fn append_touched_so_far(&mut self, base: &mut Base) {
         for (pair, files) in self.touched.take_all() {
-            base.record_files(&pair, files);
+            base.append_files(&pair, files);
         }
     }
 
-    fn record_touched(&mut self, base: &mut Base, pair: &RuntimeSession) {
+    fn append_touched(&mut self, base: &mut Base, pair: &RuntimeSession) {
         if let Some(files) = self.touched.take(pair) {
-            base.record_files(pair, files);
+            base.append_files(pair, files);
         }
     }
 }

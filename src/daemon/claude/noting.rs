@@ -10,13 +10,13 @@ use crate::daemon::owners::Base;
 
 impl Base {
     /// Records what a turn of Claude's touched.
-    pub(super) fn record_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
+    pub(super) fn append_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
         let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
         let entry = self
             .recorder
             .entry(claude, None, fact, "", Some(pair.clone()));
-        self.recorder.record_mere_fact(entry);
+        self.recorder.append_mere_fact(entry);
     }
 
     /// Records what an agent said of its work in its own words.
@@ -41,7 +41,7 @@ impl Base {
                     .entry(agent.into(), None, kind, content, Some(pair.clone()));
             let tag = StateTag::Marker.as_str();
             entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
-            self.recorder.record_mere_fact(entry);
+            self.recorder.append_mere_fact(entry);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Agents {
                 unfinished: spoke.unfinished,
                 ..TurnFiles::default()
             };
-            base.record_files(&spoke.pair, files);
+            base.append_files(&spoke.pair, files);
         }
         let (agent, is_over) = (Agent::Claude, spoke.is_over);
         self.hear(

@@ -25,8 +25,8 @@ impl Daemon {
                     self.agents.claude.turn_mut(pair).is_over();
                     self.agents.turn_is_over(&mut self.base, &turn);
                 }
-                ClaudeStep::Record { change, has_come } => {
-                    self.base.record_claude(pair, change, has_come);
+                ClaudeStep::Append { change, has_come } => {
+                    self.base.append_claude(pair, change, has_come);
                 }
                 ClaudeStep::Worked => self.limit_input(Agent::Claude, LimitInput::Worked),
                 ClaudeStep::Died(ids) => {
@@ -47,7 +47,7 @@ impl Daemon {
 }
 
 impl Base {
-    fn record_claude(&mut self, pair: &RuntimeSession, change: ClaudeChange, has_come: bool) {
+    fn append_claude(&mut self, pair: &RuntimeSession, change: ClaudeChange, has_come: bool) {
         let who = Agent::Claude.title_in(pair);
         let text = match &change.why {
             None if has_come => format!("{who} attached"),
@@ -65,7 +65,7 @@ impl Base {
         };
         let entry = self.entry_of_agent(pair, changed, text);
         let of = pair.clone();
-        self.recorder.record(
+        self.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 if let Err(refusal) = result {

@@ -145,7 +145,7 @@ impl Clients {
         client.receiver = takes_place;
         self.attached.insert(conn, client);
         if is_bridge && !takes_place {
-            self.challenge_holder(&pair, now_ms);
+            self.probe_holder(&pair, now_ms);
         }
         Ok(takes_place)
     }

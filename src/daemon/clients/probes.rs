@@ -23,10 +23,10 @@ const AGAIN_MS: i64 = 30_000;
 pub(super) struct LivenessProbes {
     asked: BTreeMap<ConnId, LivenessProbe>,
     /// They lost their place, and nothing was heard of them since.
-    silent: BTreeSet<ConnId>,
+    quiet: BTreeSet<ConnId>,
 }
 
-/// Where one holder's challenge stands.
+/// Where one holder's probe stands.
 #[derive(Debug, Clone, Copy)]
 enum LivenessProbe {
     /// It may answer until then, ms.
@@ -56,24 +56,24 @@ impl LivenessProbe {
 }
 
 impl LivenessProbes {
-    /// A bridge is gone, and its challenge with it.
+    /// A bridge is gone, and its probe with it.
     pub(super) fn forget(&mut self, conn: ConnId) {
         self.asked.remove(&conn);
-        self.silent.remove(&conn);
+        self.quiet.remove(&conn);
     }
 }
 
 impl Clients {
     /// A bridge came whose place is held.
-    pub(super) fn challenge_holder(&mut self, pair: &RuntimeSession, now_ms: i64) {
+    pub(super) fn probe_holder(&mut self, pair: &RuntimeSession, now_ms: i64) {
         let holder = self.bridges_of(pair).find(|(_, bridge)| bridge.receiver);
         if let Some(holder) = holder.map(|(conn, _)| conn) {
-            self.challenge(holder, now_ms);
+            self.probe(holder, now_ms);
         }
     }
 
     /// Asks a holder, unless it has been asked a moment ago.
-    fn challenge(&mut self, holder: ConnId, now_ms: i64) {
+    fn probe(&mut self, holder: ConnId, now_ms: i64) {
         let asked = &mut self.probes.asked;
         if matches!(asked.get(&holder), Some(LivenessProbe::Asked(_))) {
             return;
@@ -85,35 +85,35 @@ impl Clients {
     }
 
     /// A client answered a ping.
-    pub fn heard(&mut self, conn: ConnId, now_ms: i64) {
-        if let Some(challenge) = self.probes.asked.get_mut(&conn) {
-            *challenge = LivenessProbe::Answered(now_ms + AGAIN_MS);
+    pub fn ping_answered(&mut self, conn: ConnId, now_ms: i64) {
+        if let Some(probe) = self.probes.asked.get_mut(&conn) {
+            *probe = LivenessProbe::Answered(now_ms + AGAIN_MS);
         }
-        if self.probes.silent.remove(&conn)
+        if self.probes.quiet.remove(&conn)
             && let Some(back) = self.attached.get(&conn)
         {
             // It waits from now on as one that has just come.
             let pair = back.hello.runtime_session_id.clone();
-            self.challenge_holder(&pair, now_ms);
+            self.probe_holder(&pair, now_ms);
         }
     }
 
-    /// When a challenge is due, ms.
+    /// When a probe is due, ms.
     pub fn next_probe_ms(&self) -> Option<i64> {
         let asked = self.probes.asked.values();
-        asked.map(|challenge| challenge.due_ms()).min()
+        asked.map(|probe| probe.due_ms()).min()
     }
 
     /// Asks those again whose time has come. Those that did not answer lose their places.
     pub fn probes_due(&mut self, now_ms: i64) -> Vec<PlaceLost> {
         let mut due = BTreeMap::new();
-        for (holder, challenge) in &self.probes.asked {
-            if challenge.due_ms() <= now_ms {
-                due.insert(*holder, *challenge);
+        for (holder, probe) in &self.probes.asked {
+            if probe.due_ms() <= now_ms {
+                due.insert(*holder, *probe);
             }
         }
         let mut lost = Vec::new();
-        for (holder, challenge) in due {
+        for (holder, probe) in due {
             self.probes.asked.remove(&holder);
             let Some(pair) = self.pair_held_by(holder) else {
                 continue;
@@ -121,9 +121,9 @@ impl Clients {
             let Some(heir) = self.heir(&pair, holder) else {
                 continue;
             };
-            match challenge {
+            match probe {
                 LivenessProbe::Asked(_) => lost.extend(self.lose_place(pair, holder, heir, now_ms)),
-                LivenessProbe::Answered(_) => self.challenge(holder, now_ms),
+                LivenessProbe::Answered(_) => self.probe(holder, now_ms),
             }
         }
         lost
@@ -138,7 +138,7 @@ impl Clients {
     fn heir(&self, pair: &RuntimeSession, holder: ConnId) -> Option<ConnId> {
         self.bridges_of(pair)
             .map(|(conn, _)| conn)
-            .filter(|conn| *conn != holder && !self.probes.silent.contains(conn))
+            .filter(|conn| *conn != holder && !self.probes.quiet.contains(conn))
             .max()
     }
 
@@ -146,7 +146,7 @@ impl Clients {
     /// that was given up, which may come back to life.
     pub(super) fn heir_of_left(&self, pair: &RuntimeSession) -> Option<ConnId> {
         let waiting = || self.bridges_of(pair).map(|(conn, _)| conn);
-        let answering = waiting().find(|conn| !self.probes.silent.contains(conn));
+        let answering = waiting().find(|conn| !self.probes.quiet.contains(conn));
         answering.or_else(|| waiting().next())
     }
 
@@ -161,7 +161,7 @@ impl Clients {
         let bridge = self.attached.get_mut(&holder)?;
         bridge.receiver = false;
         let pid = bridge.hello.pid;
-        self.probes.silent.insert(holder);
+        self.probes.quiet.insert(holder);
         // The old one may come back, and then waits as politely.
         let again = LivenessProbe::Answered(now_ms + AGAIN_MS);
         self.probes.asked.insert(heir, again);

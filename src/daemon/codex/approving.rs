@@ -25,7 +25,7 @@ impl Decisions {
         let id = entry.id.clone();
         self.approvals.asked(agent, key.clone(), id.clone());
         self.approvals.codex_waits(request_id, id);
-        base.recorder.record_fact(
+        base.recorder.append_fact(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon

@@ -68,7 +68,7 @@ impl Daemon {
         // Behind what the turn did until now: the packet is to hold it.
         self.base
             .recorder
-            .record_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
+            .append_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
     }
 
     /// Messages go out again.
@@ -203,7 +203,7 @@ impl Agents {
             let entry = base
                 .recorder
                 .entry(codex, None, fact, "", Some(pair.clone()));
-            base.recorder.record_mere_fact(entry);
+            base.recorder.append_mere_fact(entry);
         }
         self.hear(
             base,
@@ -288,7 +288,7 @@ impl Agents {
             .recorder
             .entry(Party::System, to, fact, content, Some(pair));
         // A thread that is gone on with may have waited for this.
-        base.recorder.record_fact(
+        base.recorder.append_fact(
             vec![entry],
             Box::new(|daemon, _| {
                 daemon

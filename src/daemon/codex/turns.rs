@@ -179,7 +179,7 @@ impl Daemon {
             limited: end.usage_limited || waits,
             died: end.died,
         };
-        self.base.recorder.record_fact(
+        self.base.recorder.append_fact(
             entries,
             Box::new(|daemon, stored| {
                 for stored in stored.unwrap_or_default() {

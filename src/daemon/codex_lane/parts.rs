@@ -71,7 +71,7 @@ impl CodexLane {
         if self.needs_sign_in() {
             return Some(SIGN_IN.to_owned());
         }
-        if self.is_held() {
+        if self.is_paused() {
             return Some(HELD.to_owned());
         }
         self.trouble.clone()

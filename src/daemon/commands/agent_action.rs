@@ -76,7 +76,7 @@ impl Deliveries {
         }
         let why = "the operator asked for another try: its turn ended early";
         self.send_again(base, agent, ids, why, move |daemon| {
-            if agent == Agent::Codex && daemon.agents.codex.is_held() {
+            if agent == Agent::Codex && daemon.agents.codex.is_paused() {
                 // What the human stopped goes on, because they say so.
                 daemon.codex_input(CodexInput::Released);
             }
@@ -154,7 +154,7 @@ impl Base {
         told: oneshot::Sender<Recorded>,
     ) {
         let entry = self.recorder.entry(Party::Human, None, deed, text, None);
-        self.recorder.record(
+        self.recorder.append(
             vec![entry],
             Box::new(move |_, result| {
                 if let Some(stored) = result.ok().and_then(|stored| stored.first()) {

@@ -66,7 +66,7 @@ impl Decisions {
             choice: approved.choice.id,
             note: approved.note,
         };
-        base.recorder.record(
+        base.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
@@ -198,7 +198,7 @@ impl Base {
         } = approved;
         let id = asked.id.clone();
         let entries = self.user_answer_entries(asked, choice, note.as_deref());
-        self.recorder.record(
+        self.recorder.append(
             entries,
             Box::new(move |daemon, result| {
                 daemon.decisions.approvals.failed(&id);
@@ -269,7 +269,7 @@ impl Base {
         // Another session may have begun while the answer was on its way.
         message.session_id = self.recorder.session_id().clone();
         message.timestamp_ms = now_ms();
-        self.recorder.record_fact(
+        self.recorder.append_fact(
             vec![message],
             Box::new(|daemon, stored| {
                 let recorded = stored.unwrap_or_default();

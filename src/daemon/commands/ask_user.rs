@@ -94,7 +94,7 @@ impl Decisions {
         let mut entry = base.asked_entry(recent_writes, agent, request, "");
         entry.runtime_session = Some(pair);
         self.approvals.asked(agent, key.clone(), entry.id.clone());
-        base.recorder.record(
+        base.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon

@@ -89,7 +89,7 @@ impl Decisions {
                     runs,
                     signature: None,
                 };
-                self.record_decision(base, &pending, verdict, None);
+                self.append_decision(base, &pending, verdict, None);
             }
             Err(why) => base.tell_not_signed_off(&pending, &why),
         }
@@ -190,7 +190,7 @@ impl Base {
             pending.runtime_session.clone(),
         );
         note_head(&self.commit, &mut entry);
-        self.recorder.record_fact(
+        self.recorder.append_fact(
             vec![entry],
             Box::new(|daemon, stored| {
                 let recorded = stored.unwrap_or_default();

@@ -97,11 +97,11 @@ impl Decisions {
         if let Some(Err(refusal)) = signing.map(|state| check_signed(state, &proposal, &verdict)) {
             return answer(reply, Err(refusal));
         }
-        self.record_decision(base, &proposal, verdict, Some(reply));
+        self.append_decision(base, &proposal, verdict, Some(reply));
     }
 
     /// Records a decision on a proposal that waits, with the messages that tell the agents.
-    pub(super) fn record_decision(
+    pub(super) fn append_decision(
         &mut self,
         base: &mut Base,
         proposal: &ProposalSnapshot,
@@ -164,7 +164,7 @@ impl Decisions {
         let mut entries = decision_messages(&base.recorder, &base.commit, &entry, proposal, &tells);
         entries.insert(0, entry);
         self.deciding.begin(proposal_id.clone());
-        base.recorder.record(
+        base.recorder.append(
             entries,
             Box::new(move |daemon, result| {
                 daemon.decisions.deciding.end(&proposal_id);

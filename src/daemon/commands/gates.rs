@@ -162,18 +162,18 @@ impl Decisions {
             }
             GateFact::Ended(outcome) => {
                 base.work_done(&WorkBeside::Gate);
-                self.record_gate(base, *outcome);
+                self.append_gate(base, *outcome);
             }
         }
     }
 
-    fn record_gate(&self, base: &mut Base, mut outcome: GateOutcome) {
+    fn append_gate(&self, base: &mut Base, mut outcome: GateOutcome) {
         if !self.gates.began_in(base.recorder.session_id()) {
             // Before all of this session, whatever number was its last in the one before.
             outcome.run.began_after = Some(Seq(0));
         }
         let entry = base.gate_entry(outcome.clone());
-        base.recorder.record(
+        base.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 let Err(refusal) = result else {
@@ -181,7 +181,7 @@ impl Decisions {
                 };
                 // Without room for a long text the end of it is better than no evidence.
                 if let Some(brief) = outcome.brief() {
-                    return daemon.decisions.record_gate(&mut daemon.base, brief);
+                    return daemon.decisions.append_gate(&mut daemon.base, brief);
                 }
                 tracing::warn!(code = %refusal.code, "a gate could not be recorded");
                 daemon.decisions.gates.give_up(refusal.message.clone());
@@ -201,7 +201,7 @@ impl Decisions {
             return self.end_gates(base, ReleaseEnd::Unsigned(Box::new(entry), to_sign));
         }
         let (id, outcome) = (entry.id.clone(), ReleaseOutcome::of(&entry));
-        base.recorder.record(
+        base.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 daemon.decisions.end_gates(
@@ -257,7 +257,7 @@ impl Decisions {
         }
         let mut entry = entry.clone();
         signature.put_on(&mut entry);
-        base.recorder.record(
+        base.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 let recorded = result.map(|stored| Recorded::of(&stored[0].entry));

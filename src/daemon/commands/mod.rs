@@ -42,7 +42,7 @@ mod work_state;
 use std::sync::Arc;
 
 use self::capsules::CapsuleInputs;
-use self::record::{append_note, record_artifact};
+use self::record::{append_artifact, append_note};
 use self::review::{change_review, read_finding};
 use self::to_record::ToRecord;
 use self::work_state::{forget_work, state_work};
@@ -118,15 +118,15 @@ impl Daemon {
                     .pair(conn, params.runtime_session_id.clone());
                 let (deciding, approvals) = (&self.decisions.deciding, &self.decisions.approvals);
                 let note = append_note(&self.base.recorder, deciding, approvals, session, params);
-                self.base.record_wish(note, reply);
+                self.base.append_wish(note, reply);
             }
             Command::RecordArtifact(params) => {
                 let session = self
                     .base
                     .clients
                     .pair(conn, params.runtime_session_id.clone());
-                let artifact = record_artifact(&self.base.recorder, session, params);
-                self.base.record_wish(artifact, reply);
+                let artifact = append_artifact(&self.base.recorder, session, params);
+                self.base.append_wish(artifact, reply);
             }
             Command::ProposeFinal(params) => read_tree(
                 &self.base.recorder,
@@ -280,7 +280,7 @@ impl Daemon {
                     .clients
                     .pair(conn, params.runtime_session_id.clone());
                 self.base
-                    .record_wish(state_work(&self.base.recorder, &session, params), reply);
+                    .append_wish(state_work(&self.base.recorder, &session, params), reply);
             }
             Command::ForgetWork(params) => {
                 let session = self
@@ -288,13 +288,13 @@ impl Daemon {
                     .clients
                     .pair(conn, params.runtime_session_id.clone());
                 self.base
-                    .record_wish(forget_work(&self.base.recorder, &session, &params), reply);
+                    .append_wish(forget_work(&self.base.recorder, &session, &params), reply);
             }
             Command::ChangeReview(params) => {
                 let session = self.base.clients.pair(conn, params.runtime_session_id);
                 let (recorder, imports) = (&self.base.recorder, &self.decisions.imports);
                 let changed = change_review(recorder, imports, &session, params.change);
-                self.base.record_wish(changed, reply);
+                self.base.append_wish(changed, reply);
             }
             Command::ChangeTask(params) => self.base.change_task(conn, params, reply),
             Command::ListGates => answer(reply, Ok(self.decisions.list_gates(&self.base))),
@@ -341,7 +341,7 @@ impl Daemon {
             }
             Command::AcknowledgeAlarm(params) => {
                 let seen = acknowledgement(&self.base.recorder, &params);
-                self.base.record_wish(seen.map(ToRecord::one), reply);
+                self.base.append_wish(seen.map(ToRecord::one), reply);
             }
         }
     }

@@ -27,7 +27,7 @@ const WHY_CHARS_MAX: usize = 500;
 
 impl Base {
     /// Recorded first; the rule counts once the entry is durable, and the instruction files follow.
-    pub(super) fn record_policy(
+    pub(super) fn append_policy(
         &mut self,
         change: PolicyChange,
         user: UserDirs,
@@ -56,7 +56,7 @@ impl Base {
             .recorder
             .entry(Party::Human, None, event, change.to_string(), None);
         let entry_id = entry.id.clone();
-        self.recorder.record(
+        self.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 let stored = match result {

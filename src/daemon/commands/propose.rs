@@ -48,7 +48,7 @@ impl Base {
         let Some(reply) = reply else {
             // Nobody is there who could try again.
             let id = entry.id.clone();
-            return self.recorder.record_fact(
+            return self.recorder.append_fact(
                 vec![entry],
                 Box::new(move |daemon, result| {
                     if result.is_ok() {
@@ -60,7 +60,7 @@ impl Base {
             );
         };
         let proposal_id = entry.id.clone();
-        self.recorder.record(
+        self.recorder.append(
             vec![entry],
             Box::new(move |daemon, result| {
                 let recorded = result.is_ok().then(|| proposal_id.clone());

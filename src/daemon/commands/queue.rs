@@ -124,15 +124,15 @@ impl Deliveries {
         }
         for id in &ids {
             // From here on nothing is offered of it. That it is to be recorded is said once, here.
-            self.outbox.records(id, result);
+            self.outbox.mark_recording(id, result);
         }
-        base.recorder.record(
+        base.recorder.append(
             entries,
             Box::new(move |daemon, outcome| {
                 for id in &ids {
                     match outcome {
                         Ok(_) => daemon.result_is_durable(id.clone(), result),
-                        Err(_) => daemon.deliveries.outbox.does_not_record(id, result),
+                        Err(_) => daemon.deliveries.outbox.unmark_recording(id, result),
                     }
                 }
                 then(daemon, ids, outcome);
@@ -160,7 +160,7 @@ impl Daemon {
         // Here, or in the app-server's own queue.
         let waits =
             to == Agent::Codex && matches!(state, DeliveryState::Queued | DeliveryState::Offered);
-        if params.change == QueueChange::Retry && waits && self.agents.codex.is_held() {
+        if params.change == QueueChange::Retry && waits && self.agents.codex.is_paused() {
             // What the human stopped goes on, because the operator says so.
             self.codex_input(CodexInput::Released);
             return answer(reply, Ok(Reply::Done));

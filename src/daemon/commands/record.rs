@@ -45,7 +45,7 @@ pub(super) fn append_note<T>(
 }
 
 /// A result with its evidence.
-pub(super) fn record_artifact<T>(
+pub(super) fn append_artifact<T>(
     recorder: &Recorder<T>,
     session: RuntimeSession,
     params: ArtifactParams,

@@ -41,7 +41,7 @@ impl Base {
             return answer(reply, Err(self.operations.refusal()));
         }
         match self.reopening(&id, &session, pair, read) {
-            Ok(entries) => self.record_task(id, entries, reply),
+            Ok(entries) => self.append_task(id, entries, reply),
             Err(refusal) => answer(reply, Err(refusal)),
         }
     }

@@ -177,7 +177,7 @@ impl Daemon {
             self.deliveries
                 .store_ahead(&self.base, &self.agents.claude, &id, &pair, on_busy);
         }
-        self.base.recorder.record(
+        self.base.recorder.append(
             entries,
             Box::new(move |daemon, result| {
                 let stored = match result {
@@ -299,7 +299,7 @@ impl Agents {
     /// What a sender should know of a receiver that its human stopped, or cut off from its tools.
     fn waits_for_human(&self, base: &Base, to: Agent) -> Option<String> {
         match to {
-            Agent::Codex => self.codex.is_held().then(|| {
+            Agent::Codex => self.codex.is_paused().then(|| {
                 "your operator stopped Codex's turn (Esc or Ctrl-C): this waits until they write \
                  to Codex, or release it in the deck's Inbox"
                     .to_owned()

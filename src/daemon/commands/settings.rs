@@ -66,11 +66,11 @@ impl Base {
             return answer(reply, Err(self.operations.refusal()));
         }
         match change {
-            SettingsChange::Policy(change) => self.record_policy(change, user, &loaded, reply),
+            SettingsChange::Policy(change) => self.append_policy(change, user, &loaded, reply),
             SettingsChange::Trust {
                 params,
                 is_signer_forgotten,
-            } => self.record_trust(*params, is_signer_forgotten, user, &loaded, reply),
+            } => self.append_trust(*params, is_signer_forgotten, user, &loaded, reply),
         }
     }
 }

@@ -35,20 +35,20 @@ impl Base {
             return self.read_sealed_task(task.clone(), session, reply);
         }
         match self.steps(params.change, session) {
-            Ok((id, entries)) => self.record_task(id, entries, reply),
+            Ok((id, entries)) => self.append_task(id, entries, reply),
             Err(refusal) => answer(reply, Err(refusal)),
         }
     }
 
     /// Records a change of a task, and answers with its first step: what is carried on comes before.
-    pub(super) fn record_task(&mut self, id: CapsuleId, entries: Vec<Entry>, reply: ReplySender) {
+    pub(super) fn append_task(&mut self, id: CapsuleId, entries: Vec<Entry>, reply: ReplySender) {
         let changed = ToRecord::new(entries, move |stored| {
             let mut steps = stored.iter().filter(|it| it.entry.carried.is_none());
             let seq = steps.next().map_or(Seq(0), |step| step.entry.seq);
             Reply::Task(TaskChanged { id, seq })
         });
         // It says which task is the current one.
-        self.record_wish(Ok(changed.for_status(true)), reply);
+        self.append_wish(Ok(changed.for_status(true)), reply);
     }
 
     /// The entries by which a task of a sealed session goes on in this one, which is still the one

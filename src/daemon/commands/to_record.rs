@@ -53,7 +53,7 @@ impl ToRecord {
 
 impl Base {
     /// Records what a command wants, or refuses it.
-    pub(super) fn record_wish(&mut self, wish: Result<ToRecord, Refusal>, reply: ReplySender) {
+    pub(super) fn append_wish(&mut self, wish: Result<ToRecord, Refusal>, reply: ReplySender) {
         let ToRecord {
             entries,
             told,
@@ -65,7 +65,7 @@ impl Base {
         if entries.is_empty() {
             return answer(reply, Ok(told(&[])));
         }
-        self.recorder.record(
+        self.recorder.append(
             entries,
             Box::new(move |daemon, result| {
                 let result = result.map(told).map_err(Clone::clone);

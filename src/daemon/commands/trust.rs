@@ -20,7 +20,7 @@ use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
 
 impl Base {
     /// Recorded first; what is trusted counts once the entry is durable.
-    pub(super) fn record_trust(
+    pub(super) fn append_trust(
         &mut self,
         params: TrustParams,
         is_signer_forgotten: bool,
@@ -108,7 +108,7 @@ impl Base {
             entries.reverse();
         }
         entries.extend(coordinator);
-        self.recorder.record(
+        self.recorder.append(
             entries,
             Box::new(move |daemon, result| {
                 let stored = match result {

@@ -172,7 +172,7 @@ async fn converse<S>(
                         code::INVALID_REQUEST, "send text frames"))).await
                 }
                 Some(Ok(Message::Pong(_))) => {
-                    daemon.heard(joined.conn);
+                    daemon.ping_answered(joined.conn);
                     Ok(())
                 }
                 Some(Ok(Message::Ping(_) | Message::Frame(_))) => Ok(()),

@@ -99,13 +99,13 @@ impl Written {
 
     fn append(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
         let entry = self.said(text);
-        self.recorder.record(vec![entry], then);
+        self.recorder.append(vec![entry], then);
         self.actions()
     }
 
     fn append_fact(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
         let entry = self.said(text);
-        self.recorder.record_fact(vec![entry], then);
+        self.recorder.append_fact(vec![entry], then);
         self.actions()
     }
 

@@ -20,18 +20,18 @@ pub(super) const UNWRITTEN_MAX: usize = 256;
 
 impl<T> Recorder<T> {
     /// Appends. Who waits goes on once it is durable, or has failed; never before this returns.
-    pub(in crate::daemon) fn record(&mut self, entries: Vec<Entry>, then: T) {
-        self.append(entries, Some(then));
+    pub(in crate::daemon) fn append(&mut self, entries: Vec<Entry>, then: T) {
+        self.give_entries(entries, Some(then));
     }
 
     /// Appends what nobody waits for.
     pub(in crate::daemon) fn note(&mut self, entry: Entry) {
-        self.append(vec![entry], None);
+        self.give_entries(vec![entry], None);
     }
 
     /// As [`Self::note`], of entries that stand together or not at all.
     pub(in crate::daemon) fn note_together(&mut self, entries: Vec<Entry>) {
-        self.append(entries, None);
+        self.give_entries(entries, None);
     }
 
     /// As [`Self::note`], of now.
@@ -48,13 +48,13 @@ impl<T> Recorder<T> {
     /// Appends what has happened already. While the disk refuses it is kept and tried again: it
     /// cannot be undone, and nobody else would tell it a second time. Who waits goes on when it is
     /// durable, or was given up for good.
-    pub(in crate::daemon) fn record_fact(&mut self, entries: Vec<Entry>, then: T) {
-        self.append_fact(entries, Some(then));
+    pub(in crate::daemon) fn append_fact(&mut self, entries: Vec<Entry>, then: T) {
+        self.give_fact(entries, Some(then));
     }
 
-    /// As [`Self::record_fact`], and nothing follows from it.
-    pub(in crate::daemon) fn record_mere_fact(&mut self, entry: Entry) {
-        self.append_fact(vec![entry], None);
+    /// As [`Self::append_fact`], and nothing follows from it.
+    pub(in crate::daemon) fn append_mere_fact(&mut self, entry: Entry) {
+        self.give_fact(vec![entry], None);
     }
 
     /// As [`Self::note_fact`], for what a later start goes by: it is kept while the disk refuses.
@@ -65,14 +65,14 @@ impl<T> Recorder<T> {
         content: impl Into<String>,
     ) {
         let entry = self.entry(source, None, kind, content, None);
-        self.record_mere_fact(entry);
+        self.append_mere_fact(entry);
     }
 
-    fn append(&mut self, entries: Vec<Entry>, then: Option<T>) {
+    fn give_entries(&mut self, entries: Vec<Entry>, then: Option<T>) {
         self.give(entries, Ledger::append, Pending { then, fact: None });
     }
 
-    fn append_fact(&mut self, entries: Vec<Entry>, then: Option<T>) {
+    fn give_fact(&mut self, entries: Vec<Entry>, then: Option<T>) {
         if self.has_unwritten() && self.unwritten.len() < UNWRITTEN_MAX {
             // Behind what waits already: the record tells things in their order.
             self.unwritten.push((entries, then));
@@ -170,7 +170,7 @@ impl<T> Recorder<T> {
                 for entry in &mut entries {
                     entry.session_id = self.session_id.clone();
                 }
-                self.append_fact(entries, then);
+                self.give_fact(entries, then);
             }
         }
     }
@@ -229,13 +229,13 @@ impl<T> Recorder<T> {
             .push_back(RecorderAction::Unwritable(why.to_owned()));
         // A file that was taken away stays so until somebody puts it back or ends the daemon.
         if begins && !self.is_ledger_gone {
-            self.record_outage(why);
+            self.append_outage(why);
         }
     }
 
     /// Has the record say that it could not be written. Asking the disk again and again with this
     /// very entry is what finds out that it works again, though nobody else writes.
-    fn record_outage(&mut self, why: &str) {
+    fn append_outage(&mut self, why: &str) {
         self.keep_fact(Party::System, ErrorCode::LedgerUnwritable, why);
     }
 }

@@ -13,7 +13,7 @@ use crate::store::queue::QueueEvent;
 #[derive(Debug)]
 pub(in crate::daemon) struct Channel {
     pub(in crate::daemon) handle: DaemonHandle,
-    pub(in crate::daemon) inbox: mpsc::Receiver<Event>,
+    pub(in crate::daemon) event_receiver: mpsc::Receiver<Event>,
     /// Cancelled with the loop's end.
     pub(in crate::daemon) ended: CancellationToken,
 }
@@ -21,10 +21,10 @@ pub(in crate::daemon) struct Channel {
 impl Channel {
     pub(super) fn new(commit: TreeCommit) -> Self {
         let ended = CancellationToken::new();
-        let (events, inbox) = mpsc::channel(EVENTS_MAX);
+        let (events, event_receiver) = mpsc::channel(EVENTS_MAX);
         Self {
             handle: DaemonHandle::new(events, commit, ended.clone()),
-            inbox,
+            event_receiver,
             ended,
         }
     }

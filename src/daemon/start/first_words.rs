@@ -137,7 +137,7 @@ impl FirstWords {
                 daemon
                     .base
                     .recorder
-                    .record(vec![entry], Box::new(|_, _| {}));
+                    .append(vec![entry], Box::new(|_, _| {}));
             }
         }
         daemon.base.lose_claudes_packets();
@@ -145,7 +145,7 @@ impl FirstWords {
         if !self.is_clone {
             let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
             if !messages.is_empty() {
-                daemon.base.recorder.record_fact(
+                daemon.base.recorder.append_fact(
                     messages,
                     Box::new(|daemon, recorded| {
                         let recorded = recorded.unwrap_or_default();
@@ -181,7 +181,7 @@ fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
         daemon.base.raise_alarm(&lost);
     }
     if let Some(entry) = goes_on {
-        daemon.base.recorder.record_mere_fact(entry);
+        daemon.base.recorder.append_mere_fact(entry);
     }
 }
 
@@ -197,7 +197,7 @@ pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unrea
                 .delivery_entry(&daemon.base, &entry.id, to, result, None, None);
         batch.extend([entry, unsure]);
     }
-    daemon.base.recorder.record(
+    daemon.base.recorder.append(
         batch,
         Box::new(|daemon, result| match result {
             Ok(recorded) => adopt::take_up(

@@ -221,11 +221,18 @@ impl LoopTask {
     ) -> Self {
         let serving = TaskTracker::new();
         let (leave, takeover) = oneshot::channel();
-        let (inbox, end) = (channel.inbox, channel.ended.drop_guard());
+        let (event_receiver, end) = (channel.event_receiver, channel.ended.drop_guard());
         let fault = channel.handle.fault_slot();
         drop(channel.handle);
         daemon.base.operations.share_fault(fault.clone());
-        let run = run_loop(leave, serving.clone(), detached, held, daemon, inbox);
+        let run = run_loop(
+            leave,
+            serving.clone(),
+            detached,
+            held,
+            daemon,
+            event_receiver,
+        );
         let task = tokio::spawn(until_over(end, run, fault));
         Self {
             task,
@@ -244,9 +251,9 @@ async fn run_loop(
     detached: bool,
     held: Held,
     daemon: Daemon,
-    inbox: mpsc::Receiver<Event>,
+    event_receiver: mpsc::Receiver<Event>,
 ) -> Option<DaemonFault> {
-    let remains = match daemon.run(inbox).await {
+    let remains = match daemon.run(event_receiver).await {
         Ended::Left(remains) => *remains,
         Ended::Stopped => return None,
         Ended::Failed(fault) => return Some(fault),

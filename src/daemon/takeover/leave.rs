@@ -142,7 +142,7 @@ impl Daemon {
 
     /// Tells everybody, and takes no more.
     pub(in crate::daemon) fn stop_serving(&mut self, killed: bool) {
-        self.agents.record_touched_so_far(&mut self.base);
+        self.agents.append_touched_so_far(&mut self.base);
         self.base
             .clients
             .tell_all(&Notification::Stopping { killed });

@@ -126,7 +126,7 @@ impl Base {
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
     fn alarm(&mut self, code: ErrorCode, text: String) {
         let entry = self.recorder.entry(Party::System, None, code, text, None);
-        self.recorder.record_mere_fact(entry);
+        self.recorder.append_mere_fact(entry);
     }
 
     pub(in crate::daemon) fn watch_deadline(&mut self, alarms: &mut Alarms) {

@@ -89,7 +89,7 @@ impl Rig {
         let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
         let (by, recorder) = (Party::Agent(Agent::Claude), &mut self.daemon.base.recorder);
         let entry = recorder.entry(by, None, fact, "", Some(pair()));
-        recorder.record_mere_fact(entry);
+        recorder.append_mere_fact(entry);
         self.settle().await;
     }
 

@@ -245,7 +245,7 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
     rig.daemon
         .base
         .recorder
-        .record(vec![decision], Box::new(|_, _| {}));
+        .append(vec![decision], Box::new(|_, _| {}));
     rig.settle().await;
     assert_eq!(told(&rig), []);
     drop(rig);
@@ -289,7 +289,7 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
     rig.daemon
         .base
         .recorder
-        .record(vec![decision], Box::new(|_, _| {}));
+        .append(vec![decision], Box::new(|_, _| {}));
     rig.settle().await;
     drop(rig);
     assert_eq!(told(&Rig::start(&place).await), []);

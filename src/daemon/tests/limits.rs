@@ -562,7 +562,8 @@ async fn whatever_happens_first_after_the_machine_slept_finds_the_time_that_it_i
     rig.fact(CodexFact::LimitEnds { at_ms: ends });
     hit(&mut rig, "turn-1", &first).await;
     rig.daemon.base.clock.sleep(2 * 60 * 60_000);
-    rig.daemon.on_event(Event::Heard { conn: claude.conn });
+    rig.daemon
+        .on_event(Event::PingAnswered { conn: claude.conn });
     assert!(rig.daemon.base.clock.outside_ms() > ends);
     assert!(rig.daemon.next_deadline() <= Instant::now());
 }

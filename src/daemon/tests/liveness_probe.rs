@@ -29,7 +29,8 @@ fn was_asked(guest: &Guest) -> bool {
 }
 
 fn answers(rig: &mut Rig, guest: &Guest) {
-    rig.daemon.on_event(Event::Heard { conn: guest.conn });
+    rig.daemon
+        .on_event(Event::PingAnswered { conn: guest.conn });
 }
 
 fn receives(rig: &Rig, guest: &Guest) -> bool {
@@ -116,7 +117,7 @@ async fn a_place_is_not_given_to_one_that_is_silent_itself() {
 }
 
 #[tokio::test]
-async fn a_bridge_of_another_pair_challenges_nobody() {
+async fn a_bridge_of_another_pair_has_nobody_probed() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let holder = rig.connect(Role::Claude, Some(HOLDER), false);

@@ -39,7 +39,7 @@ use crate::wire::control::{
 pub struct Rig {
     pub daemon: Daemon,
     pub requests: mpsc::Receiver<CodexRequest>,
-    inbox: mpsc::Receiver<Event>,
+    event_receiver: mpsc::Receiver<Event>,
     /// What came while rows were waited for.
     put_off: VecDeque<Event>,
     _handle: DaemonHandle,
@@ -146,7 +146,7 @@ impl Rig {
         let mut rig = Self {
             daemon,
             requests: requested,
-            inbox: channel.inbox,
+            event_receiver: channel.event_receiver,
             put_off: VecDeque::new(),
             _handle: channel.handle,
             ground,
@@ -256,7 +256,7 @@ impl Rig {
     async fn next(&mut self) -> Event {
         match self.put_off.pop_front() {
             Some(event) => event,
-            None => self.inbox.recv().await.unwrap(),
+            None => self.event_receiver.recv().await.unwrap(),
         }
     }
 
@@ -281,7 +281,9 @@ impl Rig {
     fn answer_rows(&mut self, said: impl Fn(QueueEvent) -> QueueEvent) {
         let mut waiting = std::mem::take(&mut self.put_off);
         while self.daemon.deliveries.outbox.is_writing() {
-            let next = waiting.pop_front().or_else(|| self.inbox.try_recv().ok());
+            let next = waiting
+                .pop_front()
+                .or_else(|| self.event_receiver.try_recv().ok());
             match next {
                 Some(Event::Queue(event)) => self.daemon.on_event(Event::Queue(said(event))),
                 Some(event) => self.put_off.push_back(event),
@@ -336,7 +338,7 @@ impl Rig {
         while let Some(event) = self
             .put_off
             .pop_front()
-            .or_else(|| self.inbox.try_recv().ok())
+            .or_else(|| self.event_receiver.try_recv().ok())
         {
             self.daemon.on_event(event);
         }
@@ -473,7 +475,7 @@ impl Rig {
         let Self {
             daemon,
             requests,
-            inbox,
+            event_receiver,
             put_off: _,
             _handle: handle,
             ground,
@@ -482,7 +484,7 @@ impl Rig {
         let looping = tokio::spawn(async move {
             // Nobody takes requests to the adapter.
             drop(requests);
-            drop(daemon.run(inbox).await);
+            drop(daemon.run(event_receiver).await);
             drop(ground);
         });
         (looping, events)

@@ -387,9 +387,9 @@ async fn the_end_of_a_session_that_is_recorded_too_late_is_said_to_be_none() {
     closing.push(word);
     for id in &ids {
         let outbox = &mut rig.daemon.deliveries.outbox;
-        outbox.records(id, DeliveryResult::Cancelled);
+        outbox.mark_recording(id, DeliveryResult::Cancelled);
     }
-    rig.daemon.base.recorder.record(closing, late(&ids));
+    rig.daemon.base.recorder.append(closing, late(&ids));
     rig.settle().await;
 
     assert_eq!(*rig.daemon.base.recorder.session_id(), session);

@@ -57,7 +57,7 @@ pub(super) async fn serve(arguments: Arguments) -> io::Result<()> {
     eprintln!("codex app-server (WebSockets, scripted for the demo)");
     eprintln!("  listening on: ws://127.0.0.1:{port}");
 
-    let (events, mut inbox) = mpsc::channel(EVENTS_MAX);
+    let (events, mut event_receiver) = mpsc::channel(EVENTS_MAX);
     let (steps, mut taken) = mpsc::channel(STEPS_MAX);
     let digest = arguments.token_sha256.to_ascii_lowercase();
     let mut server = Server {
@@ -74,7 +74,7 @@ pub(super) async fn serve(arguments: Arguments) -> io::Result<()> {
                 next_conn += 1;
                 tokio::spawn(converse(next_conn, stream, digest.clone(), events.clone()));
             }
-            Some(event) = inbox.recv() => server.take(event),
+            Some(event) = event_receiver.recv() => server.take(event),
             Some((caller, step)) = taken.recv() => server.step(&caller, step),
         }
     }

@@ -34,11 +34,11 @@ fn what_was_put_is_there_after_opening_again() {
     second.attempt = None;
     second.to = Agent::Claude;
     queue
-        .record(&[second.clone(), message("m1", 10)], None)
+        .upsert(&[second.clone(), message("m1", 10)], None)
         .unwrap();
     second.state = DeliveryState::Offered;
-    queue.record(std::slice::from_ref(&second), None).unwrap();
-    queue.record(&[], Some(Seq(20))).unwrap();
+    queue.upsert(std::slice::from_ref(&second), None).unwrap();
+    queue.upsert(&[], Some(Seq(20))).unwrap();
     drop(queue);
 
     let queue = Queue::open(&place.dirs).unwrap();
@@ -68,7 +68,7 @@ fn every_state_survives() {
     for state in states {
         let mut delivery = message("m", 1);
         delivery.state = state;
-        queue.record(std::slice::from_ref(&delivery), None).unwrap();
+        queue.upsert(std::slice::from_ref(&delivery), None).unwrap();
         assert_eq!(queue.load().unwrap(), [delivery]);
     }
 }
@@ -77,14 +77,14 @@ fn every_state_survives() {
 fn rows_and_mark_are_written_together_or_not_at_all() {
     let place = Place::new();
     let queue = Queue::open(&place.dirs).unwrap();
-    queue.record(&[message("m1", 1)], Some(Seq(1))).unwrap();
+    queue.upsert(&[message("m1", 1)], Some(Seq(1))).unwrap();
     queue
         .db
         .execute_batch(
             "CREATE TRIGGER full BEFORE UPDATE ON marks BEGIN SELECT RAISE(ABORT, 'disk'); END",
         )
         .unwrap();
-    assert!(queue.record(&[message("m2", 2)], Some(Seq(2))).is_err());
+    assert!(queue.upsert(&[message("m2", 2)], Some(Seq(2))).is_err());
     assert_eq!(queue.load().unwrap(), [message("m1", 1)]);
     assert_eq!(queue.high_water().unwrap(), Seq(1));
 }
@@ -118,14 +118,14 @@ fn a_settled_row_goes_without_a_sync_and_the_next_row_is_synced() {
     };
     let (normal, full) = (1, 2);
     let steps: [&dyn Fn() -> Result<(), QueueError>; 5] = [
-        &|| queue.record(&[message("m2", 2)], None),
-        &|| queue.record(&[], Some(Seq(2))),
-        &|| queue.record(&[], None),
+        &|| queue.upsert(&[message("m2", 2)], None),
+        &|| queue.upsert(&[], Some(Seq(2))),
+        &|| queue.upsert(&[], None),
         &|| queue.scrub(),
         &|| queue.erase(),
     ];
     for synced in steps {
-        queue.record(&[message("m1", 1)], None).unwrap();
+        queue.upsert(&[message("m1", 1)], None).unwrap();
         queue.remove(&EntryId::new("m1")).unwrap();
         assert_eq!(level(), normal);
         // Gone for everybody at once: a crash of the program alone brings nothing back.
@@ -150,7 +150,7 @@ fn a_damaged_file_is_set_aside_and_the_queue_is_new() {
     let half = {
         let queue = Queue::open(&place.dirs).unwrap();
         let many: Vec<_> = (0..500).map(|n| message(&format!("m{n}"), n)).collect();
-        queue.record(&many, None).unwrap();
+        queue.upsert(&many, None).unwrap();
         drop(queue);
         let mut bytes = fs::read(&path).unwrap();
         let (from, to) = (4096, bytes.len() - 4096);
@@ -237,6 +237,6 @@ fn a_row_of_an_older_version_that_may_have_been_shown_counts_as_shown() {
     assert_eq!(shown, [Shown::Whole, Shown::Nothing]);
     let mut head = queue.load().unwrap().remove(1);
     assert!(head.show(Shown::Head));
-    queue.record(std::slice::from_ref(&head), None).unwrap();
+    queue.upsert(std::slice::from_ref(&head), None).unwrap();
     assert_eq!(queue.load().unwrap()[1], head);
 }

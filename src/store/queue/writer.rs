@@ -371,7 +371,7 @@ impl Writer {
             None => queue,
         };
         self.unremoved.clear();
-        self.queue.record(rows, Some(high_water.max(Seq(1))))
+        self.queue.upsert(rows, Some(high_water.max(Seq(1))))
     }
 
     fn tell(&self, upto: u64, written: Result<(), QueueError>) {

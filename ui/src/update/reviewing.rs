@@ -92,7 +92,7 @@ pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
         return Vec::new();
     }
     match action {
-        Action::Handoff => hand_over(deck),
+        Action::Handoff => open_handoff(deck),
         Action::Resolve => return ask(deck, FindingRuling::Resolve),
         Action::Dismiss => return ask(deck, FindingRuling::Dismiss),
         Action::Copy | Action::CopyId => {
@@ -195,7 +195,7 @@ pub(super) fn say_none_next(deck: &mut Deck, by: isize) -> Vec<Effect> {
 }
 
 /// Opens a handoff with the finding in it, quoted: the agent gets it as somebody else's text.
-fn hand_over(deck: &mut Deck) {
+fn open_handoff(deck: &mut Deck) {
     let Some(row) = selected(deck).cloned() else {
         return;
     };

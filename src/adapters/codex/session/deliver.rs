@@ -147,7 +147,7 @@ impl Session<'_> {
         let (queue, _) = self.queue(&thread_id).await?;
         let ours = queue.into_iter().find(|submission| {
             let id = &submission.client_user_message_id;
-            self.memory.inflight.holds(id)
+            self.memory.inflight.contains(id)
         });
         let Some(ours) = ours.filter(|_| self.is_idle()) else {
             return Ok(());
@@ -305,7 +305,7 @@ impl Session<'_> {
 
     async fn answered(&mut self, id: EntryId, answer: Result<(), CallError>) -> Result<(), Lost> {
         // The proof may have come before the answer; then nothing is left to be said.
-        let proven = !self.memory.inflight.holds(id.as_str());
+        let proven = !self.memory.inflight.contains(id.as_str());
         match answer {
             Ok(()) if !proven => {
                 tracing::debug!("codex has queued it");

@@ -32,7 +32,7 @@ impl Session<'_> {
     /// A user message, by this id, is in a thread. One that begins a turn in a thread that was left
     /// behind, and is none of ours, is a person's who has gone back.
     pub(super) fn said_elsewhere(&mut self, thread_id: &str, client_id: Option<&str>) {
-        let is_ours = client_id.is_some_and(|id| self.memory.inflight.holds(id));
+        let is_ours = client_id.is_some_and(|id| self.memory.inflight.contains(id));
         if self.memory.others.is_first_said(thread_id) && !is_ours {
             self.todo.push_back(Todo::GoTo(thread_id.to_owned()));
         }

@@ -198,7 +198,7 @@ impl Session<'_> {
             facts.retain(|fact| match fact {
                 CodexFact::TurnStarted { .. } => false,
                 CodexFact::UserMessage { client_id, .. } => {
-                    client_id.as_ref().is_some_and(|id| inflight.holds(id))
+                    client_id.as_ref().is_some_and(|id| inflight.contains(id))
                 }
                 _ => true,
             });

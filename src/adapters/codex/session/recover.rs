@@ -346,7 +346,7 @@ impl Session<'_> {
             if !self
                 .memory
                 .inflight
-                .holds(&submission.client_user_message_id)
+                .contains(&submission.client_user_message_id)
             {
                 continue;
             }

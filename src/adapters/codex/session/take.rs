@@ -228,7 +228,7 @@ impl Session<'_> {
                     !left.iter().any(|book| book.open_turn() == Some(turn_id))
                         || client_id
                             .as_ref()
-                            .is_some_and(|id| self.memory.inflight.holds(id))
+                            .is_some_and(|id| self.memory.inflight.contains(id))
                 }
                 _ => true,
             })

@@ -24,7 +24,8 @@ pub struct CarriedFlow {
     pub(super) running: Option<TurnId>,
     pub(super) ended: Vec<(TurnId, TurnStatus)>,
     pub(super) is_limited: bool,
-    pub(super) is_held: bool,
+    #[serde(rename = "isHeld")]
+    pub(super) is_paused: bool,
     pub(super) not_taken: Option<EntryId>,
 }
 

@@ -191,7 +191,7 @@ pub enum CodexInput {
     },
     /// The usage limit is over, from another source than a turn.
     LimitOver,
-    /// The operator lets a held lane go on.
+    /// The operator lets a paused lane go on.
     Released,
 }
 

@@ -11,7 +11,7 @@ impl CodexFlow {
     /// the app-server was asked to end just when it began.
     pub(super) fn release(&mut self, effects: &mut Vec<DeliveryEffect>) {
         let is_idle = self.state.activity() == Some(Activity::Idle) && !self.in_flight.is_empty();
-        if is_idle && !self.state.is_held() && std::mem::take(&mut self.is_kept) {
+        if is_idle && !self.state.is_paused() && std::mem::take(&mut self.is_kept) {
             effects.push(DeliveryEffect::ReleaseQueue);
         }
     }
@@ -112,7 +112,7 @@ impl CodexFlow {
             });
             return;
         }
-        if !row.is_on_its_way() || backlog.records(id, DeliveryResult::Confirmed) {
+        if !row.is_on_its_way() || backlog.is_recording_result(id, DeliveryResult::Confirmed) {
             // It is proven, or given up, or was given back already.
             return;
         }
@@ -136,7 +136,7 @@ impl CodexFlow {
                 }
                 if answer == AdapterAnswer::StillQueued
                     && !self.state.is_busy()
-                    && !self.state.is_held()
+                    && !self.state.is_paused()
                 {
                     self.is_kept = true;
                 }
@@ -206,7 +206,7 @@ impl CodexFlow {
             .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.is_repeat());
         if self.state.is_busy() && rejects {
             // Codex began to work before the message reached it, and its sender wants no waiting.
-            return backlog.record(id, DeliveryResult::Rejected, None, None, effects);
+            return backlog.mark_recording(id, DeliveryResult::Rejected, None, None, effects);
         }
         comes_back(backlog, id, at, effects);
         let twice = self.not_taken.as_ref() == Some(id);

@@ -56,6 +56,6 @@ impl CodexFlow {
         if !backlog.get(id).is_some_and(Delivery::is_on_its_way) {
             return;
         }
-        backlog.record(id, DeliveryResult::Ambiguous, None, None, effects);
+        backlog.mark_recording(id, DeliveryResult::Ambiguous, None, None, effects);
     }
 }

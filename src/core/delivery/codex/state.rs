@@ -19,7 +19,7 @@ pub struct CodexState {
     latest_turn: Option<TurnId>,
     is_limited: bool,
     /// The human stopped a turn: they decide when it goes on.
-    is_held: bool,
+    is_paused: bool,
     needs_sign_in: bool,
 }
 
@@ -60,13 +60,13 @@ impl CodexState {
     }
 
     /// Whether it waits for the human to go on after they stopped a turn.
-    pub fn is_held(&self) -> bool {
-        self.is_held
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
     }
 
     /// Whether what waits for it has to go on waiting: every turn of now would fail, or is not wanted.
     pub fn keeps_back(&self) -> bool {
-        self.is_limited || self.is_held || self.needs_sign_in
+        self.is_limited || self.is_paused || self.needs_sign_in
     }
 
     /// Whether it can do nothing before somebody signs in.
@@ -144,8 +144,8 @@ impl CodexState {
     }
 
     /// Whether that is news.
-    pub(super) fn hold(&mut self, held: bool) -> bool {
-        std::mem::replace(&mut self.is_held, held) != held
+    pub(super) fn pause(&mut self, paused: bool) -> bool {
+        std::mem::replace(&mut self.is_paused, paused) != paused
     }
 
     pub(super) fn sign_in(&mut self, needed: bool) {
@@ -158,7 +158,7 @@ impl CodexState {
         self.life = carried.life;
         self.thread.clone_from(&carried.thread);
         self.is_limited = carried.is_limited;
-        self.is_held = carried.is_held;
+        self.is_paused = carried.is_paused;
         if server_stays {
             self.is_running = carried.is_running;
             self.latest_turn.clone_from(&carried.turn);
@@ -176,7 +176,7 @@ impl CodexState {
             turn: self.latest_turn.clone(),
             running: self.turn.clone(),
             is_limited: self.is_limited,
-            is_held: self.is_held,
+            is_paused: self.is_paused,
             ..CarriedFlow::default()
         }
     }

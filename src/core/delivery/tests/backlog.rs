@@ -200,7 +200,9 @@ impl Lanes {
             Step::Sent => backlog.sent(&id, now_ms),
             Step::Left => backlog.left(&id, now_ms),
             Step::TakenBack => backlog.take_back(&id, now_ms, &mut effects),
-            Step::Recording(result) => backlog.record(&id, result, None, None, &mut effects),
+            Step::Recording(result) => {
+                backlog.mark_recording(&id, result, None, None, &mut effects)
+            }
             Step::NotRecorded(result) => backlog.not_recorded(&id, result),
             Step::Settled => drop(backlog.settle(&id)),
             Step::Told(input) => {

@@ -13,7 +13,7 @@ const HERE: ClaudeSetting = ClaudeSetting {
 fn hear(claude: &mut ClaudeState, input: ClaudeInput) -> Vec<AgentState> {
     let steps = claude.apply(input, HERE).into_iter();
     let recorded = steps.filter_map(|step| match step {
-        ClaudeStep::Record { change, .. } => Some(change.state),
+        ClaudeStep::Append { change, .. } => Some(change.state),
         _ => None,
     });
     recorded.collect()
@@ -62,7 +62,7 @@ fn one_that_comes_while_the_limit_holds_is_limited() {
     };
     let mut claude = ClaudeState::default();
     let steps = claude.apply(ClaudeInput::Attached { pid: Some(7) }, limited);
-    let Some(ClaudeStep::Record { change, has_come }) = steps.last() else {
+    let Some(ClaudeStep::Append { change, has_come }) = steps.last() else {
         panic!("{steps:?}");
     };
     assert_eq!((change.state, *has_come), (AgentState::Limited, true));

@@ -144,7 +144,7 @@ fn after_the_human_stopped_a_turn_the_lane_is_held_until_they_go_on() {
     lane.hear(CodexInput::TurnStarted { life: 1, turn });
     lane.activity(Activity::Idle);
     let effects = lane.turn_ended("t1", TurnStatus::Interrupted, Vec::new());
-    assert_eq!(effects, [DeliveryEffect::Held(true)]);
+    assert_eq!(effects, [DeliveryEffect::Paused(true)]);
     assert_eq!(lane.send(1, OnBusy::Queue), []);
     let turn = TurnId::new("t2");
     let effects = lane.hear(CodexInput::HumanMessage { life: 1, turn });
@@ -180,7 +180,7 @@ fn a_turn_that_was_cut_off_with_its_app_server_holds_nothing() {
     });
     // It is shown, and not sent again.
     assert_eq!(effects, [DeliveryEffect::CutOff { id: id(1), turn }]);
-    assert!(!lane.flow.state().is_held());
+    assert!(!lane.flow.state().is_paused());
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
         limited: false,
         died: true,
     });
-    assert!(!lane.flow.state().is_held());
+    assert!(!lane.flow.state().is_paused());
 
     let mut lane = Lane::new(CodexTerms::default());
     lane.activity(Activity::Busy { waiting: false });
@@ -255,11 +255,11 @@ fn what_the_human_stopped_before_a_restart_is_held_in_that_thread() {
         let mut lane = Lane::new(CodexTerms::default());
         let thread = Some(ThreadId::new(thread));
         let effects = lane.hear(CodexInput::Stopped { thread });
-        assert_eq!(effects, [DeliveryEffect::Held(true)]);
+        assert_eq!(effects, [DeliveryEffect::Paused(true)]);
         lane.hear(CodexInput::ServerStarted { life: 2 });
         let thread = ThreadId::new("t");
         lane.hear(CodexInput::Adopted { life: 2, thread });
-        assert_eq!(lane.flow.state().is_held(), is_held);
+        assert_eq!(lane.flow.state().is_paused(), is_held);
     }
 }
 
@@ -318,7 +318,7 @@ fn what_nobody_can_know_is_given_up_and_only_the_operator_sends_it_again() {
     let result = DeliveryResult::Ambiguous;
     assert!(matches!(
         &effects[..],
-        [DeliveryEffect::Record {
+        [DeliveryEffect::Append {
             result: DeliveryResult::Ambiguous,
             ..
         }]
@@ -341,7 +341,7 @@ fn one_that_is_rejected_on_its_way_holds_up_nothing_behind_it() {
     let (rejected, result) = (id(1), DeliveryResult::Rejected);
     let mut effects = Vec::new();
     lane.backlog
-        .record(&rejected, result, None, None, &mut effects);
+        .mark_recording(&rejected, result, None, None, &mut effects);
     let effects = lane.hear(CodexInput::Durable {
         id: rejected.clone(),
         result,
@@ -364,7 +364,7 @@ fn what_waits_for_too_long_expires_on_the_record() {
     lane.send(2, OnBusy::Queue);
     lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap();
     let effects = lane.hear(CodexInput::Tick);
-    let Some(DeliveryEffect::Record {
+    let Some(DeliveryEffect::Append {
         id: expired,
         result,
         ..
@@ -472,7 +472,7 @@ fn a_turn_that_had_a_message_before_it_was_sent_again_proves_nothing_of_that() {
     assert!(
         matches!(
             &effects[..],
-            [DeliveryEffect::Record { result: DeliveryResult::Confirmed, turn: Some(turn), .. }]
+            [DeliveryEffect::Append { result: DeliveryResult::Confirmed, turn: Some(turn), .. }]
                 if turn.as_str() == "u2"
         ),
         "{effects:?}"
@@ -508,7 +508,7 @@ fn when_a_turn_ends_recovery_has_the_time_to_find_out_and_no_more() {
     lane.activity(Activity::Idle);
     lane.now_ms += 5_000;
     let effects = lane.hear(CodexInput::Tick);
-    let is_given_up = |effect: &DeliveryEffect| matches!(effect, DeliveryEffect::Record { result, .. } if *result == DeliveryResult::Ambiguous);
+    let is_given_up = |effect: &DeliveryEffect| matches!(effect, DeliveryEffect::Append { result, .. } if *result == DeliveryResult::Ambiguous);
     assert!(effects.iter().any(is_given_up), "{effects:?}");
 }
 

@@ -164,7 +164,7 @@ fn after_proof_nothing_is_offered_unasked() {
     });
     assert!(matches!(
         &effects[..],
-        [DeliveryEffect::Record {
+        [DeliveryEffect::Append {
             result: DeliveryResult::Confirmed,
             ..
         }]
@@ -181,7 +181,7 @@ fn after_proof_nothing_is_offered_unasked() {
     let effects = way.hear(LadderInput::Acknowledged { ids: vec![id()] });
     assert!(matches!(
         &effects[..],
-        [DeliveryEffect::Record {
+        [DeliveryEffect::Append {
             result: DeliveryResult::Acknowledged,
             ..
         }]
@@ -260,7 +260,7 @@ fn a_turn_that_the_human_stopped_leaves_what_hooks_handed_into_it_to_the_next_on
         let is_read = |effect: &DeliveryEffect| {
             matches!(
                 effect,
-                DeliveryEffect::Record {
+                DeliveryEffect::Append {
                     result: DeliveryResult::Acknowledged,
                     ..
                 }

@@ -262,7 +262,9 @@ impl World {
         let mut effects = Vec::new();
         if daemon.backlog.get(id).is_some_and(Delivery::can_be_proven) {
             let (result, rung) = (DeliveryResult::Confirmed, Some(DeliveryWay::Pull));
-            daemon.backlog.record(id, result, rung, None, &mut effects);
+            daemon
+                .backlog
+                .mark_recording(id, result, rung, None, &mut effects);
         }
         let _ = self.perform(Agent::Codex, effects);
     }

@@ -196,7 +196,9 @@ impl World {
             };
             let mut effects = Vec::new();
             let result = DeliveryResult::Ambiguous;
-            daemon.backlog.record(&id, result, None, None, &mut effects);
+            daemon
+                .backlog
+                .mark_recording(&id, result, None, None, &mut effects);
             let _ = self.perform(Agent::Codex, effects);
         }
         if is_stopped {
@@ -424,7 +426,7 @@ impl World {
         match effect {
             DeliveryEffect::Store(_) => {}
             DeliveryEffect::Forget(id) => self.write_rows(RowWrite::Remove(id)),
-            DeliveryEffect::Record {
+            DeliveryEffect::Append {
                 id,
                 to,
                 result,
@@ -465,7 +467,7 @@ impl World {
                 self.adapter_orders(Order::Release);
             }
             // In the real ledger: how the turn ended, and that another began.
-            DeliveryEffect::Held(held) => self.disk.is_stopped = held,
+            DeliveryEffect::Paused(held) => self.disk.is_stopped = held,
             // They wait for their rows.
             DeliveryEffect::Push { .. } => {}
             DeliveryEffect::Ring { bell, ids, asks } => {

@@ -71,7 +71,7 @@ impl Mutant {
             }
             Some(Fault::ResendAmbiguous) if heard == CodexInput::Tick => {
                 effects.retain(|effect| match effect {
-                    DeliveryEffect::Record { id, result, .. }
+                    DeliveryEffect::Append { id, result, .. }
                         if *result == DeliveryResult::Ambiguous =>
                     {
                         backlog.not_recorded(id, *result);
@@ -106,7 +106,7 @@ impl Mutant {
         } = heard
         {
             for (_, glued) in self.glued.extract_if(.., |(first, _)| first == id) {
-                backlog.record(&glued, *result, Some(DeliveryWay::Queue), None, effects);
+                backlog.mark_recording(&glued, *result, Some(DeliveryWay::Queue), None, effects);
             }
         }
         let first = effects.iter().find_map(|effect| match effect {
@@ -151,7 +151,7 @@ impl Mutant {
         let mut effects = ladder.apply(backlog, input, at);
         for id in handed_out {
             let result = DeliveryResult::Confirmed;
-            backlog.record(&id, result, Some(DeliveryWay::Pull), None, &mut effects);
+            backlog.mark_recording(&id, result, Some(DeliveryWay::Pull), None, &mut effects);
         }
         match self.fault {
             Some(Fault::CursorLost) => effects.retain_mut(|effect| unless(effect, &self.known)),

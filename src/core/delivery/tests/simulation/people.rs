@@ -116,7 +116,9 @@ impl World {
             return;
         };
         let mut effects = Vec::new();
-        daemon.backlog.record(&id, result, None, None, &mut effects);
+        daemon
+            .backlog
+            .mark_recording(&id, result, None, None, &mut effects);
         let _ = self.perform(to, effects);
     }
 
