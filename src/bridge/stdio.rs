@@ -31,7 +31,7 @@ use super::server::RelayServer;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::trace;
-use crate::wire::control::{InboxMessage, Notification};
+use crate::wire::control::{MailMessage, Notification};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
 use id_scan::IdScan;
 
@@ -394,7 +394,7 @@ async fn push(mut notifications: broadcast::Receiver<Notification>, peer: Peer<R
 }
 
 /// `meta` becomes attributes of a tag: identifiers as keys, text as values.
-fn channel(message: &InboxMessage) -> ServerNotification {
+fn channel(message: &MailMessage) -> ServerNotification {
     let mut meta = json!({
         "message_id": message.message_id,
         "from": message.from,

@@ -6,6 +6,7 @@ mod change;
 mod check;
 mod export;
 pub(super) mod for_deck;
+mod freshness;
 mod handoff;
 mod import;
 mod keeping;
@@ -14,7 +15,6 @@ mod log;
 pub(super) mod maker;
 mod put_in;
 mod show;
-mod standing;
 mod vouched;
 
 use std::path::PathBuf;

@@ -19,7 +19,7 @@ use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::{
-    GateInForce, GateStanding, ProposalEnd, ProposalSnapshot, ProposalState, Snapshot,
+    GateInForce, GateStatus, ProposalEnd, ProposalSnapshot, ProposalState, Snapshot,
 };
 use crate::wire::control::{
     Command, DecideParams, GateReport, ProgramCode, Recorded, RefusalCode, Reply,
@@ -271,7 +271,7 @@ fn card(look: &Look<'_>, proposal: &ProposalSnapshot) -> ReportText {
     }
     if proposal.is_pending() {
         for gate in &look.gates {
-            standing(&mut out, look, gate, proposal);
+            gate_status(&mut out, look, gate, proposal);
         }
         checks(&mut out, look);
         for blocker in look.blockers(proposal) {
@@ -314,7 +314,7 @@ fn checks(out: &mut ReportText, look: &Look<'_>) {
 }
 
 /// What a gate says of the tree that was proposed.
-fn standing(
+fn gate_status(
     out: &mut ReportText,
     look: &Look<'_>,
     gate: &GateInForce,
@@ -322,15 +322,13 @@ fn standing(
 ) {
     let on = look.on(proposal);
     let need = look.world.gate_need(gate, &on);
-    let (tone, word) = match look.world.gate_standing(gate, &on) {
-        GateStanding::Green => (Tone::Good, "green"),
-        GateStanding::Red => (Tone::Bad, "red"),
-        GateStanding::Stale if on.is_unreadable => {
-            (Tone::Warning, "the work tree could not be read")
-        }
-        GateStanding::Stale => (Tone::Warning, "not run on this tree"),
-        GateStanding::Unrun => (Tone::Faint, "not run"),
-        GateStanding::NotNeeded => (Tone::Faint, "not run"),
+    let (tone, word) = match look.world.gate_status(gate, &on) {
+        GateStatus::Green => (Tone::Good, "green"),
+        GateStatus::Red => (Tone::Bad, "red"),
+        GateStatus::Stale if on.is_unreadable => (Tone::Warning, "the work tree could not be read"),
+        GateStatus::Stale => (Tone::Warning, "not run on this tree"),
+        GateStatus::Unrun => (Tone::Faint, "not run"),
+        GateStatus::NotNeeded => (Tone::Faint, "not run"),
     };
     let text = format!("{} · {}", gate.name, short(&gate.cmd, 60));
     let optional = if gate.required { "" } else { " (not required)" };

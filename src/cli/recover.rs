@@ -8,7 +8,7 @@ mod pair_note;
 mod pairs;
 mod parts;
 mod prompt;
-mod standing;
+mod state;
 mod tree;
 
 use std::ops::ControlFlow;

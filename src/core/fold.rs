@@ -132,7 +132,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Delivery(record) => fold_delivery(world, entry, record),
         EntryKind::AgentChanged(change) => {
             let agent = world.agents.get(&change.agent);
-            let was = agent.map(|agent| agent.standing(&entry.pair()));
+            let was = agent.map(|agent| agent.status(&entry.pair()));
             let is_in_turn = was.is_some_and(|was| was.state.is_in_turn());
             let begins = change.state == AgentState::Busy && !is_in_turn;
             // Codex's turns are recorded as such.
@@ -430,16 +430,16 @@ fn keep_latest<T>(map: &mut BTreeMap<EntryId, T>, seq: impl Fn(&T) -> Seq) {
 fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
     let agent = world.agents.entry(change.agent).or_default();
     let pair = entry.pair();
-    let mut standing = agent.standing(&pair);
-    if standing.state != change.state {
-        standing.since_ms = entry.timestamp_ms;
+    let mut status = agent.status(&pair);
+    if status.state != change.state {
+        status.since_ms = entry.timestamp_ms;
     }
-    standing.state = change.state;
-    standing.why.clone_from(&change.why);
+    status.state = change.state;
+    status.why.clone_from(&change.why);
     if change.pid.is_some() || !change.state.is_attached() {
-        standing.pid = change.pid;
+        status.pid = change.pid;
     }
-    agent.set_standing(&pair, standing);
+    agent.set_status(&pair, status);
     if change.thread_id.is_some() && change.thread_id != agent.thread_id {
         agent.thread_id.clone_from(&change.thread_id);
         agent.stopped_turn = None;

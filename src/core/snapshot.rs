@@ -4,6 +4,7 @@
 //! follows the work at hand and not the length of the record.
 
 mod activity;
+mod agent_status;
 mod approval;
 mod blocking;
 mod changed_files;
@@ -12,7 +13,6 @@ mod gates;
 mod handoff;
 mod message;
 mod proposal;
-mod standing;
 mod task;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -29,17 +29,17 @@ use super::id::{CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, T
 use super::line_hash::LineHash;
 use super::signing::{ActSignature, SigningState};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
+pub use agent_status::AgentStatus;
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use blocking::Blocker;
 pub use changed_files::{ChangedChecks, ChangedFiles};
 pub use finding::{
     FINDINGS_MAX, FindingClaim, FindingCursor, FindingSnapshot, FindingState, FindingVerdict,
 };
-pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStanding, TreeInQuestion};
+pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStatus, TreeInQuestion};
 pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
 pub use message::MessageSnapshot;
 pub use proposal::{ProposalEnd, ProposalSnapshot, ProposalState};
-pub use standing::AgentStanding;
 pub use task::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
     TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
@@ -200,9 +200,13 @@ pub struct AgentSnapshot {
     #[serde(default)]
     pub activity: RecentActivity,
     /// Claude: what that of each pair does, while one of another pair than the first is here. The
-    /// fields above are those of the one that says most then, see [`Self::set_standing`].
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub standings: BTreeMap<RuntimeSession, AgentStanding>,
+    /// fields above are those of the one that says most then, see [`Self::set_status`].
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        rename = "standings"
+    )]
+    pub statuses: BTreeMap<RuntimeSession, AgentStatus>,
 }
 
 /// A usage limit as the ledger tells it.
@@ -327,7 +331,7 @@ impl AgentSnapshot {
         self.turn_id = None;
         self.turn_text = None;
         self.why = None;
-        self.standings.clear();
+        self.statuses.clear();
     }
 
     /// Takes the end or beginning of a turn in.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::bodies::as_recorded;
-use super::inbox::note_head;
+use super::envelope::note_head;
 use super::outbox::Outbox;
 use super::recorder::Recorder;
 use super::tree_commit::TreeCommit;

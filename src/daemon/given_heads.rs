@@ -2,7 +2,7 @@
 
 use super::bounded_map::BoundedMap;
 use crate::core::id::EntryId;
-use crate::wire::control::InboxMessage;
+use crate::wire::control::MailMessage;
 
 /// The first line of what was last given of each message.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct GivenHeads {
 
 impl GivenHeads {
     /// A message is given like this.
-    pub(super) fn note(&mut self, message: &InboxMessage) {
+    pub(super) fn note(&mut self, message: &MailMessage) {
         let head = message.text.lines().next().unwrap_or_default();
         self.heads
             .insert(message.message_id.clone(), head.to_owned());

@@ -6,7 +6,7 @@
 //! fit into a page of its own is given in parts.
 
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
-use super::inbox::{answers, enveloped};
+use super::envelope::{answers, enveloped};
 use super::owners::continuation::{ThenStored, ThenTaken};
 use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, is_answered};
@@ -16,7 +16,7 @@ use crate::core::delivery::{
 };
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::wire::control::{
-    InboxMessage, MessagePage, PAGE_CHARS_MAX, Refusal, RefusalCode, Reply, TextPart,
+    MailMessage, MessagePage, PAGE_CHARS_MAX, Refusal, RefusalCode, Reply, TextPart,
 };
 use crate::wire::json_size::{escaped_chars, escaped_len};
 
@@ -200,7 +200,7 @@ impl Deliveries {
         row: &Delivery,
         query: &PageQuery<'_>,
         read: &ReadBodies,
-    ) -> Result<Option<InboxMessage>, NotRead> {
+    ) -> Result<Option<MailMessage>, NotRead> {
         let body = self.body(base, &row.id, read)?.filter(|body| {
             let question = query.reply_to;
             question.is_none_or(|question| answers(&body.stored.entry, question))
@@ -236,7 +236,7 @@ impl Daemon {
             .messages
             .iter()
             .partition(|message| left_of(message) == 0);
-        let ids = |messages: Vec<&InboxMessage>| -> Vec<EntryId> {
+        let ids = |messages: Vec<&MailMessage>| -> Vec<EntryId> {
             let ids = messages.into_iter();
             ids.map(|message| message.message_id.clone()).collect()
         };
@@ -342,24 +342,24 @@ impl Daemon {
 }
 
 /// How many characters of its text a page leaves out after what it shows.
-fn left_of(message: &InboxMessage) -> usize {
+fn left_of(message: &MailMessage) -> usize {
     message.part.map_or(0, |part| part.total - part.to)
 }
 
 /// What a message takes of a result: its fields, and its text twice, because a result has a twin
 /// in plain text. At least what the bridge writes, which leaves some fields out.
-fn cost(message: &InboxMessage) -> usize {
+fn cost(message: &MailMessage) -> usize {
     let fields = serde_json::to_string(message).unwrap_or_default();
     fields.chars().count() + escaped_chars(&message.text) + SEPARATOR_CHARS
 }
 
-fn cost_of_part(message: &InboxMessage) -> usize {
+fn cost_of_part(message: &MailMessage) -> usize {
     2 * escaped_chars(&message.text) + PART_FIELDS_CHARS
 }
 
 /// The stretch of a message that begins `rest` characters before its end, or at its beginning, and
 /// fits into a page of its own.
-fn part(message: InboxMessage, rest: Option<usize>, page_chars: usize) -> InboxMessage {
+fn part(message: MailMessage, rest: Option<usize>, page_chars: usize) -> MailMessage {
     let total = message.text.chars().count();
     let from = rest.map_or(0, |rest| total.saturating_sub(rest));
     let mut budget = page_chars.saturating_sub(PART_FIELDS_CHARS) / 2;
@@ -375,7 +375,7 @@ fn part(message: InboxMessage, rest: Option<usize>, page_chars: usize) -> InboxM
         })
         .collect();
     let to = from + text.chars().count();
-    InboxMessage {
+    MailMessage {
         part: Some(TextPart { from, to, total }),
         // They stand in the text.
         reason: None,

@@ -6,8 +6,8 @@ use super::bodies::{
     AlteredLine, BodiesRead, Body, BodyOrder, LostText, NotRead, READ_AT_ONCE, ReadBodies,
     as_recorded,
 };
+use super::envelope::says_whether_head_moved;
 use super::event::Event;
-use super::inbox::says_whether_head_moved;
 use super::owners::continuation::ThenRead;
 use super::owners::{Base, Daemon, Deliveries};
 use crate::core::agent::Party;

@@ -236,20 +236,20 @@ impl Base {
                 continue;
             }
             let first = RuntimeSession::default();
-            let others = was.standings.keys().filter(|pair| **pair != first);
+            let others = was.statuses.keys().filter(|pair| **pair != first);
             for pair in std::iter::once(&first).chain(others) {
-                let standing = was.standing(pair);
+                let status = was.status(pair);
                 let text = format!(
                     "{} is {} as before",
                     agent.title_in(pair),
-                    standing.state.as_str()
+                    status.state.as_str()
                 );
                 let changed = AgentChanged {
                     agent: *agent,
-                    state: standing.state,
-                    pid: standing.pid,
+                    state: status.state,
+                    pid: status.pid,
                     thread_id: was.thread_id.clone(),
-                    why: standing.why.filter(|_| is_kept),
+                    why: status.why.filter(|_| is_kept),
                     until_ms: was.limit.and_then(|limit| limit.until_ms),
                 };
                 entries.push(self.entry_of_agent(pair, changed, text));

@@ -10,7 +10,7 @@ use super::shown_claude::ShownClaude;
 use super::tamper::Alarms;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::id::RuntimeSession;
-use crate::core::snapshot::AgentStanding;
+use crate::core::snapshot::AgentStatus;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
@@ -85,7 +85,7 @@ impl Daemon {
                         .is_some(),
                     context: self.agents.contexts.fill(Agent::Claude),
                     continuity: self.agents.continuity_status(&self.base, Agent::Claude),
-                    pairs: pairs_of(&claude.standings),
+                    pairs: pairs_of(&claude.statuses),
                 },
                 codex: CodexStatus {
                     state: self.agents.codex.state(),
@@ -240,12 +240,12 @@ impl Deliveries {
     }
 }
 
-fn pairs_of(standings: &BTreeMap<RuntimeSession, AgentStanding>) -> Vec<PairStatus> {
-    let pairs = standings.iter().map(|(pair, standing)| PairStatus {
+fn pairs_of(statuses: &BTreeMap<RuntimeSession, AgentStatus>) -> Vec<PairStatus> {
+    let pairs = statuses.iter().map(|(pair, status)| PairStatus {
         pair: pair.to_string(),
-        state: standing.state,
-        since: standing.since_ms,
-        pid: standing.pid,
+        state: status.state,
+        since: status.since_ms,
+        pid: status.pid,
     });
     pairs.collect()
 }

@@ -11,7 +11,7 @@ use super::attach::ConnId;
 use super::bodies::{Body, BodyOrder, ReadBodies};
 use super::clients::{Asked, Waiter, WaiterId, Wants, When, too_many_asked, too_many_waiters};
 use super::codex_lane::CodexLane;
-use super::inbox::answers;
+use super::envelope::answers;
 use super::message_page::PageQuery;
 use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, too_much};

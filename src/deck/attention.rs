@@ -134,7 +134,7 @@ pub(super) fn rules_cards(
     let first = RuntimeSession::default();
     let is_here = |agent: Agent, pair: &RuntimeSession| match *pair == first {
         true => is_attached(agent),
-        false => world.agent(agent).standing(pair).state.is_attached(),
+        false => world.agent(agent).status(pair).state.is_attached(),
     };
     let states = world.continuity.iter();
     let states = states.flat_map(|(agent, states)| {
@@ -278,7 +278,7 @@ mod tests {
     use crate::core::continuity::RulesSeen;
     use crate::core::entry::ChangedRules;
     use crate::core::id::Seq;
-    use crate::core::snapshot::AgentStanding;
+    use crate::core::snapshot::AgentStatus;
 
     #[test]
     fn rules_that_changed_have_a_card_for_each_agent_that_is_here_with_lines_and_author() {
@@ -326,12 +326,12 @@ mod tests {
         let state = states.entry(two.clone()).or_default();
         state.rules_changed = changed;
         assert_eq!(rules_cards(&world, |_| true).len(), 2);
-        let standing = AgentStanding {
+        let status = AgentStatus {
             state: AgentState::Idle,
-            ..AgentStanding::default()
+            ..AgentStatus::default()
         };
         let claude = world.agents.entry(Agent::Claude).or_default();
-        claude.standings.insert(two, standing);
+        claude.statuses.insert(two, status);
         let cards = rules_cards(&world, |_| true);
         let told = "AGENTS.md changed while Claude of pair two runs, by Codex\n\n- one\n+ two";
         assert_eq!((cards.len(), cards[1].summary.as_str()), (3, told));

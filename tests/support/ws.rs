@@ -32,7 +32,7 @@ pub struct RpcError {
 }
 
 #[derive(Debug, Default)]
-struct Inbox {
+struct Received {
     frames: Vec<Value>,
     closed: Option<String>,
 }
@@ -40,7 +40,7 @@ struct Inbox {
 /// An open socket. Frames are read all the time, so pings are answered and nothing piles up at
 /// the server.
 pub struct RpcSocket {
-    inbox: Arc<Mutex<Inbox>>,
+    received: Arc<Mutex<Received>>,
     outgoing: mpsc::UnboundedSender<Message>,
     last_id: u64,
     runtime: Option<tokio::runtime::Runtime>,
@@ -49,7 +49,7 @@ pub struct RpcSocket {
 impl fmt::Debug for RpcSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RpcSocket")
-            .field("inbox", &self.inbox)
+            .field("received", &self.received)
             .finish_non_exhaustive()
     }
 }
@@ -100,8 +100,8 @@ impl RpcSocket {
                 }
             }
         });
-        let inbox = Arc::new(Mutex::new(Inbox::default()));
-        let arrived = Arc::clone(&inbox);
+        let received = Arc::new(Mutex::new(Received::default()));
+        let arrived = Arc::clone(&received);
         runtime.spawn(async move {
             let reason = loop {
                 match source.next().await {
@@ -119,7 +119,7 @@ impl RpcSocket {
             arrived.lock().unwrap().closed = Some(reason);
         });
         Ok(Self {
-            inbox,
+            received,
             outgoing,
             last_id: 0,
             runtime: Some(runtime),
@@ -147,9 +147,9 @@ impl RpcSocket {
         let id = self.begin(method, params);
         let is_response = |frame: &Value| frame.get("method").is_none() && frame["id"] == id;
         super::wait::wait_until("a response or the end", timeout(), || {
-            let inbox = self.inbox.lock().unwrap();
-            let here = inbox.frames.iter().any(is_response);
-            (here || inbox.closed.is_some()).then_some(here)
+            let received = self.received.lock().unwrap();
+            let here = received.frames.iter().any(is_response);
+            (here || received.closed.is_some()).then_some(here)
         })
         .then(|| self.response(&id))
     }
@@ -205,23 +205,23 @@ impl RpcSocket {
     #[track_caller]
     pub fn take(&mut self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let found = poll_soon(timeout(), || {
-            let mut inbox = self.inbox.lock().unwrap();
-            let place = inbox.frames.iter().position(&wanted);
+            let mut received = self.received.lock().unwrap();
+            let place = received.frames.iter().position(&wanted);
             match place {
-                Some(place) => Some(Some(inbox.frames.remove(place))),
-                None => inbox.closed.is_some().then_some(None),
+                Some(place) => Some(Some(received.frames.remove(place))),
+                None => received.closed.is_some().then_some(None),
             }
         });
         found
             .flatten()
-            .unwrap_or_else(|| panic!("{what} never came; {:#?}", self.inbox.lock().unwrap()))
+            .unwrap_or_else(|| panic!("{what} never came; {:#?}", self.received.lock().unwrap()))
     }
 
     /// Watches for `span` that no frame comes that `unwanted` likes.
     #[track_caller]
     pub fn never(&self, what: &str, span: Duration, unwanted: impl Fn(&Value) -> bool) {
         never_within(what, span, || {
-            self.inbox
+            self.received
                 .lock()
                 .unwrap()
                 .frames
@@ -249,7 +249,7 @@ impl RpcSocket {
 
     /// Why the socket is closed, if it is.
     pub fn closed(&self) -> Option<String> {
-        self.inbox.lock().unwrap().closed.clone()
+        self.received.lock().unwrap().closed.clone()
     }
 
     /// Waits until the server has closed the socket.

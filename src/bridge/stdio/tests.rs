@@ -79,8 +79,8 @@ fn initialize(id: u64, version: &str) -> Value {
         "clientInfo": {"name": "claude-code", "version": "2.1.330"}}})
 }
 
-fn message(id: &str, seq: u64, text: &str) -> InboxMessage {
-    InboxMessage {
+fn message(id: &str, seq: u64, text: &str) -> MailMessage {
+    MailMessage {
         message_id: EntryId::new(id),
         seq: Seq(seq),
         from: "codex".to_owned(),
@@ -98,7 +98,7 @@ fn message(id: &str, seq: u64, text: &str) -> InboxMessage {
     }
 }
 
-fn page(messages: Vec<InboxMessage>) -> Reply {
+fn page(messages: Vec<MailMessage>) -> Reply {
     Reply::Messages(MessagePage {
         unread: messages.len() as u64,
         cursor: Some("5-5".parse().unwrap()),

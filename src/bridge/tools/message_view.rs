@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::core::id::EntryId;
 use crate::core::trace;
-use crate::wire::control::InboxMessage;
+use crate::wire::control::MailMessage;
 
 /// Messages as a result shows them.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct MessageView {
 
 impl MessageView {
     /// Shows all of them.
-    pub(super) fn of(messages: &[InboxMessage]) -> Self {
+    pub(super) fn of(messages: &[MailMessage]) -> Self {
         let ends = messages
             .iter()
             .filter(|message| message.part.is_none_or(|part| part.to == part.total));
@@ -40,7 +40,7 @@ impl MessageView {
 }
 
 /// The text stands in its envelope, with all else that the sender wrote.
-fn text(message: &InboxMessage) -> String {
+fn text(message: &MailMessage) -> String {
     match message.part {
         None => message.text.clone(),
         Some(part) => format!(
@@ -51,7 +51,7 @@ fn text(message: &InboxMessage) -> String {
 }
 
 /// The text, and what is short about a message; absent means no.
-fn fields(message: &InboxMessage) -> Value {
+fn fields(message: &MailMessage) -> Value {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     put("message_id", json!(message.message_id));

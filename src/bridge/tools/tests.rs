@@ -16,7 +16,7 @@ use crate::core::envelope::MessageKind;
 use crate::core::id::{AttemptId, EntryId, Seq};
 use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
 use crate::wire::control::{
-    AckedPartly, Command, ContextPage, InboxMessage, MessagePage, Recorded, Refusal, RefusalCode,
+    AckedPartly, Command, ContextPage, MailMessage, MessagePage, Recorded, Refusal, RefusalCode,
     Reply, Role, Sent, TextPart,
 };
 
@@ -68,8 +68,8 @@ fn sent(id: &str, outcome: Outcome) -> Reply {
     })
 }
 
-fn message(id: &str, seq: u64, text: String) -> InboxMessage {
-    InboxMessage {
+fn message(id: &str, seq: u64, text: String) -> MailMessage {
+    MailMessage {
         message_id: EntryId::new(id),
         seq: Seq(seq),
         from: "codex".to_owned(),
@@ -87,7 +87,7 @@ fn message(id: &str, seq: u64, text: String) -> InboxMessage {
     }
 }
 
-fn page(messages: Vec<InboxMessage>) -> Reply {
+fn page(messages: Vec<MailMessage>) -> Reply {
     Reply::Messages(MessagePage {
         unread: messages.len() as u64,
         cursor: (!messages.is_empty()).then(|| "0-7".parse().unwrap()),
@@ -301,7 +301,7 @@ async fn a_page_is_shown_as_it_was_cut_and_a_part_counts_with_its_end() {
                 total: 6,
             };
             let text = if cut { "long" } else { "er" };
-            let long = InboxMessage {
+            let long = MailMessage {
                 part: Some(part),
                 ..message("m2", 8, text.to_owned())
             };

@@ -54,7 +54,7 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     places.truncate(LISTED as usize);
     maker.announce(places.iter().map(|place| &place.id));
     let ids = places.into_iter().map(|place| place.id);
-    let rows = ids.map(|id| match maker.standing(&id) {
+    let rows = ids.map(|id| match maker.freshness(&id) {
         Ok((made, freshness)) => row(&maker, setting, &maker.shown(made), freshness),
         Err(failure) => ui::CapsuleLine {
             id: id.to_string(),

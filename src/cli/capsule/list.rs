@@ -45,7 +45,7 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
     }
     for ListPlace { id, .. } in &places {
         let is_current = current.as_ref() == Some(id);
-        match maker.standing(id) {
+        match maker.freshness(id) {
             Ok((made, freshness)) => {
                 let made = maker.shown(made);
                 rows.push(row(&made, freshness, is_current));

@@ -229,5 +229,5 @@ impl RecoveredTurns {
 /// Whether the Claude of the entry's pair is in a turn.
 fn is_in_turn(world: &Snapshot, entry: &Entry) -> bool {
     let claude = world.agents.get(&Agent::Claude);
-    claude.is_some_and(|claude| claude.standing(&entry.pair()).state.is_in_turn())
+    claude.is_some_and(|claude| claude.status(&entry.pair()).state.is_in_turn())
 }

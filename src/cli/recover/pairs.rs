@@ -6,7 +6,7 @@ use ctxrelay_ui::model::RecoveryPart;
 use serde_json::{Value, json};
 
 use super::parts::{counted, row};
-use super::standing::RecoveredState;
+use super::state::RecoveredState;
 use crate::cli::words::short;
 use crate::core::agent::Party;
 use crate::core::entry::Entry;

@@ -69,7 +69,7 @@ pub struct TreeInQuestion<'a> {
 
 /// What a gate says of a work tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GateStanding {
+pub enum GateStatus {
     /// It was green on this tree.
     Green,
     /// It was not, or timed out, or could not begin.
@@ -155,16 +155,16 @@ impl Snapshot {
     }
 
     /// What a gate says of a tree.
-    pub fn gate_standing(&self, gate: &GateInForce, on: &TreeInQuestion<'_>) -> GateStanding {
+    pub fn gate_status(&self, gate: &GateInForce, on: &TreeInQuestion<'_>) -> GateStatus {
         match self.gates.get(&gate.name) {
             Some(latest) if latest.is_of(&gate.spec, on.tree, on.since) => match latest.status {
-                ArtifactStatus::Passed if on.is_unreadable => GateStanding::Stale,
-                ArtifactStatus::Passed => GateStanding::Green,
-                _ => GateStanding::Red,
+                ArtifactStatus::Passed if on.is_unreadable => GateStatus::Stale,
+                ArtifactStatus::Passed => GateStatus::Green,
+                _ => GateStatus::Red,
             },
-            _ if !self.is_needed(gate, on) => GateStanding::NotNeeded,
-            None => GateStanding::Unrun,
-            Some(_) => GateStanding::Stale,
+            _ if !self.is_needed(gate, on) => GateStatus::NotNeeded,
+            None => GateStatus::Unrun,
+            Some(_) => GateStatus::Stale,
         }
     }
 
@@ -211,20 +211,20 @@ impl Snapshot {
         let needed = gates.iter().filter(is_needed);
         let blockers = needed.filter_map(|gate| {
             let name = &gate.name;
-            let why = match self.gate_standing(gate, on) {
-                GateStanding::Green | GateStanding::NotNeeded => return None,
-                GateStanding::Red => format!("required gate {name} is red: {}", self.how(name)),
-                GateStanding::Stale if on.is_unreadable => format!(
+            let why = match self.gate_status(gate, on) {
+                GateStatus::Green | GateStatus::NotNeeded => return None,
+                GateStatus::Red => format!("required gate {name} is red: {}", self.how(name)),
+                GateStatus::Stale if on.is_unreadable => format!(
                     "required gate {name} is green on no known tree: the work tree could not be read"
                 ),
-                GateStanding::Stale => match self.gate_gap(gate, on.tree) {
+                GateStatus::Stale => match self.gate_gap(gate, on.tree) {
                     Some(gap) => format!(
                         "required gate {name} ran on the commit alone and did not cover {gap}: \
                          commit them and run it again"
                     ),
                     None => format!("required gate {name} has not run on this tree"),
                 },
-                GateStanding::Unrun => format!("required gate {name} has not run"),
+                GateStatus::Unrun => format!("required gate {name} has not run"),
             };
             Some(match self.gate_need(gate, on) {
                 Some(need) => format!("{why} ({need})"),

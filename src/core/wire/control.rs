@@ -55,7 +55,7 @@ pub use params::{
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{
-    AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, InboxMessage,
+    AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, MailMessage,
     MessagePage, PAGE_CHARS_MAX, PolicySet, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
     WorkText,
 };
@@ -169,7 +169,7 @@ pub struct Welcome {
 pub enum Notification {
     /// A message for the bridge to push as a channel notification.
     #[serde(rename = "message/push")]
-    Push(Box<InboxMessage>),
+    Push(Box<MailMessage>),
     /// The doorbell's line, at most 500 characters, without a body.
     #[serde(rename = "doorbell/ring")]
     Ring {

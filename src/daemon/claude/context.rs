@@ -7,10 +7,12 @@ use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
 use crate::daemon::claude_lane::ClaudeLane;
-use crate::daemon::inbox::{beginning as beginning_of, enveloped, enveloped_beginning, whole_text};
+use crate::daemon::envelope::{
+    beginning as beginning_of, enveloped, enveloped_beginning, whole_text,
+};
 use crate::daemon::owners::continuation::{ThenStored, ThenTaken};
 use crate::daemon::owners::{Base, Daemon, Deliveries};
-use crate::wire::control::{HookReply, InboxMessage, Refusal};
+use crate::wire::control::{HookReply, MailMessage, Refusal};
 
 /// Gets what a hook hands over. Whether the hook was still there.
 type ThenGiven = Box<dyn FnOnce(&mut Daemon, HookReply) -> bool + Send>;
@@ -21,7 +23,7 @@ struct HookContext {
     text: String,
     load: Load,
     /// All of these.
-    whole: Vec<InboxMessage>,
+    whole: Vec<MailMessage>,
     /// What others wrote of it, in characters.
     others: usize,
     /// Claude has to fetch this: no hook can carry it.

@@ -3,7 +3,7 @@
 //! `compacting` records a compaction that is over, `continuing` gives it back what that took,
 //! `conversing` names its conversation, `presence` follows which Claude there is, `receivers_hook`
 //! which hooks count, `context` writes what a hook hands into a turn, `speaking` reads what Claude
-//! says of its work, `noting` records that, `standing` what the operator reads, `tools` whether Claude
+//! says of its work, `noting` records that, `status` what the operator reads, `tools` whether Claude
 //! can call us, `turns` what it does.
 //!
 //! What is known stands in [`ClaudeLane`](super::claude_lane::ClaudeLane), and of its processes in
@@ -21,6 +21,6 @@ mod pushing;
 pub(super) mod receivers_hook;
 mod ring;
 mod speaking;
-mod standing;
+mod status;
 pub(super) mod tools;
 pub(super) mod turns;

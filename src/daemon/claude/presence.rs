@@ -29,7 +29,7 @@ impl Daemon {
     pub(in crate::daemon) fn recall_claudes(&mut self) {
         let known = self.base.recorder.world().agent(Agent::Claude);
         for pair in self.deliveries.pairs_of_claude() {
-            let process = known.standing(&pair).pid;
+            let process = known.status(&pair).pid;
             self.tell_ladder(&pair, LadderInput::Recalled { process });
         }
     }

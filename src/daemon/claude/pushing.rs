@@ -6,7 +6,7 @@ use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::bodies::Body;
 use crate::daemon::claude_processes::ClaudeProcesses;
-use crate::daemon::inbox::enveloped;
+use crate::daemon::envelope::enveloped;
 use crate::daemon::owners::{Base, Deliveries};
 use crate::wire::control::Notification;
 

@@ -75,7 +75,7 @@ impl Base {
                         .recorder
                         .world()
                         .agent(Agent::Claude)
-                        .standing(&of);
+                        .status(&of);
                     let known = (known.state, known.pid);
                     daemon.claude_hears(&of, ClaudeInput::NotRecorded { change, known });
                 }

@@ -7,7 +7,7 @@ use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::instructions::coordinator_note;
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::Body;
-use crate::daemon::inbox::{enveloped, whole_text};
+use crate::daemon::envelope::{enveloped, whole_text};
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::codex::call::INPUT_CHARS_MAX;
 

@@ -8,7 +8,7 @@ use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::codex_lane::Relayed;
-use crate::daemon::inbox::note_head;
+use crate::daemon::envelope::note_head;
 use crate::daemon::owners::{Agents, Base, Daemon};
 
 impl Daemon {

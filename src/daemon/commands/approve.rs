@@ -13,8 +13,8 @@ use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::decisions::track_recorded;
+use crate::daemon::envelope::note_head;
 use crate::daemon::event::Event;
-use crate::daemon::inbox::note_head;
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{

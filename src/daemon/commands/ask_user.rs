@@ -14,7 +14,7 @@ use crate::core::entry::{
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::attach::ConnId;
-use crate::daemon::inbox::note_head;
+use crate::daemon::envelope::note_head;
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};

@@ -9,11 +9,11 @@ use crate::core::entry::{EntryKind, Message, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
-    ChangedFiles, GateInForce, GateStanding, ProposalSnapshot, TreeInQuestion,
+    ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, TreeInQuestion,
 };
 use crate::daemon::decisions::track_recorded;
+use crate::daemon::envelope::note_head;
 use crate::daemon::event::TreePurpose;
-use crate::daemon::inbox::note_head;
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::tree::read_tree;
 use crate::wire::config::Gate;
@@ -139,7 +139,7 @@ impl Base {
             let Some(latest) = world.gates.get(&gate.name) else {
                 continue;
             };
-            let is_green = world.gate_standing(gate, &on) == GateStanding::Green;
+            let is_green = world.gate_status(gate, &on) == GateStatus::Green;
             if is_green && latest.flaky {
                 let name = &gate.name;
                 why.push(format!(

@@ -19,8 +19,8 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::claude::tools;
 use crate::daemon::clients::{Waiter, Wants};
 use crate::daemon::decisions::track;
+use crate::daemon::envelope::note_head;
 use crate::daemon::handoff_dedup::Ask;
-use crate::daemon::inbox::note_head;
 use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
@@ -290,7 +290,7 @@ impl Agents {
         match agent {
             Agent::Codex => self.codex.may_deliver_soon(OnBusy::Reject),
             Agent::Claude => {
-                let claude = base.recorder.world().agent(Agent::Claude).standing(pair);
+                let claude = base.recorder.world().agent(Agent::Claude).status(pair);
                 !matches!(claude.state, AgentState::Busy | AgentState::Waiting)
             }
         }

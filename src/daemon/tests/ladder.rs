@@ -9,7 +9,7 @@ use crate::core::entry::EntryKind;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookParams, HookReply, IdsParams, InboxMessage, MessagePage,
+    Command, GetMessagesParams, HookParams, HookReply, IdsParams, MailMessage, MessagePage,
     Notification, QueueChange, QueueChangeParams, QueueDrainParams, Refusal, RefusalCode, Reply,
     Role, SendParams,
 };
@@ -113,7 +113,7 @@ impl Pair {
         assert_eq!(done, Ok(Reply::Done));
     }
 
-    pub async fn get(&mut self) -> Vec<InboxMessage> {
+    pub async fn get(&mut self) -> Vec<MailMessage> {
         self.page(None).await.messages
     }
 

@@ -9,7 +9,7 @@ use crate::core::envelope::end;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    AckedPartly, Command, GetMessagesParams, InboxMessage, MessagePage, Reply, Role,
+    AckedPartly, Command, GetMessagesParams, MailMessage, MessagePage, Reply, Role,
 };
 
 /// So many messages of so many characters do not fit into one page.
@@ -25,13 +25,13 @@ async fn send_many(pair: &mut Pair, count: usize) -> Vec<EntryId> {
     ids
 }
 
-fn ids(messages: &[InboxMessage]) -> Vec<EntryId> {
+fn ids(messages: &[MailMessage]) -> Vec<EntryId> {
     let ids = messages.iter();
     ids.map(|message| message.message_id.clone()).collect()
 }
 
 /// Fetches page after page, each marked as fetched, until there is no more.
-async fn walk(pair: &mut Pair) -> Vec<InboxMessage> {
+async fn walk(pair: &mut Pair) -> Vec<MailMessage> {
     let mut messages = Vec::new();
     let mut after = None;
     for _ in 0..100 {

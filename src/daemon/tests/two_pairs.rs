@@ -177,7 +177,7 @@ impl Two {
 
     fn recorded(&self, pair: &str) -> AgentState {
         let claude = self.rig.daemon.base.recorder.world().agent(Agent::Claude);
-        claude.standing(&RuntimeSession::new(pair)).state
+        claude.status(&RuntimeSession::new(pair)).state
     }
 
     fn is_rung(&mut self, of_first: bool) -> bool {
@@ -453,7 +453,7 @@ async fn the_one_that_says_most_is_shown_and_the_record_has_both() {
         (claude.state, claude.pid),
         (AgentState::Idle, Some(7_000_000))
     );
-    assert_eq!(claude.standings, [].into());
+    assert_eq!(claude.statuses, [].into());
 }
 
 #[tokio::test]

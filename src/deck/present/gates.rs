@@ -2,7 +2,7 @@
 
 use ctxrelay_ui::model as ui;
 
-use crate::core::snapshot::{GateInForce, GateStanding, ProposalSnapshot};
+use crate::core::snapshot::{GateInForce, GateStatus, ProposalSnapshot};
 use crate::deck::model::Model;
 
 /// How many of the last lines of a gate that runs are shown.
@@ -17,27 +17,27 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     let running = model.status.gates.running.as_ref();
     let running = running.filter(|running| running.name == gate.name);
     let on = model.in_question(proposal);
-    let standing = model.world.gate_standing(gate, &on);
+    let status = model.world.gate_status(gate, &on);
     let latest = model.world.gates.get(&gate.name);
-    let (state, result) = match (running, standing, latest) {
+    let (state, result) = match (running, status, latest) {
         (Some(_), ..) => (ui::GateState::Running, "runs".to_owned()),
-        (None, GateStanding::Green, Some(latest)) => (ui::GateState::Passed, latest.how()),
-        (None, GateStanding::Red, Some(latest)) => (ui::GateState::Failed, latest.how()),
-        (None, GateStanding::Stale, _) if on.is_unreadable => {
+        (None, GateStatus::Green, Some(latest)) => (ui::GateState::Passed, latest.how()),
+        (None, GateStatus::Red, Some(latest)) => (ui::GateState::Failed, latest.how()),
+        (None, GateStatus::Stale, _) if on.is_unreadable => {
             (missing(gate), "the work tree could not be read".to_owned())
         }
-        (None, GateStanding::Stale, _) => {
+        (None, GateStatus::Stale, _) => {
             let how = match model.world.gate_gap(gate, on.tree) {
                 Some(gap) => format!("did not cover {gap}"),
                 None => "ran on another tree".to_owned(),
             };
             (missing(gate), how)
         }
-        (None, GateStanding::NotNeeded, _) => (ui::GateState::Skipped, String::new()),
+        (None, GateStatus::NotNeeded, _) => (ui::GateState::Skipped, String::new()),
         (None, ..) => (missing(gate), "not run".to_owned()),
     };
     let is_flaky = latest.is_some_and(|latest| latest.flaky)
-        && matches!(standing, GateStanding::Green | GateStanding::Red);
+        && matches!(status, GateStatus::Green | GateStatus::Red);
     let mut notes = Vec::new();
     if is_flaky {
         notes.push("FLAKY");
@@ -49,7 +49,7 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     if let Some(need) = &need {
         notes.push(need);
     }
-    if standing != GateStanding::NotNeeded {
+    if status != GateStatus::NotNeeded {
         notes.push(&result);
     }
     let result = notes.join(" · ");

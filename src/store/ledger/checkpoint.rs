@@ -138,15 +138,15 @@ impl Ledger {
     /// this run wrote, or when somebody else cut the file.
     pub(super) fn take_checkpoint(&self, world: &Snapshot, hash: &str) -> Option<Taken> {
         let index = self.shared.index();
-        let standing = self.shared.standing();
-        if standing.was_cut || world.seq.0 < standing.first_own? {
+        let health = self.shared.health();
+        if health.was_cut || world.seq.0 < health.first_own? {
             return None;
         }
         let entries = index.count_to(world.seq)?;
-        let (head, _) = standing.checker.head()?;
+        let (head, _) = health.checker.head()?;
         let later = (index.count_to(Seq(head))? - entries) as u64;
         Some(Taken {
-            checker: standing.checker.before(later, world.seq.0, hash),
+            checker: health.checker.before(later, world.seq.0, hash),
             words: index.words().clone(),
             entries,
         })

@@ -240,7 +240,7 @@ pub(super) fn open_file(
         index: RwLock::new(found.index),
         file: RwLock::new(file.reader()),
         space: options.space,
-        standing: Mutex::new(LedgerHealth::new(found.checker, report.bytes)),
+        health: Mutex::new(LedgerHealth::new(found.checker, report.bytes)),
     });
     let (jobs, waiting) = sync_channel(WAITING_MAX);
     let writer = Writer::new(

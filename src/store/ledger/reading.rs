@@ -45,7 +45,7 @@ impl Reading {
                 path: path.to_owned(),
                 index: RwLock::new(found.index),
                 file: RwLock::new(Arc::new(file)),
-                standing: Mutex::new(LedgerHealth::new(found.checker, found.bytes)),
+                health: Mutex::new(LedgerHealth::new(found.checker, found.bytes)),
                 space: None,
             },
             snapshot: found.snapshot,

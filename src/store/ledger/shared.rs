@@ -31,13 +31,13 @@ pub(super) struct LedgerHealth {
     pub was_cut: bool,
 }
 
-/// What the writer and the readers share. The index is locked before the standing.
+/// What the writer and the readers share. The index is locked before the health.
 #[derive(Debug)]
 pub struct SharedLedger {
     pub(super) path: PathBuf,
     pub(super) index: RwLock<EntryIndex>,
     pub(super) file: RwLock<Arc<File>>,
-    pub(super) standing: Mutex<LedgerHealth>,
+    pub(super) health: Mutex<LedgerHealth>,
     pub(super) space: Option<Arc<DiskSpace>>,
 }
 
@@ -64,7 +64,7 @@ impl SharedLedger {
 
     /// The figures at this moment.
     pub fn stats(&self) -> Stats {
-        self.standing().stats()
+        self.health().stats()
     }
 
     /// Whether this is the file that is written.
@@ -86,8 +86,8 @@ impl SharedLedger {
         self.index.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn standing(&self) -> MutexGuard<'_, LedgerHealth> {
-        lock(&self.standing)
+    pub(super) fn health(&self) -> MutexGuard<'_, LedgerHealth> {
+        lock(&self.health)
     }
 
     /// Reads a line of the index.

@@ -452,7 +452,7 @@ impl Writer {
             .index
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut standing = self.shared.standing();
+        let mut health = self.shared.health();
         for placed in together
             .done
             .iter()
@@ -466,12 +466,12 @@ impl Writer {
                 let offset = start + *offset as u64;
                 index.push(&stored.entry, offset, len, seq);
                 let number = stored.entry.seq.0;
-                standing.checker.grow(number, &stored.hash);
-                standing.head = Some((number, stored.hash.clone()));
-                standing.first_own.get_or_insert(number);
+                health.checker.grow(number, &stored.hash);
+                health.head = Some((number, stored.hash.clone()));
+                health.first_own.get_or_insert(number);
             }
         }
-        standing.bytes = self.len;
+        health.bytes = self.len;
     }
 
     fn error(&self, doing: &'static str, error: io::Error) -> LedgerError {

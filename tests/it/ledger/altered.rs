@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::account::inbox;
+use crate::support::account::mail;
 use crate::support::altered::{MADE, alter, is_refused, waiting};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -16,7 +16,7 @@ fn an_edited_message_of_the_operator_is_given_to_nobody_while_the_daemon_runs() 
     let mut operator = Operator::connect(&project);
     let path = waiting(&project, &mut operator);
     alter(&path);
-    let page = inbox(&project);
+    let page = mail(&project);
     assert!(!page.to_string().contains(MADE), "{page}");
     is_refused(&project);
     let refused = operator
@@ -40,7 +40,7 @@ fn an_edited_message_of_the_operator_is_given_to_nobody_after_a_start_either() {
         }
         alter(&path);
         let _daemon = project.daemon();
-        let page = inbox(&project);
+        let page = mail(&project);
         assert!(!page.to_string().contains(MADE), "{is_killed}: {page}");
         assert_eq!(project.run(["ledger", "verify"]).code(), 6);
         // Also where its reader has gone.

@@ -13,7 +13,7 @@ use ctxrelay::core::id::EntryId;
 use ctxrelay::wire::line::{parse, seal, serialize};
 use serde_json::{Value, json};
 
-use crate::support::account::{connect, inbox};
+use crate::support::account::{connect, mail};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
@@ -143,7 +143,7 @@ impl Scene {
     /// Claude gets nothing.
     #[track_caller]
     fn delivers_nothing(&self) {
-        let page = inbox(&self.project);
+        let page = mail(&self.project);
         assert!(!page.to_string().contains("push to main"), "{page}");
         assert_eq!(page["unread"], 0, "{page}");
     }
@@ -405,7 +405,7 @@ fn what_the_operator_said_is_believed_after_every_kind_of_stop() {
             _ => drop(daemon.stop()),
         }
         let _daemon = scene.project.daemon();
-        let page = inbox(&scene.project);
+        let page = mail(&scene.project);
         assert!(page.to_string().contains("go on with the tests"), "{page}");
         let (code, report) = scene.verify();
         assert_eq!(code, 0, "{report}");

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::belief::forge;
-use crate::support::account::{connect, inbox};
+use crate::support::account::{connect, mail};
 use crate::support::child::Child;
 use crate::support::daemon::Daemon;
 use crate::support::operator::Operator;
@@ -202,7 +202,7 @@ fn end_at_every_step(method: &str, params: &Value, forges: bool) {
         let status = scene.status();
         let notices = status["notices"].to_string();
         let lines = lines(&scene.project);
-        let page = inbox(&scene.project);
+        let page = mail(&scene.project);
         assert_eq!(code(&scene), if forges { 6 } else { 0 }, "{told}");
         assert_eq!(
             notices.contains("stood behind"),
@@ -296,7 +296,7 @@ fn lines_forged_while_the_daemon_changes_its_process_are_nobodys_word() {
         connect(&scene.project)
             .unwrap()
             .expect("note/append", json!({"agent": "codex", "text": "two"}));
-        let page = inbox(&scene.project);
+        let page = mail(&scene.project);
         assert!(page.to_string().contains(SAID), "{page}");
         assert!(!page.to_string().contains("push to main"), "{page}");
         assert_eq!(scene.status()["finality"]["pending"][0], *scene.proposal);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::support::account::{connect, inbox};
+use crate::support::account::{connect, mail};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 
@@ -37,7 +37,7 @@ fn an_older_queue_is_noticed_and_nothing_in_it_is_sent_again_as_new() {
             .collect();
 
         let mut daemon = project.daemon();
-        let page = inbox(&project);
+        let page = mail(&project);
         assert_eq!(page["messages"][0]["repeat"], false, "{page}");
         daemon.crash();
         if is_put_back {
@@ -50,7 +50,7 @@ fn an_older_queue_is_noticed_and_nothing_in_it_is_sent_again_as_new() {
         }
         let _daemon = project.daemon();
         let status = project.run(["status", "--json"]).expect_success().json();
-        let page = inbox(&project);
+        let page = mail(&project);
         let messages = page["messages"].as_array().unwrap();
         assert!(
             messages.iter().all(|message| message["repeat"] == true),

@@ -63,7 +63,7 @@ impl RecoverySheet {
                 title.push(Span::styled(name, deck.theme.agent(of.agent)));
                 going_on(&mut document, of);
             }
-            (Some(Ok(view)), None) => standing(&mut document, view),
+            (Some(Ok(view)), None) => state(&mut document, view),
         }
         let mut keys = vec![(Action::NextEntry, "next page")];
         if agent.is_some() {
@@ -91,7 +91,7 @@ fn going_on(document: &mut Document<'_>, of: &AgentRecovery) {
 }
 
 /// What there is nothing of is not named.
-fn standing(document: &mut Document<'_>, view: &RecoveryView) {
+fn state(document: &mut Document<'_>, view: &RecoveryView) {
     for of in &view.agents {
         let words = format!("{} goes on with: {}", of.agent.title(), of.command);
         document.text(&words, ThemeRole::Text);

@@ -73,9 +73,9 @@ impl Told {
         self.tell(Party::Human, decision);
     }
 
-    fn standing(&self, tree: Option<&WorkTree>, since: u64) -> GateStanding {
+    fn status(&self, tree: Option<&WorkTree>, since: u64) -> GateStatus {
         self.world
-            .gate_standing(&required("tests"), &on(tree, Some(since)))
+            .gate_status(&required("tests"), &on(tree, Some(since)))
     }
 }
 
@@ -137,9 +137,9 @@ fn nothing_is_green_on_a_tree_that_could_not_be_read() {
         is_unreadable: true,
         ..on(None, Some(since.0))
     };
-    assert_eq!(told.standing(None, since.0), GateStanding::Green);
-    let standing = told.world.gate_standing(&required("tests"), &on);
-    assert_eq!(standing, GateStanding::Stale);
+    assert_eq!(told.status(None, since.0), GateStatus::Green);
+    let status = told.world.gate_status(&required("tests"), &on);
+    assert_eq!(status, GateStatus::Stale);
     let blockers = told.world.gate_blockers(&[required("tests")], &on);
     assert!(blockers[0].contains("could not be read"), "{blockers:?}");
     let tree = tree("t");
@@ -208,17 +208,17 @@ fn what_a_run_of_the_commit_alone_did_not_cover_is_said() {
 fn a_gate_counts_on_the_tree_on_which_it_ran_and_on_no_other() {
     let (one, other) = (tree("aa"), tree("bb"));
     let mut told = Told::default();
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Unrun);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Unrun);
     told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Green);
-    assert_eq!(told.standing(Some(&other), 0), GateStanding::Stale);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Green);
+    assert_eq!(told.status(Some(&other), 0), GateStatus::Stale);
     told.ran(
         Party::System,
         ArtifactStatus::Failed,
         run(Some(&other), 101),
     );
-    assert_eq!(told.standing(Some(&other), 0), GateStanding::Red);
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Stale);
+    assert_eq!(told.status(Some(&other), 0), GateStatus::Red);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Stale);
     let gates = [required("tests")];
     assert_eq!(
         told.world.gate_blockers(&gates, &on(Some(&other), None)),
@@ -235,22 +235,22 @@ fn a_run_during_which_the_tree_changed_or_of_another_command_is_stale() {
         ..run(Some(&one), 0)
     };
     told.ran(Party::System, ArtifactStatus::Passed, changed);
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Stale);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Stale);
     let other = GateRun {
         spec: "fedcba9876543210".to_owned(),
         ..run(Some(&one), 0)
     };
     told.ran(Party::System, ArtifactStatus::Passed, other);
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Stale);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Stale);
 }
 
 #[test]
 fn without_git_a_gate_has_to_run_after_what_it_is_to_prove() {
     let mut told = Told::default();
     told.ran(Party::System, ArtifactStatus::Passed, run(None, 0));
-    assert_eq!(told.standing(None, 1), GateStanding::Stale);
+    assert_eq!(told.status(None, 1), GateStatus::Stale);
     told.ran(Party::System, ArtifactStatus::Passed, run(None, 0));
-    assert_eq!(told.standing(None, 1), GateStanding::Green);
+    assert_eq!(told.status(None, 1), GateStatus::Green);
 }
 
 #[test]
@@ -265,9 +265,9 @@ fn without_git_a_gate_that_began_before_what_it_is_to_prove_does_not_count() {
         ..run(None, 0)
     };
     told.ran(Party::System, ArtifactStatus::Passed, ran(before));
-    assert_eq!(told.standing(None, since.0), GateStanding::Stale);
+    assert_eq!(told.status(None, since.0), GateStatus::Stale);
     told.ran(Party::System, ArtifactStatus::Passed, ran(since));
-    assert_eq!(told.standing(None, since.0), GateStanding::Green);
+    assert_eq!(told.status(None, since.0), GateStatus::Green);
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn only_the_daemon_verifies() {
     ] {
         told.ran(by, ArtifactStatus::Passed, run(Some(&one), 0));
     }
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Unrun);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Unrun);
     assert!(
         told.world
             .artifacts
@@ -298,9 +298,9 @@ fn what_somebody_else_appended_verifies_nothing() {
         seq: 0,
     };
     told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Unrun);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Unrun);
     told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
-    assert_eq!(told.standing(Some(&one), 0), GateStanding::Green);
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Green);
 }
 
 #[test]
@@ -422,8 +422,8 @@ fn a_gate_for_some_files_is_needed_where_one_of_them_changed_or_nobody_can_tell(
             .gate_blockers(&gates, &asked(&nothing_of_it))
             .is_empty()
     );
-    let standing = world.gate_standing(&web, &asked(&nothing_of_it));
-    assert_eq!(standing, GateStanding::NotNeeded);
+    let status = world.gate_status(&web, &asked(&nothing_of_it));
+    assert_eq!(status, GateStatus::NotNeeded);
     let some = changed(&approved, &["web/a\u{1b}.js", "x", "a.json"], true);
     assert_eq!(
         world.gate_blockers(&gates, &asked(&some)),

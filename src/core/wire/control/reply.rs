@@ -229,7 +229,7 @@ pub struct Sent {
 /// A message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct InboxMessage {
+pub struct MailMessage {
     pub message_id: EntryId,
     /// Its place in the ledger.
     pub seq: Seq,
@@ -290,7 +290,7 @@ pub const PAGE_CHARS_MAX: usize = 38_000;
 #[serde(rename_all = "camelCase")]
 pub struct MessagePage {
     /// What was never shown whole, oldest first, then what was.
-    pub messages: Vec<InboxMessage>,
+    pub messages: Vec<MailMessage>,
     /// Not acknowledged, this page included.
     pub unread: u64,
     /// Go on from this place, for the rest or for what comes later; `None` without messages.

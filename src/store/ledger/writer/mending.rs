@@ -54,7 +54,7 @@ impl Writer {
             // An unchained ledger; there is nothing to compare it with.
             (Ok(()), None) => true,
             (Ok(()), Some(prev)) => {
-                let head = self.shared.standing().head.clone();
+                let head = self.shared.health().head.clone();
                 hash_line(&line, &prev) == head.map(|(_, hash)| hash)
             }
         }
@@ -97,7 +97,7 @@ impl Writer {
             .truncate(self.len)
             .and_then(|()| self.file.sync())
             .map_err(|error| self.error("set foreign lines aside of", error))?;
-        self.shared.standing().foreign_bytes += len - self.len;
+        self.shared.health().foreign_bytes += len - self.len;
         (self.on_event)(WriterEvent::Foreign(alarm));
         Ok(())
     }
@@ -119,10 +119,10 @@ impl Writer {
             .index
             .write()
             .unwrap_or_else(PoisonError::into_inner) = found.index;
-        let mut standing = self.shared.standing();
-        standing.checker = found.checker;
-        standing.bytes = found.bytes;
-        standing.was_cut = true;
+        let mut health = self.shared.health();
+        health.checker = found.checker;
+        health.bytes = found.bytes;
+        health.was_cut = true;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! [`AgentStanding`]: what the agent of one pair does, and which of several is shown.
+//! [`AgentStatus`]: what the agent of one pair does, and which of several is shown.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::id::RuntimeSession;
 
 /// What the agent of one pair does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub struct AgentStanding {
+pub struct AgentStatus {
     /// What it is doing.
     pub state: AgentState,
     /// Since when, ms since the epoch.
@@ -21,12 +21,12 @@ pub struct AgentStanding {
 
 impl AgentSnapshot {
     /// What the agent of a pair does.
-    pub fn standing(&self, pair: &RuntimeSession) -> AgentStanding {
-        let is_known_alone = self.standings.is_empty() && *pair == RuntimeSession::default();
+    pub fn status(&self, pair: &RuntimeSession) -> AgentStatus {
+        let is_known_alone = self.statuses.is_empty() && *pair == RuntimeSession::default();
         if !is_known_alone {
-            return self.standings.get(pair).cloned().unwrap_or_default();
+            return self.statuses.get(pair).cloned().unwrap_or_default();
         }
-        AgentStanding {
+        AgentStatus {
             state: self.state,
             since_ms: self.since_ms,
             pid: self.pid,
@@ -37,35 +37,34 @@ impl AgentSnapshot {
     /// The pairs whose agent is here.
     pub fn pairs_here(&self) -> Vec<RuntimeSession> {
         let first = RuntimeSession::default();
-        let others = self.standings.keys().filter(|pair| **pair != first);
+        let others = self.statuses.keys().filter(|pair| **pair != first);
         let all = std::iter::once(&first).chain(others);
-        all.filter(|pair| self.standing(pair).state.is_attached())
+        all.filter(|pair| self.status(pair).state.is_attached())
             .cloned()
             .collect()
     }
 
     /// Takes in what the agent of a pair does. Of several the one is shown that says most: what
     /// waits for the person before what works, and that before what rests; of the same the first.
-    pub(crate) fn set_standing(&mut self, pair: &RuntimeSession, standing: AgentStanding) {
+    pub(crate) fn set_status(&mut self, pair: &RuntimeSession, status: AgentStatus) {
         let first = RuntimeSession::default();
-        if self.standings.is_empty() && *pair != first {
-            self.standings.insert(first.clone(), self.standing(&first));
+        if self.statuses.is_empty() && *pair != first {
+            self.statuses.insert(first.clone(), self.status(&first));
         }
-        let mut shown = standing;
-        if !self.standings.is_empty() {
-            self.standings.insert(pair.clone(), shown);
-            let is_here = |pair: &RuntimeSession, standing: &AgentStanding| {
-                *pair == first || standing.state != AgentState::Offline
+        let mut shown = status;
+        if !self.statuses.is_empty() {
+            self.statuses.insert(pair.clone(), shown);
+            let is_here = |pair: &RuntimeSession, status: &AgentStatus| {
+                *pair == first || status.state != AgentState::Offline
             };
-            self.standings
-                .retain(|pair, standing| is_here(pair, standing));
-            while self.standings.len() > RUNTIME_SESSIONS_MAX {
-                let others = self.standings.keys().rfind(|pair| **pair != first);
+            self.statuses.retain(|pair, status| is_here(pair, status));
+            while self.statuses.len() > RUNTIME_SESSIONS_MAX {
+                let others = self.statuses.keys().rfind(|pair| **pair != first);
                 let Some(last) = others.cloned() else { break };
-                self.standings.remove(&last);
+                self.statuses.remove(&last);
             }
-            let of_first = self.standings.get(&first).into_iter();
-            let mut all = of_first.chain(self.standings.values());
+            let of_first = self.statuses.get(&first).into_iter();
+            let mut all = of_first.chain(self.statuses.values());
             let mut most = all.next().cloned().unwrap_or_default();
             for other in all {
                 if other.state.weight() > most.state.weight() {
@@ -73,8 +72,8 @@ impl AgentSnapshot {
                 }
             }
             shown = most;
-            if self.standings.len() == 1 {
-                self.standings.clear();
+            if self.statuses.len() == 1 {
+                self.statuses.clear();
             }
         }
         self.state = shown.state;
@@ -85,7 +84,7 @@ impl AgentSnapshot {
 
     /// Whether the agent of any pair is at its usage limit.
     pub(crate) fn is_limited(&self) -> bool {
-        let states = self.standings.values().map(|standing| standing.state);
+        let states = self.statuses.values().map(|status| status.state);
         states
             .chain([self.state])
             .any(|state| state == AgentState::Limited)

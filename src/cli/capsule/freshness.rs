@@ -9,7 +9,7 @@ use crate::store::capsules::CapsuleOwner;
 
 impl CapsuleMaker {
     /// A capsule as it is now, and how what went out of it last stands to the work tree.
-    pub(super) fn standing(&self, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
+    pub(super) fn freshness(&self, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
         let mut made = self.named(id.as_str())?;
         let stands = self.compare_last(&mut made);
         Ok((made, stands.freshness))

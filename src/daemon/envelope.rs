@@ -9,7 +9,7 @@ use crate::core::delivery::BEGINNING_CHARS;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::envelope::{Envelope, MessageKind, wrap};
 use crate::core::id::EntryId;
-use crate::wire::control::InboxMessage;
+use crate::wire::control::MailMessage;
 use serde_json::Value;
 
 /// A message that is older than this comes late, in s; and so does one that a daemon before this
@@ -21,16 +21,16 @@ const HEAD: &str = "gitHead";
 
 /// The message as its receiver gets it. Here and nowhere else its text is made, whichever way
 /// it goes.
-pub(super) fn enveloped(identity: &Identity, body: &Body, repeat: bool) -> InboxMessage {
+pub(super) fn enveloped(identity: &Identity, body: &Body, repeat: bool) -> MailMessage {
     enveloped_text(identity, body, repeat, whole_text(body))
 }
 
 /// Its first [`BEGINNING_CHARS`] characters, in an envelope that says so.
-pub(super) fn enveloped_beginning(identity: &Identity, body: &Body) -> InboxMessage {
+pub(super) fn enveloped_beginning(identity: &Identity, body: &Body) -> MailMessage {
     enveloped_text(identity, body, false, &beginning(whole_text(body)))
 }
 
-fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) -> InboxMessage {
+fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) -> MailMessage {
     let entry = &body.stored.entry;
     let (require_reply, in_reply_to, reason, context_refs, kind) = match &entry.kind {
         EntryKind::Message(message) => (
@@ -72,7 +72,7 @@ fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) ->
         },
         text,
     );
-    InboxMessage {
+    MailMessage {
         message_id: entry.id.clone(),
         seq: entry.seq,
         from: entry.source.as_str().to_owned(),
