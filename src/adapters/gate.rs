@@ -31,7 +31,7 @@ use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, WorkTree};
 use crate::core::id::Seq;
 use crate::wire::config::Gate;
 use capture::Capture;
-use isolated_tree::{IsolatedTree, Patience};
+use isolated_tree::{IsolatedTree, WaitLimit};
 
 pub use isolated_tree::sweep;
 
@@ -231,18 +231,18 @@ impl GateInProgress {
                 isolated: None,
             });
         }
-        let patience = Arc::new(Patience::until(self.until.into_std()));
+        let limit = Arc::new(WaitLimit::until(self.until.into_std()));
         let (root, under) = (self.order.root.clone(), self.order.worktrees.clone());
         let mut making = tokio::task::spawn_blocking({
-            let patience = Arc::clone(&patience);
-            move || IsolatedTree::make(&root, stands.as_ref(), &under, &patience)
+            let limit = Arc::clone(&limit);
+            move || IsolatedTree::make(&root, stands.as_ref(), &under, &limit)
         });
         tokio::select! {
             made = &mut making => {
                 let made = made.unwrap_or_else(|error| Err(error.to_string()));
                 return self.placed(made);
             }
-            _ = &mut self.stop => patience.end(),
+            _ = &mut self.stop => limit.end(),
         }
         if let Ok(Ok(made)) = making.await {
             remove(Some(made)).await;

@@ -178,7 +178,7 @@ pub(super) async fn serve_until_end(
                 running.handle.shutdown(false).await;
                 break running;
             }
-            Some(replacement) = running.successors.recv() => replacement,
+            Some(replacement) = running.next_daemons.recv() => replacement,
         };
         let Replacement { program, reply } = replacement;
         let begun = |begun: Result<(), &Failure>| {

@@ -173,8 +173,8 @@ enum Hosted {
 impl Hosted {
     /// Joins a daemon of this process.
     async fn here(setting: &ProjectContext, mut running: Running) -> Result<Self, Failure> {
-        // Nobody here takes a successor: the operator's way is to leave the deck, and is told so.
-        running.successors.close();
+        // Nobody here takes a next process: the operator's way is to leave the deck, and is told so.
+        running.next_daemons.close();
         let hello = setting.hello(Role::Deck, None);
         let client = Client::in_process(running.handle.clone(), hello, true).await?;
         let running = Box::new(running);
@@ -368,7 +368,7 @@ async fn unless_insisted<T>(
 /// Goes on in this process, as a daemon that ends when nobody needs it.
 async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure> {
     let signals = EndSignals::listen()?;
-    let running = match running.handle.leave_all().await {
+    let running = match running.handle.begin_takeover().await {
         Err(_) => running,
         Ok(()) => match running.takeover.await {
             Ok(takeover) => setting.take_over(takeover, ready(true), true).await?,

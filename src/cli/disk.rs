@@ -397,7 +397,7 @@ fn whole(status: &mut Status, reading: &Reading) {
         head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
         bad_lines: stats.bad_lines,
     };
-    let [open, active, blocked, stale, done] = world.lanes(now_ms());
+    let [open, active, blocked, stale, done] = world.columns(now_ms());
     status.tasks = TasksStatus {
         open,
         active,

@@ -45,7 +45,7 @@ pub async fn hand_over(
             return HandedOver::Kept(Box::new(running), failure);
         }
     };
-    if let Err(refusal) = running.handle.leave_all().await {
+    if let Err(refusal) = running.handle.begin_takeover().await {
         let failure = Failure::from(refusal);
         begun(Err(&failure));
         next.dismiss();

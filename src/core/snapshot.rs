@@ -37,7 +37,7 @@ pub use finding::{
     FINDINGS_MAX, FindingClaim, FindingCursor, FindingSnapshot, FindingState, FindingVerdict,
 };
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStatus, TreeInQuestion};
-pub use handoff::{HandoffSnapshot, Lane, STALE_AFTER_MS};
+pub use handoff::{HandoffColumn, HandoffSnapshot, STALE_AFTER_MS};
 pub use message::MessageSnapshot;
 pub use proposal::{ProposalEnd, ProposalSnapshot, ProposalState};
 pub use task::{
@@ -438,12 +438,12 @@ impl Snapshot {
     }
 
     /// Handoffs per lane, in the order open, active, blocked, stale, done.
-    pub fn lanes(&self, now_ms: i64) -> [u64; 5] {
-        let mut lanes = [0; 5];
+    pub fn columns(&self, now_ms: i64) -> [u64; 5] {
+        let mut columns = [0; 5];
         for handoff in self.open_handoffs.values() {
-            lanes[handoff.lane(now_ms) as usize] += 1;
+            columns[handoff.column(now_ms) as usize] += 1;
         }
-        lanes[Lane::Done as usize] = self.closed_handoffs_total;
-        lanes
+        columns[HandoffColumn::Done as usize] = self.closed_handoffs_total;
+        columns
     }
 }

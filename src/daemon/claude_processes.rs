@@ -23,9 +23,9 @@ pub struct ClaudeProcesses {
 #[derive(Debug, Default)]
 struct ClaudeProcess {
     /// It says that its monitor does not run.
-    is_silent: bool,
+    is_monitor_off: bool,
     /// Its doorbell was here.
-    has_rung: bool,
+    had_doorbell: bool,
     /// It has run a hook of ours, so that it runs the one of a turn's beginning.
     runs_hooks: bool,
     /// One of them judges each call of a tool.
@@ -51,14 +51,14 @@ impl ClaudeProcesses {
     /// The doorbell of this Claude is here.
     pub(super) fn bell_came(&mut self, claude: u32) {
         let process = self.of(claude);
-        process.is_silent = false;
-        process.has_rung = true;
+        process.is_monitor_off = false;
+        process.had_doorbell = true;
     }
 
     /// This Claude says whether its monitor runs. Returns whether that is new.
     pub(super) fn monitor(&mut self, claude: u32, runs: bool) -> bool {
-        let is_silent = &mut self.of(claude).is_silent;
-        std::mem::replace(is_silent, !runs) == runs
+        let is_monitor_off = &mut self.of(claude).is_monitor_off;
+        std::mem::replace(is_monitor_off, !runs) == runs
     }
 
     /// This Claude runs our hooks. `is_judged`: that of a call of a tool as well.
@@ -124,13 +124,14 @@ impl ClaudeProcesses {
     }
 
     /// Whether this Claude says that its monitor does not run.
-    pub(super) fn is_silent(&self, claude: u32) -> bool {
-        self.get(claude).is_some_and(|process| process.is_silent)
+    pub(super) fn is_monitor_off(&self, claude: u32) -> bool {
+        self.get(claude)
+            .is_some_and(|process| process.is_monitor_off)
     }
 
     /// Whether the doorbell of this Claude was here.
-    pub(super) fn has_rung(&self, claude: u32) -> bool {
-        self.get(claude).is_some_and(|process| process.has_rung)
+    pub(super) fn had_doorbell(&self, claude: u32) -> bool {
+        self.get(claude).is_some_and(|process| process.had_doorbell)
     }
 
     /// Whether this Claude has run a hook of ours.

@@ -176,8 +176,8 @@ impl CodexLane {
     }
 
     /// Another process is to go on: no attempt begins here any more.
-    pub(super) fn begin_leaving(&mut self) {
-        self.flow.leave();
+    pub(super) fn begin_takeover(&mut self) {
+        self.flow.begin_takeover();
     }
 
     pub(super) fn state(&self) -> AgentState {

@@ -28,10 +28,12 @@ impl Daemon {
         while let Some(effect) = effects.next() {
             match effect {
                 DeliveryEffect::Store(_) => {}
-                DeliveryEffect::HandOver { .. } | DeliveryEffect::Push { .. } => match &stored {
-                    Ok(()) => self.let_leave(agent, effect),
-                    Err(_) => self.does_not_leave(&effect),
-                },
+                DeliveryEffect::DeliverToAdapter { .. } | DeliveryEffect::Push { .. } => {
+                    match &stored {
+                        Ok(()) => self.let_leave(agent, effect),
+                        Err(_) => self.does_not_leave(&effect),
+                    }
+                }
                 DeliveryEffect::Forget(id) => self.deliveries.outbox.forget(&id),
                 DeliveryEffect::Append {
                     id,

@@ -191,7 +191,7 @@ pub enum Event {
         reply: oneshot::Sender<String>,
     },
     /// End, and leave everything to another process. → `takeover::leave`
-    Leave {
+    BeginTakeover {
         /// Whether that has begun.
         reply: oneshot::Sender<Result<(), Refusal>>,
     },
@@ -246,7 +246,7 @@ impl Event {
             Self::AgentsEnded(_) => "agents_ended",
             Self::AgentsKnown { .. } => "agents_known",
             Self::Metrics { .. } => "metrics",
-            Self::Leave { .. } => "leave",
+            Self::BeginTakeover { .. } => "leave",
             Self::Shutdown { .. } => "shutdown",
         }
     }

@@ -135,8 +135,8 @@ impl DaemonHandle {
         let _ = self.events.try_send(Event::PingAnswered { conn });
     }
 
-    /// Leaves. Never fails: a daemon that has ended forgot us already.
-    pub async fn leave(&self, conn: ConnId) {
+    /// The client disconnects. Never fails: a daemon that has ended forgot us already.
+    pub async fn disconnect(&self, conn: ConnId) {
         let _ = self.events.send(Event::Disconnected { conn }).await;
     }
 
@@ -217,9 +217,9 @@ impl DaemonHandle {
     /// # Errors
     ///
     /// When it cannot now, or has ended; then nothing has changed.
-    pub async fn leave_all(&self) -> Result<(), Refusal> {
+    pub async fn begin_takeover(&self) -> Result<(), Refusal> {
         let (reply, answer) = oneshot::channel();
-        self.send(Event::Leave { reply }).await?;
+        self.send(Event::BeginTakeover { reply }).await?;
         answer.await.map_err(|_| self.unanswered())?
     }
 

@@ -43,7 +43,7 @@ impl Ask {
 pub struct HandoffDedup {
     admissions: Admissions<Ask>,
     /// Asked for while the first was being recorded: they hear what the first one hears.
-    twins: Vec<(EntryId, ReplySender)>,
+    duplicates: Vec<(EntryId, ReplySender)>,
 }
 
 impl HandoffDedup {
@@ -71,7 +71,7 @@ impl HandoffDedup {
         }
         Self {
             admissions,
-            twins: Vec::new(),
+            duplicates: Vec::new(),
         }
     }
 
@@ -82,8 +82,8 @@ impl HandoffDedup {
 
     /// Somebody waits for what becomes of the first one.
     pub fn wait(&mut self, first: EntryId, reply: ReplySender) {
-        if self.twins.len() < DEDUP_MAX {
-            return self.twins.push((first, reply));
+        if self.duplicates.len() < DEDUP_MAX {
+            return self.duplicates.push((first, reply));
         }
         let refusal = Refusal::new(
             RefusalCode::InFlight,
@@ -99,10 +99,10 @@ impl HandoffDedup {
             Ok(_) => self.admissions.admitted(id),
             Err(_) => self.admissions.refused(id),
         }
-        let (now, later) = std::mem::take(&mut self.twins)
+        let (now, later) = std::mem::take(&mut self.duplicates)
             .into_iter()
             .partition(|(first, _)| first == id);
-        self.twins = later;
+        self.duplicates = later;
         for (_, reply) in now {
             let said = outcome.cloned().map_err(Refusal::clone).map(|sent| {
                 Reply::Sent(Sent {

@@ -97,7 +97,7 @@
 //!   record has of their messages
 //! - told: `delivering` gives the machines what `LaterInputs` has for them
 //! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
-//!   these want, `storing` waits for rows, `codex::handing_over` and `claude::pushing` let a message
+//!   these want, `storing` waits for rows, `codex::to_adapter` and `claude::pushing` let a message
 //!   leave; `reading_bodies` has read what is not at hand
 //! - beside the loop: `beside`, where a panic costs that work alone (`work_failed`), and what `supervise`
 //!   runs for as long as the daemon; what an event still waits for stands in the head of `run`

@@ -1,5 +1,5 @@
 //! [`Operations`]: whether the daemon goes on: what of ours failed, that it stops, that another
-//! process goes on in its place ([`Leaving`]), and since when nobody needs it.
+//! process goes on in its place ([`TakeoverProgress`]), and since when nobody needs it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::fault::{DaemonFault, FaultSlot};
 use super::reply::stopping;
 use super::stop::Stop;
-use super::takeover::Leaving;
+use super::takeover::TakeoverProgress;
 use super::under_way::UnderWay;
 use super::waiting_ending::WaitingEnding;
 use crate::wire::control::Refusal;
@@ -23,7 +23,7 @@ pub(super) struct Operations {
     /// What of ours failed, so that it ends; told to the holders of a handle, too.
     fault: FaultSlot,
     stopping: Option<Stop>,
-    takeover: Leaving,
+    takeover: TakeoverProgress,
     /// Since when nobody needs it.
     idle_since: Option<Instant>,
     /// Held by what is being done beside the loop.
@@ -107,12 +107,12 @@ impl Operations {
     }
 
     /// Whether another process is to go on, and how far that is.
-    pub(super) fn takeover(&self) -> &Leaving {
+    pub(super) fn takeover(&self) -> &TakeoverProgress {
         &self.takeover
     }
 
     /// What of it changes.
-    pub(super) fn takeover_mut(&mut self) -> &mut Leaving {
+    pub(super) fn takeover_mut(&mut self) -> &mut TakeoverProgress {
         &mut self.takeover
     }
 

@@ -23,8 +23,8 @@ impl Daemon {
         let of_messages: Vec<(EntryId, DeliveryResult)> = of_messages.collect();
         let ids: Vec<EntryId> = of_messages.iter().map(|(id, _)| id.clone()).collect();
         match is_kept {
-            true => self.base.refuse_asked(&ids, &unwritable()),
-            false => self.base.refuse_asked(&ids, refusal),
+            true => self.base.refuse_ack_waiters(&ids, &unwritable()),
+            false => self.base.refuse_ack_waiters(&ids, refusal),
         }
         for (id, result) in of_messages {
             match self.deliveries.outbox.get(&id).map(|row| row.to) {
@@ -64,7 +64,7 @@ impl Daemon {
                 result,
             }),
         }
-        self.recorded_for_asked(&id, result);
+        self.recorded_for_ack_waiters(&id, result);
         self.base.clients.status_changed();
     }
 }

@@ -66,10 +66,10 @@ impl Daemon {
         // the ledger's writer waits for a place in a queue that is no longer read.
         self.base.drain_clients(&mut events).await;
         drop(events);
-        let remains = self.remains();
+        let state = self.loop_state();
         // A writer that hangs may still write: nobody else may begin before this process has ended.
-        match (self.finish(remains.is_none()).await, remains) {
-            (Ok(()), Some(remains)) => Ended::Left(Box::new(remains)),
+        match (self.finish(state.is_none()).await, state) {
+            (Ok(()), Some(state)) => Ended::Left(Box::new(state)),
             (Ok(()), None) => Ended::Stopped,
             (Err(fault), _) => Ended::Failed(fault),
         }
@@ -226,7 +226,7 @@ impl Daemon {
                 let passed = passed.map(|passed| *passed);
                 self.base.operations.takeover_mut().adapter_left(passed);
             }
-            Event::Leave { reply } => self.leave(reply),
+            Event::BeginTakeover { reply } => self.begin_takeover(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
         }
     }

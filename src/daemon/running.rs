@@ -18,7 +18,7 @@ pub struct Running {
     pub takeover: oneshot::Receiver<Takeover>,
     /// Programs that the operator wants to go on in its place. Where nobody takes them, the
     /// operator is told that it cannot be done.
-    pub successors: mpsc::Receiver<Replacement>,
+    pub next_daemons: mpsc::Receiver<Replacement>,
     pub(super) task: JoinHandle<Option<DaemonFault>>,
 }
 

@@ -27,7 +27,7 @@ impl Daemon {
         let turn = self.agents.claude.shown().map(|(_, _, turn)| turn);
         let codex = self.base.recorder.world().agent(Agent::Codex);
         let parts = self.agents.codex.status_parts();
-        let [open, active, blocked, stale, done] = self.base.recorder.world().lanes(now_ms());
+        let [open, active, blocked, stale, done] = self.base.recorder.world().columns(now_ms());
         let mut codex_delivery = parts.delivery;
         codex_delivery.proven = codex
             .proven_rung

@@ -191,7 +191,7 @@ impl Daemon {
         };
         let body = body.map(Cow::into_owned);
         match effect {
-            DeliveryEffect::HandOver {
+            DeliveryEffect::DeliverToAdapter {
                 attempt,
                 on_busy,
                 repeat,

@@ -9,7 +9,9 @@ use tokio::time::Instant;
 
 use super::attach::ConnId;
 use super::bodies::{Body, BodyOrder, ReadBodies};
-use super::clients::{Asked, Waiter, WaiterId, Wants, When, too_many_asked, too_many_waiters};
+use super::clients::{
+    AckWaiter, Waiter, WaiterId, Wants, When, too_many_ack_waiters, too_many_waiters,
+};
 use super::codex_lane::CodexLane;
 use super::envelope::answers;
 use super::message_page::PageQuery;
@@ -306,7 +308,7 @@ impl Daemon {
         when: When,
         reply: ReplySender,
     ) {
-        let asked = Asked { when, reply };
+        let waiter = AckWaiter { when, reply };
         let left: BTreeSet<EntryId> = ids
             .iter()
             .filter(|id| {
@@ -318,26 +320,31 @@ impl Daemon {
             .cloned()
             .collect();
         if left.is_empty() {
-            return self.answer_asked(asked);
+            return self.answer_ack_waiter(waiter);
         }
         if self.base.recorder.is_read_only() {
             // Said again while the disk refuses: it is kept since the first time.
-            return answer(asked.reply, Err(unwritable()));
+            return answer(waiter.reply, Err(unwritable()));
         }
-        if let Some(asked) = self.base.clients.asked_mut().add(left, result, asked) {
-            answer(asked.reply, Err(too_many_asked()));
+        if let Some(waiter) = self
+            .base
+            .clients
+            .ack_waiters_mut()
+            .add(left, result, waiter)
+        {
+            answer(waiter.reply, Err(too_many_ack_waiters()));
         }
     }
 
     /// The ledger has it.
-    pub(super) fn recorded_for_asked(&mut self, id: &EntryId, result: DeliveryResult) {
-        for asked in self.base.clients.asked_mut().recorded(id, result) {
-            self.answer_asked(asked);
+    pub(super) fn recorded_for_ack_waiters(&mut self, id: &EntryId, result: DeliveryResult) {
+        for waiter in self.base.clients.ack_waiters_mut().recorded(id, result) {
+            self.answer_ack_waiter(waiter);
         }
     }
 
-    fn answer_asked(&mut self, asked: Asked) {
-        let Asked { when, reply } = asked;
+    fn answer_ack_waiter(&mut self, waiter: AckWaiter) {
+        let AckWaiter { when, reply } = waiter;
         match when {
             When::Done => answer(reply, Ok(Reply::Done)),
             When::Acked(acked) if acked.unfinished.is_empty() => {
@@ -374,9 +381,9 @@ impl Base {
     }
 
     /// The disk refuses for now. What was said is kept and written later; the caller goes on.
-    pub(super) fn refuse_asked(&mut self, ids: &[EntryId], refusal: &Refusal) {
-        for asked in self.clients.asked_mut().refused(ids) {
-            answer(asked.reply, Err(refusal.clone()));
+    pub(super) fn refuse_ack_waiters(&mut self, ids: &[EntryId], refusal: &Refusal) {
+        for waiter in self.clients.ack_waiters_mut().refused(ids) {
+            answer(waiter.reply, Err(refusal.clone()));
         }
     }
 }

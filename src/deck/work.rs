@@ -12,7 +12,7 @@ use super::present::party_of;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, Seq};
-use crate::core::snapshot::{HandoffSnapshot, Lane, RECENT_MAX, STALE_AFTER_MS, Snapshot};
+use crate::core::snapshot::{HandoffColumn, HandoffSnapshot, RECENT_MAX, STALE_AFTER_MS, Snapshot};
 
 /// The most of an ask that a row carries, in characters: a line of the widest screen.
 const ASK_CHARS_MAX: usize = 200;
@@ -184,12 +184,12 @@ pub(super) fn handoff_name(handoff: &HandoffSnapshot) -> String {
 fn row(world: &Snapshot, handoff: &HandoffSnapshot, now_ms: i64) -> ui::HandoffRow {
     let handled = handoff.handled_by.as_ref();
     ui::HandoffRow {
-        column: match handoff.lane(now_ms) {
-            Lane::Open => ui::TaskColumn::Open,
-            Lane::Active => ui::TaskColumn::Active,
-            Lane::Blocked => ui::TaskColumn::Blocked,
-            Lane::Stale => ui::TaskColumn::Stale,
-            Lane::Done => ui::TaskColumn::Done,
+        column: match handoff.column(now_ms) {
+            HandoffColumn::Open => ui::TaskColumn::Open,
+            HandoffColumn::Active => ui::TaskColumn::Active,
+            HandoffColumn::Blocked => ui::TaskColumn::Blocked,
+            HandoffColumn::Stale => ui::TaskColumn::Stale,
+            HandoffColumn::Done => ui::TaskColumn::Done,
         },
         stage: stage(world, handoff),
         id_short: handoff_name(handoff),

@@ -455,7 +455,7 @@ fn no_flow_of_the_daemon_calls_a_continuation() {
 
 /// Files that know the loop although one of its owners is of that folder: flows that stand in the
 /// folder of their matter.
-const FLOWS_BESIDE_AN_OWNER: [&str; 2] = ["takeover::leave", "tamper::alert"];
+const FLOWS_BESIDE_AN_OWNER: [&str; 2] = ["takeover::begin", "tamper::alert"];
 
 /// What an owner holds it changes by itself, and what has to follow it returns.
 #[test]
@@ -616,7 +616,7 @@ const OF_A_TAKEOVER: [&str; 9] = [
     "CarriedState",
     "LaneState",
     "CarriedFlow",
-    "Leaving",
+    "TakeoverProgress",
     "fd_channel",
     "OwnerLock::take_over(",
 ];

@@ -32,12 +32,12 @@ const CHARS_MAX: usize = 200;
 
 /// Until when somebody waits.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct WaitLimit {
     until: Instant,
     is_over: AtomicBool,
 }
 
-impl Patience {
+impl WaitLimit {
     pub(super) fn until(until: Instant) -> Self {
         let is_over = AtomicBool::new(false);
         Self { until, is_over }
@@ -76,7 +76,7 @@ impl IsolatedTree {
         project: &Path,
         stands: Option<&TreeReading>,
         under: &Path,
-        patience: &Patience,
+        limit: &WaitLimit,
     ) -> Result<Self, String> {
         let stands = stands.ok_or("the project is no git repository that can be read")?;
         let commit = stands.tree.commit.as_deref();
@@ -90,7 +90,7 @@ impl IsolatedTree {
         }
         let folder = under.join(format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()));
         make_private(&folder).map_err(failed)?;
-        let made = check_out(&folder.join("tree"), &source, commit, patience);
+        let made = check_out(&folder.join("tree"), &source, commit, limit);
         let root = made.and_then(|top| inside(&top, &source.prefix));
         match root {
             Ok(root) => Ok(Self {
@@ -161,7 +161,7 @@ fn check_out(
     top: &Path,
     source: &Source,
     commit: &str,
-    patience: &Patience,
+    limit: &WaitLimit,
 ) -> Result<PathBuf, String> {
     // What is no hash could be an option, or a branch.
     let is_hash = matches!(commit.len(), 40 | 64) && commit.bytes().all(|b| b.is_ascii_hexdigit());
@@ -174,7 +174,7 @@ fn check_out(
     let format = format!("--object-format={format}");
     run(
         &mut ours(top, &["init", "--quiet", "--template=", &format]),
-        patience,
+        limit,
     )?;
     let repository = top.join(".git");
     let alternates = repository.join("objects/info/alternates");
@@ -185,11 +185,11 @@ fn check_out(
     }
     run(
         &mut ours(top, &["update-ref", "--no-deref", "HEAD", commit]),
-        patience,
+        limit,
     )?;
     let checked_out = run(
         &mut ours(top, &["read-tree", "--reset", "-u", commit]),
-        patience,
+        limit,
     );
     checked_out.map_err(|why| format!("commit {commit} could not be checked out: {why}"))?;
     top.canonicalize().map_err(failed)
@@ -217,7 +217,7 @@ fn inside(top: &Path, prefix: &str) -> Result<PathBuf, String> {
 }
 
 /// Runs `git` to its end.
-fn run(command: &mut Command, patience: &Patience) -> Result<(), String> {
+fn run(command: &mut Command, limit: &WaitLimit) -> Result<(), String> {
     let started = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -235,7 +235,7 @@ fn run(command: &mut Command, patience: &Patience) -> Result<(), String> {
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if patience.has_ended() => {
+            Ok(None) if limit.has_ended() => {
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err("it took too long, or was stopped".to_owned());

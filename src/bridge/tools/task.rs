@@ -14,7 +14,9 @@ use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::policy::RuleInForce;
 use crate::core::review::{in_quotes, named};
-use crate::core::snapshot::{GateInForce, HandoffSnapshot, Lane, Snapshot, TreeInQuestion};
+use crate::core::snapshot::{
+    GateInForce, HandoffColumn, HandoffSnapshot, Snapshot, TreeInQuestion,
+};
 use crate::wire::control::{Command, GateReport, Refusal};
 use crate::wire::status::Status;
 
@@ -59,7 +61,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let snapshot: Arc<Snapshot> = call.ask_for(Command::ReadSnapshot).await?;
     let status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
     let now_ms = Timestamp::now().as_millisecond();
-    let [open, active, blocked, stale, done] = snapshot.lanes(now_ms);
+    let [open, active, blocked, stale, done] = snapshot.columns(now_ms);
     let finality = proposals(&snapshot);
     let decided = decided(&snapshot, now_ms);
     let mut text = format!(
@@ -73,7 +75,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     for handoff in shown(&snapshot) {
         text.push_str(&format!(
             "\n{} {} from {}: {}",
-            handoff.lane(now_ms).as_str(),
+            handoff.column(now_ms).as_str(),
             handoff.id,
             handoff.from,
             excerpt(&handoff.ask, EXCERPT_CHARS)
@@ -117,11 +119,11 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     Ok(ToolResult::new(
         json!({
             "lanes": {
-                Lane::Open.as_str(): open,
-                Lane::Active.as_str(): active,
-                Lane::Blocked.as_str(): blocked,
-                Lane::Stale.as_str(): stale,
-                Lane::Done.as_str(): done,
+                HandoffColumn::Open.as_str(): open,
+                HandoffColumn::Active.as_str(): active,
+                HandoffColumn::Blocked.as_str(): blocked,
+                HandoffColumn::Stale.as_str(): stale,
+                HandoffColumn::Done.as_str(): done,
             },
             "open_handoffs": shown(&snapshot)
                 .map(|handoff| handoff_json(handoff, now_ms))
@@ -177,7 +179,7 @@ fn handoff_json(handoff: &HandoffSnapshot, now_ms: i64) -> Value {
         "handoff_id": handoff.id,
         "from": handoff.from,
         "to": handoff.to,
-        "lane": handoff.lane(now_ms).as_str(),
+        "lane": handoff.column(now_ms).as_str(),
         "ask": excerpt(&handoff.ask, EXCERPT_CHARS),
         "age_s": now_ms.saturating_sub(handoff.at_ms) / 1000,
     })

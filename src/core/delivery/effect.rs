@@ -38,8 +38,8 @@ pub enum DeliveryEffect {
         /// The turn in which it arrived.
         turn: Option<TurnId>,
     },
-    /// Hand one message to the Codex adapter.
-    HandOver {
+    /// Give one message to the Codex adapter.
+    DeliverToAdapter {
         /// The message.
         id: EntryId,
         /// This attempt; answers name it.
@@ -108,7 +108,7 @@ impl DeliveryEffect {
     /// The message whose body leaves by this.
     pub fn leaves(&self) -> Option<&EntryId> {
         match self {
-            Self::HandOver { id, .. } | Self::Push { id, .. } => Some(id),
+            Self::DeliverToAdapter { id, .. } | Self::Push { id, .. } => Some(id),
             _ => None,
         }
     }

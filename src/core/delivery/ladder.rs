@@ -351,7 +351,7 @@ impl Ladder {
         backlog.change_offers(&self.pair, |id, offer| {
             if std::mem::take(&mut offer.turn_began) {
                 self.is_deaf |= worked && offer.rung == Rung::Channel;
-                if rings_again && offer.is_rung_once() {
+                if rings_again && offer.is_ring_sent_once() {
                     offer.ring_again();
                 } else {
                     offer.descend(id, at);

@@ -16,7 +16,7 @@ pub fn leaves<'a>(
     ladder: impl FnOnce(&RuntimeSession) -> Option<&'a Ladder>,
 ) -> Result<DeliveryEffect, Option<LaterInput>> {
     match &effect {
-        DeliveryEffect::HandOver { id, attempt, .. } => {
+        DeliveryEffect::DeliverToAdapter { id, attempt, .. } => {
             if codex.may_leave(backlog, id, attempt) {
                 return Ok(effect);
             }
@@ -37,7 +37,7 @@ pub fn leaves<'a>(
 /// The rows before it could not be written: it does not leave. What its machine is told, if anything.
 pub fn stays(effect: &DeliveryEffect, backlog: &Backlog) -> Option<LaterInput> {
     match effect {
-        DeliveryEffect::HandOver { id, attempt, .. } => is_attempt(backlog, id, attempt)
+        DeliveryEffect::DeliverToAdapter { id, attempt, .. } => is_attempt(backlog, id, attempt)
             .then(|| LaterInput::Codex(CodexInput::NotSent { id: id.clone() })),
         DeliveryEffect::Push { id, .. } => not_pushed(id, backlog),
         _ => None,

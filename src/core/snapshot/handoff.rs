@@ -1,4 +1,4 @@
-//! [`HandoffSnapshot`]: work that was handed over, and the [`Lane`] that it stands in.
+//! [`HandoffSnapshot`]: work that was handed over, and the [`HandoffColumn`] that it stands in.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ pub struct HandoffSnapshot {
 }
 
 words! {
-    /// The lanes of the task board.
-    pub closed enum Lane {
+    /// The columns of the task board.
+    pub closed enum HandoffColumn {
         /// Handed over, not with the receiver yet.
         Open = "open",
         /// With the receiver.
@@ -58,18 +58,18 @@ words! {
 pub const STALE_AFTER_MS: i64 = 60 * 60 * 1000;
 
 impl HandoffSnapshot {
-    /// The lane in which it stands at a given time.
-    pub fn lane(&self, now_ms: i64) -> Lane {
+    /// The column in which it stands at a given time.
+    pub fn column(&self, now_ms: i64) -> HandoffColumn {
         if self.handled_by.is_some() {
-            Lane::Done
+            HandoffColumn::Done
         } else if self.blocked_by.is_some() {
-            Lane::Blocked
+            HandoffColumn::Blocked
         } else if now_ms.saturating_sub(self.at_ms) > STALE_AFTER_MS {
-            Lane::Stale
+            HandoffColumn::Stale
         } else if self.delivered {
-            Lane::Active
+            HandoffColumn::Active
         } else {
-            Lane::Open
+            HandoffColumn::Open
         }
     }
 }

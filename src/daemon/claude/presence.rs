@@ -174,7 +174,7 @@ impl Agents {
                 });
                 let rings = hello
                     .agent_pid
-                    .is_none_or(|process| !self.claude_processes.is_silent(process));
+                    .is_none_or(|process| !self.claude_processes.is_monitor_off(process));
                 other.doorbell && hello.runtime_session_id == *pair && is_its && rings
             })
             .map(|(conn, _)| conn)
@@ -184,7 +184,7 @@ impl Agents {
     fn had_time_for_its_bell(&self, base: &Base, pair: &RuntimeSession, process: u32) -> bool {
         let bridge = base.clients.receiver(pair);
         let bridge = bridge.filter(|bridge| bridge.hello.agent_pid == Some(process));
-        self.claude_processes.has_rung(process)
+        self.claude_processes.had_doorbell(process)
             || bridge.is_some_and(|bridge| now_ms() - bridge.since_ms > BELL_LATE_MS)
     }
 
@@ -199,7 +199,7 @@ impl Agents {
             .collect();
         if processes
             .iter()
-            .any(|process| self.claude_processes.is_silent(*process))
+            .any(|process| self.claude_processes.is_monitor_off(*process))
         {
             base.notices.set(
                 NoticeKey::Doorbell,

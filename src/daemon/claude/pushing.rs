@@ -78,13 +78,13 @@ impl Deliveries {
         let about = waiting.iter().take(RUNG_IDS_MAX);
         let about = about.map(|(_, id)| EntryId::new(*id)).collect();
         let ring = Notification::Ring { line, ids: about };
-        let rung = base.clients.send(bell, ring);
+        let sent = base.clients.send(bell, ring);
         for id in &ids {
             self.outbox
                 .following(id)
-                .in_scope(|| tracing::debug!(rung, "announced by the doorbell"));
+                .in_scope(|| tracing::debug!(sent, "announced by the doorbell"));
         }
-        if !rung {
+        if !sent {
             for id in ids {
                 if let Some(pair) = self.outbox.pair_of(&id) {
                     base.later

@@ -21,9 +21,9 @@ pub(in crate::daemon) fn is_receivers_hook(
     }
     // Without a bridge the doorbell tells who it is, and without both the hook is all there is.
     let bell = ladder.bell().map(ConnId::of);
-    let rung = bell.and_then(|bell| clients.get(bell)?.hello.agent_pid);
-    match (rung, process) {
-        (Some(rung), Some(process)) => rung == process,
+    let doorbell_pid = bell.and_then(|bell| clients.get(bell)?.hello.agent_pid);
+    match (doorbell_pid, process) {
+        (Some(doorbell_pid), Some(process)) => doorbell_pid == process,
         _ => true,
     }
 }

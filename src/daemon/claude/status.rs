@@ -40,7 +40,8 @@ impl Agents {
             };
         };
         let process = receiver.and_then(|bridge| bridge.hello.agent_pid);
-        let is_silent = process.is_some_and(|process| self.claude_processes.is_silent(process));
+        let is_monitor_off =
+            process.is_some_and(|process| self.claude_processes.is_monitor_off(process));
         let mut why = match rung {
             Rung::Doorbell if receiver.is_none() => {
                 "Claude's bridge died; messages still reach it by its doorbell and its hook"
@@ -54,13 +55,13 @@ impl Agents {
             Rung::Channel if ladder.proven() == Some(Rung::Channel) => {
                 "a message that was pushed as a channel notification was acknowledged"
             }
-            Rung::Channel if is_silent => {
+            Rung::Channel if is_monitor_off => {
                 "the doorbell has ended; Claude never says whether a channel push arrived"
             }
             Rung::Channel => {
                 "no doorbell is attached; Claude never says whether a channel push arrived"
             }
-            Rung::Hooks if is_silent => {
+            Rung::Hooks if is_monitor_off => {
                 "the doorbell has ended and a channel push had no effect: the text comes with \
                  Claude's next tool call, stop or prompt"
             }

@@ -8,7 +8,7 @@
 //! It returns who took which place, which calls are to be answered, and what is to be recorded; it
 //! knows neither the ledger nor the lanes. Notifications it sends itself: an outlet never blocks.
 
-mod asked;
+mod ack_waiters;
 mod attachment;
 mod outdated;
 mod probes;
@@ -26,9 +26,9 @@ use crate::wire::control::{
 
 use super::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX, Outlet};
 #[cfg(test)]
-pub(super) use asked::ASKED_MAX;
-use asked::RecordWaiters;
-pub(super) use asked::{Asked, When, too_many_asked};
+pub(super) use ack_waiters::ACK_WAITERS_MAX;
+use ack_waiters::AckWaiters;
+pub(super) use ack_waiters::{AckWaiter, When, too_many_ack_waiters};
 pub(super) use attachment::Attachment;
 use outdated::OutdatedAgents;
 use probes::LivenessProbes;
@@ -47,7 +47,7 @@ pub(super) struct Clients {
     attached: BTreeMap<ConnId, Attachment>,
     probes: LivenessProbes,
     waiters: Waiters,
-    asked: RecordWaiters,
+    ack_waiters: AckWaiters,
     refusals: OperatorRefusals,
     outdated: OutdatedAgents,
 }
@@ -332,8 +332,8 @@ impl Clients {
     }
 
     /// The calls that wait for the record.
-    pub fn asked_mut(&mut self) -> &mut RecordWaiters {
-        &mut self.asked
+    pub fn ack_waiters_mut(&mut self) -> &mut AckWaiters {
+        &mut self.ack_waiters
     }
 
     /// The operator commands that came from somebody else.

@@ -1,5 +1,5 @@
 //! What follows from what is known of Codex, as flows of the loop over its owners: `facts` takes in
-//! what the adapter tells and hands it on, `delivering` tells the lane, `handing_over` gives messages
+//! what the adapter tells and hands it on, `delivering` tells the lane, `to_adapter` gives messages
 //! to the adapter, `turns` keeps the record of turns and relays answers, `turn_end` is what it is told
 //! of an end, `markers` reads what a final message asks for, `approving` has the person asked,
 //! `continuing` gives Codex back what a compaction took, `hooking` does so by our hook in Codex.
@@ -10,8 +10,8 @@ mod approving;
 mod continuing;
 mod delivering;
 mod facts;
-mod handing_over;
 mod hooking;
 mod markers;
+mod to_adapter;
 mod turn_end;
 mod turns;

@@ -156,7 +156,7 @@ pub(in crate::daemon) fn context(
             json!({
                 "id": handoff.id, "seq": handoff.seq, "from": handoff.from,
                 "to": handoff.to, "ask": handoff.ask, "reason": handoff.reason,
-                "lane": handoff.lane(now).as_str(),
+                "lane": handoff.column(now).as_str(),
                 "age_s": (now - handoff.at_ms).max(0) / 1000,
             })
         })

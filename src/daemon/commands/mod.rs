@@ -315,7 +315,7 @@ impl Daemon {
                 answer(reply, Ok(Reply::Done));
                 self.stop(Stop::now(params.kill));
             }
-            Command::HandOver(params) => self.base.ask_successor(params, reply),
+            Command::HandOver(params) => self.base.ask_next_daemon(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
             Command::QueueDrain(params) => {
                 self.deliveries.drain_queue(&mut self.base, &params, reply)

@@ -101,7 +101,7 @@ pub(in crate::daemon) async fn serve_socket<S>(
     if AssertUnwindSafe(converse).catch_unwind().await.is_err() {
         // It has hung up by now; the daemon must not count it as one that is here.
         tracing::error!(?conn, "a connection ended by a fault of ours");
-        daemon.leave(conn).await;
+        daemon.disconnect(conn).await;
     }
 }
 
@@ -188,7 +188,7 @@ async fn converse<S>(
         }
     }
     drop(ended);
-    daemon.leave(joined.conn).await;
+    daemon.disconnect(joined.conn).await;
     if is_complete {
         let close = CloseFrame {
             code: CloseCode::Restart,
@@ -258,7 +258,7 @@ where
                 let welcome = serde_json::to_value(&joined.welcome).unwrap_or_default();
                 if write(sink, &Frame::result(id, welcome)).await.is_err() {
                     // It went away between its hello and our answer: nobody else will say so.
-                    daemon.leave(joined.conn).await;
+                    daemon.disconnect(joined.conn).await;
                     return None;
                 }
                 return Some(joined);

@@ -151,7 +151,7 @@ async fn health(State(shared): State<Shared>, request: Request) -> Response {
     let status = tokio::spawn(async move {
         let joined = daemon.join(hello, false).await?;
         let status = daemon.call(joined.conn, Command::ReadStatus).await;
-        daemon.leave(joined.conn).await;
+        daemon.disconnect(joined.conn).await;
         status
     });
     match status.await {

@@ -33,7 +33,7 @@ pub(in crate::daemon) struct Bound {
 /// What is left of an inheritance once its places are in use.
 #[derive(Debug)]
 pub(super) struct Left {
-    pub(super) remains: LoopState,
+    pub(super) loop_state: LoopState,
     pub(super) publisher: Option<Publisher>,
 }
 
@@ -64,10 +64,13 @@ impl Opened {
         let (endpoints, socket_name, left) = match self.claimed.inherited.take() {
             Some(Inherited {
                 endpoints,
-                remains,
+                loop_state,
                 publisher,
             }) => {
-                let left = Left { remains, publisher };
+                let left = Left {
+                    loop_state,
+                    publisher,
+                };
                 (endpoints, SocketName::default(), Some(left))
             }
             None => {

@@ -42,14 +42,14 @@ pub(in crate::daemon) struct Claimed {
 #[derive(Debug)]
 pub(super) struct Inherited {
     pub(super) endpoints: Endpoints,
-    pub(super) remains: LoopState,
+    pub(super) loop_state: LoopState,
     /// In the same process.
     pub(super) publisher: Option<Publisher>,
 }
 
 impl Inherited {
     fn has_server(&self) -> bool {
-        self.remains.codex.has_server()
+        self.loop_state.codex.has_server()
     }
 }
 
@@ -101,12 +101,12 @@ impl Claimed {
                 lock,
                 publisher,
                 endpoints,
-                remains,
+                loop_state,
                 ..
             }) => {
                 let inherited = Inherited {
                     endpoints,
-                    remains,
+                    loop_state,
                     publisher,
                 };
                 (lock, Some(inherited))

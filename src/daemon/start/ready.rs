@@ -45,7 +45,7 @@ pub(in crate::daemon) struct Ground {
     /// Every line of the record was read.
     pub(super) is_read: bool,
     pub(super) facts: mpsc::Receiver<CodexFact>,
-    pub(super) successors: mpsc::Receiver<Replacement>,
+    pub(super) next_daemons: mpsc::Receiver<Replacement>,
     pub(super) control: TcpListener,
     pub(super) operator: UnixListener,
     pub(in crate::daemon) endpoints: Endpoints,
@@ -86,11 +86,14 @@ impl Bound {
         } = self;
         socket_name.keep();
         let (codex_left, known) = match left {
-            Some(Left { remains, publisher }) => {
+            Some(Left {
+                loop_state,
+                publisher,
+            }) => {
                 if let Some(before) = publisher {
                     before.leave();
                 }
-                let LoopState { codex, known } = remains;
+                let LoopState { codex, known } = loop_state;
                 (Some(codex), Some(known))
             }
             None => (None, None),
@@ -134,12 +137,12 @@ impl Bound {
         } else {
             daemon.recall_stop();
         }
-        let (ask_successor, successors) = mpsc::channel(1);
+        let (ask_next_daemon, next_daemons) = mpsc::channel(1);
         daemon
             .base
             .operations
             .takeover_mut()
-            .take_successors(ask_successor);
+            .take_next_daemons(ask_next_daemon);
         daemon.base.board = board;
         // Before the record says that nobody is here.
         daemon.recall_claudes();
@@ -162,7 +165,7 @@ impl Bound {
                 loaded,
                 is_read,
                 facts,
-                successors,
+                next_daemons,
                 control,
                 operator,
                 endpoints,

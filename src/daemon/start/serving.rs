@@ -138,7 +138,7 @@ impl Ready {
             builder,
             secrets,
             facts,
-            successors,
+            next_daemons,
             control,
             operator,
             endpoints,
@@ -176,7 +176,7 @@ impl Ready {
             handle,
             published,
             takeover,
-            successors,
+            next_daemons,
             task,
         }
     }
@@ -253,8 +253,8 @@ async fn run_loop(
     daemon: Daemon,
     event_receiver: mpsc::Receiver<Event>,
 ) -> Option<DaemonFault> {
-    let remains = match daemon.run(event_receiver).await {
-        Ended::Left(remains) => *remains,
+    let loop_state = match daemon.run(event_receiver).await {
+        Ended::Left(loop_state) => *loop_state,
         Ended::Stopped => return None,
         Ended::Failed(fault) => return Some(fault),
     };
@@ -275,7 +275,7 @@ async fn run_loop(
         publisher: Some(publisher),
         lock,
         endpoints,
-        remains,
+        loop_state,
     });
     None
 }

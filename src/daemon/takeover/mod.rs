@@ -4,7 +4,7 @@
 //! have them for a moment, and none is free in between. Everything else is in the files.
 //!
 //! - [`Takeover`], [`LoopState`], [`CarriedState`]: what is left, and how it is sent and received
-//! - `leaving`: how far it is; `leave`: what the loop does from the wish to its last answer
+//! - `progress`: how far it is; `begin`: what the loop does from the wish to its last answer
 //!
 //! What has to do with it and is not of it, held by a tidy test:
 //!
@@ -15,8 +15,8 @@
 //! | `start` | a takeover is claimed, bound and taken on, and left when the loop has left | a stage owns the lock, the listeners and the loop; there is one way to start |
 //! | `cli::{next_daemon, hand_over, replace}` | the other process: who starts it, its version, who has said what | two programs, of which neither runs a loop meanwhile |
 
-mod leave;
-mod leaving;
+mod begin;
+mod progress;
 
 use std::collections::VecDeque;
 use std::io;
@@ -35,8 +35,8 @@ use crate::store::owner::OwnerLock;
 use crate::store::publisher::Publisher;
 use crate::store::registry::Ports;
 
-pub(in crate::daemon) use leaving::Leaving;
-pub use leaving::Replacement;
+pub use progress::Replacement;
+pub(in crate::daemon) use progress::TakeoverProgress;
 
 /// Which form of a takeover this program leaves and takes. Raised whenever the meaning of a field or
 /// the order of the descriptors changes: another version must not guess.
@@ -52,7 +52,7 @@ pub struct Takeover {
     pub(in crate::daemon) publisher: Option<Publisher>,
     pub(in crate::daemon) lock: OwnerLock,
     pub(in crate::daemon) endpoints: Endpoints,
-    pub(in crate::daemon) remains: LoopState,
+    pub(in crate::daemon) loop_state: LoopState,
 }
 
 /// Where a daemon can be reached.
@@ -152,8 +152,8 @@ impl Takeover {
                 detached: self.detached,
                 ports: self.endpoints.ports,
                 mcp_token: self.endpoints.mcp_token.clone(),
-                codex: self.remains.codex.text(),
-                known: self.remains.known.clone(),
+                codex: self.loop_state.codex.text(),
+                known: self.loop_state.known.clone(),
             },
         };
         let mut descriptors: Vec<BorrowedFd<'_>> = self.lock.descriptors().to_vec();
@@ -164,7 +164,7 @@ impl Takeover {
         ] {
             descriptors.push(listener.as_fd());
         }
-        descriptors.extend(self.remains.codex.descriptors());
+        descriptors.extend(self.loop_state.codex.descriptors());
         fd_channel::send(socket, &serde_json::to_vec(&text)?, &descriptors)
     }
 
@@ -200,7 +200,7 @@ impl Takeover {
             publisher: None,
             lock,
             endpoints,
-            remains: LoopState {
+            loop_state: LoopState {
                 codex,
                 known: text.known,
             },

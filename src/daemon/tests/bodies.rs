@@ -95,7 +95,7 @@ async fn a_daemon_that_leaves_while_a_text_is_read_hands_it_to_the_adapter_first
     rig.store();
     assert_eq!(rig.delivered(), []);
     let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::Leave { reply });
+    rig.daemon.on_event(Event::BeginTakeover { reply });
     begun.await.unwrap().unwrap();
     rig.settle().await;
     let mut asked = Vec::new();

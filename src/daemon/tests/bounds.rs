@@ -7,7 +7,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::id::EntryId;
 use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
-use crate::daemon::clients::{ASKED_MAX, WAITERS_MAX};
+use crate::daemon::clients::{ACK_WAITERS_MAX, WAITERS_MAX};
 use crate::daemon::event::Event;
 use crate::daemon::handle::EVENTS_MAX;
 use crate::store::testing::Place;
@@ -129,10 +129,12 @@ async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_record
             rung: None,
         })
     };
-    let mut asked: Vec<_> = (0..ASKED_MAX).map(|_| rig.ask(&claude, ack())).collect();
+    let mut asked: Vec<_> = (0..ACK_WAITERS_MAX)
+        .map(|_| rig.ask(&claude, ack()))
+        .collect();
     let refused = answered(&mut rig.ask(&claude, ack())).unwrap_err();
     assert_eq!(refused.code, RefusalCode::TooManyWaiters);
-    assert!(refused.message.contains(&ASKED_MAX.to_string()));
+    assert!(refused.message.contains(&ACK_WAITERS_MAX.to_string()));
     rig.settle().await;
     for answer in &mut asked {
         answered(answer).unwrap();

@@ -77,7 +77,7 @@ async fn whoever_waits_asks_the_next_one_and_codex_hears_that_nothing_came() {
     let claude_waits = rig.ask(&claude, wait(Agent::Claude));
     let codex_waits = rig.ask(&codex, wait(Agent::Codex));
     let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::Leave { reply });
+    rig.daemon.on_event(Event::BeginTakeover { reply });
     begun.await.unwrap().unwrap();
     let late = rig.ask(&claude, message());
     rig.let_go().await;
@@ -102,7 +102,7 @@ async fn nothing_goes_out_once_the_adapter_was_asked_to_let_go() {
     let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
     let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::Leave { reply });
+    rig.daemon.on_event(Event::BeginTakeover { reply });
     begun.await.unwrap().unwrap();
     // The adapter had not begun with it.
     let why = "another process goes on".to_owned();
@@ -236,7 +236,7 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
     };
     assert_eq!(page.messages[0].message_id, id);
     let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::Leave { reply });
+    rig.daemon.on_event(Event::BeginTakeover { reply });
     begun.await.unwrap().unwrap();
     rig.settle().await;
     assert!(
@@ -267,7 +267,7 @@ async fn who_may_not_leave_is_told_the_way_out_that_there_is() {
     // The file was taken away: room would not help.
     rig.fail_writes().await;
     let (reply, refused) = oneshot::channel();
-    rig.daemon.on_event(Event::Leave { reply });
+    rig.daemon.on_event(Event::BeginTakeover { reply });
     let refusal = refused.await.unwrap().unwrap_err();
     assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
     assert!(refusal.hint.contains("ctxrelay kill"), "{refusal:?}");

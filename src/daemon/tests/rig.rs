@@ -82,7 +82,7 @@ impl Rig {
     /// on.
     pub async fn leave(mut self) -> Takeover {
         let (reply, begun) = oneshot::channel();
-        self.daemon.on_event(Event::Leave { reply });
+        self.daemon.on_event(Event::BeginTakeover { reply });
         begun.await.unwrap().unwrap();
         self.let_go().await
     }
@@ -101,7 +101,7 @@ impl Rig {
             self.daemon.on_event(event);
         }
         self.daemon.dismiss_waiters();
-        let remains = self.daemon.remains().unwrap();
+        let loop_state = self.daemon.loop_state().unwrap();
         let Ground {
             endpoints, lock, ..
         } = self.ground;
@@ -110,7 +110,7 @@ impl Rig {
             publisher: None,
             lock,
             endpoints,
-            remains,
+            loop_state,
         }
     }
 

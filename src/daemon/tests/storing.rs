@@ -279,7 +279,7 @@ async fn who_leaves_hands_over_first_what_its_rows_say() {
     let claude = rig.connect(Role::Claude, None, false);
     let id = send(&mut rig, &claude, Agent::Claude).await;
     let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::Leave { reply });
+    rig.daemon.on_event(Event::BeginTakeover { reply });
     begun.await.unwrap().unwrap();
     // The adapter is not asked to let go before it has the message.
     assert!(rig.requests.try_recv().is_err());

@@ -30,7 +30,7 @@ fn takeover(place: &Place) -> Takeover {
                 .into(),
             mcp_token: "the secret of mcp".to_owned(),
         },
-        remains: LoopState {
+        loop_state: LoopState {
             codex: Passed::default(),
             known: CarriedState {
                 lane: CodexLane::new(CodexHandle { requests }, CompactionHook::default()).carried(),
@@ -64,7 +64,7 @@ async fn everything_arrives_and_nothing_is_free_in_between() {
     let received = Takeover::receive(&theirs, &place.dirs).unwrap();
     assert_eq!(received.endpoints.ports, ports);
     assert_eq!(received.endpoints.mcp_token, "the secret of mcp");
-    assert_eq!(received.remains.known.agents.len(), 2);
+    assert_eq!(received.loop_state.known.agents.len(), 2);
     assert!(!format!("{received:?}").contains("the secret"));
     let listeners = received.endpoints.listen().unwrap();
     let (_, peer) = listeners.control.accept().await.unwrap();

@@ -206,7 +206,7 @@ proptest! {
             index.advance(&world, now_ms);
             let whole = index_of(&world, now_ms);
             prop_assert_eq!(shown(&index, &world), shown(&whole, &world));
-            let counts = world.lanes(now_ms);
+            let counts = world.columns(now_ms);
             for (lane, column) in [
                 ui::TaskColumn::Open,
                 ui::TaskColumn::Active,

@@ -60,9 +60,9 @@ impl Rig {
     }
 
     fn make_of(&self, project: &Path) -> Result<IsolatedTree, String> {
-        let patience = Patience::until(Instant::now() + Duration::from_secs(60));
+        let limit = WaitLimit::until(Instant::now() + Duration::from_secs(60));
         let stands = TreeReading::of(project);
-        IsolatedTree::make(project, stands.as_ref(), &self.under(), &patience)
+        IsolatedTree::make(project, stands.as_ref(), &self.under(), &limit)
     }
 
     fn make(&self) -> Result<IsolatedTree, String> {
@@ -203,8 +203,8 @@ fn a_shallow_clone_is_enough_and_what_is_not_there_is_said() {
         differing: Vec::new(),
         changed: None,
     };
-    let patience = Patience::until(Instant::now() + Duration::from_secs(60));
-    let made = IsolatedTree::make(&rig.project(), Some(&stands), &rig.under(), &patience);
+    let limit = WaitLimit::until(Instant::now() + Duration::from_secs(60));
+    let made = IsolatedTree::make(&rig.project(), Some(&stands), &rig.under(), &limit);
     let why = made.unwrap_err();
     assert!(why.contains("could not be checked out: "), "{why}");
     fs::write(object, kept).unwrap();
@@ -223,16 +223,16 @@ fn where_there_can_be_none_it_is_said_why() {
     assert_eq!(why, "the repository has no commit yet");
 
     let stands = TreeReading::of(&rig.project());
-    let patience = Patience::until(Instant::now() + Duration::from_secs(60));
+    let limit = WaitLimit::until(Instant::now() + Duration::from_secs(60));
     let within = rig.project().join("state");
-    let made = IsolatedTree::make(&rig.project(), stands.as_ref(), &within, &patience);
+    let made = IsolatedTree::make(&rig.project(), stands.as_ref(), &within, &limit);
     assert!(made.unwrap_err().ends_with("lies in the project itself"));
     fs::write(rig.dir.path().join("file"), "").unwrap();
     let no_folder = rig.dir.path().join("file/worktrees");
-    let made = IsolatedTree::make(&rig.project(), stands.as_ref(), &no_folder, &patience);
+    let made = IsolatedTree::make(&rig.project(), stands.as_ref(), &no_folder, &limit);
     assert!(made.unwrap_err().contains("Not a directory"));
-    patience.end();
-    let made = IsolatedTree::make(&rig.project(), stands.as_ref(), &rig.under(), &patience);
+    limit.end();
+    let made = IsolatedTree::make(&rig.project(), stands.as_ref(), &rig.under(), &limit);
     assert!(made.is_err());
     assert!(rig.is_swept());
 }

@@ -40,13 +40,13 @@ pub(in crate::delivery) struct LaneIndex {
     /// Not offered yet.
     unoffered: BTreeSet<Seq>,
     /// The doorbell is to ring for them.
-    unrung: BTreeSet<Seq>,
+    ring_unsent: BTreeSet<Seq>,
     /// The doorbell has rung for them.
-    rung: BTreeSet<Seq>,
+    ring_sent: BTreeSet<Seq>,
     /// Not told of on the rung that they have come to, which is not the doorbell.
     untold: BTreeSet<Seq>,
     /// Offered, and an idle Claude lets them ring once more: by when, ms.
-    rung_once_ms: BTreeSet<(i64, Seq)>,
+    ring_sent_once_ms: BTreeSet<(i64, Seq)>,
     /// As well, but these descend.
     descending_ms: BTreeSet<(i64, Seq)>,
     /// All that their receiver never had whole, claimed and recorded ones too.
@@ -78,7 +78,7 @@ enum Offered {
         rung: Rung,
         is_told: bool,
         at_ms: i64,
-        is_rung_once: bool,
+        is_ring_sent_once: bool,
     },
 }
 
@@ -99,7 +99,7 @@ impl Facts {
             rung: offer.rung,
             is_told: offer.is_told,
             at_ms: offer.at_ms,
-            is_rung_once: offer.is_rung_once(),
+            is_ring_sent_once: offer.is_ring_sent_once(),
         });
         Self {
             seq: delivery.seq,
@@ -163,12 +163,12 @@ impl LaneIndex {
                 rung,
                 is_told,
                 at_ms,
-                is_rung_once,
+                is_ring_sent_once,
             }) => {
                 count(&mut self.rungs[rung as usize], is_there);
                 let told = match (rung, is_told) {
-                    (Rung::Doorbell, false) => Some(&mut self.unrung),
-                    (Rung::Doorbell, true) => Some(&mut self.rung),
+                    (Rung::Doorbell, false) => Some(&mut self.ring_unsent),
+                    (Rung::Doorbell, true) => Some(&mut self.ring_sent),
                     (_, false) => Some(&mut self.untold),
                     (_, true) => None,
                 };
@@ -177,7 +177,7 @@ impl LaneIndex {
                 }
                 let due = match (rung, is_told) {
                     (Rung::Pull, _) | (Rung::Doorbell, false) => None,
-                    _ if is_rung_once => Some(&mut self.rung_once_ms),
+                    _ if is_ring_sent_once => Some(&mut self.ring_sent_once_ms),
                     _ => Some(&mut self.descending_ms),
                 };
                 if let Some(due) = due {
@@ -215,8 +215,8 @@ impl LaneIndex {
     ) -> Option<Seq> {
         let sets = [
             (&self.unoffered, untold.unoffered),
-            (&self.unrung, untold.unrung),
-            (&self.rung, untold.rung),
+            (&self.ring_unsent, untold.ring_unsent),
+            (&self.ring_sent, untold.ring_sent),
             (&self.untold, true),
         ];
         let from = after.map_or(Seq(0), |after| Seq(after.0 + 1));
@@ -232,14 +232,14 @@ impl LaneIndex {
     }
 
     /// Whether there is a row for which the doorbell is to ring.
-    pub(in crate::delivery) fn has_unrung(&self) -> bool {
-        !self.unrung.is_empty()
+    pub(in crate::delivery) fn has_ring_unsent(&self) -> bool {
+        !self.ring_unsent.is_empty()
     }
 
     /// When the first of those was offered for which the doorbell rings a second time when Claude
     /// stays idle, ms.
-    pub(in crate::delivery) fn first_rung_once_ms(&self) -> Option<i64> {
-        self.rung_once_ms.first().map(|(at_ms, _)| *at_ms)
+    pub(in crate::delivery) fn first_ring_sent_once_ms(&self) -> Option<i64> {
+        self.ring_sent_once_ms.first().map(|(at_ms, _)| *at_ms)
     }
 
     /// When the first of those was offered that descend when Claude stays idle, ms.
@@ -248,8 +248,11 @@ impl LaneIndex {
     }
 
     /// Those of the former that were offered then or before.
-    pub(in crate::delivery) fn rung_once_until(&self, until_ms: i64) -> impl Iterator<Item = Seq> {
-        until(&self.rung_once_ms, until_ms)
+    pub(in crate::delivery) fn ring_sent_once_until(
+        &self,
+        until_ms: i64,
+    ) -> impl Iterator<Item = Seq> {
+        until(&self.ring_sent_once_ms, until_ms)
     }
 
     /// Those of the latter that were offered then or before.
@@ -286,9 +289,9 @@ pub(in crate::delivery) struct Untold {
     /// Those that were not offered yet.
     pub unoffered: bool,
     /// Those for which the doorbell is to ring.
-    pub unrung: bool,
+    pub ring_unsent: bool,
     /// Those for which a doorbell has rung that is gone.
-    pub rung: bool,
+    pub ring_sent: bool,
 }
 
 fn until(rows: &BTreeSet<(i64, Seq)>, until_ms: i64) -> impl Iterator<Item = Seq> {

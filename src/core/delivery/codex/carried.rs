@@ -46,7 +46,7 @@ impl CarriedFlow {
 
 impl CodexFlow {
     /// From here on nothing goes out: another process is to go on, and the adapter takes no more.
-    pub fn leave(&mut self) {
+    pub fn begin_takeover(&mut self) {
         self.is_leaving = true;
     }
 

@@ -66,7 +66,7 @@ impl CodexFlow {
             self.trial = Trial::Runs;
         }
         effects.push(DeliveryEffect::Store(id.clone()));
-        effects.push(DeliveryEffect::HandOver {
+        effects.push(DeliveryEffect::DeliverToAdapter {
             id,
             attempt: at.attempt.clone(),
             on_busy,

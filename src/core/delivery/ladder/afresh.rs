@@ -22,7 +22,7 @@ impl Ladder {
             let began_ms = offer.at_ms.max(self.idle_since?);
             if offer.rung == Rung::Pull || offer.waits_for_ring() {
                 None
-            } else if has_bell && offer.is_rung_once() {
+            } else if has_bell && offer.is_ring_sent_once() {
                 Some(began_ms + self.terms.idle_ms / 2)
             } else {
                 Some(began_ms + self.terms.idle_ms)
@@ -31,12 +31,12 @@ impl Ladder {
         let is_unoffered = |row: &&Delivery| backlog.offer(&row.id).is_none();
         let has_unoffered = waiting.iter().any(is_unoffered);
         let is_first = self.first_rung() == Some(Rung::Doorbell);
-        let is_unrung = |row: &&Delivery| {
+        let is_ring_unsent = |row: &&Delivery| {
             let offer = backlog.offer(&row.id);
             offer.map_or(is_first, |offer| offer.waits_for_ring())
         };
         let may_look = self.retry_at.is_none();
-        let rings = may_look && has_bell && waiting.iter().any(is_unrung);
+        let rings = may_look && has_bell && waiting.iter().any(is_ring_unsent);
         let waits_for_bell = may_look && !has_bell && has_unoffered;
         let bell_due = self.bridge.filter(|_| waits_for_bell);
         unproven

@@ -20,7 +20,7 @@ impl Ladder {
             [
                 self.second_ring_ms(index),
                 self.descent_ms(index),
-                self.unrung_ms(index),
+                self.ring_unsent_ms(index),
                 self.bell_due(index),
             ]
         });
@@ -56,7 +56,7 @@ impl Ladder {
         let rings_until = idle_since(self.second_ring_after());
         let mut due: Vec<Seq> = Vec::new();
         if since_ms <= rings_until {
-            due.extend(index.rung_once_until(rings_until));
+            due.extend(index.ring_sent_once_until(rings_until));
         }
         if since_ms <= descends_until {
             due.extend(index.descending_until(descends_until));
@@ -65,7 +65,7 @@ impl Ladder {
         let (is_deaf, has_bell) = (&mut self.is_deaf, self.bell.is_some());
         backlog.change_offers_at(&self.pair, &due, |id, offer| {
             let is_over = offer.at_ms.max(since_ms) <= descends_until;
-            if has_bell && offer.is_rung_once() && !is_over {
+            if has_bell && offer.is_ring_sent_once() && !is_over {
                 offer.ring_again();
             } else {
                 *is_deaf |= offer.rung == Rung::Channel;
@@ -85,7 +85,7 @@ impl Ladder {
     }
 
     fn second_ring_ms(&self, index: &LaneIndex) -> Option<i64> {
-        let offered_ms = index.first_rung_once_ms()?;
+        let offered_ms = index.first_ring_sent_once_ms()?;
         Some(offered_ms.max(self.idle_since?) + self.second_ring_after())
     }
 
@@ -96,12 +96,12 @@ impl Ladder {
     }
 
     /// When the doorbell may ring for what waits for it, ms.
-    fn unrung_ms(&self, index: &LaneIndex) -> Option<i64> {
+    fn ring_unsent_ms(&self, index: &LaneIndex) -> Option<i64> {
         if self.bell.is_none() || self.retry_at.is_some() {
             return None;
         }
         let is_first = self.first_rung() == Some(Rung::Doorbell);
-        let waits = index.has_unrung() || is_first && index.has_unoffered();
+        let waits = index.has_ring_unsent() || is_first && index.has_unoffered();
         waits.then(|| self.ringing.next_ms())
     }
 

@@ -58,9 +58,9 @@ impl Ladder {
 
     /// Whether no hook will carry these when the doorbell rings for them: what stands first has to
     /// be fetched, and nothing overtakes it; or the doorbell rang before, and no hook came.
-    pub(super) fn must_ask(&self, backlog: &Backlog, rung: &[EntryId]) -> bool {
+    pub(super) fn must_ask(&self, backlog: &Backlog, rings_for: &[EntryId]) -> bool {
         let is_second = |id: &EntryId| backlog.offer(id).is_some_and(|offer| offer.is_second);
-        self.waits_for_a_fetch(backlog) || rung.iter().all(is_second)
+        self.waits_for_a_fetch(backlog) || rings_for.iter().all(is_second)
     }
 
     /// Whether all that waits does so behind a text that Claude has to fetch.

@@ -48,7 +48,7 @@ impl Offer {
     }
 
     /// The doorbell has rung for it, and was not asked to do so again.
-    pub(in crate::delivery) fn is_rung_once(&self) -> bool {
+    pub(in crate::delivery) fn is_ring_sent_once(&self) -> bool {
         self.rung == Rung::Doorbell && self.is_told && !self.is_second
     }
 

@@ -30,8 +30,8 @@ impl Ladder {
             // Several that wait for the doorbell share one line. Until then they are not offered:
             // should a better way turn up, they go first there.
             unoffered: first != Rung::Doorbell || may_ring,
-            unrung: !has_bell || may_ring,
-            rung: !has_bell,
+            ring_unsent: !has_bell || may_ring,
+            ring_sent: !has_bell,
         };
         let shown = self.pushed_as();
         let mut rings = Vec::new();

@@ -98,7 +98,7 @@ fn handed(effects: &[DeliveryEffect]) -> Vec<EntryId> {
 
 fn handed_over(effects: &[DeliveryEffect]) -> Vec<(EntryId, bool)> {
     let handed = effects.iter().filter_map(|effect| match effect {
-        DeliveryEffect::HandOver { id, repeat, .. } => Some((id.clone(), *repeat)),
+        DeliveryEffect::DeliverToAdapter { id, repeat, .. } => Some((id.clone(), *repeat)),
         _ => None,
     });
     handed.collect()

@@ -404,10 +404,12 @@ impl World {
             }
             self.note(|| format!("  {effect:?}"));
             match effect {
-                DeliveryEffect::HandOver { .. } | DeliveryEffect::Push { .. } if taken.is_err() => {
+                DeliveryEffect::DeliverToAdapter { .. } | DeliveryEffect::Push { .. }
+                    if taken.is_err() =>
+                {
                     self.does_not_leave(&effect);
                 }
-                DeliveryEffect::HandOver { .. } => self.let_leave(agent, effect),
+                DeliveryEffect::DeliverToAdapter { .. } => self.let_leave(agent, effect),
                 DeliveryEffect::Push { ref id, .. } => {
                     if let Some(daemon) = &mut self.daemon {
                         let row = daemon.backlog.get(id);
@@ -439,7 +441,7 @@ impl World {
                 rung,
                 turn,
             }),
-            DeliveryEffect::HandOver {
+            DeliveryEffect::DeliverToAdapter {
                 id,
                 attempt,
                 on_busy,

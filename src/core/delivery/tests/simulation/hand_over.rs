@@ -23,7 +23,7 @@ impl World {
         }
         daemon.is_leaving = true;
         daemon.codex_wait = None;
-        daemon.flow.leave();
+        daemon.flow.begin_takeover();
         self.note(|| "the daemon leaves".to_owned());
         self.look_whether_it_may_go();
     }

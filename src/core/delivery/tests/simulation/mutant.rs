@@ -110,7 +110,7 @@ impl Mutant {
             }
         }
         let first = effects.iter().find_map(|effect| match effect {
-            DeliveryEffect::HandOver { id, .. } => Some(id.clone()),
+            DeliveryEffect::DeliverToAdapter { id, .. } => Some(id.clone()),
             _ => None,
         });
         let Some(first) = first else { return };

@@ -26,7 +26,7 @@ const RELEASE_WAIT: Duration = Duration::from_secs(12);
 
 impl Base {
     /// Asks the host of the daemon to have another program go on.
-    pub(in crate::daemon) fn ask_successor(&self, params: HandOverParams, reply: ReplySender) {
+    pub(in crate::daemon) fn ask_next_daemon(&self, params: HandOverParams, reply: ReplySender) {
         if !params.program.is_absolute() {
             let refusal = Refusal::new(
                 RefusalCode::InvalidArguments,
@@ -39,7 +39,7 @@ impl Base {
             program: params.program,
             reply,
         };
-        match self.operations.takeover().ask_successor(replacement) {
+        match self.operations.takeover().ask_next_daemon(replacement) {
             Ok(()) => {}
             Err(TrySendError::Full(replacement)) => answer(
                 replacement.reply,
@@ -62,8 +62,11 @@ impl Base {
 }
 
 impl Daemon {
-    /// Begins to leave.
-    pub(in crate::daemon) fn leave(&mut self, reply: oneshot::Sender<Result<(), Refusal>>) {
+    /// Begins a takeover: another process goes on.
+    pub(in crate::daemon) fn begin_takeover(
+        &mut self,
+        reply: oneshot::Sender<Result<(), Refusal>>,
+    ) {
         if self.base.operations.is_stopping() {
             let _ = reply.send(Err(crate::daemon::reply::stopping()));
             return;
@@ -82,7 +85,7 @@ impl Daemon {
         }
         self.base.operations.takeover_mut().begin();
         // A row must not say that an attempt began which nobody makes any more.
-        self.agents.codex.begin_leaving();
+        self.agents.codex.begin_takeover();
         self.stop_serving(false);
         let counted = self
             .base
@@ -122,7 +125,7 @@ impl Daemon {
     }
 
     /// What the next process gets; `None` when it has to begin without.
-    pub(in crate::daemon) fn remains(&mut self) -> Option<LoopState> {
+    pub(in crate::daemon) fn loop_state(&mut self) -> Option<LoopState> {
         let is_settled =
             self.deliveries.is_settled(&self.base) && !self.base.recorder.has_unwritten();
         let codex = self

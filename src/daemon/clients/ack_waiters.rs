@@ -1,4 +1,4 @@
-//! [`RecordWaiters`]: somebody said that messages arrived or were read, and is answered once the
+//! [`AckWaiters`]: somebody said that messages arrived or were read, and is answered once the
 //! record says so.
 
 use std::collections::BTreeSet;
@@ -10,11 +10,11 @@ use crate::daemon::reply::ReplySender;
 use crate::wire::control::{AckedPartly, GetMessagesParams, Refusal, RefusalCode};
 
 /// How many may wait for the record at once. It is written within milliseconds.
-pub(in crate::daemon) const ASKED_MAX: usize = 512;
+pub(in crate::daemon) const ACK_WAITERS_MAX: usize = 512;
 
 /// Who is to be answered, and how.
 #[derive(Debug)]
-pub(in crate::daemon) struct Asked {
+pub(in crate::daemon) struct AckWaiter {
     pub when: When,
     pub reply: ReplySender,
 }
@@ -39,20 +39,20 @@ pub(in crate::daemon) enum When {
 
 /// Somebody who waits for the record.
 #[derive(Debug)]
-struct RecordWaiter {
+struct AckWait {
     /// Of these it does not say so yet.
     left: BTreeSet<EntryId>,
     result: DeliveryResult,
-    asked: Asked,
+    waiter: AckWaiter,
 }
 
-/// All of them, at most [`ASKED_MAX`].
+/// All of them, at most [`ACK_WAITERS_MAX`].
 #[derive(Debug, Default)]
-pub(in crate::daemon) struct RecordWaiters {
-    waiting: Vec<RecordWaiter>,
+pub(in crate::daemon) struct AckWaiters {
+    waiting: Vec<AckWait>,
 }
 
-impl RecordWaiters {
+impl AckWaiters {
     /// One more, who waits until the record has this result of all of these. Gives it back where
     /// every place is taken, those of calls that nobody reads any more apart.
     #[must_use]
@@ -60,45 +60,45 @@ impl RecordWaiters {
         &mut self,
         left: BTreeSet<EntryId>,
         result: DeliveryResult,
-        asked: Asked,
-    ) -> Option<Asked> {
-        self.waiting.retain(|it| !it.asked.reply.is_closed());
-        if self.waiting.len() >= ASKED_MAX {
-            return Some(asked);
+        waiter: AckWaiter,
+    ) -> Option<AckWaiter> {
+        self.waiting.retain(|it| !it.waiter.reply.is_closed());
+        if self.waiting.len() >= ACK_WAITERS_MAX {
+            return Some(waiter);
         }
-        self.waiting.push(RecordWaiter {
+        self.waiting.push(AckWait {
             left,
             result,
-            asked,
+            waiter,
         });
         None
     }
 
     /// The record has it. Those who have waited for nothing else.
-    pub fn recorded(&mut self, id: &EntryId, result: DeliveryResult) -> Vec<Asked> {
-        let of_this = |it: &&mut RecordWaiter| it.result == result;
-        for waiter in self.waiting.iter_mut().filter(of_this) {
-            waiter.left.remove(id);
+    pub fn recorded(&mut self, id: &EntryId, result: DeliveryResult) -> Vec<AckWaiter> {
+        let of_this = |it: &&mut AckWait| it.result == result;
+        for wait in self.waiting.iter_mut().filter(of_this) {
+            wait.left.remove(id);
         }
-        self.take_those(|waiter| waiter.left.is_empty())
+        self.take_those(|wait| wait.left.is_empty())
     }
 
     /// The record does not take what it was to say of these. Those who wait for it.
-    pub fn refused(&mut self, ids: &[EntryId]) -> Vec<Asked> {
-        self.take_those(|waiter| ids.iter().any(|id| waiter.left.contains(id)))
+    pub fn refused(&mut self, ids: &[EntryId]) -> Vec<AckWaiter> {
+        self.take_those(|wait| ids.iter().any(|id| wait.left.contains(id)))
     }
 
-    fn take_those(&mut self, which: impl Fn(&RecordWaiter) -> bool) -> Vec<Asked> {
-        let taken = self.waiting.extract_if(.., |waiter| which(waiter));
-        taken.map(|waiter| waiter.asked).collect()
+    fn take_those(&mut self, which: impl Fn(&AckWait) -> bool) -> Vec<AckWaiter> {
+        let taken = self.waiting.extract_if(.., |wait| which(wait));
+        taken.map(|wait| wait.waiter).collect()
     }
 }
 
 /// Refuses a call that would wait while every place is taken.
-pub(in crate::daemon) fn too_many_asked() -> Refusal {
+pub(in crate::daemon) fn too_many_ack_waiters() -> Refusal {
     Refusal::new(
         RefusalCode::TooManyWaiters,
-        format!("{ASKED_MAX} calls wait for the record already"),
+        format!("{ACK_WAITERS_MAX} calls wait for the record already"),
         "what you said is being recorded; go on",
     )
 }

@@ -1,4 +1,4 @@
-//! [`Leaving`]: whether another process is to go on, where that is asked for, and how far it is.
+//! [`TakeoverProgress`]: whether another process is to go on, where that is asked for, and how far it is.
 //! [`Replacement`]: that wish.
 
 use std::path::PathBuf;
@@ -23,9 +23,9 @@ pub struct Replacement {
 
 /// A daemon that leaves everything to another process, or could.
 #[derive(Debug, Default)]
-pub(in crate::daemon) struct Leaving {
+pub(in crate::daemon) struct TakeoverProgress {
     /// Where to ask for that process; `None` where nobody can start it.
-    successors: Option<mpsc::Sender<Replacement>>,
+    next_daemons: Option<mpsc::Sender<Replacement>>,
     release: Option<Release>,
 }
 
@@ -54,10 +54,10 @@ impl Release {
     }
 }
 
-impl Leaving {
+impl TakeoverProgress {
     /// Where another process can be asked for.
-    pub(in crate::daemon) fn take_successors(&mut self, successors: mpsc::Sender<Replacement>) {
-        self.successors = Some(successors);
+    pub(in crate::daemon) fn take_next_daemons(&mut self, next_daemons: mpsc::Sender<Replacement>) {
+        self.next_daemons = Some(next_daemons);
     }
 
     /// Asks for another process that goes on.
@@ -65,12 +65,12 @@ impl Leaving {
     /// # Errors
     ///
     /// When that was asked for already, or when nobody can do it.
-    pub(in crate::daemon) fn ask_successor(
+    pub(in crate::daemon) fn ask_next_daemon(
         &self,
         replacement: Replacement,
     ) -> Result<(), TrySendError<Replacement>> {
-        match &self.successors {
-            Some(successors) => successors.try_send(replacement),
+        match &self.next_daemons {
+            Some(next_daemons) => next_daemons.try_send(replacement),
             None => Err(TrySendError::Closed(replacement)),
         }
     }
