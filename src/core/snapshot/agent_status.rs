@@ -90,3 +90,23 @@ impl AgentSnapshot {
             .any(|state| state == AgentState::Limited)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_pair_does_is_kept_by_the_name_that_every_version_reads() {
+        let second = RuntimeSession::new("second");
+        let mut agent = AgentSnapshot::default();
+        let status = AgentStatus {
+            state: AgentState::Busy,
+            ..AgentStatus::default()
+        };
+        agent.set_status(&second, status.clone());
+        let text = serde_json::to_value(&agent).unwrap();
+        assert_eq!(text["standings"]["second"]["state"], "busy");
+        let read: AgentSnapshot = serde_json::from_value(text).unwrap();
+        assert_eq!(read.status(&second), status);
+    }
+}

@@ -46,7 +46,7 @@ fn is_kept(rig: &mut Rig, id: &EntryId) {
     rig.fact(CodexFact::StillQueued { message_id });
 }
 
-fn is_held(rig: &Rig) -> bool {
+fn is_paused(rig: &Rig) -> bool {
     rig.daemon.status().agents.codex.held
 }
 
@@ -61,25 +61,25 @@ async fn what_the_human_stopped_is_held_over_a_crash_until_they_go_on() {
     let mut rig = Rig::with_codex(&place).await;
     begins(&mut rig, "turn-1").await;
     is_cut_short(&mut rig, "turn-1", false).await;
-    assert!(is_held(&rig));
+    assert!(is_paused(&rig));
     drop(rig);
 
     let mut rig = Rig::with_codex(&place).await;
-    assert!(is_held(&rig));
+    assert!(is_paused(&rig));
     let operator = rig.connect(Role::Deck, None, true);
     let clear = Command::Clear(ClearParams::default());
     rig.call(&operator, clear).await.unwrap();
     drop(rig);
 
     let mut rig = Rig::with_codex(&place).await;
-    assert!(is_held(&rig));
+    assert!(is_paused(&rig));
     let id = send(&mut rig).await;
     assert_eq!(rig.delivered_ids(), []);
     begins(&mut rig, "turn-2").await;
-    assert!(!is_held(&rig));
+    assert!(!is_paused(&rig));
     assert_eq!(rig.delivered_ids(), [id]);
     drop(rig);
-    assert!(!is_held(&Rig::with_codex(&place).await));
+    assert!(!is_paused(&Rig::with_codex(&place).await));
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn what_died_with_its_app_server_holds_nothing() {
     begins(&mut rig, "turn-1").await;
     is_cut_short(&mut rig, "turn-1", true).await;
     for _ in 0..2 {
-        assert!(!is_held(&rig));
+        assert!(!is_paused(&rig));
         drop(rig);
         rig = Rig::with_codex(&place).await;
     }
@@ -115,5 +115,5 @@ async fn what_lies_in_codexs_queue_when_the_human_stops_a_turn_is_left_there() {
     is_cut_short(&mut rig, "turn-1", false).await;
     is_kept(&mut rig, &id);
     assert!(rig.requests.try_recv().is_err());
-    assert!(is_held(&rig));
+    assert!(is_paused(&rig));
 }

@@ -137,7 +137,7 @@ fn what_is_for_a_codex_without_an_account_waits_until_somebody_signs_in() {
 }
 
 #[test]
-fn after_the_human_stopped_a_turn_the_lane_is_held_until_they_go_on() {
+fn after_the_human_stopped_a_turn_the_lane_is_paused_until_they_go_on() {
     let mut lane = Lane::new(CodexTerms::default());
     lane.activity(Activity::Busy { waiting: false });
     let turn = TurnId::new("t1");
@@ -250,8 +250,8 @@ fn what_waits_behind_a_turn_that_runs_is_left_alone() {
 }
 
 #[test]
-fn what_the_human_stopped_before_a_restart_is_held_in_that_thread() {
-    for (thread, is_held) in [("t", true), ("another", false)] {
+fn what_the_human_stopped_before_a_restart_is_paused_in_that_thread() {
+    for (thread, is_paused) in [("t", true), ("another", false)] {
         let mut lane = Lane::new(CodexTerms::default());
         let thread = Some(ThreadId::new(thread));
         let effects = lane.hear(CodexInput::Stopped { thread });
@@ -259,7 +259,7 @@ fn what_the_human_stopped_before_a_restart_is_held_in_that_thread() {
         lane.hear(CodexInput::ServerStarted { life: 2 });
         let thread = ThreadId::new("t");
         lane.hear(CodexInput::Adopted { life: 2, thread });
-        assert_eq!(lane.flow.state().is_paused(), is_held);
+        assert_eq!(lane.flow.state().is_paused(), is_paused);
     }
 }
 

@@ -120,3 +120,15 @@ fn the_next_process_knows_the_turn_that_runs_and_the_limit_that_holds() {
         assert_eq!(state.activity(), None, "the adapter tells it anew");
     }
 }
+
+#[test]
+fn a_paused_lane_is_told_to_the_next_process_by_the_name_that_it_reads() {
+    let mut flow = idle();
+    let thread = Some(ThreadId::new("t"));
+    hear(&mut flow, CodexInput::Stopped { thread });
+    let text = serde_json::to_value(flow.carried()).unwrap();
+    assert_eq!(text["isHeld"], true);
+    let mut next = CodexFlow::default();
+    next.take_over(serde_json::from_value(text).unwrap(), true);
+    assert!(next.state().is_paused());
+}
