@@ -156,6 +156,8 @@ pub enum CodexFact {
         packet_id: EntryId,
         /// It was put in, by whichever way it was to come.
         is_put_in: bool,
+        /// A turn under an earlier daemon had it, and that daemon did not see so.
+        is_earlier: bool,
     },
     /// The thread certainly does not hold a packet.
     PacketNotGiven { packet_id: EntryId, why: String },

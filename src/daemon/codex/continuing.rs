@@ -239,6 +239,13 @@ impl Agents {
         self.codex.find_packet(reload.packet_id, sha256);
     }
 
+    /// A packet was found in the thread that is gone on with, and this turn had it.
+    pub(in crate::daemon) fn codex_has_what_it_goes_on_with(&mut self) {
+        if self.codex.untold() == Some(&ReloadCause::Resumed) {
+            self.codex.take_untold();
+        }
+    }
+
     /// Codex has a packet. `is_put_in`: also where our hook was to give it.
     pub(in crate::daemon) fn codex_packet_given(
         &mut self,
@@ -247,10 +254,6 @@ impl Agents {
         is_put_in: bool,
     ) {
         let way = is_put_in.then_some(ReloadWay::Inject);
-        if self.codex.untold() == Some(&ReloadCause::Resumed) {
-            // It was found in the thread that is gone on with.
-            self.codex.take_untold();
-        }
         self.settle_packet(base, id, ReloadStep::Given, way);
     }
 

@@ -156,9 +156,15 @@ impl Daemon {
             CodexFact::PacketGiven {
                 packet_id,
                 is_put_in,
-            } => self
-                .agents
-                .codex_packet_given(&mut self.base, &packet_id, is_put_in),
+                is_earlier,
+            } => {
+                // A turn came behind it, and what the record has since then is not in it.
+                if !is_earlier {
+                    self.agents.codex_has_what_it_goes_on_with();
+                }
+                self.agents
+                    .codex_packet_given(&mut self.base, &packet_id, is_put_in);
+            }
             CodexFact::PacketNotGiven { packet_id, why } => {
                 self.agents.settle_codex_packet(
                     &mut self.base,

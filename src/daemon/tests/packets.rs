@@ -54,12 +54,14 @@ async fn a_packet_is_given_once_the_adapter_has_seen_that() {
     rig.fact(CodexFact::PacketGiven {
         packet_id: EntryId::new("another"),
         is_put_in: true,
+        is_earlier: false,
     });
     rig.settle().await;
     assert!(matches!(step(&rig), Some(ReloadStep::Offered { .. })));
     rig.fact(CodexFact::PacketGiven {
         packet_id,
         is_put_in: true,
+        is_earlier: false,
     });
     rig.settle().await;
     assert_eq!(step(&rig), Some(ReloadStep::Given));
@@ -82,6 +84,7 @@ async fn a_packet_that_the_app_server_refuses_is_not_given_and_its_status_says_w
     rig.fact(CodexFact::PacketGiven {
         packet_id,
         is_put_in: true,
+        is_earlier: false,
     });
     rig.settle().await;
     assert_eq!(step(&rig), not_given);
@@ -481,6 +484,7 @@ async fn a_thread_that_is_resumed_is_told_in_short_once_and_not_again_before_its
     rig.fact(CodexFact::PacketGiven {
         packet_id,
         is_put_in: true,
+        is_earlier: false,
     });
     rig.completed("turn-1", &[], "Done.");
     rig.status(ReportedStatus::Idle);
@@ -491,6 +495,31 @@ async fn a_thread_that_is_resumed_is_told_in_short_once_and_not_again_before_its
     let mut rig = Rig::start(&place).await;
     rig.codex_runs_as(4_000_005).await;
     assert_eq!(injected(&mut rig).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_thread_whose_packet_a_turn_of_an_earlier_daemon_had_is_told_what_came_since() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let packet_id = recorded(&mut rig).await;
+    // The daemon ends before it sees the answer of this turn.
+    rig.user_message("turn-1", None);
+    rig.settle().await;
+    drop(rig);
+
+    let mut rig = Rig::start(&place).await;
+    rig.codex_runs_as(4_000_001).await;
+    assert_eq!(injected(&mut rig).await, []);
+    rig.fact(CodexFact::PacketGiven {
+        packet_id,
+        is_put_in: false,
+        is_earlier: true,
+    });
+    let told = injected(&mut rig).await;
+    let [(_, text)] = &told[..] else {
+        panic!("one packet: {told:?}");
+    };
+    assert!(text.contains("you go on with an earlier session"), "{text}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::fact::CodexFact;
 use super::super::packet::{PacketInThread, ThreadSign};
 use super::super::rpc::Lost;
-use super::rollout::holds_developer_text;
+use super::rollout::{DeveloperText, developer_text_in};
 use super::{CallError, Session};
 use crate::core::hex::hex;
 use crate::core::id::EntryId;
@@ -46,9 +46,13 @@ impl Session<'_> {
             return;
         }
         self.memory.packet = Some(PacketInThread::new(packet_id, thread, sha256, None));
-        if !self.look_for_packet().await {
-            self.not_given("the daemon ended before the packet was in Codex's thread")
-                .await;
+        match self.read_packet().await {
+            DeveloperText::Missing => {
+                self.not_given("the daemon ended before the packet was in Codex's thread")
+                    .await;
+            }
+            DeveloperText::Held => {}
+            DeveloperText::Answered => self.given(true).await,
         }
     }
 
@@ -109,12 +113,7 @@ impl Session<'_> {
             return;
         }
         if packet.takes(sign) {
-            let given = CodexFact::PacketGiven {
-                packet_id: packet.id.clone(),
-                is_put_in: packet.is_put_in,
-            };
-            self.memory.packet = None;
-            self.tell(given).await;
+            self.given(false).await;
         } else {
             self.look_for_packet().await;
         }
@@ -122,15 +121,32 @@ impl Session<'_> {
 
     /// Whether the rollout holds the packet. Looks only where it has grown since.
     async fn look_for_packet(&mut self) -> bool {
+        let known = self.memory.packet.as_ref();
+        known.is_some_and(PacketInThread::is_seen)
+            || self.read_packet().await != DeveloperText::Missing
+    }
+
+    async fn read_packet(&mut self) -> DeveloperText {
         let (Some(packet), Some(path)) = (&mut self.memory.packet, &self.rollout) else {
-            return false;
+            return DeveloperText::Missing;
         };
-        if !packet.is_seen()
-            && holds_developer_text(path, &packet.sha256, &mut packet.looked_at).await
-        {
+        let found = developer_text_in(path, &packet.sha256, &mut packet.looked_at).await;
+        if found != DeveloperText::Missing {
             packet.seen();
         }
-        packet.is_seen()
+        found
+    }
+
+    /// The model has the packet. `is_earlier`: since a turn under an earlier daemon.
+    async fn given(&mut self, is_earlier: bool) {
+        if let Some(packet) = self.memory.packet.take() {
+            let given = CodexFact::PacketGiven {
+                packet_id: packet.id,
+                is_put_in: packet.is_put_in,
+                is_earlier,
+            };
+            self.tell(given).await;
+        }
     }
 
     async fn not_given(&mut self, why: &str) {

@@ -87,36 +87,72 @@ struct DeveloperPayload {
     content: Vec<Part>,
 }
 
-/// Whether the rollout at `path` holds, in its end and since the last compaction, a developer's
-/// message whose text has this SHA-256. `looked_at`: how long it was when that was not so.
-pub(super) async fn holds_developer_text(path: &str, sha256: &str, looked_at: &mut u64) -> bool {
+/// What a rollout tells of a developer's message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeveloperText {
+    /// It is not there.
+    Missing,
+    /// It is there, and the model has not answered since.
+    Held,
+    /// The model has answered since, and what that took was told.
+    Answered,
+}
+
+/// What the rollout at `path` tells, in its end and since the last compaction, of a developer's message
+/// whose text has this SHA-256. `looked_at`: how long it was when it was not there.
+pub(super) async fn developer_text_in(
+    path: &str,
+    sha256: &str,
+    looked_at: &mut u64,
+) -> DeveloperText {
+    let mut found = DeveloperText::Missing;
     let Ok(mut file) = File::open(path).await else {
-        return false;
+        return found;
     };
     let length = file.metadata().await.map_or(0, |data| data.len());
     if length == *looked_at {
-        return false;
+        return found;
     }
     let mut tail = Vec::new();
     let start = SeekFrom::Start(length.saturating_sub(TAIL_BYTES));
     if file.seek(start).await.is_err()
         || file.take(TAIL_BYTES).read_to_end(&mut tail).await.is_err()
     {
-        return false;
+        return found;
     }
     *looked_at = length;
-    let mut is_held = false;
+    let mut has_answer = false;
     for line in tail.split(|byte| *byte == b'\n') {
         let start = String::from_utf8_lossy(&line[..line.len().min(400)]);
         if start.contains(r#""type":"compacted""#) {
             // What a developer said before is dropped by it, and the next may say the same.
-            is_held = false;
-        } else if start.contains(r#""role":"developer""#) {
-            is_held |= developer_text(line)
-                .is_some_and(|text| hex(&Sha256::digest(text.as_bytes())) == sha256);
+            found = DeveloperText::Missing;
+        } else if found == DeveloperText::Missing {
+            has_answer = false;
+            if start.contains(r#""role":"developer""#) && says(line, sha256) {
+                found = DeveloperText::Held;
+            }
+        } else if start.contains(r#""type":"token_count""#) {
+            if has_answer {
+                found = DeveloperText::Answered;
+            }
+        } else {
+            has_answer |= is_answer(&start);
         }
     }
-    is_held
+    found
+}
+
+/// The model said something, or called a tool.
+fn is_answer(start: &str) -> bool {
+    start.contains(r#""type":"response_item""#)
+        && [r#""role":"assistant""#, r#"_call","#]
+            .iter()
+            .any(|sign| start.contains(sign))
+}
+
+fn says(line: &[u8], sha256: &str) -> bool {
+    developer_text(line).is_some_and(|text| hex(&Sha256::digest(text.as_bytes())) == sha256)
 }
 
 fn developer_text(line: &[u8]) -> Option<String> {
@@ -145,20 +181,48 @@ mod tests {
         let compacted =
             r#"{"type":"compacted","payload":{"message":"m","replacement_history":[]}}"#;
         let sha256 = hex(&Sha256::digest(b"go on"));
+        let answer = r#"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[]}}"#;
+        let call = r#"{"type":"response_item","payload":{"type":"function_call","name":"exec"}}"#;
+        let tokens = r#"{"type":"event_msg","payload":{"type":"token_count","info":{}}}"#;
         let mut looked_at = 0;
-        for (lines, is_held) in [
-            (vec!["torn", said], false),
-            (vec!["torn", said, packet], true),
-            (vec!["torn", said, packet, compacted], false),
-            (vec!["torn", said, packet, compacted, packet, "{}"], true),
+        for (lines, told) in [
+            (vec!["torn", said], DeveloperText::Missing),
+            (
+                vec!["torn", answer, tokens, said, packet, tokens],
+                DeveloperText::Held,
+            ),
+            (
+                vec!["torn", answer, said, packet, said, answer],
+                DeveloperText::Held,
+            ),
+            (
+                vec!["torn", said, packet, said, answer, tokens],
+                DeveloperText::Answered,
+            ),
+            (
+                vec!["torn", said, packet, call, said, tokens, answer],
+                DeveloperText::Answered,
+            ),
+            (
+                vec!["torn", packet, answer, tokens, compacted],
+                DeveloperText::Missing,
+            ),
+            (
+                vec![
+                    "torn", packet, answer, tokens, compacted, packet, "{}", tokens,
+                ],
+                DeveloperText::Held,
+            ),
         ] {
             std::fs::write(file.path(), lines.join("\n")).unwrap();
-            let held = holds_developer_text(path, &sha256, &mut looked_at).await;
-            assert_eq!(held, is_held, "{lines:?}");
+            let found = developer_text_in(path, &sha256, &mut looked_at).await;
+            assert_eq!(found, told, "{lines:?}");
         }
         // It has not grown.
-        assert!(!holds_developer_text(path, &sha256, &mut looked_at).await);
-        assert!(!holds_developer_text("/no/such/rollout", &sha256, &mut 0).await);
+        let again = developer_text_in(path, &sha256, &mut looked_at).await;
+        assert_eq!(again, DeveloperText::Missing);
+        let nowhere = developer_text_in("/no/such/rollout", &sha256, &mut 0).await;
+        assert_eq!(nowhere, DeveloperText::Missing);
     }
 
     #[tokio::test]

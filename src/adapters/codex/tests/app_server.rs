@@ -4,6 +4,7 @@
 
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -19,6 +20,7 @@ use crate::adapters::codex::server::Upstream;
 use crate::adapters::codex::session::{CallError, Session, Timeouts};
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
+use crate::core::hex::hex;
 use crate::core::id::EntryId;
 
 /// For anything that a test waits for.
@@ -38,6 +40,7 @@ pub(super) enum Ask {
     TakeBack(&'static str),
     HookGives(&'static str, &'static str),
     Inject(&'static str, &'static str),
+    Find(&'static str, &'static str),
     Compact(oneshot::Sender<Result<(), String>>),
 }
 
@@ -326,6 +329,10 @@ async fn drive(
                     }
                     Ask::Inject(id, text) => {
                         session.inject(EntryId::new(id), text.to_owned(), false).await?;
+                    }
+                    Ask::Find(id, text) => {
+                        let sha256 = hex(&Sha256::digest(text.as_bytes()));
+                        session.find_packet(EntryId::new(id), sha256).await;
                     }
                     Ask::Compact(reply) => {
                         let _ = reply.send(session.compact().await?);

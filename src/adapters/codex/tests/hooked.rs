@@ -40,6 +40,7 @@ pub(super) fn of(is_put_in: bool) -> CodexFact {
     CodexFact::PacketGiven {
         packet_id: EntryId::new("p"),
         is_put_in,
+        is_earlier: false,
     }
 }
 

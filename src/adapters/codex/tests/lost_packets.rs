@@ -44,6 +44,20 @@ fn write_packet(rollout: &Path) {
     std::fs::write(rollout, format!("{line}\n")).unwrap();
 }
 
+/// The model has answered behind it.
+fn write_answer(rollout: &Path) {
+    let mut text = std::fs::read_to_string(rollout).unwrap();
+    let said = json!({"type": "message", "role": "assistant", "content": []});
+    let tokens = json!({"type": "token_count", "info": {}});
+    for line in [
+        json!({"type": "response_item", "payload": said}),
+        json!({"type": "event_msg", "payload": tokens}),
+    ] {
+        text.push_str(&format!("{line}\n"));
+    }
+    std::fs::write(rollout, text).unwrap();
+}
+
 /// Nothing is asked of the app-server before this message.
 async fn asks_nothing_more(mut script: Script) {
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
@@ -109,4 +123,30 @@ async fn a_packet_for_a_thread_that_is_gone_with_its_app_server_was_not_given() 
     next_fact!(script, ThreadStatus);
     next_fact!(script, PacketNotGiven);
     asks_nothing_more(script).await;
+}
+
+#[tokio::test]
+async fn a_packet_that_an_earlier_daemon_put_in_is_given_at_once_where_a_turn_had_it() {
+    for is_answered in [true, false] {
+        let rollout = tempfile::NamedTempFile::new().unwrap();
+        write_packet(rollout.path());
+        if is_answered {
+            write_answer(rollout.path());
+        }
+        let memory = ThreadState::new(Some("T".into()));
+        let mut script = again_from(memory, rollout.path()).await;
+        script.ask(Ask::Find("p", "go on")).await;
+        if !is_answered {
+            hooked::answered(&mut script).await;
+        }
+        assert_eq!(
+            hooked::given(&mut script).await,
+            CodexFact::PacketGiven {
+                packet_id: "p".into(),
+                is_put_in: false,
+                is_earlier: is_answered,
+            }
+        );
+        asks_nothing_more(script).await;
+    }
 }
