@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use axum::Router;
 
+use crate::adapters::program_search::ProgramSearch;
 use crate::bridge;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -42,10 +43,10 @@ pub struct ProjectContext {
     pub mode: DeliveryMode,
     /// `CONTEXTRELAY_WORKER=1`: never start a daemon.
     pub worker: bool,
-    /// The `codex` program, found.
-    pub codex_program: Option<PathBuf>,
-    /// The `claude` program, found.
-    pub claude_program: Option<PathBuf>,
+    /// The `codex` program.
+    pub codex_program: ProgramSearch,
+    /// The `claude` program.
+    pub claude_program: ProgramSearch,
     /// Our own binary.
     pub own_program: PathBuf,
 }

@@ -27,6 +27,7 @@ pub mod operator_check;
 pub mod plain_file;
 pub mod port_holder;
 pub mod process;
+pub mod program_search;
 pub mod program_start;
 pub mod project_rules;
 mod tree_now;

@@ -16,7 +16,7 @@ use crate::wire::control::ProgramCode;
 pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
     check_plugin(setting)?;
-    let program = setting.claude_program.clone();
+    let program = setting.claude_program.find();
     if args.dry_run {
         // Shown also where claude is not installed yet.
         let program = program.unwrap_or_else(|| "claude".into());

@@ -46,7 +46,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     let program = context
         .setting
         .claude_program
-        .clone()
+        .find()
         .ok_or_else(missing_claude)?;
     match verb {
         Verb::Install(args) => install(context, program, args.yes),

@@ -22,13 +22,13 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     if args.dry_run {
         let program = setting
             .codex_program
-            .clone()
+            .find()
             .unwrap_or_else(|| "codex".into());
         let (thread, port) = runtime()?.block_on(known(setting));
         let launch = launch(setting, program, &thread, &port, "", args.args);
         return launch.show(&context.out, &[TOKEN_VARIABLE]);
     }
-    let program = setting.codex_program.clone().ok_or_else(missing_codex)?;
+    let program = setting.codex_program.find().ok_or_else(missing_codex)?;
     detach::ensure(setting)?;
     let join = wait_for(join(setting))?;
     let path = setting.dirs.state_file(Secret::Proxy.file_name());

@@ -58,7 +58,7 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     let program = context
         .setting
         .codex_program
-        .clone()
+        .find()
         .ok_or_else(missing_codex)?;
     match verb {
         Verb::Install(args) => install(context, &program, args.yes),

@@ -293,13 +293,13 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
         ..Status::default()
     };
     status.agents.claude = ClaudeStatus {
-        installed: setting.claude_program.is_some(),
+        installed: setting.claude_program.find().is_some(),
         ..ClaudeStatus::default()
     };
     status.agents.claude.delivery.mode = setting.mode.into();
     status.agents.claude.delivery.rung = DeliveryWay::None;
     status.agents.codex = CodexStatus {
-        installed: setting.codex_program.is_some(),
+        installed: setting.codex_program.find().is_some(),
         ..CodexStatus::default()
     };
     status.agents.codex.delivery.mode = DeliveryMode::Auto.into();

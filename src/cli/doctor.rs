@@ -21,7 +21,7 @@ use super::exit::CliOutcome;
 use super::instruction_files::{Homes, Plan};
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::settings::{environment, find_program};
+use super::settings::find_program;
 use super::shell::quote;
 use super::words::short;
 use crate::adapters::port_holder::holder;
@@ -133,7 +133,7 @@ fn project(setting: &ProjectContext) -> Check {
 }
 
 fn git(setting: &ProjectContext) -> Check {
-    if find_program(Path::new("git"), environment("PATH").as_deref()).is_none() {
+    if find_program("git").is_none() {
         return bad(
             "git",
             "the `git` program is not found",

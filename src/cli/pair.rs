@@ -61,7 +61,7 @@ pub struct Args {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
-    let Some(tmux) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
+    let Some(tmux) = find_program("tmux") else {
         return by_hand(context);
     };
     let outer = environment("TMUX").filter(|tmux| !tmux.is_empty());
@@ -108,8 +108,8 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     // A pane whose program is missing would close before it could be read.
-    setting.claude_program.as_ref().ok_or_else(missing_claude)?;
-    setting.codex_program.as_ref().ok_or_else(missing_codex)?;
+    setting.claude_program.find().ok_or_else(missing_claude)?;
+    setting.codex_program.find().ok_or_else(missing_codex)?;
     if !inside {
         private_folder(&socket(setting))?;
     }

@@ -3,11 +3,11 @@
 //! Knows names and shapes of variables; opens nothing but the folders that it has to find.
 
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
 use super::logging;
+use crate::adapters::program_search::ProgramSearch;
 use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -305,28 +305,14 @@ fn mode(var: &impl Fn(&str) -> Option<OsString>) -> Result<DeliveryMode, Failure
 /// An agent's program: what the variable names, or what `PATH` has. A variable that names nothing
 /// runnable counts as "not installed" and never falls back to another program silently; the verbs
 /// that need it, and `doctor`, say so.
-fn program(name: &str, variable: &str, var: &impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+fn program(name: &str, variable: &str, var: &impl Fn(&str) -> Option<OsString>) -> ProgramSearch {
     let wanted = var(variable).unwrap_or_else(|| name.into());
-    find_program(Path::new(&wanted), var("PATH").as_deref())
+    ProgramSearch::new(wanted, var("PATH"))
 }
 
-/// A program by path, or by name on `PATH`; absolute.
-pub fn find_program(wanted: &Path, path: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
-    if wanted.components().count() > 1 {
-        return std::path::absolute(wanted)
-            .ok()
-            .filter(|file| is_runnable(file));
-    }
-    std::env::split_paths(path?)
-        // A relative folder on PATH would find what lies in the project.
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(wanted))
-        .find(|file| is_runnable(file))
-}
-
-fn is_runnable(file: &Path) -> bool {
-    file.metadata()
-        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+/// A program by its name on `PATH`; absolute.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    ProgramSearch::new(name, environment("PATH")).find()
 }
 
 #[cfg(test)]

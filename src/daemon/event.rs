@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
+use super::agent_programs::FoundPrograms;
 use super::attach::{ConnId, Outlet};
 use super::bodies::BodiesRead;
 use super::carrying::SessionEnding;
@@ -158,6 +159,8 @@ pub enum Event {
         /// Until this is heard.
         under_way: Option<UnderWay>,
     },
+    /// The agents' programs were looked for. → `run`
+    ProgramsFound(FoundPrograms),
     /// What takes connections, watches the project's files or shows the daemon panicked. → `run`
     ServiceFailed,
     /// An answer of the operator's to a request for approval reached nobody. → `approvals`
@@ -236,6 +239,7 @@ impl Event {
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
             Self::WorkFailed { .. } => "work_failed",
+            Self::ProgramsFound(_) => "programs_found",
             Self::ServiceFailed => "service_failed",
             Self::ApprovalUnanswered(_) => "approval_unanswered",
             Self::ReasonToTell(_) => "reason_to_tell",

@@ -1,10 +1,13 @@
 //! [`DaemonHandle`]: the cheap way into the loop, for connections and for clients in process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::agent_programs::ProgramLook;
 use super::attach::{ConnId, Outlet, OutletReceiver};
 use super::event::Event;
 use super::fault::{DaemonFault, FaultSlot};
@@ -17,11 +20,15 @@ use crate::wire::control::{Command, Hello, Refusal, RefusalCode, Reply, Role, We
 /// socket), so that a flood costs its sender and not our memory.
 pub const EVENTS_MAX: usize = 1024;
 
+/// How long a call waits for the agents' programs to be found.
+const LOOK_WAIT: Duration = Duration::from_millis(500);
+
 /// The way in.
 #[derive(Debug, Clone)]
 pub struct DaemonHandle {
     events: mpsc::Sender<Event>,
     commit: TreeCommit,
+    programs: ProgramLook,
     ended: CancellationToken,
     /// Why it ended, when nobody had told it to.
     fault: FaultSlot,
@@ -46,11 +53,13 @@ impl DaemonHandle {
     pub(super) fn new(
         events: mpsc::Sender<Event>,
         commit: TreeCommit,
+        programs: ProgramLook,
         ended: CancellationToken,
     ) -> Self {
         Self {
             events,
             commit,
+            programs,
             ended,
             fault: FaultSlot::default(),
         }
@@ -69,6 +78,11 @@ impl DaemonHandle {
     /// The commit that the work tree stands on.
     pub(super) fn commit(&self) -> &TreeCommit {
         &self.commit
+    }
+
+    /// How the agents' programs are looked for.
+    pub(super) fn programs(&self) -> &ProgramLook {
+        &self.programs
     }
 
     pub(super) fn events(&self) -> &mpsc::Sender<Event> {
@@ -178,6 +192,9 @@ impl DaemonHandle {
         if may_record_message(&command) {
             self.commit.read().await;
         }
+        if depends_on_programs(&command) {
+            self.look_for_programs().await;
+        }
         let (reply, answer) = oneshot::channel();
         self.send(Event::Command {
             conn,
@@ -186,6 +203,16 @@ impl DaemonHandle {
         })
         .await?;
         Ok(answer)
+    }
+
+    /// Has the loop told where the agents' programs are now. Where the disk hangs, it goes on with
+    /// where they were.
+    async fn look_for_programs(&self) {
+        let look = async {
+            let (found, _turn) = self.programs.look().await?;
+            self.send(Event::ProgramsFound(found)).await.ok()
+        };
+        let _ = timeout(LOOK_WAIT, look).await;
     }
 
     /// Processes whose descendants are agents' commands: those that live.
@@ -257,6 +284,18 @@ fn may_record_message(command: &Command) -> bool {
     matches!(
         command,
         Command::Send(_) | Command::Handoff(_) | Command::AnswerApproval(_)
+    )
+}
+
+/// Whether its answer, or who is told of it, depends on which agents are installed.
+fn depends_on_programs(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::ReadStatus
+            | Command::EnsureCodex
+            | Command::Send(_)
+            | Command::Handoff(_)
+            | Command::Decide(_)
     )
 }
 

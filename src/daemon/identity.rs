@@ -13,8 +13,6 @@ pub struct Identity {
     started_ms: i64,
     ports: Ports,
     is_detached: bool,
-    claude_program: Option<PathBuf>,
-    has_codex: bool,
     own_program: PathBuf,
 }
 
@@ -25,8 +23,6 @@ impl Identity {
         fingerprint: String,
         ports: Ports,
         is_detached: bool,
-        claude_program: Option<PathBuf>,
-        has_codex: bool,
         own_program: PathBuf,
     ) -> Self {
         Self {
@@ -35,8 +31,6 @@ impl Identity {
             started_ms: now_ms(),
             ports,
             is_detached,
-            claude_program,
-            has_codex,
             own_program,
         }
     }
@@ -69,16 +63,6 @@ impl Identity {
         self.is_detached
     }
 
-    /// Claude's program, where it was found.
-    pub(super) fn claude_program(&self) -> Option<&Path> {
-        self.claude_program.as_deref()
-    }
-
-    /// Whether Codex's program was found.
-    pub(super) fn has_codex(&self) -> bool {
-        self.has_codex
-    }
-
     /// Our own program, which holds what we start.
     pub(super) fn own_program(&self) -> &Path {
         &self.own_program
@@ -87,10 +71,5 @@ impl Identity {
     #[cfg(test)]
     pub(super) fn detach(&mut self) {
         self.is_detached = true;
-    }
-
-    #[cfg(test)]
-    pub(super) fn lose_codex(&mut self) {
-        self.has_codex = false;
     }
 }

@@ -92,7 +92,7 @@ impl Agents {
         let folder = user.inference(&base.dirs.instance_id());
         // Without the program nobody is asked; `ctxrelay doctor` says so.
         let (Some(program), Some(events)) = (
-            base.identity.claude_program().map(Path::to_owned),
+            base.programs.of_agent(Agent::Claude).map(Path::to_owned),
             base.events.upgrade(),
         ) else {
             return;

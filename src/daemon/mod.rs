@@ -35,6 +35,7 @@
 //! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
 //! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
 //! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | requests to read it again | what is known |
+//! | [`AgentPrograms`](agent_programs::AgentPrograms) | where the agents' programs are | what a look found | whether that is news |
 //! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
 //! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
 //! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
@@ -142,6 +143,7 @@
 
 mod adopt;
 mod agent_processes;
+mod agent_programs;
 mod altered;
 mod approvals;
 mod approving;

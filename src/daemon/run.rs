@@ -203,6 +203,11 @@ impl Daemon {
                 drop(under_way);
                 self.on_work_failed(what);
             }
+            Event::ProgramsFound(found) => {
+                if self.base.programs.looked(found) {
+                    self.base.clients.status_changed();
+                }
+            }
             Event::ServiceFailed => self.base.operations.fail(DaemonFault::Service),
             Event::ApprovalUnanswered(id) => self.decisions.approvals.failed(&id),
             Event::ReasonToTell(message) => self.base.on_reason_to_tell(*message),

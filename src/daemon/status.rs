@@ -73,7 +73,7 @@ impl Daemon {
                     tool: turn.and_then(ShownClaude::tool),
                     why: tools::gone(&self.base.clients, &self.agents.claude_processes)
                         .or(claude.why),
-                    installed: self.base.identity.claude_program().is_some(),
+                    installed: self.base.programs.is_installed(Agent::Claude),
                     unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
                     silence: self.agents.silences.status(Agent::Claude, clock_ms),
                     limit: self.agents.limits.status(Agent::Claude, outside_ms),
@@ -104,7 +104,7 @@ impl Daemon {
                     app_server: parts.app_server,
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),
-                    installed: self.base.identity.has_codex(),
+                    installed: self.base.programs.is_installed(Agent::Codex),
                     hook: self.agents.codex.hook_review().cloned(),
                     context: self.agents.contexts.fill(Agent::Codex),
                     continuity: self.agents.continuity_status(&self.base, Agent::Codex),

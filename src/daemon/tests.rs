@@ -23,6 +23,7 @@ mod faults;
 mod given;
 mod held;
 mod inferring;
+mod installed;
 mod ladder;
 mod leaving;
 mod limits;

@@ -36,6 +36,9 @@ const STATUS_EVERY: Duration = Duration::from_millis(100);
 /// An agent that was started is looked for after this long.
 const STARTED_BY: Duration = Duration::from_secs(6);
 
+/// While an agent is not installed, it is looked for this often.
+const LOOK_FOR_AGENTS: Duration = Duration::from_secs(5);
+
 /// After the daemon refused to be read it is asked again this often.
 const READ_AGAIN: Duration = Duration::from_millis(500);
 
@@ -177,6 +180,7 @@ impl<'a> Following<'a> {
         self.is_stale = match self.person.during(read).await? {
             Ok(()) => {
                 self.look_at_trust().await;
+                self.look_for_agents();
                 false
             }
             Err(why) => {
@@ -229,6 +233,10 @@ impl<'a> Following<'a> {
             return Ok(());
         }
         self.due.status = None;
+        if !matches!(*self.connection.borrow(), Connection::Connected(_)) {
+            // All of it is read when it is.
+            return Ok(());
+        }
         let client = &self.options.client;
         let read = async {
             let status = client.call(Command::ReadStatus).await;
@@ -238,9 +246,19 @@ impl<'a> Following<'a> {
             self.model.take_status(*status);
             self.model.live_turn = live_turn;
             self.look_at_trust().await;
+            self.look_for_agents();
             self.due.view_soon();
         }
         Ok(())
+    }
+
+    /// Nobody tells when an agent is installed: the daemon looks when it is asked for its status.
+    fn look_for_agents(&mut self) {
+        let agents = &self.model.status.agents;
+        if !(agents.claude.installed && agents.codex.installed) {
+            let due = Instant::now() + LOOK_FOR_AGENTS;
+            self.due.status.get_or_insert(due);
+        }
     }
 
     /// When something is due next; `None`: the key was locked by now, which is to be shown first.

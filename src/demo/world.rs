@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use super::DemoError;
 use super::codex::VERSION;
 use super::pace::Pace;
+use crate::adapters::program_search::ProgramSearch;
 use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -91,9 +92,9 @@ pub async fn set_up(own_program: PathBuf, speed: f64) -> Result<DemoWorld, DemoE
             mode: DeliveryMode::Auto,
             // Nothing of the demo may outlive it.
             worker: true,
-            codex_program: Some(codex),
+            codex_program: ProgramSearch::new(codex, None),
             // Never started; it says that the agent is there.
-            claude_program: Some(own_program.clone()),
+            claude_program: ProgramSearch::new(&own_program, None),
             own_program,
         },
         pace,
@@ -225,7 +226,7 @@ mod tests {
     async fn the_codex_of_the_demo_answers_what_the_adapter_asks_and_goes_with_the_world() {
         let world = set_up(PathBuf::from("/it's/ctxrelay"), 50.0).await.unwrap();
         let folder = world.folder().to_path_buf();
-        let codex = world.setting.codex_program.clone().unwrap();
+        let codex = world.setting.codex_program.find().unwrap();
         let ask = |arguments: &[&str]| {
             let output = std::process::Command::new(&codex)
                 .args(arguments)

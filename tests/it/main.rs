@@ -6,6 +6,7 @@
 )]
 
 mod agents_find;
+mod agents_installed;
 mod bad_input;
 mod capsule;
 mod capsule_along;

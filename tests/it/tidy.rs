@@ -678,7 +678,8 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 33] = [
+const SLOW: [&str; 34] = [
+    "find_programs(",
     "fs::",
     "remove_if_there(",
     "Blobs::",
@@ -716,7 +717,11 @@ const SLOW: [&str; 33] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 38] = [
+const SLOW_FILES: [(&str, &str); 39] = [
+    (
+        "agent_programs",
+        "beside the loop, and once before there is one",
+    ),
     ("start", "before there is a loop"),
     ("signing", "before there is a loop"),
     ("ending", "behind the last event"),

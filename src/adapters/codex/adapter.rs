@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::hold::ChildRecord;
+use crate::adapters::program_search::ProgramSearch;
 use crate::core::id::ThreadId;
 
 use super::compaction_hook::CompactionHook;
@@ -39,8 +40,8 @@ pub type RecordChild = Box<dyn Fn(Option<ChildRecord>) + Send + Sync>;
 pub struct CodexOptions {
     /// The project: the folder of the app-server and of the threads.
     pub project_root: PathBuf,
-    /// `codex`, when it is not to be looked for on `PATH`.
-    pub program: Option<PathBuf>,
+    /// `codex`.
+    pub program: ProgramSearch,
     /// The app-server's port, unless it is taken; then a free one.
     pub preferred_port: u16,
     /// Where `/mcp` is.

@@ -3,8 +3,7 @@
 //! Reads the user's MCP entries by `codex mcp list --json` and keeps their names only: that output
 //! holds environment values in clear and is never logged.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt as _;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,10 +11,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::compaction_hook::CompactionHook;
 use crate::adapters::hold::{self, HoldError, spawn_held};
+use crate::adapters::program_search::ProgramSearch;
 use crate::core::entry::ErrorCode;
 
 /// The oldest version whose behaviour we know.
@@ -47,8 +48,8 @@ const ANSWER_BYTES_MAX: u64 = 1 << 20;
 pub(super) struct LaunchEnv {
     /// The project, which becomes the threads' folder.
     pub(super) project_root: PathBuf,
-    /// `codex`, when it is not to be looked for on `PATH`.
-    pub(super) program: Option<PathBuf>,
+    /// `codex`, looked for before each start.
+    pub(super) program: ProgramSearch,
     /// Our own binary.
     pub(super) hold_program: PathBuf,
     /// Goes into the mark of the children.
@@ -91,16 +92,7 @@ pub(super) struct ServerLaunch {
 impl ServerLaunch {
     /// Asks the installed Codex.
     pub(super) async fn inspect(surroundings: &LaunchEnv) -> Result<Self, Unavailable> {
-        let program = find(surroundings.program.as_deref()).ok_or_else(|| match &surroundings.program {
-            Some(program) => Unavailable::new(
-                ErrorCode::CodexNotFound,
-                format!("{} is no program; correct CONTEXTRELAY_CODEX_BIN", program.display()),
-            ),
-            None => Unavailable::new(
-                ErrorCode::CodexNotFound,
-                "no `codex` on PATH; install it (npm i -g @openai/codex) or set CONTEXTRELAY_CODEX_BIN",
-            ),
-        })?;
+        let program = find(&surroundings.program).await?;
         let ask = |args: &'static [&'static str]| ask(surroundings, &program, args);
         let (version, entries) = tokio::join!(ask(&["--version"]), ask(&["mcp", "list", "--json"]));
         let answer = version?;
@@ -278,22 +270,22 @@ pub(super) fn cannot_start(program: &Path, error: &HoldError) -> Unavailable {
     )
 }
 
-/// The program itself, or the one of that name on `PATH`.
-fn find(program: Option<&Path>) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        path.metadata()
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    let name = program.map_or(OsStr::new("codex"), Path::as_os_str);
-    if name.as_encoded_bytes().contains(&b'/') {
-        // The child starts in the project, where a relative path would mean something else.
-        return std::path::absolute(name).ok().filter(is_program);
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(name))
-        .find(is_program)
+/// Where the program is now.
+async fn find(program: &ProgramSearch) -> Result<PathBuf, Unavailable> {
+    let search = program.clone();
+    let found = spawn_blocking(move || search.find()).await.ok().flatten();
+    found.ok_or_else(|| {
+        let wanted = program.wanted().display();
+        let why = if program.wanted().is_absolute() {
+            format!("{wanted} is no program; correct CONTEXTRELAY_CODEX_BIN")
+        } else {
+            format!(
+                "no `{wanted}` on PATH; install it (npm i -g @openai/codex) or set \
+                 CONTEXTRELAY_CODEX_BIN"
+            )
+        };
+        Unavailable::new(ErrorCode::CodexNotFound, why)
+    })
 }
 
 /// The names in the answer of `codex mcp list --json`.

@@ -7,7 +7,7 @@ use super::check::{Check, bad, good, note};
 use crate::cli::claude::{market, plugin_dir, plugin_spec};
 use crate::cli::codex_mcp::{INSTALL_HINT, own_entry, told_bound};
 use crate::cli::launch::capture;
-use crate::cli::settings::{environment, find_program};
+use crate::cli::settings::find_program;
 use crate::host::ProjectContext;
 use crate::store::config;
 use crate::store::dirs::exists;
@@ -22,14 +22,14 @@ const CLAUDE_MIN: [u64; 3] = [2, 1, 80];
 const CODEX_TRIED: [u64; 3] = [0, 169, 0];
 
 pub(super) fn codex(setting: &ProjectContext) -> Check {
-    let Some(program) = &setting.codex_program else {
+    let Some(program) = setting.codex_program.find() else {
         return note(
             "codex",
             "the `codex` program is not found; everything else works",
             "npm install -g @openai/codex, or name it with CONTEXTRELAY_CODEX_BIN",
         );
     };
-    match version(setting, program) {
+    match version(setting, &program) {
         Ok(version) if version.numbers < CODEX_TRIED => note(
             "codex",
             format!("{}, older than what this was built against", version.text),
@@ -44,9 +44,9 @@ pub(super) fn codex(setting: &ProjectContext) -> Check {
 /// another program.
 pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
     const ID: &str = "codex-mcp";
-    let program = setting.codex_program.as_ref()?;
+    let program = setting.codex_program.find()?;
     let list = ["mcp", "list", "--json"].map(Into::into);
-    let said = capture(program, &list, &setting.dirs.root, VERSION_WAIT).ok()?;
+    let said = capture(&program, &list, &setting.dirs.root, VERSION_WAIT).ok()?;
     let entry = own_entry(&said.stdout).filter(|_| said.ok)?;
     if let Some(project) = entry.bound_to {
         return Some(note(
@@ -72,7 +72,7 @@ pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
 }
 
 pub(super) fn claude(setting: &ProjectContext) -> Check {
-    let Some(program) = &setting.claude_program else {
+    let Some(program) = setting.claude_program.find() else {
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
         let asks = loaded.config.continuity.extract.every_turns.get() > 0;
         return note(
@@ -87,7 +87,7 @@ pub(super) fn claude(setting: &ProjectContext) -> Check {
             "npm install -g @anthropic-ai/claude-code, or name it with CONTEXTRELAY_CLAUDE_BIN",
         );
     };
-    match version(setting, program) {
+    match version(setting, &program) {
         Ok(version) if version.numbers < CLAUDE_MIN => bad(
             "claude",
             format!("{} is too old: its plugins cannot wake it", version.text),
@@ -179,7 +179,7 @@ pub(super) fn installed_plugin(setting: &ProjectContext) -> Option<Check> {
 
 pub(super) fn tmux(setting: &ProjectContext) -> Check {
     const ID: &str = "tmux";
-    let Some(program) = find_program(Path::new("tmux"), environment("PATH").as_deref()) else {
+    let Some(program) = find_program("tmux") else {
         return note(
             ID,
             "tmux is not found: `ctxrelay pair` prints its commands instead",

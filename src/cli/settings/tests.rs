@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 use crate::wire::control::ProgramCode;
 
@@ -114,19 +116,22 @@ fn a_program_is_named_or_on_the_path_and_never_below_a_relative_folder() {
     std::fs::write(&file, "#!/bin/sh\n").unwrap();
     let path = dir.path().to_str().unwrap();
     assert_eq!(
-        with(&[("PATH", path)]).unwrap().codex_program,
+        with(&[("PATH", path)]).unwrap().codex_program.find(),
         None,
         "not executable yet"
     );
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(
-        with(&[("PATH", path)]).unwrap().codex_program,
+        with(&[("PATH", path)]).unwrap().codex_program.find(),
         Some(file.clone())
     );
-    assert_eq!(with(&[("PATH", "bin:.")]).unwrap().codex_program, None);
+    assert_eq!(
+        with(&[("PATH", "bin:.")]).unwrap().codex_program.find(),
+        None
+    );
     // A named program that is not there is missing, whatever PATH has.
     let named = with(&[("PATH", path), ("CONTEXTRELAY_CODEX_BIN", "/nowhere/codex")]).unwrap();
-    assert_eq!(named.codex_program, None);
+    assert_eq!(named.codex_program.find(), None);
 }
 
 #[test]

@@ -6,9 +6,9 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::snapshot::{QuestionSnapshot, Snapshot};
+use crate::daemon::agent_programs::AgentPrograms;
 use crate::daemon::clients::Clients;
 use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::identity::Identity;
 use crate::daemon::recorder::Recorder;
 use crate::wire::control::{Refusal, Role};
 
@@ -121,12 +121,8 @@ pub(super) fn settles_turn(codex: &CodexLane, entry: &Entry, turn: &TurnId) -> b
 
 /// Nobody is there whom a message could be brought to: the agent is neither installed nor
 /// attached.
-pub(super) fn is_missing(identity: &Identity, world: &Snapshot, agent: Agent) -> bool {
-    let is_installed = match agent {
-        Agent::Claude => identity.claude_program().is_some(),
-        Agent::Codex => identity.has_codex(),
-    };
-    !is_installed && !world.agent(agent).state.is_attached()
+pub(super) fn is_missing(programs: &AgentPrograms, world: &Snapshot, agent: Agent) -> bool {
+    !programs.is_installed(agent) && !world.agent(agent).state.is_attached()
 }
 
 /// A process of the agent has our tools: it can ask, wherever it came from.
@@ -144,7 +140,7 @@ fn has_client(clients: &Clients, agent: Agent) -> bool {
 /// The agents that hear of a decision: who proposed, and who is there or has been. A project
 /// that only ever had one agent has nobody else to tell.
 pub(super) fn told_of_decisions(
-    identity: &Identity,
+    programs: &AgentPrograms,
     world: &Snapshot,
     clients: &Clients,
     proposer: &Party,
@@ -152,7 +148,7 @@ pub(super) fn told_of_decisions(
     let is_told = |agent: &Agent| {
         *proposer == Party::Agent(*agent)
             || world.agents.contains_key(agent)
-            || !is_missing(identity, world, *agent)
+            || !is_missing(programs, world, *agent)
             || has_client(clients, *agent)
     };
     Agent::ALL.into_iter().filter(is_told).collect()

@@ -123,7 +123,7 @@ impl Decisions {
             Vec::new()
         };
         let tells = told_of_decisions(
-            &base.identity,
+            &base.programs,
             base.recorder.world(),
             &base.clients,
             &proposal.by,

@@ -202,7 +202,7 @@ impl Daemon {
                     outcome: Outcome::QueuedForNextTurn,
                     seq: stored[0].entry.seq,
                     duplicate: false,
-                    receiver_missing: is_missing(&daemon.base.identity, world, to),
+                    receiver_missing: is_missing(&daemon.base.programs, world, to),
                     waits_for_human: daemon.agents.waits_for_human(&daemon.base, to),
                     unanswered: unanswered_by(
                         world,
@@ -259,7 +259,7 @@ impl Daemon {
             seq,
             duplicate: true,
             receiver_missing: row.is_some_and(|row| {
-                is_missing(&self.base.identity, self.base.recorder.world(), row.to)
+                is_missing(&self.base.programs, self.base.recorder.world(), row.to)
             }),
             waits_for_human: row.and_then(|row| self.agents.waits_for_human(&self.base, row.to)),
             unanswered: Vec::new(),

@@ -4,6 +4,7 @@ use tokio::sync::mpsc;
 
 use super::continuation::Then;
 use crate::core::delivery::LaterInputs;
+use crate::daemon::agent_programs::AgentPrograms;
 use crate::daemon::clients::Clients;
 use crate::daemon::clock::Clock;
 use crate::daemon::configuration::Configuration;
@@ -38,6 +39,7 @@ pub struct Base {
     pub(in crate::daemon) configuration: Configuration,
     pub(in crate::daemon) settings_work: WorkLane,
     pub(in crate::daemon) commit: TreeCommit,
+    pub(in crate::daemon) programs: AgentPrograms,
     /// What others read on the disk.
     pub(in crate::daemon) board: Board,
     pub(in crate::daemon) renderings: Renderings,
@@ -66,6 +68,7 @@ impl Base {
             configuration: Configuration::default(),
             settings_work: WorkLane::default(),
             commit,
+            programs: AgentPrograms::default(),
             board: Board::default(),
             renderings: Renderings::default(),
             loop_times: LoopTimes::default(),

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::StartError;
+use crate::adapters::program_search::ProgramSearch;
 use crate::core::agent::Agent;
 use crate::core::relay_cost::ShownChars;
+use crate::daemon::agent_programs::ProgramLook;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;
@@ -23,10 +25,10 @@ pub struct Builder {
     pub ports: Option<Ports>,
     /// End by itself when nothing is attached.
     pub detached: bool,
-    /// The `codex` program; `None` when there is none.
-    pub codex_program: Option<PathBuf>,
-    /// The `claude` program; `None` when there is none.
-    pub claude_program: Option<PathBuf>,
+    /// The `codex` program.
+    pub codex_program: ProgramSearch,
+    /// The `claude` program.
+    pub claude_program: ProgramSearch,
     /// Our own binary, for `ctxrelay hold`.
     pub own_program: PathBuf,
     /// Clear the `killed` sentinel: an explicit start by a person.
@@ -38,6 +40,13 @@ pub struct Builder {
 }
 
 impl Builder {
+    pub(super) fn program_look(&self) -> ProgramLook {
+        ProgramLook::new([
+            (Agent::Claude, self.claude_program.clone()),
+            (Agent::Codex, self.codex_program.clone()),
+        ])
+    }
+
     pub(super) fn registry_failed(&self, source: std::io::Error) -> StartError {
         StartError::Unwritable {
             path: self.user_dirs.instances(),

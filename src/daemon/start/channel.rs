@@ -3,6 +3,7 @@
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::daemon::agent_programs::ProgramLook;
 use crate::daemon::event::Event;
 use crate::daemon::handle::{DaemonHandle, EVENTS_MAX};
 use crate::daemon::recorder::WriterEvents;
@@ -19,11 +20,11 @@ pub(in crate::daemon) struct Channel {
 }
 
 impl Channel {
-    pub(super) fn new(commit: TreeCommit) -> Self {
+    pub(super) fn new(commit: TreeCommit, programs: ProgramLook) -> Self {
         let ended = CancellationToken::new();
         let (events, event_receiver) = mpsc::channel(EVENTS_MAX);
         Self {
-            handle: DaemonHandle::new(events, commit, ended.clone()),
+            handle: DaemonHandle::new(events, commit, programs, ended.clone()),
             event_receiver,
             ended,
         }

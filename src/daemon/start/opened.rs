@@ -80,7 +80,8 @@ impl Claimed {
             dirs, user_dirs, ..
         } = &self.builder;
         let state_failed = |source| self.builder.state_failed(source);
-        let channel = Channel::new(TreeCommit::start(dirs.root.clone()));
+        let commit = TreeCommit::start(dirs.root.clone());
+        let channel = Channel::new(commit, self.builder.program_look());
         let heads = Heads::open(user_dirs, &dirs.instance_id())
             .map_err(|source| self.builder.registry_failed(source))?;
         let believed_after = heads.kept().map_or(0, |kept| kept.foreign_through);
@@ -230,6 +231,8 @@ impl Opened {
             self.channel.handle.commit().clone(),
             weak,
         );
+        let programs = self.channel.handle.programs().find_programs();
+        daemon.base.programs.looked(programs);
         daemon.agents.costs.shows(shown);
         daemon
             .agents

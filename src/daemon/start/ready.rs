@@ -63,8 +63,6 @@ impl Bound {
             fingerprint(&secrets.identity),
             self.endpoints.ports,
             builder.detached,
-            builder.claude_program.clone(),
-            builder.codex_program.is_some(),
             builder.own_program.clone(),
         )
     }

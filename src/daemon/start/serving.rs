@@ -19,6 +19,7 @@ use super::channel::Channel;
 use super::ready::{Ground, Ready, StartedCodex};
 use crate::adapters::codex::adapter::{self as codex, CodexOptions};
 use crate::adapters::codex::fact::CodexFact;
+use crate::core::agent::Agent;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::control::guard::Guard;
 use crate::daemon::control::listener;
@@ -187,7 +188,8 @@ impl Ready {
             builder, loaded, ..
         } = &self.ground;
         self.daemon.configure(builder.user_dirs.clone(), loaded);
-        if loaded.config.codex.autostart && builder.codex_program.is_some() {
+        let is_there = self.daemon.base.programs.is_installed(Agent::Codex);
+        if loaded.config.codex.autostart && is_there {
             // Nobody waits for this reply; errors become a notice.
             let (reply, _) = oneshot::channel();
             self.daemon.ensure_codex(reply);

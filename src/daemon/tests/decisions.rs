@@ -299,7 +299,7 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
 async fn an_agent_that_was_never_there_is_not_told_of_decisions() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
-    rig.daemon.base.identity.lose_codex();
+    rig.daemon.base.programs.looked(Default::default());
     let claude = rig.connect(Role::Claude, None, false);
     let first = proposed(&mut rig, &claude, Vec::new()).await;
     decided(&mut rig, &first, None).await;

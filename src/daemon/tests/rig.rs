@@ -11,6 +11,7 @@ use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
+use crate::adapters::program_search::ProgramSearch;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Moment, OnBusy};
 use crate::core::entry::{NoteKind, TurnStatus};
@@ -55,6 +56,11 @@ pub struct Guest {
     pub probes: Arc<Notify>,
 }
 
+/// A program that is there.
+fn installed() -> ProgramSearch {
+    ProgramSearch::new(std::env::current_exe().unwrap(), None)
+}
+
 /// What a daemon in a place is made of.
 pub fn builder(place: &Place) -> Builder {
     Builder {
@@ -63,8 +69,8 @@ pub fn builder(place: &Place) -> Builder {
         port_base: 4500,
         ports: None,
         detached: false,
-        codex_program: None,
-        claude_program: Some("claude".into()),
+        codex_program: ProgramSearch::new("codex", None),
+        claude_program: installed(),
         own_program: std::env::current_exe().unwrap(),
         clears_kill: true,
         shown: Default::default(),
@@ -125,7 +131,7 @@ impl Rig {
                 proxy: 0,
                 codex: 0,
             }),
-            codex_program: Some("codex".into()),
+            codex_program: installed(),
             own_program: "ctxrelay".into(),
             ..builder(place)
         };

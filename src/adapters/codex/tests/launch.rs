@@ -72,13 +72,19 @@ fn a_failed_start_of_an_old_codex_is_blamed_on_its_age() {
     );
 }
 
-#[test]
-fn a_program_that_is_none_is_not_found() {
-    assert_eq!(find(Some(Path::new("/"))), None);
-    assert_eq!(find(Some(Path::new("/no/such/codex"))), None);
-    assert_eq!(
-        find(Some(Path::new("/bin/sh"))),
-        Some(PathBuf::from("/bin/sh"))
-    );
-    assert!(find(Some(Path::new("sh"))).is_some());
+#[tokio::test]
+async fn a_program_that_is_none_is_not_found_and_what_to_do_is_said() {
+    let find = async |program: &str| {
+        let search = ProgramSearch::new(program, Some("/bin".into()));
+        find(&search).await.map_err(|it| (it.code, it.why))
+    };
+    assert_eq!(find("sh").await, Ok(PathBuf::from("/bin/sh")));
+    for (program, says) in [
+        ("/no/such/codex", "/no/such/codex is no program"),
+        ("no-such-codex", "no `no-such-codex` on PATH"),
+    ] {
+        let (code, why) = find(program).await.unwrap_err();
+        assert_eq!(code, ErrorCode::CodexNotFound);
+        assert!(why.starts_with(says), "{why}");
+    }
 }

@@ -20,6 +20,7 @@ use crate::adapters::codex::request::CodexRequest;
 use crate::adapters::codex::run::{RetryPolicy, Run};
 use crate::adapters::codex::session::Timeouts;
 use crate::adapters::codex::thread_state::ThreadState;
+use crate::adapters::program_search::ProgramSearch;
 use crate::core::entry::ErrorCode;
 use crate::core::id::ThreadId;
 
@@ -54,7 +55,7 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
     let run = Run {
         surroundings: LaunchEnv {
             project_root: project.to_owned(),
-            program: Some(PathBuf::from("/bin/sh")),
+            program: ProgramSearch::new("/bin/sh", None),
             hold_program: PathBuf::from("/bin/sh"),
             instance_id: "i".to_owned(),
             control_port: 1,

@@ -1,0 +1,73 @@
+//! [`AgentPrograms`]: where the agents' programs are; [`ProgramLook`]: how the loop hears of one that
+//! was installed, moved or removed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::task::spawn_blocking;
+
+use crate::adapters::program_search::ProgramSearch;
+use crate::core::agent::Agent;
+
+/// Where each agent's program is; of one that is not there, nothing.
+pub type FoundPrograms = BTreeMap<Agent, PathBuf>;
+
+/// Where the agents' programs are, as they were found last.
+#[derive(Debug, Default)]
+pub(super) struct AgentPrograms {
+    found: FoundPrograms,
+}
+
+impl AgentPrograms {
+    /// They were looked for. Whether that is news.
+    pub(super) fn looked(&mut self, found: FoundPrograms) -> bool {
+        let is_news = found != self.found;
+        self.found = found;
+        is_news
+    }
+
+    /// Where an agent's program is.
+    pub(super) fn of_agent(&self, agent: Agent) -> Option<&Path> {
+        self.found.get(&agent).map(PathBuf::as_path)
+    }
+
+    /// Whether it was found.
+    pub(super) fn is_installed(&self, agent: Agent) -> bool {
+        self.found.contains_key(&agent)
+    }
+}
+
+/// Looks for them beside the loop, for who asks what depends on them.
+#[derive(Debug, Clone)]
+pub(super) struct ProgramLook {
+    searches: Arc<BTreeMap<Agent, ProgramSearch>>,
+    /// One look is under way, or the loop is being told what it found: what the loop hears last was
+    /// found last, and a disk that hangs holds up one thread.
+    turn: Arc<Mutex<()>>,
+}
+
+impl ProgramLook {
+    pub(super) fn new(searches: impl IntoIterator<Item = (Agent, ProgramSearch)>) -> Self {
+        Self {
+            searches: Arc::new(searches.into_iter().collect()),
+            turn: Arc::default(),
+        }
+    }
+
+    /// Where they are now. Waits for the disk.
+    pub(super) fn find_programs(&self) -> FoundPrograms {
+        let found = |(agent, search): (&Agent, &ProgramSearch)| Some((*agent, search.find()?));
+        self.searches.iter().filter_map(found).collect()
+    }
+
+    /// Where they are once nobody else looks. No other look begins before what comes with it is
+    /// dropped.
+    pub(super) async fn look(&self) -> Option<(FoundPrograms, OwnedMutexGuard<()>)> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let look = self.clone();
+        let looked = spawn_blocking(move || (look.find_programs(), turn)).await;
+        looked.ok()
+    }
+}
