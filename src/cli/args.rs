@@ -345,6 +345,28 @@ pub fn command() -> clap::Command {
     ))
 }
 
+/// The command line without what is hidden in it, for a shell that offers what can be typed. clap's own
+/// generators offer hidden commands too.
+pub fn offered() -> clap::Command {
+    let mut command = Cli::command();
+    // With the words behind each verb, and with clap's own help, which it adds again.
+    command.build();
+    without_hidden(&command)
+}
+
+fn without_hidden(command: &clap::Command) -> clap::Command {
+    let args = command
+        .get_arguments()
+        .filter(|arg| !(arg.is_hide_set() || ["help", "version"].contains(&arg.get_id().as_str())));
+    let visible = command
+        .get_subcommands()
+        .filter(|sub| !(sub.is_hide_set() || sub.get_name() == "help"));
+    clap::Command::new(command.get_name().to_owned())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .args(args.cloned())
+        .subcommands(visible.map(without_hidden))
+}
+
 fn grouped(command: &clap::Command) -> String {
     let mut text = String::from("Alone, `ctxrelay` opens the deck of this project.\n\n");
     for (heading, names) in GROUPS {

@@ -3,7 +3,7 @@
 use clap_complete::Shell;
 use serde_json::json;
 
-use super::args::command;
+use super::args::offered;
 use super::exit::CliOutcome;
 use super::output::Output;
 use super::report::Report;
@@ -18,7 +18,7 @@ pub struct Args {
 
 pub fn run(out: &Output, args: &Args) -> CliOutcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "ctxrelay", &mut script);
+    clap_complete::generate(args.shell, &mut offered(), "ctxrelay", &mut script);
     let value = json!({
         "shell": args.shell.to_string(),
         "script": String::from_utf8_lossy(&script),

@@ -1,11 +1,18 @@
 //! `ctxrelay man`.
 
+use std::io;
+
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
 
 use super::args::command;
 use super::exit::{CliOutcome, Failure};
 use super::output::Output;
 use super::report::Report;
+
+/// How wide the lines of a command's help are: a page is indented, and shown on 80 columns.
+const HELP_COLUMNS: usize = 72;
 
 /// Arguments of `man`.
 #[derive(Debug, clap::Args)]
@@ -14,9 +21,50 @@ pub struct Args {}
 
 pub fn run(out: &Output, _args: &Args) -> CliOutcome {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command())
-        .render(&mut page)
-        .map_err(|error| Failure::internal("write the manual page", error))?;
+    write(&mut page).map_err(|error| Failure::internal("write the manual page", error))?;
     let value = json!({"format": "roff", "page": String::from_utf8_lossy(&page)});
     out.report(Report::new(&value, page))
+}
+
+/// One page for all commands: what is installed is one program, and nothing puts a page for each of
+/// them where `man` looks.
+fn write(page: &mut Vec<u8>) -> io::Result<()> {
+    let main = Man::new(command());
+    main.render_title(page)?;
+    main.render_name_section(page)?;
+    main.render_synopsis_section(page)?;
+    main.render_description_section(page)?;
+    main.render_options_section(page)?;
+    let mut built = command();
+    built.build();
+    let mut roff = Roff::new();
+    roff.control("SH", ["COMMANDS"]);
+    for verb in visible(&built) {
+        add(&mut roff, verb);
+    }
+    roff.to_writer(page)?;
+    main.render_extra_section(page)?;
+    main.render_version_section(page)
+}
+
+/// A command as its `--help` tells of it, or those below it.
+fn add(roff: &mut Roff, command: &clap::Command) {
+    let below: Vec<_> = visible(command).collect();
+    if !below.is_empty() {
+        return below.into_iter().for_each(|command| add(roff, command));
+    }
+    let name = command.get_bin_name().unwrap_or_default();
+    let mut shown = command.clone().term_width(HELP_COLUMNS);
+    let help = shown.render_long_help().to_string();
+    roff.control("SS", [name]);
+    roff.control("nf", []);
+    for line in help.lines() {
+        roff.text([roman(line)]);
+    }
+    roff.control("fi", []);
+}
+
+fn visible(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    let below = command.get_subcommands();
+    below.filter(|below| !below.is_hide_set() && below.get_name() != "help")
 }

@@ -338,6 +338,10 @@ fn failed(context: &CliContext, error: &KeyError) -> Failure {
         KeyError::IsSsh | KeyError::NoSshKey(_) => {
             "see `ctxrelay operator key new --help`".to_owned()
         }
+        KeyError::NoPublicKey { .. } => {
+            "name your public key: `ctxrelay operator key new --ssh ~/.ssh/id_ed25519.pub`"
+                .to_owned()
+        }
         KeyError::Exists => "see it: `ctxrelay operator key show`".to_owned(),
         KeyError::Wrong => "run the command again; nothing was changed".to_owned(),
         KeyError::Unreadable | KeyError::Io(_) => format!("see {}", path.display()),

@@ -17,7 +17,9 @@ use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
 use crate::core::word::OpenWord;
-use crate::wire::control::{Command, QueueChange, QueueChangeParams, QueueRow, Reply};
+use crate::wire::control::{
+    Command, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode, Reply,
+};
 
 /// What can be done with messages on their way.
 #[derive(Debug, Subcommand)]
@@ -241,14 +243,30 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
     })
 }
 
+/// For the one who is about to ask for it; a refusal where the daemon would refuse.
+fn what_a_retry_does(row: &QueueRow) -> Result<&'static str, Failure> {
+    match row.state.known() {
+        // Of a later version: the daemon knows.
+        Some(DeliveryState::Ambiguous) | None => Ok("is sent again: its receiver may get it twice"),
+        Some(DeliveryState::Queued | DeliveryState::Offered) if row.to == Agent::Codex => {
+            Ok("goes on, if it waits because you stopped Codex's turn")
+        }
+        Some(_) => Err(Failure::from(Refusal::new(
+            RefusalCode::WrongState,
+            format!("{} is {}", row.id, row.state),
+            "retry what is ambiguous; what is queued is sent by itself",
+        ))),
+    }
+}
+
 fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> CliOutcome {
-    let (word, what) = match change {
-        QueueChange::Retry => ("retry", "is sent again: its receiver may get it twice"),
-        QueueChange::Remove => ("remove", "is never sent"),
-    };
     wait_for(async {
         let (_, rows) = rows(context).await?;
         let row = find(&rows, &args.id)?;
+        let (word, what) = match change {
+            QueueChange::Retry => ("retry", what_a_retry_does(row)?),
+            QueueChange::Remove => ("remove", "is never sent"),
+        };
         let what = format!("{} for {} ({}) {what}", row.id, row.to, row.state);
         if !args.apply {
             let value = json!({"dryRun": true, "change": change, "message": row});

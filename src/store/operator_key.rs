@@ -56,6 +56,9 @@ pub enum KeyError {
     /// That is no SSH key which can be used.
     #[error(transparent)]
     NoSshKey(#[from] NoSshKey),
+    /// The file that is to be the public key cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    NoPublicKey { path: PathBuf, source: io::Error },
     /// The disk.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -144,8 +147,12 @@ pub fn create_ssh(user: &UserDirs, public_key: &Path) -> Result<Signer, KeyError
     must_be_missing(user)?;
     let public_key = std::path::absolute(public_key)?;
     let mut text = String::new();
-    let mut open = std::fs::File::open(&public_key)?.take(FILE_BYTES_MAX);
-    open.read_to_string(&mut text)?;
+    let read = std::fs::File::open(&public_key)
+        .and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text));
+    if let Err(source) = read {
+        let path = public_key;
+        return Err(KeyError::NoPublicKey { path, source });
+    }
     let signer = Signer::from_openssh(&text)?;
     let file = KeyFile::Ssh(SshKey {
         version: VERSION,

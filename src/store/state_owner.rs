@@ -17,9 +17,26 @@ const PATH_BYTES_MAX: u64 = 64 * 1024;
 
 /// The other project whose state lies in the state folder of this one; `None` when that is gone.
 pub fn state_of_another(dirs: &ProjectDirs) -> Option<PathBuf> {
-    let root = marked(dirs)?;
+    if is_within(dirs) {
+        return None;
+    }
+    let root = within_another(dirs).or_else(|| marked(dirs))?;
     let is_another = root != dirs.root && exists(&root.join(RELAY_DIR));
-    (is_another && !is_within(dirs)).then_some(root)
+    is_another.then_some(root)
+}
+
+/// The other project in whose own folder it lies: there nothing is marked.
+fn within_another(dirs: &ProjectDirs) -> Option<PathBuf> {
+    // By another way to it, too.
+    let state = fs::canonicalize(&dirs.state);
+    let state = state.as_deref().unwrap_or(&dirs.state);
+    let own = fs::canonicalize(&dirs.root);
+    let own = own.as_deref().unwrap_or(&dirs.root);
+    let relay = state
+        .ancestors()
+        .find(|folder| folder.file_name() == Some(RELAY_DIR.as_ref()))?;
+    let root = relay.parent()?;
+    (root != own).then(|| root.to_owned())
 }
 
 /// The state folder of this project, where it does not lie in it and says that it is this one's. Not
@@ -145,6 +162,14 @@ mod tests {
         fs::remove_dir_all(&first.dirs.relay).unwrap();
         mark_state(&of(&second)).unwrap();
         assert_eq!(state_of_another(&of(&second)), None);
+        // That of another project itself, by its path and by a link.
+        let link = first.dir.path().join("link");
+        std::os::unix::fs::symlink(&second.dirs.state, &link).unwrap();
+        for state in [second.dirs.state.clone(), link] {
+            let dirs = ProjectDirs::new(first.dirs.root.clone(), Some(state));
+            assert_eq!(state_of_another(&dirs), Some(second.dirs.root.clone()));
+            mark_state(&dirs).unwrap_err();
+        }
         // In the project itself nothing is marked.
         mark_state(&second.dirs).unwrap();
         assert!(!exists(&second.dirs.state_file(MARKER)));

@@ -137,6 +137,23 @@ fn nobody_acknowledges_for_somebody_else() {
     assert_eq!(&waiting[0]["id"], foreign);
 }
 
+/// What the daemon would refuse is refused before anybody is asked for a word.
+#[test]
+fn a_retry_says_at_once_what_is_sent_without_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let sent = codex(&project).tool("send_to_claude", json!({"text": "for claude"}));
+    let id = sent["message_id"].as_str().unwrap();
+    let refused = project.run(["queue", "retry", id]);
+    assert_eq!(refused.code(), 3);
+    let refused = refused.stderr;
+    assert!(refused.contains("is queued"), "{refused}");
+    let sent = claude(&project).tool("reply", json!({"text": "for codex"}));
+    let id = sent["message_id"].as_str().unwrap();
+    let told = project.run(["queue", "retry", id]).expect_success().stdout;
+    assert!(told.contains("you stopped Codex's turn"), "{told}");
+}
+
 #[test]
 fn one_project_is_closed_to_the_token_of_another() {
     let (ours, theirs) = (Project::new(), Project::new());

@@ -1031,6 +1031,39 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
+fn shells_offer_and_the_page_shows_what_can_be_used_and_nothing_else() {
+    let project = Project::new();
+    let printed = |args: &[&str]| {
+        run(&project.ctxrelay(args.iter().copied()))
+            .expect_success()
+            .stdout
+    };
+    for shell in ["bash", "zsh", "fish"] {
+        let script = printed(&["completions", shell]);
+        for shown in ["capsule", "handoff", "--json"] {
+            assert!(script.contains(shown), "{shell}: {shown}");
+        }
+        for hidden in ["demo-codex", "doorbell", "keep-awake", "autonomy"] {
+            assert!(!script.contains(hidden), "{shell}: {hidden}");
+        }
+    }
+    let page = printed(&["man"]);
+    let text = page.replace("\\-", "-");
+    for shown in [
+        ".SS \"ctxrelay capsule export\"",
+        "--patch",
+        ".SS \"ctxrelay operator key new\"",
+        "Example: ctxrelay man",
+    ] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    // No page of ours has such a name.
+    for other in ["ctxrelay-init", "demo-codex", "keep-awake"] {
+        assert!(!text.contains(other), "{other}");
+    }
+}
+
+#[test]
 fn a_hook_without_a_daemon_is_silent_and_ends_well() {
     let project = Project::new();
     for project_dir in [

@@ -25,7 +25,7 @@ struct Arguments {
 pub(super) fn definition() -> Definition {
     Definition {
         description: "Record a result with its evidence: a test run, review, benchmark, diff. It \
-                      stands as your claim until a gate or the operator confirms it."
+                      stands as your claim; what a gate runs is verified."
             .to_owned(),
         schema: schema::object(
             &["kind", "title", "summary"],

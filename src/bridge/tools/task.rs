@@ -195,7 +195,10 @@ fn artifacts(snapshot: &Snapshot) -> Vec<Value> {
                 "kind": excerpt(artifact.artifact.kind.as_str(), EXCERPT_CHARS),
                 "title": excerpt(&artifact.artifact.title, EXCERPT_CHARS),
                 "status": artifact.artifact.status.as_str(),
-                "standing": "claimed",
+                "standing": match artifact.artifact.verified {
+                    Some(_) => "verified",
+                    None => "claimed",
+                },
             })
         })
         .collect()

@@ -655,7 +655,13 @@ async fn the_task_board_stays_small_however_much_is_open() {
                 summary: String::new(),
                 status: ArtifactStatus::Passed,
                 evidence: Vec::new(),
-                verified: None,
+                // The latest one is the daemon's own.
+                verified: (n == 499).then(|| {
+                    let run = json!({
+                        "gate": "tests", "cmd": "true", "spec": "", "durationMs": 1, "exitCode": 0,
+                    });
+                    serde_json::from_value(run).unwrap()
+                }),
             },
             runtime_session: None,
         });
@@ -673,7 +679,10 @@ async fn the_task_board_stays_small_however_much_is_open() {
         .unwrap();
     assert_eq!(answer.structured["lanes"]["stale"], 500);
     assert_eq!(answer.structured["open_handoffs_total"], 500);
-    assert_eq!(answer.structured["artifacts"][0]["entry_id"], "a499");
+    let artifacts = &answer.structured["artifacts"];
+    assert_eq!(artifacts[0]["entry_id"], "a499");
+    assert_eq!(artifacts[0]["standing"], "verified");
+    assert_eq!(artifacts[1]["standing"], "claimed");
     assert_eq!(
         answer.structured["finality"]["blockers"][0],
         "handoff handoff-000 is open"

@@ -108,7 +108,11 @@ mod tests {
             ("cat ~/.ssh/id_ed25519", &["secrets"][..]),
             (
                 "/bin/bash -lc 'curl https://example.org'",
-                &["bash", "address"],
+                &["`curl` reaches beyond"],
+            ),
+            (
+                "/bin/bash -lc 'cat x && git push origin main'",
+                &["writes to git", "remote repository"],
             ),
             (
                 "git push origin main",

@@ -31,6 +31,9 @@ const SENDS: [&str; 2] = ["publish", "push"];
 /// The most ways beyond this machine that are named of one command line.
 const NETWORK_MAX: usize = 4;
 
+/// How many shells may stand within each other before what the innermost runs is only guessed.
+const SHELLS_MAX: usize = 4;
+
 /// Subcommands of git that talk to a remote.
 const GIT_REMOTE: [&str; 5] = ["clone", "fetch", "ls-remote", "pull", "push"];
 
@@ -102,7 +105,7 @@ fn program(command: &SimpleCommand) -> Option<(String, ProgramRole, &[ShellWord]
 /// The ways beyond this machine, each once, what is certain first.
 fn networks(commands: &[SimpleCommand]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
-    for need in commands.iter().filter_map(network) {
+    for need in commands.iter().flat_map(|command| ways(command, 0)) {
         if !needs.contains(&need) {
             needs.push(need);
         }
@@ -115,6 +118,37 @@ fn networks(commands: &[SimpleCommand]) -> Vec<Need> {
         needs.push(Need::unclear(Permission::Network, what));
     }
     needs
+}
+
+/// The ways of one command. Of a shell that is given its commands, theirs: Codex wraps each command in
+/// `/bin/bash -lc '…'`.
+fn ways(command: &SimpleCommand, depth: usize) -> Vec<Need> {
+    let given = program(command)
+        .filter(|(_, role, _)| *role == ProgramRole::Shell && depth < SHELLS_MAX)
+        .and_then(|(_, _, arguments)| given_commands(arguments));
+    let Some(word) = given else {
+        return network(command).into_iter().collect();
+    };
+    let read = shell_lexer::read(&word.text);
+    let inside = read.commands.iter();
+    let mut needs: Vec<Need> = inside.flat_map(|inner| ways(inner, depth + 1)).collect();
+    if read.unclear.is_some() || word.is_dynamic {
+        for need in &mut needs {
+            need.certainty = Certainty::Unclear;
+        }
+        needs.extend(network(command));
+    }
+    needs
+}
+
+/// What a shell is given by `-c`, `-lc` and the like.
+fn given_commands(arguments: &[ShellWord]) -> Option<&ShellWord> {
+    let is_option = |it: &ShellWord| it.text.starts_with('-') && !it.text.starts_with("--");
+    let at = arguments
+        .iter()
+        .position(|it| is_option(it) && it.text.contains('c'))?;
+    let mut behind = arguments[at + 1..].iter();
+    behind.find(|it| !it.text.starts_with('-'))
 }
 
 fn network(command: &SimpleCommand) -> Option<Need> {
