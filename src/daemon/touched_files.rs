@@ -48,7 +48,7 @@ impl TouchedFiles {
         self.turns.remove(pair).filter(|files| !files.is_empty())
     }
 
-    /// No more comes in: what each turn that runs has touched so far.
+    /// What each turn that runs has touched so far.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = (RuntimeSession, TurnFiles)> {
         let turns = std::mem::take(&mut self.turns).into_iter();
         turns.filter(|(_, files)| !files.is_empty())

@@ -33,6 +33,8 @@ impl Agents {
         match &params.event {
             HookEvent::UserPromptSubmit => {
                 self.claude_went_on(base, pair, true, params);
+                // Of a turn that the person stopped no hook told the end.
+                self.append_touched(base, pair);
                 self.search_claudes_words(base, pair, params);
             }
             HookEvent::PostToolUse => {
@@ -70,7 +72,6 @@ impl Agents {
                 base.claude_compacted(pair, begun, params, summary);
             }
             HookEvent::SessionEnd => {
-                self.append_touched(base, pair);
                 self.search_claudes_words(base, pair, params);
                 self.leave_claudes_turn(base, pair);
                 self.reloads.left_compaction(pair, true);
@@ -161,14 +162,16 @@ impl Agents {
         }
     }
 
-    /// This process ends, and the next one knows of a turn that runs only what the record says.
+    /// Before the next process, which knows of a turn that runs only what the record says, and before
+    /// another task becomes the current one.
     pub(in crate::daemon) fn append_touched_so_far(&mut self, base: &mut Base) {
         for (pair, files) in self.touched.take_all() {
             base.append_files(&pair, files);
         }
     }
 
-    fn append_touched(&mut self, base: &mut Base, pair: &RuntimeSession) {
+    /// A turn is over, ended by Claude or by the person.
+    pub(in crate::daemon) fn append_touched(&mut self, base: &mut Base, pair: &RuntimeSession) {
         if let Some(files) = self.touched.take(pair) {
             base.append_files(pair, files);
         }

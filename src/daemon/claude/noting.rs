@@ -4,19 +4,35 @@ use serde_json::json;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{ContextMarker, STATE_TAG, StateTag};
-use crate::core::entry::{ContinuityFact, EntryKind, NoteKind, TurnFiles};
+use crate::core::entry::{ContinuityFact, Entry, EntryKind, NoteKind, TurnFiles};
 use crate::core::id::RuntimeSession;
-use crate::daemon::owners::Base;
+use crate::daemon::owners::{Agents, Base};
+
+impl Agents {
+    /// What turns that run have touched for a task, to be recorded before somebody reads the tasks: of
+    /// a turn that the person stopped no hook tells the end.
+    pub(in crate::daemon) fn touched_for_tasks(&mut self, base: &Base) -> Vec<Entry> {
+        let world = base.recorder.world();
+        let touched = world.current_tasks.keys().filter_map(|pair| {
+            let files = self.touched.take(pair)?;
+            Some(base.files_entry(pair, files))
+        });
+        touched.collect()
+    }
+}
 
 impl Base {
     /// Records what a turn of Claude's touched.
     pub(super) fn append_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
+        let entry = self.files_entry(pair, files);
+        self.recorder.append_mere_fact(entry);
+    }
+
+    fn files_entry(&self, pair: &RuntimeSession, files: TurnFiles) -> Entry {
         let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
-        let entry = self
-            .recorder
-            .entry(claude, None, fact, "", Some(pair.clone()));
-        self.recorder.append_mere_fact(entry);
+        self.recorder
+            .entry(claude, None, fact, "", Some(pair.clone()))
     }
 
     /// Records what an agent said of its work in its own words.

@@ -56,7 +56,7 @@ impl Daemon {
             self.agents.claude_processes.all_left();
         }
         if of_claude && !self.base.clients.is_claude_of(pair) {
-            self.agents.leave_claudes_turn(&self.base, pair);
+            self.agents.leave_claudes_turn(&mut self.base, pair);
             self.decisions.end_claude_approvals(&mut self.base, pair);
             // A daemon that stops sends its clients away; they may work on with the next one, which
             // learns from the record whose turn it is.

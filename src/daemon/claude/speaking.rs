@@ -108,7 +108,8 @@ impl Agents {
     }
 
     /// Claude is gone, or begins again: a turn that ran has ended without a word.
-    pub(in crate::daemon) fn leave_claudes_turn(&mut self, base: &Base, pair: &RuntimeSession) {
+    pub(in crate::daemon) fn leave_claudes_turn(&mut self, base: &mut Base, pair: &RuntimeSession) {
+        self.append_touched(base, pair);
         let Some(words) = self.spoken.known(pair) else {
             return;
         };

@@ -286,6 +286,7 @@ impl Daemon {
 
     /// The human stopped the turn.
     pub(in crate::daemon) fn claude_stopped(&mut self, pair: &RuntimeSession) {
+        self.agents.append_touched(&mut self.base, pair);
         self.tell_ladder(pair, LadderInput::TurnStopped);
         self.claude_hears(pair, ClaudeInput::Idle);
     }

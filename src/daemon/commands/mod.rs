@@ -68,10 +68,31 @@ use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
 impl Daemon {
     /// Carries a command out, or refuses it.
     pub(super) fn command(&mut self, conn: ConnId, command: Command, reply: ReplySender) {
-        match self.admit(conn, &command) {
-            Ok(role) => self.carry_out(conn, role, command, reply),
-            Err(refusal) => answer(reply, Err(refusal)),
+        let role = match self.admit(conn, &command) {
+            Ok(role) => role,
+            Err(refusal) => return answer(reply, Err(refusal)),
+        };
+        let touched = match command {
+            Command::ReadSnapshot | Command::ReadCapsules(_) => {
+                self.agents.touched_for_tasks(&self.base)
+            }
+            _ => Vec::new(),
+        };
+        if touched.is_empty() {
+            return self.carry_out(conn, role, command, reply);
         }
+        self.base.recorder.record(
+            touched.clone(),
+            Box::new(move |daemon, result| {
+                if result.is_err() {
+                    // Nobody waits for a disk that refuses, which takes them later.
+                    for entry in touched {
+                        daemon.base.recorder.append_mere_fact(entry);
+                    }
+                }
+                daemon.command(conn, command, reply);
+            }),
+        );
     }
 
     /// Whether this client may have it carried out now; as what it came.
@@ -296,7 +317,11 @@ impl Daemon {
                 let changed = change_review(recorder, imports, &session, params.change);
                 self.base.append_wish(changed, reply);
             }
-            Command::ChangeTask(params) => self.base.change_task(conn, params, reply),
+            Command::ChangeTask(params) => {
+                // It is of the task that was the current one then.
+                self.agents.append_touched_so_far(&mut self.base);
+                self.base.change_task(conn, params, reply);
+            }
             Command::ListGates => answer(reply, Ok(self.decisions.list_gates(&self.base))),
             Command::RunGates(params) => {
                 let begun = self.decisions.run_gates(&mut self.base, &params);

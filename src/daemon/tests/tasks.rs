@@ -1,6 +1,7 @@
 //! Tasks that can travel: what is recorded while one is current, and what a new session has of it.
 
 use super::rig::{Guest, Rig};
+use super::silence::hook;
 use crate::core::agent::Agent;
 use crate::core::entry::{NoteKind, TASK};
 use crate::core::id::CapsuleId;
@@ -8,7 +9,8 @@ use crate::core::snapshot::TaskSnapshot;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, NoteParams, RefusalCode, Reply, Role, TaskChange, TaskParams,
+    CapsuleQuestion, ClearParams, Command, HookParams, NoteParams, ReadCapsulesParams, RefusalCode,
+    Reply, Role, TaskChange, TaskParams,
 };
 
 pub(super) fn change(change: TaskChange) -> Command {
@@ -44,6 +46,23 @@ impl Rig {
             Ok(Reply::Task(changed)) => changed.id,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Claude wrote this file, and its turn runs on.
+    async fn claude_wrote(&mut self, hooks: &Guest, path: &str) {
+        let root = &self.daemon.base.dirs.root;
+        let params = HookParams {
+            event: "PostToolUse".into(),
+            claude_pid: Some(7_000_000),
+            tool: Some("Edit".to_owned()),
+            path: Some(root.join(path).to_string_lossy().into_owned()),
+            ..HookParams::default()
+        };
+        self.call(hooks, Command::Hook(params)).await.unwrap();
+    }
+
+    fn files(&self, id: &CapsuleId) -> Vec<String> {
+        self.content(id).2
     }
 
     async fn refused(&mut self, guest: &Guest, command: Command) -> RefusalCode {
@@ -228,4 +247,80 @@ async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
     // What was rendered from it goes too; what was brought from elsewhere was not in it.
     assert!(kept.ids(CapsuleOwner::Project).is_empty());
     assert_eq!(kept.ids(CapsuleOwner::Foreign), [login]);
+}
+
+#[tokio::test]
+async fn what_claude_wrote_in_a_turn_that_the_person_stopped_is_of_the_task_of_then() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    rig.call(&hooks, hook("UserPromptSubmit", None))
+        .await
+        .unwrap();
+    rig.claude_wrote(&hooks, "none.rs").await;
+    let first = rig.task(&operator, open("First", None)).await;
+    // Who makes its capsule reads this first.
+    rig.claude_wrote(&hooks, "a.rs").await;
+    let Ok(Reply::Snapshot(world)) = rig.call(&operator, Command::ReadSnapshot).await else {
+        panic!("no snapshot");
+    };
+    let files = world.tasks[&first].files.iter();
+    let files: Vec<&str> = files.map(|file| file.path.as_str()).collect();
+    assert_eq!(files, ["a.rs"]);
+    rig.claude_wrote(&hooks, "b.rs").await;
+    let shown = Command::ReadCapsules(ReadCapsulesParams {
+        question: CapsuleQuestion::Show,
+        id: Some(first.clone()),
+        ..ReadCapsulesParams::default()
+    });
+    match rig.call(&operator, shown).await {
+        Ok(Reply::CapsuleText(shown)) => assert!(shown.text.contains("b.rs (write by claude")),
+        other => panic!("{other:?}"),
+    }
+    rig.claude_wrote(&hooks, "c.rs").await;
+    let second = rig.task(&operator, open("Second", None)).await;
+    rig.call(&hooks, hook("UserPromptSubmit", None))
+        .await
+        .unwrap();
+    rig.claude_wrote(&hooks, "d.rs").await;
+    rig.call(&hooks, hook("Stop", None)).await.unwrap();
+    assert_eq!(rig.files(&first), ["a.rs", "b.rs", "c.rs"]);
+    assert_eq!(rig.files(&second), ["d.rs"]);
+    rig.claude_wrote(&hooks, "e.rs").await;
+    rig.call(&hooks, hook("UserPromptSubmit", None))
+        .await
+        .unwrap();
+    assert_eq!(rig.files(&second), ["d.rs", "e.rs"]);
+    rig.claude_wrote(&hooks, "f.rs").await;
+    rig.call(&hooks, hook("Notification", Some("idle_prompt")))
+        .await
+        .unwrap();
+    assert_eq!(rig.files(&second), ["d.rs", "e.rs", "f.rs"]);
+    // Its process dies, and no hook says so.
+    rig.claude_wrote(&hooks, "g.rs").await;
+    rig.daemon.disconnect(hooks.conn);
+    rig.daemon.disconnect(bridge.conn);
+    rig.settle().await;
+    assert_eq!(rig.files(&second), ["d.rs", "e.rs", "f.rs", "g.rs"]);
+}
+
+#[tokio::test]
+async fn who_reads_the_tasks_does_not_wait_for_a_disk_that_refuses() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.connect(Role::Claude, Some(7_000_000), false);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let task = rig.task(&operator, open("Login", None)).await;
+    rig.claude_wrote(&hooks, "a.rs").await;
+    let read = rig.ask(&operator, Command::ReadSnapshot);
+    rig.fail_writes().await;
+    assert!(matches!(read.await.unwrap(), Ok(Reply::Snapshot(_))));
+    assert!(rig.files(&task).is_empty());
+    rig.daemon.base.recorder.write_again_now();
+    rig.daemon.base.recorder.write_again();
+    rig.settle().await;
+    assert_eq!(rig.files(&task), ["a.rs"]);
 }
