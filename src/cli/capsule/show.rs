@@ -102,15 +102,14 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         )
     });
     let findings = capsule.findings.iter().map(|finding| {
-        let place = finding
-            .path
-            .as_deref()
-            .map(|path| format!(" {}", told_path(path)));
+        let place = finding.place();
+        let place = place.map(|place| format!(" {}", told_path(&place)));
         format!(
-            "{}, {}{}: {}",
+            "{}, {}{} ({}): {}",
             finding.severity,
             finding.state,
             place.unwrap_or_default(),
+            finding.external_id,
             finding.title
         )
     });
@@ -137,4 +136,52 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
     let mut sections = Vec::from(sections);
     sections.retain(|(_, rows)| !rows.is_empty());
     sections
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+    use crate::core::capsule::{Capsule, CapsuleFinding};
+    use crate::core::id::CapsuleId;
+
+    fn told(owner: CapsuleOwner, title: &str, fill: impl Fn(&mut Capsule)) -> Vec<String> {
+        let mut capsule = Capsule::new(CapsuleId::new("cap_3f9a61c07b2e"), "Login", 1);
+        fill(&mut capsule);
+        let made = MadeCapsule {
+            capsule,
+            bytes: Vec::new(),
+            owner,
+            remarks: Vec::new(),
+            is_vouched: true,
+            is_masked_here: false,
+            is_of_now: false,
+        };
+        let mut sections = sections(&made).into_iter();
+        let found = sections.find(|(name, _)| *name == title);
+        found.map(|(_, rows)| rows).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_finding_is_told_with_its_line_and_the_id_by_which_it_is_asked_for() {
+        let found = |path: Option<&str>| CapsuleFinding {
+            external_id: "gh:rc:2".to_owned(),
+            severity: "critical".to_owned(),
+            state: "open".to_owned(),
+            path: path.map(str::to_owned),
+            line: path.map(|_| 3),
+            title: "P0: other".to_owned(),
+            url: None,
+            more: Map::new(),
+        };
+        let rows = told(CapsuleOwner::Project, "Findings", |capsule| {
+            capsule.findings = vec![found(Some("src/a.rs")), found(None)];
+        });
+        let wanted = [
+            "critical, open src/a.rs:3 (gh:rc:2): P0: other",
+            "critical, open (gh:rc:2): P0: other",
+        ];
+        assert_eq!(rows, wanted);
+    }
 }

@@ -211,6 +211,17 @@ pub struct CapsuleFinding {
     pub more: Map<String, Value>,
 }
 
+impl CapsuleFinding {
+    /// `src/a.rs:12`, where it speaks of a file.
+    pub fn place(&self) -> Option<String> {
+        let path = self.path.as_deref()?;
+        Some(match self.line {
+            Some(line) => format!("{path}:{line}"),
+            None => path.to_owned(),
+        })
+    }
+}
+
 /// Changes that no commit has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapsulePatch {

@@ -167,14 +167,15 @@ fn told_change(file: &ChangedFile) -> String {
     format!("{}{}", path(&file.path), by.unwrap_or_default())
 }
 
-/// Its title in quotation marks, which it cannot close.
+/// Where it stands and by what id it is asked for; its title in quotation marks, which it cannot close.
 fn told_finding(finding: &CapsuleFinding) -> String {
-    let path = finding.path.as_deref().map(path);
+    let place = finding.place().map(|place| path(&place));
     format!(
-        "[{}, {}] {}: {}",
+        "[{}, {}] {} ({}): {}",
         word(&finding.severity),
         word(&finding.state),
-        path.as_deref().unwrap_or("no file"),
+        place.as_deref().unwrap_or("no file"),
+        word(&finding.external_id),
         in_quotes(&super::one_line(&finding.title))
     )
 }
