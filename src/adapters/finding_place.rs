@@ -71,6 +71,7 @@ impl FindingPlaces {
     pub fn of(&self, facts: &FindingFacts) -> FindingPlace {
         match self.stand(facts) {
             Ok(stand) => FindingPlace {
+                start_now: stand.start_now(),
                 line_now: stand.line_now,
                 ..FindingPlace::unseen(stand.fate)
             },
@@ -96,6 +97,7 @@ impl FindingPlaces {
         let cut = |line: &String| line.chars().take(LINE_CHARS_MAX).collect();
         let range = first as usize - 1..(last as usize).max(first as usize - 1);
         FindingPlace {
+            start_now: stand.start_now(),
             fate: stand.fate,
             line_now: stand.line_now,
             first,
@@ -114,8 +116,11 @@ impl FindingPlaces {
             Some(Err(())) => return Err(FindingPlace::unseen(LineFate::Unknown)),
             Some(Ok(text)) => text,
         };
+        let before = facts.line.zip(facts.start_line);
+        let before = before.map_or(0, |(line, start)| line.saturating_sub(start));
         let stand = |fate, line_now, near| Stand {
             fate,
+            before,
             line_now,
             near,
             now: Rc::clone(&now),
@@ -139,7 +144,7 @@ impl FindingPlaces {
                 (then.lines().collect(), text.lines().collect());
             compared(&then, &now)
         });
-        Ok(match line_now(&steps, line) {
+        Ok(match line_now(&steps, line, before) {
             (Some(number), _) if number == line => stand(LineFate::Same, Some(number), number),
             (Some(number), _) => stand(LineFate::Moved, Some(number), number),
             (None, near) => stand(LineFate::Changed, None, near),
@@ -150,11 +155,20 @@ impl FindingPlaces {
 /// Where a finding stands in a file that there is.
 struct Stand {
     fate: LineFate,
+    /// Of how many lines before that one it speaks as well.
+    before: u32,
     line_now: Option<u32>,
     /// The line around which it is shown.
     near: u32,
     /// The file as it is now.
     now: Rc<Option<Result<String, ()>>>,
+}
+
+impl Stand {
+    fn start_now(&self) -> Option<u32> {
+        let start = self.line_now.filter(|_| self.before > 0)?;
+        start.checked_sub(self.before)
+    }
 }
 
 fn compared(before: &[&str], after: &[&str]) -> Vec<DiffOp> {
@@ -223,9 +237,11 @@ fn read_below(top: &Path, path: &str) -> Option<Result<String, ()>> {
     Some(read_plain(&path, FILE_BYTES_MAX).map_err(|_| ()))
 }
 
-/// The number of a line by now; and where its place is, also when the line was changed.
-fn line_now(steps: &[DiffOp], line: u32) -> (Option<u32>, u32) {
+/// The number of a line by now, where it and as many `before` it are as they were; and where its
+/// place is, also when one of them was changed.
+fn line_now(steps: &[DiffOp], line: u32, before: u32) -> (Option<u32>, u32) {
     let at = line as usize - 1;
+    let start = at.saturating_sub(before as usize);
     let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
     for step in steps {
         let old = step.old_range();
@@ -236,7 +252,7 @@ fn line_now(steps: &[DiffOp], line: u32) -> (Option<u32>, u32) {
         return match step {
             DiffOp::Equal { .. } => {
                 let found = number(new.start + at - old.start);
-                (Some(found), found)
+                (old.contains(&start).then_some(found), found)
             }
             _ => (None, number(new.start)),
         };

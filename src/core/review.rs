@@ -20,7 +20,7 @@ mod tests;
 
 pub use body::{BODY_BYTES_MAX, CLEAN_BYTES_MAX, CleanBody, SUGGESTIONS_MAX};
 pub use comment::{ImportedFinding, ReviewComment, ReviewPart, is_inside};
-pub use place::{FindingPlace, LineFate};
+pub use place::{FindingPlace, LineFate, told_lines};
 pub use plan::{FILE_APART_DIGITS, FILE_REVIEW, ImportPlan, WholeReview};
 pub use quote::{in_quotes, named, quoted, unquoted};
 pub use severity::{FindingSeverity, SeverityBy};

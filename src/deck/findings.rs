@@ -106,6 +106,7 @@ fn opened(found: FindingText) -> ui::FindingView {
         text,
         suggestions,
         fate: fate(&place),
+        start_now: place.start_now,
         line_now: place.line_now,
         first: place.first,
         lines: place.lines,
@@ -116,7 +117,10 @@ fn opened(found: FindingText) -> ui::FindingView {
 fn fate(place: &FindingPlace) -> String {
     match (&place.fate, place.line_now) {
         (LineFate::Same, _) => "The line stands where it stood.".to_owned(),
-        (LineFate::Moved, Some(line)) => format!("The line is line {line} now."),
+        (LineFate::Moved, Some(line)) => match place.start_now {
+            Some(start) => format!("The lines are lines {start}-{line} now."),
+            None => format!("The line is line {line} now."),
+        },
         (LineFate::Changed, _) => "The line was changed since.".to_owned(),
         (LineFate::Gone, _) => "The file is not there any more.".to_owned(),
         _ if place.lines.is_empty() => "There is no file to be seen.".to_owned(),

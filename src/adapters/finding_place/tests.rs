@@ -33,6 +33,7 @@ fn facts(path: &str, line: u32, commit: &str) -> FindingFacts {
         bot: true,
         path: Some(path.to_owned()),
         folder: None,
+        start_line: None,
         line: Some(line),
         commit: Some(commit.to_owned()),
         url: None,
@@ -89,6 +90,27 @@ fn a_line_is_followed_through_what_was_written_since() {
 
     fs::remove_file(dir.path().join("src/a.rs")).unwrap();
     assert_eq!(place(12), FindingPlace::unseen(LineFate::Gone));
+}
+
+#[test]
+fn several_lines_are_followed_as_one_and_changed_where_one_of_them_was() {
+    let (dir, commit) = repository();
+    let place = |start, line| {
+        let facts = FindingFacts {
+            start_line: Some(start),
+            ..facts("src/a.rs", line, &commit)
+        };
+        let place = shown(dir.path(), &facts);
+        assert_eq!(place.is_at(line + 1), place.fate == LineFate::Moved);
+        (place.fate, place.start_now, place.line_now)
+    };
+    assert_eq!(place(2, 5), (LineFate::Same, Some(2), Some(5)));
+    // One comes before all, and one within is another one.
+    let text = numbered(1..=20).replace("line 9\n", "nine\n");
+    fs::write(dir.path().join("src/a.rs"), format!("new\n{text}")).unwrap();
+    assert_eq!(place(2, 5), (LineFate::Moved, Some(3), Some(6)));
+    assert_eq!(place(8, 12), (LineFate::Changed, None, None));
+    assert_eq!(place(10, 12), (LineFate::Moved, Some(11), Some(13)));
 }
 
 #[test]

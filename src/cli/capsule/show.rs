@@ -170,6 +170,7 @@ mod tests {
             severity: "critical".to_owned(),
             state: "open".to_owned(),
             path: path.map(str::to_owned),
+            start_line: None,
             line: path.map(|_| 3),
             title: "P0: other".to_owned(),
             url: None,

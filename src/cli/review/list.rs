@@ -128,7 +128,7 @@ pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
         text.spans(&[(Tone::Faint, &format!("  the file now: {}", fate(&place)))]);
     }
     for (number, shown) in (place.first..).zip(&place.lines) {
-        let is_it = place.line_now == Some(number);
+        let is_it = place.is_at(number);
         let mark = if is_it { "▸" } else { " " };
         let tone = if is_it { Tone::Warning } else { Tone::Plain };
         text.spans(&[
@@ -166,7 +166,9 @@ fn row(id: &FindingId, finding: &FindingSnapshot, place: Option<&FindingPlace>) 
         "state": finding.state,
         "path": facts.path_here(),
         "outside": facts.is_outside(),
+        "startLine": facts.start_line,
         "line": facts.line,
+        "startNow": place.and_then(|place| place.start_now),
         "lineNow": place.and_then(|place| place.line_now),
         "lineFate": place.map(|place| &place.fate),
         "title": facts.title,
@@ -225,7 +227,10 @@ fn line(
 fn fate(place: &FindingPlace) -> String {
     match (&place.fate, place.line_now) {
         (LineFate::Same, _) => "where it was".to_owned(),
-        (LineFate::Moved, Some(line)) => format!("line {line} now"),
+        (LineFate::Moved, Some(line)) => match place.start_now {
+            Some(start) => format!("lines {start}-{line} now"),
+            None => format!("line {line} now"),
+        },
         (LineFate::Changed, _) => "that line was changed".to_owned(),
         (LineFate::Gone, _) => "the file is gone".to_owned(),
         _ => "whether the line is the same is not known".to_owned(),

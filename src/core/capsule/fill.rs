@@ -199,6 +199,7 @@ fn found(id: &FindingId, finding: &FindingSnapshot) -> CapsuleFinding {
         severity: severity.map_or_else(|| "none".to_owned(), ToString::to_string),
         state: finding.state.to_string(),
         path: facts.path.clone(),
+        start_line: facts.start_line.map(u64::from),
         line: facts.line.map(u64::from),
         title: facts.title.clone(),
         url: facts.url.clone(),

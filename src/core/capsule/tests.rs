@@ -162,6 +162,7 @@ fn the_worst_findings_stay_when_there_is_little_room() {
             severity: if n < 3 { "critical" } else { "low" }.to_owned(),
             state: "open".to_owned(),
             path: None,
+            start_line: None,
             line: None,
             title: format!("finding {n} {}", "x".repeat(60)),
             url: None,

@@ -9,6 +9,7 @@ use super::LineRef;
 use crate::entry::{ArtifactStatus, Entry, EntryKind, GateRun};
 use crate::fold::brief;
 use crate::id::{CapsuleId, EntryId};
+use crate::review::told_lines;
 use crate::word::{OpenWord, words};
 
 words! {
@@ -198,7 +199,10 @@ pub struct CapsuleFinding {
     /// The file, relative to the project.
     #[serde(deserialize_with = "Option::deserialize")]
     pub path: Option<String>,
-    /// The line in it, from 1.
+    /// Where it speaks of several lines, the first of them, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u64>,
+    /// The line in it, of several the last, from 1.
     #[serde(deserialize_with = "Option::deserialize")]
     pub line: Option<u64>,
     /// One line of it.
@@ -212,13 +216,10 @@ pub struct CapsuleFinding {
 }
 
 impl CapsuleFinding {
-    /// `src/a.rs:12`, where it speaks of a file.
+    /// `src/a.rs:12` or `src/a.rs:12-15`, where it speaks of a file.
     pub fn place(&self) -> Option<String> {
         let path = self.path.as_deref()?;
-        Some(match self.line {
-            Some(line) => format!("{path}:{line}"),
-            None => path.to_owned(),
-        })
+        Some(told_lines(path, self.start_line, self.line))
     }
 }
 

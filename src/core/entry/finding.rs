@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Entry, EntryKind};
 use crate::id::FindingId;
-use crate::review::{FindingSeverity, SeverityBy, named};
+use crate::review::{FindingSeverity, SeverityBy, named, told_lines};
 use crate::word::words;
 
 /// The key in the `meta` of a note by which an agent says that it has a finding in hand: its id.
@@ -75,7 +75,10 @@ pub struct FindingFacts {
     /// The project's folder in the repository, `a/b`, where it is not its top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The line there, from 1.
+    /// Where it speaks of several lines, the first of them, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    /// The line there, of several the last, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// The commit in which the line has that number, in lower-case hex.
@@ -122,13 +125,11 @@ impl FindingFacts {
         self.path_here().is_some_and(|path| path.starts_with("../"))
     }
 
-    /// `src/a.rs:12`, relative to the project, where it speaks of a file.
+    /// `src/a.rs:12` or `src/a.rs:12-15`, relative to the project, where it speaks of a file.
     pub fn place(&self) -> Option<String> {
         let path = self.path_here()?;
-        Some(match self.line {
-            Some(line) => format!("{path}:{line}"),
-            None => path,
-        })
+        let (start, line) = (self.start_line.map(u64::from), self.line.map(u64::from));
+        Some(told_lines(&path, start, line))
     }
 
     /// The place in words: one outside of the project is named as such, and a path that could be read

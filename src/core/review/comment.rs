@@ -48,7 +48,9 @@ pub struct ReviewComment {
     pub body: String,
     /// The file that it speaks of.
     pub path: Option<String>,
-    /// The line there, from 1.
+    /// Where it speaks of several lines, the first of them.
+    pub start_line: Option<u32>,
+    /// The line there, of several the last, from 1.
     pub line: Option<u32>,
     /// The commit in which the line has that number.
     pub commit: Option<String>,
@@ -115,6 +117,9 @@ impl ImportedFinding {
                 .filter(|path| is_inside(path))
                 .map(mask),
             folder: None,
+            start_line: comment
+                .start_line
+                .filter(|start| *start > 0 && Some(*start) < comment.line),
             line: comment.line.filter(|line| *line > 0),
             commit: comment
                 .commit

@@ -1,4 +1,4 @@
-//! [`FindingPlace`]: where a finding stands in the work tree of now.
+//! [`FindingPlace`]: where a finding stands in the work tree of now; [`told_lines`]: where it stood.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,10 @@ words! {
 pub struct FindingPlace {
     /// What became of its line.
     pub fate: LineFate,
-    /// The line by now, from 1; none unless it is known.
+    /// Of several lines the first by now; none where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_now: Option<u32>,
+    /// The line by now, of several the last, from 1; none unless it is known.
     pub line_now: Option<u32>,
     /// The number of the first of `lines`.
     pub first: u32,
@@ -38,9 +41,25 @@ impl FindingPlace {
     pub fn unseen(fate: LineFate) -> Self {
         Self {
             fate,
+            start_now: None,
             line_now: None,
             first: 1,
             lines: Vec::new(),
         }
+    }
+
+    /// Whether this is one of its lines by now.
+    pub fn is_at(&self, number: u32) -> bool {
+        let last = self.line_now;
+        last.is_some_and(|last| (self.start_now.unwrap_or(last)..=last).contains(&number))
+    }
+}
+
+/// `src/a.rs:12`, of several lines `src/a.rs:12-15`.
+pub fn told_lines(path: &str, start: Option<u64>, line: Option<u64>) -> String {
+    match (start, line) {
+        (Some(start), Some(line)) if start < line => format!("{path}:{start}-{line}"),
+        (_, Some(line)) => format!("{path}:{line}"),
+        (_, None) => path.to_owned(),
     }
 }

@@ -168,6 +168,11 @@ struct Said {
     path: Option<String>,
     line: Option<u32>,
     original_line: Option<u32>,
+    /// Of several lines the first; elsewhere it may be anything.
+    start_line: Option<Value>,
+    original_start_line: Option<Value>,
+    /// As `side`, of that line.
+    start_side: Option<Value>,
     commit_id: Option<String>,
     original_commit_id: Option<String>,
     /// What a tool may call `commit_id`. A field of its own and no alias: of two names of one field
@@ -218,8 +223,19 @@ impl Said {
 
     /// Whether its line is one of the file before the pull request.
     fn is_of_base(&self) -> bool {
-        let side = self.side.as_ref().and_then(Value::as_str);
-        side.is_some_and(|side| side.eq_ignore_ascii_case("left"))
+        is_left(self.side.as_ref())
+    }
+
+    /// Of several lines the first, where that is one of the same state of the file as the last.
+    fn start_line(&self) -> Option<u32> {
+        let start = match self.line {
+            Some(_) => &self.start_line,
+            None => &self.original_start_line,
+        };
+        let is_apart = self.start_side.as_ref().is_some_and(Value::is_string)
+            && is_left(self.start_side.as_ref()) != self.is_of_base();
+        let start = start.as_ref().filter(|_| !is_apart)?.as_u64()?;
+        start.try_into().ok()
     }
 
     /// Its line, and the commit in which the line has that number.
@@ -243,6 +259,11 @@ impl Said {
         let sort = if self.path.is_some() { "rc" } else { "rv" };
         self.id.map(|id| format!("{OF_GITHUB}{sort}:{id}"))
     }
+}
+
+fn is_left(side: Option<&Value>) -> bool {
+    let side = side.and_then(Value::as_str);
+    side.is_some_and(|side| side.eq_ignore_ascii_case("left"))
 }
 
 /// What comments of a file are of. Their names on GitHub are believed only of its pull request: what
@@ -354,7 +375,7 @@ impl ReadComments {
                 }
             },
         };
-        let (line, commit) = said.line_and_commit();
+        let (start_line, (line, commit)) = (said.start_line(), said.line_and_commit());
         let url = said.address().cloned();
         let bot = said
             .user
@@ -368,6 +389,7 @@ impl ReadComments {
             bot: bot || said.bot,
             body,
             path: said.path,
+            start_line,
             line,
             commit,
             url,

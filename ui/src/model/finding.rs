@@ -109,7 +109,9 @@ pub struct FindingView {
     pub suggestions: Vec<String>,
     /// What became of its line, in words.
     pub fate: String,
-    /// The line by now; `None` where nobody can tell.
+    /// Of several lines the first by now; `None` where it is one.
+    pub start_now: Option<u32>,
+    /// The line by now, of several the last; `None` where nobody can tell.
     pub line_now: Option<u32>,
     /// The number of the first of `lines`.
     pub first: u32,

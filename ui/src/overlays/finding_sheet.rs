@@ -214,7 +214,9 @@ impl FindingSheet {
         document.text(&view.fate, ThemeRole::TextMuted);
         let digits = (view.first as usize + view.lines.len()).to_string().len();
         for (number, line) in (view.first..).zip(&view.lines) {
-            let is_it = view.line_now == Some(number);
+            let last = view.line_now;
+            let is_it =
+                last.is_some_and(|last| (view.start_now.unwrap_or(last)..=last).contains(&number));
             let role = if is_it {
                 ThemeRole::Wait
             } else {

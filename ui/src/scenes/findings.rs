@@ -142,6 +142,7 @@ pub fn opened_finding() -> FindingView {
                 .to_owned(),
         suggestions: vec!["let token = self.flight.run(fetch).await?;".to_owned()],
         fate: "The line is line 43 now.".to_owned(),
+        start_now: None,
         line_now: Some(43),
         first: 36,
         lines: lines.map(str::to_owned).into(),

@@ -116,7 +116,7 @@ fills!(CapsuleRows { rows; ; total });
 fills!(FoundSnippet { text, cited; ; });
 fills!(CapsulePart { title, rows; ; });
 fills!(CapsuleView { row, why, parts, origin, digest, draft; ; });
-fills!(FindingView { text, suggestions, fate, lines; id; line_now, first });
+fills!(FindingView { text, suggestions, fate, lines; id; start_now, line_now, first });
 fills!(TimelineRow {
     from, to, kind, text, mark, thread, outcome;
     id;

@@ -55,6 +55,7 @@ fn saying(text: &str) -> Capsule {
         severity: word(),
         state: word(),
         path: Some(word()),
+        start_line: None,
         line: None,
         title: word(),
         url: Some(word()),

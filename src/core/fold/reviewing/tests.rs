@@ -37,6 +37,7 @@ fn comment(number: usize, body: &str) -> ReviewComment {
         bot: true,
         body: body.to_owned(),
         path: Some("src/a.rs".to_owned()),
+        start_line: None,
         line: Some(12),
         commit: Some("a".repeat(40)),
         url: Some("https://github.com/acme/api/pull/12#discussion_r1".to_owned()),
@@ -482,6 +483,25 @@ proptest! {
             prop_assert!(record.world.findings.len() <= 5);
         }
     }
+}
+
+#[test]
+fn a_finding_of_several_lines_is_told_with_all_of_them() {
+    let mut record = Record::default();
+    let lines = [(2, 5), (5, 5), (9, 5), (0, 5)];
+    let comments = (1..).zip(lines).map(|(number, (start, line))| {
+        let (start_line, line) = (Some(start), Some(line));
+        ReviewComment {
+            start_line,
+            line,
+            ..high(number)
+        }
+    });
+    record.import(&comments.collect::<Vec<_>>());
+    let world = record.replayed();
+    let place = |number| world.findings[&id(number)].facts.told_place().unwrap();
+    let told = ["src/a.rs:2-5", "src/a.rs:5", "src/a.rs:5", "src/a.rs:5"];
+    assert_eq!([1, 2, 3, 4].map(place), told);
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn finding() -> impl Strategy<Value = CapsuleFinding> {
         severity: "high".to_owned(),
         state: "open".to_owned(),
         path,
+        start_line: Some(3),
         line: Some(7),
         title,
         url: None,

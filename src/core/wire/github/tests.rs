@@ -128,6 +128,38 @@ fn a_line_of_the_file_before_the_pull_request_is_in_none_of_the_commits_that_git
 }
 
 #[test]
+fn a_comment_on_several_lines_says_which_where_both_ends_are_of_one_state_of_the_file() {
+    let on = |start: Value, line: Value, sides: [Value; 2]| {
+        let [first, last] = sides;
+        json!({"id": 1, "body": "one", "path": "a.rs", "line": line, "original_line": 15,
+            "start_line": start, "original_start_line": 12, "start_side": first, "side": last})
+    };
+    let (left, right, none) = (json!("LEFT"), json!("RIGHT"), Value::Null);
+    let comments = [
+        on(json!(2), json!(5), [right.clone(), right.clone()]),
+        on(json!(2), json!(5), [left.clone(), left.clone()]),
+        on(json!(2), json!(5), [left, right.clone()]),
+        // Its code was changed since.
+        on(none.clone(), none.clone(), [right.clone(), right.clone()]),
+        on(none.clone(), json!(5), [none.clone(), right]),
+        // A tool's.
+        on(json!("two"), json!(5), [none.clone(), none]),
+    ];
+    let mut read = ReadComments::default();
+    read.take(&comments, &ReviewThreads::default());
+    let told = read.comments.iter().map(|it| (it.start_line, it.line));
+    let wanted = [
+        (Some(2), Some(5)),
+        (Some(2), Some(5)),
+        (None, Some(5)),
+        (Some(12), Some(15)),
+        (None, Some(5)),
+        (None, Some(5)),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), wanted);
+}
+
+#[test]
 fn a_review_that_was_dismissed_or_is_not_sent_yet_says_nothing() {
     let reviews = json!([
         {"id": 4, "body": "gone", "state": "DISMISSED"},

@@ -158,6 +158,7 @@ fn imported(record: &mut Record) -> FindingId {
         bot: true,
         body: "P1: the list may be empty".to_owned(),
         path: Some("src/a.rs".to_owned()),
+        start_line: None,
         line: Some(12),
         commit: None,
         url: None,

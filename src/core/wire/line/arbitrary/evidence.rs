@@ -42,7 +42,7 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
     let severity = (severity(), severity());
     let place = (
         prop::option::of((text(), prop::option::of(text()))),
-        prop::option::of(any::<u32>()),
+        prop::option::of((prop::option::of(any::<u32>()), any::<u32>())),
         prop::option::of(text()),
         prop::option::of(text()),
     );
@@ -51,6 +51,7 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
     let facts = (words, severity, place, flags).prop_map(
         |((review, title, author, by, digest), severity, (path, line, commit, url), flags)| {
             let (path, folder) = path.unzip();
+            let (start_line, line) = line.unzip();
             FindingFacts {
                 review,
                 title,
@@ -61,6 +62,7 @@ pub(super) fn finding() -> impl Strategy<Value = EntryKind> {
                 bot: flags.0,
                 path,
                 folder: folder.flatten(),
+                start_line: start_line.flatten(),
                 line,
                 commit,
                 url,
