@@ -80,12 +80,13 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
     };
     let one = |one: &Option<CapsuleStatement>| said(one.as_slice());
     let runs = capsule.verification.iter().map(|run| {
-        let how = if run.verified { "verified" } else { "claimed" };
-        let on = match (run.verified, run.current) {
-            (true, false) => ", on another tree",
-            _ => "",
+        let how = match (run.verified, made.owner, run.current) {
+            (true, CapsuleOwner::Foreign, _) => "verified elsewhere, not here",
+            (true, CapsuleOwner::Project, true) => "verified",
+            (true, CapsuleOwner::Project, false) => "verified, on another tree",
+            (false, ..) => "claimed",
         };
-        format!("{}: {} ({how}{on})", run.name, run.status)
+        format!("{}: {} ({how})", run.name, run.status)
     });
     let files = capsule.touched.iter();
     let files = files.map(|file| format!("{} ({} by {})", told_path(&file.path), file.op, file.by));
@@ -143,7 +144,8 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::core::capsule::{Capsule, CapsuleFinding};
+    use crate::core::capsule::{Capsule, CapsuleFinding, CapsuleRun};
+    use crate::core::entry::ArtifactStatus;
     use crate::core::id::CapsuleId;
 
     fn told(owner: CapsuleOwner, title: &str, fill: impl Fn(&mut Capsule)) -> Vec<String> {
@@ -184,5 +186,43 @@ mod tests {
             "critical, open (gh:rc:2): P0: other",
         ];
         assert_eq!(rows, wanted);
+    }
+
+    #[test]
+    fn what_somebody_else_verified_was_not_verified_here() {
+        let run = |name: &str, verified: bool, current: bool| CapsuleRun {
+            name: name.to_owned(),
+            cmd: None,
+            status: ArtifactStatus::Passed.into(),
+            verified,
+            exit_code: None,
+            duration_ms: None,
+            tree: None,
+            current,
+            output_sha256: None,
+            line: None,
+            more: Map::new(),
+        };
+        let rows = |owner| {
+            told(owner, "Verification", |capsule| {
+                capsule.verification = vec![
+                    run("lint", true, true),
+                    run("unit", true, false),
+                    run("by hand", false, false),
+                ];
+            })
+        };
+        let ours = [
+            "lint: passed (verified)",
+            "unit: passed (verified, on another tree)",
+            "by hand: passed (claimed)",
+        ];
+        assert_eq!(rows(CapsuleOwner::Project), ours);
+        let theirs = [
+            "lint: passed (verified elsewhere, not here)",
+            "unit: passed (verified elsewhere, not here)",
+            "by hand: passed (claimed)",
+        ];
+        assert_eq!(rows(CapsuleOwner::Foreign), theirs);
     }
 }
