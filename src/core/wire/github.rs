@@ -261,6 +261,11 @@ impl Said {
     }
 }
 
+/// A page of comments, or of threads; neither is a comment.
+fn is_page(value: &Value) -> bool {
+    value.is_array() || (value.get("data").is_some() && value.get("body").is_none())
+}
+
 fn is_left(side: Option<&Value>) -> bool {
     let side = side.and_then(Value::as_str);
     side.is_some_and(|side| side.eq_ignore_ascii_case("left"))
@@ -398,9 +403,9 @@ impl ReadComments {
         });
     }
 
-    /// Of a file: pages of comments and reviews as `gh api` prints them, one behind the other, or an
-    /// object with `comments`, `reviews` and `threads`. `named`: the pull request that the operator
-    /// says it is of; `apart`: a word that tells this file from others.
+    /// Of a file: pages of comments and reviews as `gh api` prints them, one behind the other or in a
+    /// list, or an object with `comments`, `reviews` and `threads`. `named`: the pull request that the
+    /// operator says it is of; `apart`: a word that tells this file from others.
     ///
     /// # Errors
     ///
@@ -412,11 +417,19 @@ impl ReadComments {
         let mut read = Self::default();
         let mut lists = Vec::new();
         let mut threads = ReviewThreads::default();
+        let mut values = Vec::new();
         for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
             let value = value.map_err(|error| {
                 let found = beginning(text);
                 format!("it is no JSON ({error}), and {EXPECTED}; {found}")
             })?;
+            match value {
+                // As `gh api --paginate --slurp` prints them.
+                Value::Array(pages) if pages.iter().all(is_page) => values.extend(pages),
+                value => values.push(value),
+            }
+        }
+        for value in values {
             match value {
                 Value::Array(list) => lists.push(list),
                 // A page of threads, as `gh api graphql` prints it.

@@ -251,8 +251,17 @@ fn a_file_holds_pages_one_behind_the_other_or_an_object_of_lists() {
             {{"pageInfo":{{"hasNextPage":false}},"nodes":[{thread}]}}}}}}}}}}"#
     );
     let read = of_file(&format!("{pages}{threads}")).unwrap();
-    let resolved: Vec<_> = read.comments.iter().map(|it| it.resolved).collect();
-    assert_eq!(resolved, [Some(true), None]);
+    let resolved = |read: ReadComments| -> Vec<_> {
+        let comments = read.comments.iter();
+        comments.map(|it| it.resolved).collect()
+    };
+    assert_eq!(resolved(read), [Some(true), None]);
+    // The same as `gh api --paginate --slurp` prints it: all pages in a list.
+    let slurped = format!("[{}][{threads}]", pages.replace("][", "],["));
+    let read = of_file(&slurped).unwrap();
+    assert_eq!(read.unread, 0);
+    assert_eq!(resolved(read), [Some(true), None]);
+    assert_eq!(of_file("[[],[]]").unwrap(), ReadComments::default());
     for (text, why) in [
         ("{", "it is no JSON"),
         ("# Notes", "wanted are lists of comments as `gh api"),
