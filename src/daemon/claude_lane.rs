@@ -22,8 +22,6 @@ const PAIRS_MAX: usize = 64;
 pub struct ClaudeLane {
     pairs: BTreeMap<RuntimeSession, ClaudePair>,
     terms: LadderTerms,
-    /// The ladders were told so last. It is for those that come later.
-    is_limited: bool,
 }
 
 /// The Claude of one pair.
@@ -55,11 +53,6 @@ impl ClaudeLane {
         backlog: &mut Backlog,
         at: &Moment,
     ) -> Vec<DeliveryEffect> {
-        match input {
-            LadderInput::LimitHolds => self.is_limited = true,
-            LadderInput::LimitOver => self.is_limited = false,
-            _ => {}
-        }
         self.pair_mut(pair).ladder.apply(backlog, input, at)
     }
 
@@ -118,6 +111,13 @@ impl ClaudeLane {
         states.flat_map(ClaudeState::cut_off).cloned().collect()
     }
 
+    /// Whether the lane rests because of a usage limit, which is the account's: all ladders are told the
+    /// same, and that of the first pair is always among them.
+    pub(super) fn rests_at_limit(&self) -> bool {
+        let first = self.ladder(&RuntimeSession::default());
+        first.is_some_and(Ladder::rests_at_limit)
+    }
+
     /// The ways to the Claude of one pair.
     pub(super) fn ladder(&self, pair: &RuntimeSession) -> Option<&Ladder> {
         self.pairs.get(pair).map(|pair| &pair.ladder)
@@ -141,17 +141,20 @@ impl ClaudeLane {
 
     fn pair_mut(&mut self, pair: &RuntimeSession) -> &mut ClaudePair {
         if self.pairs.len() >= PAIRS_MAX && !self.pairs.contains_key(pair) {
-            self.pairs.retain(|_, pair| pair.is_needed());
+            let first = RuntimeSession::default();
+            self.pairs
+                .retain(|name, pair| *name == first || pair.is_needed());
             if self.pairs.len() >= PAIRS_MAX {
                 // What those had that are gone, in turns that failed, waits unread in their lanes.
-                self.pairs.retain(|_, pair| pair.is_here());
+                self.pairs
+                    .retain(|name, pair| *name == first || pair.is_here());
             }
         }
-        let (terms, is_limited) = (self.terms, self.is_limited);
+        let (terms, rests) = (self.terms, self.rests_at_limit());
         self.pairs
             .entry(pair.clone())
             .or_insert_with(|| ClaudePair {
-                ladder: Ladder::new(pair.clone(), terms, is_limited),
+                ladder: Ladder::new(pair.clone(), terms, rests),
                 state: ClaudeState::default(),
                 turn: ShownClaude::default(),
             })

@@ -208,9 +208,9 @@ impl CodexLane {
         self.flow.state().is_paused()
     }
 
-    /// Its usage limit keeps deliveries back.
-    pub(super) fn is_limited(&self) -> bool {
-        self.flow.state().is_limited()
+    /// It rests because of a usage limit.
+    pub(super) fn rests_at_limit(&self) -> bool {
+        self.flow.state().rests_at_limit()
     }
 
     /// Its context is being compacted, or its packet is not in the thread yet.

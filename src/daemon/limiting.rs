@@ -42,24 +42,15 @@ impl Daemon {
                 end_ms > now_ms && limit.since_ms <= now_ms
             };
             let Some(limit) = self.base.recorder.world().agent(agent).limit.filter(holds) else {
-                if agent == Agent::Codex && self.agents.codex.is_limited() {
-                    // The process before held the lane; the next message is the test.
+                if agent == Agent::Codex && self.agents.codex.rests_at_limit() {
+                    // The lane rested in the process before; the next message is the test.
                     self.codex_input(CodexInput::LimitOver);
                 }
                 continue;
             };
             let (since_ms, until_ms) = (limit.since_ms, limit.until_ms);
-            match agent {
-                Agent::Codex => {
-                    self.agents.limits.codex_ends(until_ms);
-                    self.codex_input(CodexInput::LimitHolds);
-                }
-                // No Claude is here yet: those that come rest as well.
-                Agent::Claude => {
-                    for pair in self.deliveries.pairs_of_claude() {
-                        self.tell_ladder(&pair, LadderInput::LimitHolds);
-                    }
-                }
+            if agent == Agent::Codex {
+                self.agents.limits.codex_ends(until_ms);
             }
             self.limit_input(agent, LimitInput::Recalled { since_ms, until_ms });
         }
@@ -91,17 +82,22 @@ impl Daemon {
         let now_ms = self.base.clock.outside_ms();
         for step in self.agents.limits.apply(agent, input, now_ms) {
             match step {
-                LimitStep::Begins => {
-                    self.base.clients.status_changed();
-                    if agent == Agent::Claude {
-                        // It is the account's: the Claudes of other pairs run into it as well.
-                        self.base
-                            .later
-                            .push(LaterInput::Ladders(LadderInput::LimitHolds));
-                    }
-                }
+                LimitStep::Begins => self.lane_rests(agent),
                 LimitStep::Ask => self.agents.ask_limit(&mut self.base, agent),
                 LimitStep::Over { again } => self.limit_is_over(agent, again),
+            }
+        }
+    }
+
+    fn lane_rests(&mut self, agent: Agent) {
+        self.base.clients.status_changed();
+        match agent {
+            // At once: a start has it recover what is on its way next.
+            Agent::Codex => self.codex_input(CodexInput::LimitHolds),
+            // It is the account's: the Claudes of other pairs run into it as well.
+            Agent::Claude => {
+                let holds = LaterInput::Ladders(LadderInput::LimitHolds);
+                self.base.later.push(holds);
             }
         }
     }
@@ -122,6 +118,17 @@ impl Daemon {
 }
 
 impl Agents {
+    /// Whether a lane that rests goes on doing so when a turn has worked: what died of the limit goes
+    /// before what has come since, and is to be sent again, or is being recorded as that.
+    pub(super) fn rests_after_work(&self, base: &Base, agent: Agent) -> bool {
+        let rests = match agent {
+            Agent::Claude => self.claude.rests_at_limit(),
+            Agent::Codex => self.codex.rests_at_limit(),
+        };
+        let now_ms = base.clock.outside_ms();
+        rests && (!self.limits.is_active(agent) || self.limits.sends_again(agent, now_ms))
+    }
+
     /// When something about a limit happens by itself.
     pub(super) fn next_limit_deadline(&self, base: &Base) -> Option<Instant> {
         Agent::ALL
@@ -155,7 +162,7 @@ impl Agents {
     }
 
     fn lane_goes_on(&self, base: &mut Base, agent: Agent) {
-        if self.limits.holds(agent) {
+        if self.limits.is_active(agent) {
             // While the record took what is sent again, another turn ran into the next one.
             return;
         }

@@ -1,4 +1,7 @@
-//! [`Limits`]: the agents' usage limits: who is held, and until when.
+//! [`Limits`]: which agent is at its usage limit, and until when.
+//!
+//! That is said here alone: status and record follow it. That a lane rests is another fact, which the
+//! lane has: it was told so, and rests on until what died of the limit is recorded as sent again.
 //!
 //! Codex can be asked whether a limit still holds, where it works with an account of its vendor's.
 //! Claude cannot, and never says when one ends (2.1.330, observed).
@@ -41,9 +44,9 @@ impl Limits {
         self.codex_ends_ms = at_ms;
     }
 
-    /// Whether deliveries to the agent are held.
-    pub(super) fn holds(&self, agent: Agent) -> bool {
-        self.get(agent).holds()
+    /// Whether the agent is at its limit.
+    pub(super) fn is_active(&self, agent: Agent) -> bool {
+        self.get(agent).is_active()
     }
 
     /// When a limit that Codex hits would end, ms since the epoch, if it has said.
@@ -62,7 +65,7 @@ impl Limits {
         spoken.is_some_and(|limit| limit.again > 0 && !limit.is_cancelled)
     }
 
-    /// For the status; `None` while nothing is held.
+    /// For the status; `None` while the agent is at no limit.
     pub(super) fn status(&self, agent: Agent, now_ms: i64) -> Option<LimitStatus> {
         let limit = self.get(agent);
         let spoken = limit.spoken(now_ms)?;

@@ -318,13 +318,13 @@ impl CodexFlow {
                 }
             }
             CodexInput::LimitHolds => {
-                self.state.limit(true);
+                self.state.rest_at_limit(true);
             }
             CodexInput::LimitOver => {
-                if self.state.is_limited() {
+                if self.state.rests_at_limit() {
                     self.trial = Trial::Next;
                 }
-                self.limit(false, effects);
+                self.rest_at_limit(false, effects);
             }
             CodexInput::Released => {
                 self.pause(false, effects);
@@ -452,9 +452,9 @@ impl CodexFlow {
         self.ended.push_back((turn.clone(), status));
         self.trial = Trial::None;
         if limited {
-            self.limit(true, effects);
+            self.rest_at_limit(true, effects);
         } else if status == TurnStatus::Completed {
-            self.limit(false, effects);
+            self.rest_at_limit(false, effects);
         }
         if matches!(status, TurnStatus::Interrupted | TurnStatus::Failed) {
             for id in ids.iter().filter(|id| backlog.is_proven_by(id, turn)) {
@@ -464,9 +464,9 @@ impl CodexFlow {
         }
     }
 
-    fn limit(&mut self, limited: bool, effects: &mut Vec<DeliveryEffect>) {
-        if self.state.limit(limited) {
-            effects.push(DeliveryEffect::Limit(limited));
+    fn rest_at_limit(&mut self, rests: bool, effects: &mut Vec<DeliveryEffect>) {
+        if self.state.rest_at_limit(rests) {
+            effects.push(DeliveryEffect::Limit(rests));
         }
     }
 

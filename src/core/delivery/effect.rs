@@ -89,7 +89,7 @@ pub enum DeliveryEffect {
         id: EntryId,
         turn: TurnId,
     },
-    /// The usage limit began, or is over.
+    /// The lane rests because of a usage limit, or goes on.
     Limit(bool),
     /// The lane is paused because the human stopped a turn, or goes on.
     Paused(bool),

@@ -44,7 +44,9 @@ pub struct Ladder {
     ringing: Ringing,
     /// Since when no turn runs, ms; `None` while one runs.
     idle_since: Option<i64>,
-    is_limited: bool,
+    /// It was told to rest because of a usage limit. It does so for longer than the limit holds: until
+    /// what died of it is recorded as sent again, which goes first.
+    rests_at_limit: bool,
     /// The way that last proved itself for this process.
     proven: Option<Rung>,
     /// A push to this process brought no proof: where channels are off they stay off for as long
@@ -61,7 +63,7 @@ pub struct Ladder {
 
 impl Ladder {
     /// A pair without a Claude.
-    pub fn new(pair: RuntimeSession, terms: LadderTerms, is_limited: bool) -> Self {
+    pub fn new(pair: RuntimeSession, terms: LadderTerms, rests_at_limit: bool) -> Self {
         Self {
             terms,
             pair,
@@ -71,7 +73,7 @@ impl Ladder {
             bell: None,
             ringing: Ringing::default(),
             idle_since: Some(0),
-            is_limited,
+            rests_at_limit,
             proven: None,
             is_deaf: false,
             left_over: None,
@@ -124,10 +126,9 @@ impl Ladder {
         self.proven
     }
 
-    /// Whether it is at its usage limit.
-    #[cfg(test)]
-    pub fn is_limited(&self) -> bool {
-        self.is_limited
+    /// Whether it rests because of a usage limit.
+    pub fn rests_at_limit(&self) -> bool {
+        self.rests_at_limit
     }
 
     /// The bridge that gets the deliveries.
@@ -229,7 +230,7 @@ impl Ladder {
             LadderInput::TurnStops => self.turn_stops(backlog, at),
             LadderInput::TurnWorked { rests, is_read } => {
                 if !rests {
-                    self.limit(false, effects);
+                    self.rest_at_limit(false, effects);
                 }
                 self.turn_came_to_its_end(backlog, true, at);
                 if is_read {
@@ -237,10 +238,10 @@ impl Ladder {
                 }
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
-            LadderInput::TurnStopped if self.is_limited => self.turn_over(at),
+            LadderInput::TurnStopped if self.rests_at_limit => self.turn_over(at),
             LadderInput::TurnStopped => self.turn_ended(backlog, at, false, effects),
-            LadderInput::LimitHolds => self.limit(true, effects),
-            LadderInput::LimitOver => self.limit(false, effects),
+            LadderInput::LimitHolds => self.rest_at_limit(true, effects),
+            LadderInput::LimitOver => self.rest_at_limit(false, effects),
             LadderInput::HandedOut { whole, head } => {
                 // A head is no copy that another one could cross: it is there at once.
                 let whole = whole
@@ -325,7 +326,7 @@ impl Ladder {
         limited: bool,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        self.limit(limited, effects);
+        self.rest_at_limit(limited, effects);
         if limited {
             // A turn that could not work shows nothing about the way that began it. What it had was
             // not read, and is left to be sent again.
@@ -366,9 +367,9 @@ impl Ladder {
         self.left_over = None;
     }
 
-    fn limit(&mut self, limited: bool, effects: &mut Vec<DeliveryEffect>) {
-        if std::mem::replace(&mut self.is_limited, limited) != limited {
-            effects.push(DeliveryEffect::Limit(limited));
+    fn rest_at_limit(&mut self, rests: bool, effects: &mut Vec<DeliveryEffect>) {
+        if std::mem::replace(&mut self.rests_at_limit, rests) != rests {
+            effects.push(DeliveryEffect::Limit(rests));
         }
     }
 

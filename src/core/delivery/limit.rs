@@ -186,8 +186,8 @@ impl Limit {
         }
     }
 
-    /// Whether the lane rests.
-    pub fn holds(&self) -> bool {
+    /// Whether it holds: the agent is at it.
+    pub fn is_active(&self) -> bool {
         self.slot.is_some()
     }
 
@@ -232,7 +232,7 @@ impl Limit {
             }
             LimitInput::Checked(checked) => self.checked(checked, now_ms),
             LimitInput::Tick => self.tick(now_ms),
-            LimitInput::TryNow if self.holds() => {
+            LimitInput::TryNow if self.is_active() => {
                 self.tries = 0;
                 self.over(TryReason::MayHold, now_ms)
             }

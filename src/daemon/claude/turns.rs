@@ -14,7 +14,7 @@ impl Daemon {
     pub(in crate::daemon) fn claude_hears(&mut self, pair: &RuntimeSession, input: ClaudeInput) {
         let setting = ClaudeSetting {
             is_here: self.base.clients.is_claude_of(pair),
-            is_limited: self.agents.limits.holds(Agent::Claude),
+            is_limited: self.agents.limits.is_active(Agent::Claude),
         };
         let turn = TurnOf::Claude(pair.clone());
         for step in self.agents.claude.hear(pair, input, setting) {

@@ -163,20 +163,14 @@ impl Daemon {
             .map(|id| EntryId::new(id.as_str()))
             .filter(|id| self.base.recorder.ledger().seq_of(id).is_some())
             .collect();
-        // A turn that worked ends a limit; what died of it goes before what has come since, so the
-        // lane rests until the record says that it is sent again.
-        let waits = end.status == TurnStatus::Completed
-            && self.agents.codex.is_limited()
-            && self
-                .agents
-                .limits
-                .sends_again(Agent::Codex, self.base.clock.outside_ms());
+        let rests = end.status == TurnStatus::Completed
+            && self.agents.rests_after_work(&self.base, Agent::Codex);
         let ended = CodexInput::TurnEnded {
             life: self.agents.codex.life(),
             turn: end.turn_id,
             status: end.status,
             ids: ids.clone(),
-            limited: end.usage_limited || waits,
+            limited: end.usage_limited || rests,
             died: end.died,
         };
         self.base.recorder.append_fact(

@@ -36,7 +36,7 @@ impl Daemon {
                 "there is nothing to wait for",
             )),
             AgentActionKind::TryNow | AgentActionKind::CancelRetries
-                if !self.agents.limits.holds(agent) =>
+                if !self.agents.limits.is_active(agent) =>
             {
                 Err(Refusal::new(
                     RefusalCode::NotLimited,

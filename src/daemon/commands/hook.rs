@@ -157,7 +157,7 @@ impl Daemon {
         match &params.event {
             HookEvent::UserPromptSubmit => {
                 // A turn that ends at the limit would have them and do nothing with them.
-                if self.agents.limits.holds(Agent::Claude) {
+                if self.agents.limits.is_active(Agent::Claude) {
                     asked.with_nothing();
                 } else {
                     let more = self.agents.rides_along(&self.base, Agent::Claude, pair);
@@ -225,8 +225,8 @@ impl Daemon {
                     TurnFailure::from(why.as_str()),
                     TurnFailure::RateLimit | TurnFailure::BillingError
                 );
-                let is_held = limited || self.agents.limits.holds(Agent::Claude);
-                self.tell_ladder(pair, LadderInput::TurnEnded { limited: is_held });
+                let rests = limited || self.agents.claude.rests_at_limit();
+                self.tell_ladder(pair, LadderInput::TurnEnded { limited: rests });
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => {
@@ -292,9 +292,7 @@ impl Daemon {
     }
 
     fn turn_worked(&mut self, pair: &RuntimeSession) {
-        // What died of a limit goes before what has come since.
-        let now_ms = self.base.clock.outside_ms();
-        let rests = self.agents.limits.sends_again(Agent::Claude, now_ms);
+        let rests = self.agents.rests_after_work(&self.base, Agent::Claude);
         let is_read = !self.agents.spoken.is_reading_end(pair);
         if !is_read {
             let had = self.deliveries.outbox.backlog().in_turn(pair);
@@ -311,7 +309,7 @@ impl Daemon {
         if source == Some(&SessionSource::Compact) {
             self.tell_ladder(pair, LadderInput::Compacted);
         } else {
-            let limited = self.agents.limits.holds(Agent::Claude);
+            let limited = self.agents.claude.rests_at_limit();
             self.tell_ladder(pair, LadderInput::TurnEnded { limited });
             self.claude_hears(pair, ClaudeInput::Idle);
             self.tell_ladder(pair, LadderInput::NewContext);

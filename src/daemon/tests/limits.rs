@@ -498,6 +498,73 @@ async fn what_died_of_a_limit_goes_before_what_has_come_since() {
 }
 
 #[tokio::test]
+async fn what_died_of_a_limit_goes_first_whatever_happens_until_the_record_says_that_it_does() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    hit(&mut rig, "turn-1", &first).await;
+    rig.status(ReportedStatus::Idle);
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    // The human goes on, and two turns work before the record is written.
+    for turn in ["turn-2", "turn-3"] {
+        rig.completed(turn, &[], "done");
+        rig.status(ReportedStatus::Idle);
+    }
+    assert_eq!(rig.delivered_ids(), []);
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    rig.user_message("turn-4", Some(&first));
+    rig.settle().await;
+    ended(&mut rig, "turn-4", TurnStatus::Completed, &[&first], false).await;
+    assert_eq!(rig.delivered_ids(), [second]);
+}
+
+#[tokio::test]
+async fn what_died_with_claude_goes_first_whatever_happens_until_the_record_says_that_it_does() {
+    let failure = hook("StopFailure", Some("server_error"));
+    let began = hook("SessionStart", Some("clear"));
+    for meanwhile in [hook("Stop", None), failure, began] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        mode(&mut rig, "resume");
+        let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+        let hooks = rig.connect(Role::Hook, None, false);
+        let codex = rig.connect(Role::Codex, None, false);
+        let first = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+        let prompt = hook("UserPromptSubmit", None);
+        rig.call(&hooks, prompt.clone()).await.unwrap();
+        let handed = Command::HookHanded(IdsParams {
+            agent: Agent::Claude,
+            ids: vec![first.clone()],
+            rung: Some(DeliveryWay::Hook),
+        });
+        rig.call(&hooks, handed).await.unwrap();
+        let failure = hook("StopFailure", Some("rate_limit"));
+        rig.call(&hooks, failure).await.unwrap();
+        let second = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+        // Beyond the moment in which a doorbell may still come.
+        pass(&mut rig, 3).await;
+        while bridge.notifications.try_recv().is_ok() {}
+        let operator = rig.connect(Role::Deck, None, true);
+        let now = agent_action(Agent::Claude, AgentActionKind::TryNow);
+        drop(rig.ask(&operator, now));
+        drop(rig.ask(&hooks, meanwhile.clone()));
+        rig.settle().await;
+        pass(&mut rig, 3).await;
+        let mut pushed = Vec::new();
+        while let Ok(notification) = bridge.notifications.try_recv() {
+            if let Notification::Push(push) = notification {
+                pushed.push(push.message_id);
+            }
+        }
+        assert_eq!(pushed, [first, second], "{meanwhile:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

@@ -23,6 +23,7 @@ pub struct CarriedFlow {
     /// The turn that runs.
     pub(super) running: Option<TurnId>,
     pub(super) ended: Vec<(TurnId, TurnStatus)>,
+    /// The lane rests because of a usage limit.
     pub(super) is_limited: bool,
     #[serde(rename = "isHeld")]
     pub(super) is_paused: bool,

@@ -17,7 +17,9 @@ pub struct CodexState {
     turn: Option<TurnId>,
     /// The turn that began last under this app-server, running or not.
     latest_turn: Option<TurnId>,
-    is_limited: bool,
+    /// The lane was told to rest because of a usage limit. It does so for longer than the limit holds:
+    /// until what died of it is recorded as sent again, which goes first.
+    rests_at_limit: bool,
     /// The human stopped a turn: they decide when it goes on.
     is_paused: bool,
     needs_sign_in: bool,
@@ -54,9 +56,9 @@ impl CodexState {
         self.turn.as_ref()
     }
 
-    /// Whether it is at its usage limit.
-    pub fn is_limited(&self) -> bool {
-        self.is_limited
+    /// Whether the lane rests because of a usage limit.
+    pub fn rests_at_limit(&self) -> bool {
+        self.rests_at_limit
     }
 
     /// Whether it waits for the human to go on after they stopped a turn.
@@ -66,7 +68,7 @@ impl CodexState {
 
     /// Whether what waits for it has to go on waiting: every turn of now would fail, or is not wanted.
     pub fn keeps_back(&self) -> bool {
-        self.is_limited || self.is_paused || self.needs_sign_in
+        self.rests_at_limit || self.is_paused || self.needs_sign_in
     }
 
     /// Whether it can do nothing before somebody signs in.
@@ -76,7 +78,7 @@ impl CodexState {
 
     /// What the operator reads of it.
     pub fn agent_state(&self) -> AgentState {
-        if self.is_limited {
+        if self.rests_at_limit {
             return AgentState::Limited;
         }
         match self.activity() {
@@ -139,8 +141,8 @@ impl CodexState {
     }
 
     /// Whether that is news.
-    pub(super) fn limit(&mut self, limited: bool) -> bool {
-        std::mem::replace(&mut self.is_limited, limited) != limited
+    pub(super) fn rest_at_limit(&mut self, rests: bool) -> bool {
+        std::mem::replace(&mut self.rests_at_limit, rests) != rests
     }
 
     /// Whether that is news.
@@ -157,7 +159,7 @@ impl CodexState {
         self.server_gone();
         self.life = carried.life;
         self.thread.clone_from(&carried.thread);
-        self.is_limited = carried.is_limited;
+        self.rests_at_limit = carried.is_limited;
         self.is_paused = carried.is_paused;
         if server_stays {
             self.is_running = carried.is_running;
@@ -175,7 +177,7 @@ impl CodexState {
             thread: self.thread.clone(),
             turn: self.latest_turn.clone(),
             running: self.turn.clone(),
-            is_limited: self.is_limited,
+            is_limited: self.rests_at_limit,
             is_paused: self.is_paused,
             ..CarriedFlow::default()
         }

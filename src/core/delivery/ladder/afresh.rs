@@ -13,7 +13,7 @@ impl Ladder {
             .terms
             .expiry_ms
             .and_then(|expiry| Some(expiry + queued.map(|row| row.changed_ms).min()?));
-        if self.is_limited {
+        if self.rests_at_limit {
             return expiry.into_iter().chain(self.retry_at).min();
         }
         let has_bell = self.bell.is_some();

@@ -13,7 +13,7 @@ impl Ladder {
     pub fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
         let index = backlog.index_of(&self.pair);
         let expiry = index.and_then(|index| self.expiry_ms(index));
-        if self.is_limited {
+        if self.rests_at_limit {
             return expiry.into_iter().chain(self.retry_at).min();
         }
         let of_rows = index.map_or([None; 4], |index| {
@@ -38,7 +38,7 @@ impl Ladder {
         if self.retry_at.is_some_and(|until| until <= at.now_ms) {
             self.retry_at = None;
         }
-        if let Some(since) = self.idle_since.filter(|_| !self.is_limited) {
+        if let Some(since) = self.idle_since.filter(|_| !self.rests_at_limit) {
             self.was_idle(backlog, since, at);
         }
         if let Some(expiry) = self.terms.expiry_ms {

@@ -22,7 +22,7 @@ impl Ladder {
             })
             .map(|row| row.seq);
         self.waiting(backlog)
-            .filter(|_| !self.is_limited)
+            .filter(|_| !self.rests_at_limit)
             .filter(|row| {
                 row.on_busy == OnBusy::Steer || under_way.is_none_or(|first| row.seq < first)
             })

@@ -95,7 +95,7 @@ impl Ladder {
             && self.bridge.is_some_and(|bridge| {
                 bridge.mode == LadderMode::Auto && at.now_ms < bridge.bell_due
             });
-        !self.is_limited && self.retry_at.is_none() && !waits_for_bell
+        !self.rests_at_limit && self.retry_at.is_none() && !waits_for_bell
     }
 
     /// What has left with a push. Where channels are off nobody hears of it.

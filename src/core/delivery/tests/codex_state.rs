@@ -113,7 +113,7 @@ fn the_next_process_knows_the_turn_that_runs_and_the_limit_that_holds() {
         next.take_over(flow.carried(), server_stays);
         let state = next.state();
         assert_eq!(state.life(), 1);
-        assert!(state.is_limited());
+        assert!(state.rests_at_limit());
         assert_eq!(state.thread(), Some(&ThreadId::new("t")));
         assert_eq!(state.is_running(), server_stays);
         assert_eq!(state.turn().is_some(), server_stays);

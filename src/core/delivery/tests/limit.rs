@@ -37,9 +37,9 @@ fn it_is_over_when_a_turn_works() {
         let mut limit = limit(mode);
         assert_eq!(limit.apply(LimitInput::Worked, 0), []);
         assert_eq!(limit.apply(hit(None, &[]), 1), [LimitStep::Begins]);
-        assert!(limit.holds());
+        assert!(limit.is_active());
         assert_eq!(limit.apply(LimitInput::Worked, 2), over(&[]));
-        assert!(!limit.holds());
+        assert!(!limit.is_active());
         assert_eq!(limit.next_ms(), None);
     }
 }
@@ -94,7 +94,7 @@ fn an_answer_to_no_question_changes_nothing() {
     limit.apply(hit(Some(MINUTE), &[]), 0);
     for checked in [Checked::Over, Checked::Unknown] {
         assert_eq!(limit.apply(LimitInput::Checked(checked), 1), []);
-        assert!(limit.holds());
+        assert!(limit.is_active());
     }
 }
 
@@ -111,7 +111,7 @@ fn resume_tries_a_bounded_number_of_times_ever_more_rarely() {
         assert_eq!(limit.apply(unknown, now_ms), over(&[]));
     }
     assert_eq!(waits, [1, 2, 4, 8, 16, 30]);
-    assert!(limit.holds());
+    assert!(limit.is_active());
     // A turn that works makes all good.
     limit.apply(LimitInput::Worked, now_ms);
     limit.apply(hit(None, &[]), now_ms);

@@ -470,7 +470,7 @@ impl World {
         let Some(daemon) = &self.daemon else { return };
         let reached = self.nature.bell_hangs && self.nature.bell_works;
         let works = |claude: &Claude| claude.turn.is_some();
-        if !reached || self.claude.as_ref().is_some_and(works) || daemon.ladder.is_limited() {
+        if !reached || self.claude.as_ref().is_some_and(works) || daemon.ladder.rests_at_limit() {
             return;
         }
         let lane = || daemon.backlog.lane(crate::agent::Agent::Claude);
@@ -491,7 +491,7 @@ impl World {
             return;
         };
         // Where neither channel nor doorbell works there is nothing to announce with.
-        if daemon.ladder.is_limited() || daemon.ladder.first_rung() == Some(Rung::Hooks) {
+        if daemon.ladder.rests_at_limit() || daemon.ladder.first_rung() == Some(Rung::Hooks) {
             return;
         }
         let forgotten = daemon
