@@ -289,7 +289,8 @@ pub struct AgentChanged {
     pub thread_id: Option<ThreadId>,
     /// The reason, when it is not plain from the state.
     pub why: Option<String>,
-    /// When the usage limit ends, ms since the epoch, where the vendor has said.
+    /// When the usage limit ends, ms since the epoch, where the vendor has said. Not later than the
+    /// entry, of an agent that is gone or in its turn: it is over.
     pub until_ms: Option<i64>,
 }
 

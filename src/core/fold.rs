@@ -22,8 +22,7 @@ use super::id::{EntryId, Seq};
 use super::signing::ActSignature;
 use super::snapshot::{
     ArtifactSnapshot, BRIEF_CHARS_MAX, BlockerSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX,
-    LimitSnapshot, MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot,
-    TEXT_CHARS_MAX,
+    MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
 };
 use acting::fold_activity;
 use approving::{fold_answer, fold_approval, withdraw_question};
@@ -448,21 +447,7 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
         agent.turn_id = None;
         agent.turn_text = None;
     }
-    match change.state {
-        // Said again for another reason, it does not know the end.
-        AgentState::Limited if agent.limit.is_some() && change.until_ms.is_none() => {}
-        AgentState::Limited => {
-            agent.limit = Some(LimitSnapshot {
-                since_ms: entry.timestamp_ms,
-                until_ms: change.until_ms,
-            });
-        }
-        // An agent that leaves keeps its limit, and a prompt to Claude tries it: its turn may fail.
-        AgentState::Offline | AgentState::Stale => {}
-        AgentState::Busy if change.agent == Agent::Claude => {}
-        AgentState::Idle | AgentState::Busy | AgentState::Waiting if agent.is_limited() => {}
-        AgentState::Idle | AgentState::Busy | AgentState::Waiting => agent.limit = None,
-    }
+    agent.take_limit(change, entry.timestamp_ms);
 }
 
 pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {

@@ -218,6 +218,19 @@ pub struct LimitSnapshot {
     pub until_ms: Option<i64>,
 }
 
+impl LimitSnapshot {
+    /// A limit of which nobody knows the end is believed for this long, ms. After that the next message
+    /// is the test.
+    const BELIEVED_MS: i64 = 60 * 60_000;
+
+    /// Whether one who knows nothing but the record takes it to hold at this time.
+    pub fn is_believed(&self, now_ms: i64) -> bool {
+        let end_ms = self.until_ms.unwrap_or(self.since_ms + Self::BELIEVED_MS);
+        // A clock that was set back must not hold a lane for ever.
+        end_ms > now_ms && self.since_ms <= now_ms
+    }
+}
+
 /// A message whose sender waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionSnapshot {

@@ -1,5 +1,6 @@
 //! What the machines of delivery want done, done in their order.
 
+use super::clock::now_ms;
 use super::codex_lane::NotAsked;
 use super::owners::{Agents, Base, Daemon};
 use crate::core::agent::{Agent, AgentState, Party};
@@ -190,7 +191,9 @@ impl Agents {
             (AgentState::Limited, why, self.limits.codex_ends_ms(), text)
         } else {
             let text = "Codex works again: the usage limit is over";
-            (self.codex.state(), None, None, text)
+            // One that is gone would keep its limit on record.
+            let state = self.codex.state();
+            (state, None, (!state.is_attached()).then(now_ms), text)
         };
         base.recorder.keep_fact(
             Party::System,

@@ -4,22 +4,19 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
+use super::clock::now_ms;
 use super::event::Event;
 use super::owners::{Agents, Base, Daemon};
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{
-    Checked, ClaudeInput, CodexInput, LadderInput, LaterInput, LimitInput, LimitStep,
+    Checked, ClaudeChange, ClaudeInput, CodexInput, LadderInput, LaterInput, LimitInput, LimitStep,
 };
-use crate::core::id::EntryId;
-use crate::core::snapshot::LimitSnapshot;
+use crate::core::entry::AgentChanged;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::config::Config;
 
 /// How long the adapter may take to find out. It has a deadline of its own, which is shorter.
 const CHECK_WAIT: Duration = Duration::from_secs(12);
-
-/// A limit of which nobody knows the end is believed for this long over a restart, ms. After that
-/// the next message is the test.
-const BELIEVED_MS: i64 = 60 * 60_000;
 
 impl Daemon {
     /// Takes what the configuration says, for a limit that holds too.
@@ -36,12 +33,8 @@ impl Daemon {
     pub(super) fn recall_limits(&mut self) {
         let now_ms = self.base.clock.outside_ms();
         for agent in Agent::ALL {
-            let holds = |limit: &LimitSnapshot| {
-                let end_ms = limit.until_ms.unwrap_or(limit.since_ms + BELIEVED_MS);
-                // A clock that was set back must not hold a lane for ever.
-                end_ms > now_ms && limit.since_ms <= now_ms
-            };
-            let Some(limit) = self.base.recorder.world().agent(agent).limit.filter(holds) else {
+            let known = self.base.recorder.world().agent(agent).limit;
+            let Some(limit) = known.filter(|limit| limit.is_believed(now_ms)) else {
                 if agent == Agent::Codex && self.agents.codex.rests_at_limit() {
                     // The lane rested in the process before; the next message is the test.
                     self.codex_input(CodexInput::LimitOver);
@@ -80,11 +73,26 @@ impl Daemon {
     /// Hands something to an agent's limit, and does what it says.
     pub(super) fn limit_input(&mut self, agent: Agent, input: LimitInput) {
         let now_ms = self.base.clock.outside_ms();
-        for step in self.agents.limits.apply(agent, input, now_ms) {
+        let is_said_by_turn = input == LimitInput::Worked;
+        let ended_ms = self.agents.limits.ends_ms(agent, now_ms);
+        let steps = self.agents.limits.apply(agent, input, now_ms);
+        let ends_ms = self.agents.limits.ends_ms(agent, now_ms);
+        if let (true, Some(at_ms)) = (steps.is_empty() && ends_ms != ended_ms, ends_ms) {
+            // Else a start after this would go by the end that was said before.
+            let text = format!("{} says another end of its usage limit", agent.title());
+            self.agents
+                .note_limit_ends(&mut self.base, agent, at_ms, text);
+        }
+        for step in steps {
             match step {
                 LimitStep::Begins => self.lane_rests(agent),
                 LimitStep::Ask => self.agents.ask_limit(&mut self.base, agent),
-                LimitStep::Over { again } => self.limit_is_over(agent, again),
+                LimitStep::Over { again } => {
+                    if agent == Agent::Claude && !is_said_by_turn {
+                        self.agents.note_untold_end(&mut self.base);
+                    }
+                    self.limit_is_over(agent, again);
+                }
             }
         }
     }
@@ -127,6 +135,47 @@ impl Agents {
         };
         let now_ms = base.clock.outside_ms();
         rests && (!self.limits.is_active(agent) || self.limits.sends_again(agent, now_ms))
+    }
+
+    /// Claude's limit is over, and no turn of it has said so. The record learns that from the state of
+    /// those that rest at it; where they are gone, or at work, it is told.
+    fn note_untold_end(&self, base: &mut Base) {
+        let mut states = self.claude.pairs().into_iter();
+        let is_limited = |pair| {
+            let state = self.claude.state(&pair);
+            state.is_some_and(|state| state.now().state == AgentState::Limited)
+        };
+        if !states.any(is_limited) {
+            let text = "Claude's usage limit counts as over";
+            self.note_limit_ends(base, Agent::Claude, now_ms(), text);
+        }
+    }
+
+    /// Has the record say when the limit of an agent ends, which goes on with what it does.
+    fn note_limit_ends(&self, base: &mut Base, agent: Agent, at_ms: i64, text: impl Into<String>) {
+        let first = RuntimeSession::default();
+        let (pair, now) = match (agent, self.claude.shown()) {
+            (Agent::Claude, Some((pair, now, _))) => (pair, now.clone()),
+            (Agent::Claude, None) => return,
+            (Agent::Codex, _) => {
+                let now = ClaudeChange {
+                    state: self.codex.state(),
+                    pid: None,
+                    why: base.recorder.world().agent(agent).why,
+                };
+                (&first, now)
+            }
+        };
+        let changed = AgentChanged {
+            agent,
+            state: now.state,
+            pid: now.pid,
+            thread_id: None,
+            why: now.why,
+            until_ms: Some(at_ms),
+        };
+        let entry = base.entry_of_agent(pair, changed, text);
+        base.recorder.append_fact(vec![entry], Box::new(|_, _| {}));
     }
 
     /// When something about a limit happens by itself.

@@ -49,6 +49,11 @@ impl Limits {
         self.get(agent).is_active()
     }
 
+    /// When the limit that an agent is at ends, ms since the epoch, if its vendor has said.
+    pub(super) fn ends_ms(&self, agent: Agent, now_ms: i64) -> Option<i64> {
+        self.get(agent).spoken(now_ms)?.until_ms
+    }
+
     /// When a limit that Codex hits would end, ms since the epoch, if it has said.
     pub(super) fn codex_ends_ms(&self) -> Option<i64> {
         self.codex_ends_ms

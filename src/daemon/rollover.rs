@@ -20,7 +20,7 @@ use super::foreign::open_alarms;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon, Deliveries};
 use super::signing::signing_as_it_is;
-use crate::core::agent::Party;
+use crate::core::agent::{AgentState, Party};
 use crate::core::delivery::LaterInput;
 use crate::core::entry::{
     AgentChanged, ApprovalStep, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor,
@@ -232,27 +232,34 @@ impl Base {
         // Texts of a session that is deleted stay in it.
         let is_kept = fate != Fate::Discarded;
         for (agent, was) in &self.recorder.world().agents {
-            if !was.state.is_attached() && was.thread_id.is_none() {
+            let now_ms = self.clock.outside_ms();
+            let limit = was.limit.filter(|limit| limit.is_believed(now_ms));
+            if !was.state.is_attached() && was.thread_id.is_none() && limit.is_none() {
                 continue;
             }
             let first = RuntimeSession::default();
             let others = was.statuses.keys().filter(|pair| **pair != first);
-            for pair in std::iter::once(&first).chain(others) {
+            let mut pairs: Vec<_> = std::iter::once(&first).chain(others).collect();
+            // One that rests would say that a limit is over.
+            pairs.sort_by_key(|pair| was.status(pair).state != AgentState::Idle);
+            for pair in pairs {
                 let status = was.status(pair);
-                let text = format!(
-                    "{} is {} as before",
-                    agent.title_in(pair),
-                    status.state.as_str()
-                );
-                let changed = AgentChanged {
-                    agent: *agent,
-                    state: status.state,
-                    pid: status.pid,
-                    thread_id: was.thread_id.clone(),
-                    why: status.why.filter(|_| is_kept),
-                    until_ms: was.limit.and_then(|limit| limit.until_ms),
-                };
-                entries.push(self.entry_of_agent(pair, changed, text));
+                // One that is gone, or tries it, does not say that it is at its limit.
+                let says_limit = matches!(status.state, AgentState::Idle | AgentState::Limited);
+                let limited = limit.filter(|_| !says_limit).map(|_| AgentState::Limited);
+                for state in limited.into_iter().chain([status.state]) {
+                    let who = agent.title_in(pair);
+                    let text = format!("{who} is {} as before", state.as_str());
+                    let changed = AgentChanged {
+                        agent: *agent,
+                        state,
+                        pid: status.pid,
+                        thread_id: was.thread_id.clone(),
+                        why: status.why.clone().filter(|_| is_kept),
+                        until_ms: was.limit.and_then(|limit| limit.until_ms),
+                    };
+                    entries.push(self.entry_of_agent(pair, changed, text));
+                }
             }
             if let (Some(turn_id), Some(text)) = (&was.turn_id, &was.turn_text) {
                 entries.push(self.recorder.entry(

@@ -27,6 +27,7 @@ mod installed;
 mod ladder;
 mod leaving;
 mod limits;
+mod limits_agree;
 mod liveness_probe;
 mod markers;
 mod packets;

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentSnapshot, RUNTIME_SESSIONS_MAX};
-use crate::agent::AgentState;
+use super::{AgentSnapshot, LimitSnapshot, RUNTIME_SESSIONS_MAX};
+use crate::agent::{Agent, AgentState};
+use crate::entry::AgentChanged;
 use crate::id::RuntimeSession;
 
 /// What the agent of one pair does.
@@ -82,8 +83,29 @@ impl AgentSnapshot {
         self.why = shown.why;
     }
 
+    /// Takes in what a change of state says of the usage limit, once the status has it.
+    pub(crate) fn take_limit(&mut self, change: &AgentChanged, at_ms: i64) {
+        // An agent that leaves keeps its limit, and a prompt to Claude tries it: its turn may fail, behind
+        // a dialog too.
+        let tries = change.agent == Agent::Claude && change.state.is_in_turn();
+        if change.state == AgentState::Limited {
+            let known = self.limit;
+            self.limit = Some(LimitSnapshot {
+                since_ms: known.map_or(at_ms, |limit| limit.since_ms),
+                // Said again for another reason, it does not know the end.
+                until_ms: change.until_ms.or(known.and_then(|limit| limit.until_ms)),
+            });
+        } else if tries || !change.state.is_attached() {
+            // Unless it is said to be over all the same.
+            self.limit
+                .take_if(|_| change.until_ms.is_some_and(|until| until <= at_ms));
+        } else if !self.is_limited() {
+            self.limit = None;
+        }
+    }
+
     /// Whether the agent of any pair is at its usage limit.
-    pub(crate) fn is_limited(&self) -> bool {
+    fn is_limited(&self) -> bool {
         let states = self.statuses.values().map(|status| status.state);
         states
             .chain([self.state])
