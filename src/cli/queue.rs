@@ -18,7 +18,7 @@ use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
 use crate::core::word::OpenWord;
 use crate::wire::control::{
-    Command, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode, Reply,
+    Command, FailureCode, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode, Reply,
 };
 
 /// What can be done with messages on their way.
@@ -229,12 +229,24 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
     wait_for(async {
         let (live, rows) = rows(context).await?;
         let row = find(&rows, name)?;
-        let command = Command::LedgerShow {
+        let show = |full| Command::LedgerShow {
             entry: row.id.to_string(),
-            full: false,
+            full,
             placed: false,
         };
-        let entry: Value = live.ask_for(command).await?;
+        let shown = live.ask_for(show(true)).await;
+        let entry: Value = match shown {
+            Err(Failure {
+                code: FailureCode::Refusal(code),
+                message,
+                ..
+            }) if code.is_lost_text() => {
+                let lost = format!("only the beginning of its text is left: {message}");
+                context.out.note(&lost);
+                live.ask_for(show(false)).await?
+            }
+            entry => entry?,
+        };
         let mut text = ReportText::new();
         table(&mut text, std::slice::from_ref(row));
         text.block("  ", super::words::field(&entry, "content"));

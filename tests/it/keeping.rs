@@ -79,6 +79,18 @@ fn a_long_text_is_shown_whole_on_demand_with_and_without_a_daemon() {
     };
     let shown = |full| show(full).expect_success().json();
     let live = [shown(false), shown(true)];
+    let queued = project.run(["queue", "show", &id, "--json"]);
+    assert_eq!(queued.expect_success().json()["entry"], live[1]);
+    let sha256 = live[0]["whole"]["sha256"].as_str().unwrap();
+    let path = project.state().join("blobs").join(sha256);
+    fs::rename(&path, path.with_extension("away")).unwrap();
+    let queued = project
+        .run(["queue", "show", &id, "--json"])
+        .expect_success();
+    assert_eq!(queued.json()["entry"], live[0]);
+    let why = "only the beginning of its text is left";
+    assert!(queued.stderr.contains(why), "{}", queued.stderr);
+    fs::rename(path.with_extension("away"), &path).unwrap();
     daemon.stop();
     assert_eq!([shown(false), shown(true)], live);
     let cut = live[0]["content"].as_str().unwrap();
@@ -94,8 +106,6 @@ fn a_long_text_is_shown_whole_on_demand_with_and_without_a_daemon() {
         (0, &json!(1)),
         "{report}"
     );
-    let sha256 = live[0]["whole"]["sha256"].as_str().unwrap();
-    let path = project.state().join("blobs").join(sha256);
     fs::write(&path, "somebody else's words").unwrap();
     let (code, report) = verify(&project, &[]);
     assert_eq!(

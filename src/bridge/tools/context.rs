@@ -262,14 +262,24 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> ToolResult {
     )
 }
 
-/// A stretch of one entry as on disk.
-async fn part(call: &ToolCall, place: PartPlace) -> Result<ToolResult, Refusal> {
-    let command = Command::LedgerShow {
-        entry: place.id.clone(),
-        full: false,
+/// An entry as on disk, with all of its text; where that is lost, as much as there is, and why.
+async fn whole(call: &ToolCall, id: &str) -> Result<(Value, Option<String>), Refusal> {
+    let show = |full| Command::LedgerShow {
+        entry: id.to_owned(),
+        full,
         placed: false,
     };
-    let entry: Value = call.ask_for(command).await?;
+    match call.ask_for(show(true)).await {
+        Err(refusal) if refusal.code.is_lost_text() => {
+            Ok((call.ask_for(show(false)).await?, Some(refusal.message)))
+        }
+        entry => Ok((entry?, None)),
+    }
+}
+
+/// A stretch of one entry.
+async fn part(call: &ToolCall, place: PartPlace) -> Result<ToolResult, Refusal> {
+    let (entry, lost) = whole(call, &place.id).await?;
     let json = entry.to_string();
     let total = json.chars().count();
     // Twice in the result, and the JSON of the entry is a string in the JSON of the result.
@@ -297,13 +307,18 @@ async fn part(call: &ToolCall, place: PartPlace) -> Result<ToolResult, Refusal> 
         place.then.clone()
     };
     let mut text = format!("entry {id} as JSON, characters {from} to {to} of {total}:\n{chunk}");
+    let mut part = json!({"entry_id": id, "from": from, "to": to, "total": total, "json": chunk});
+    if let Some(lost) = lost {
+        text.push_str(&format!("\nOnly its beginning is left: {lost}."));
+        part["lost"] = lost.into();
+    }
     if let Some(cursor) = &cursor {
         text.push_str(&format!("\nGo on: read_context with cursor {cursor}."));
     }
     Ok(ToolResult::new(
         json!({
             "entries": [],
-            "part": {"entry_id": id, "from": from, "to": to, "total": total, "json": chunk},
+            "part": part,
             "open_handoffs": [],
             "handoffs_cursor": "handoffs:0",
             "cursor": cursor,
@@ -408,7 +423,7 @@ fn handoff_line(handoff: &Value) -> String {
     )
 }
 
-/// How many of the newest entries fit.
+/// How many of the newest entries fit. One whose text is cut here does not: it is read in parts.
 fn fitting(entries: &[Value], free: usize) -> usize {
     let mut free = free;
     entries
@@ -418,7 +433,7 @@ fn fitting(entries: &[Value], free: usize) -> usize {
             // The raw line is the longer one, whatever the view: a line break is one of three
             // characters in it, and in the other one of two with what indents behind it.
             let cost = 2 * escaped_chars(&entry.to_string()) + 4;
-            let fits = cost <= free;
+            let fits = cost <= free && entry.get("whole").is_none();
             free = free.saturating_sub(cost);
             fits
         })

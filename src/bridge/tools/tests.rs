@@ -538,6 +538,78 @@ async fn the_record_is_paged_backwards_without_gaps_and_a_huge_entry_in_parts() 
     assert_eq!(read, entries);
 }
 
+/// A record with one text that is too long for its line; `lost` is why all of it cannot be had.
+fn long_text(lost: Option<RefusalCode>) -> impl Fn(&Command) -> Answering + Send + Sync {
+    let entry = |text: &str| {
+        json!({"id": "e1", "seq": 1, "type": "note", "from": "codex", "to": null,
+            "text": text, "whole": {"sha256": "00", "units": 50_000}})
+    };
+    move |command| match command {
+        Command::ReadContext(_) => Answering::Reply(Reply::Context(ContextPage {
+            entries: vec![entry("its beginning\n[TRUNCATED 49987 chars]")],
+            open_handoffs: Vec::new(),
+            cursor: None,
+        })),
+        Command::LedgerShow { full: false, .. } => {
+            Answering::Reply(Reply::Entry(json!({"content": "its beginning"})))
+        }
+        Command::LedgerShow { .. } => match &lost {
+            Some(code) => Answering::Refuse(Refusal::new(code.clone(), "it was altered", "")),
+            None => Answering::Reply(Reply::Entry(
+                json!({"content": format!("{}its end", "x".repeat(50_000))}),
+            )),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn all_of_a_long_text_is_read_in_parts_from_every_view() {
+    for view in ["summary", "recent", "raw"] {
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, long_text(None)).await;
+        let mut arguments = json!({"view": view});
+        let mut read = String::new();
+        loop {
+            let answer = run(&place, Agent::Claude, "read_context", arguments.clone())
+                .await
+                .unwrap();
+            assert_eq!(answer.structured["entries"], json!([]), "{view}");
+            read.push_str(answer.structured["part"]["json"].as_str().unwrap());
+            match answer.structured["cursor"].as_str() {
+                Some(cursor) => arguments["cursor"] = json!(cursor),
+                None => break,
+            }
+        }
+        let entry: Value = serde_json::from_str(&read).unwrap();
+        assert!(entry["content"].as_str().unwrap().ends_with("its end"));
+    }
+}
+
+#[tokio::test]
+async fn of_a_long_text_that_is_lost_the_beginning_is_given_and_why_not_more() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, long_text(Some(RefusalCode::BlobAltered))).await;
+    let answer = run(&place, Agent::Codex, "read_context", json!({}))
+        .await
+        .unwrap();
+    let part = &answer.structured["part"];
+    assert!(part["json"].as_str().unwrap().contains("its beginning"));
+    assert_eq!(part["lost"], "it was altered");
+    assert!(
+        answer.text.contains("Only its beginning is left"),
+        "{}",
+        answer.text
+    );
+
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, long_text(Some(RefusalCode::LedgerUnreadable))).await;
+    let refusal = run(&place, Agent::Codex, "read_context", json!({}))
+        .await
+        .unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::LedgerUnreadable);
+}
+
 #[tokio::test]
 async fn the_text_of_a_page_says_who_wrote_what_to_whom() {
     let entry = |seq: u64, from: &str, to: Value, text: &str| {

@@ -226,9 +226,13 @@ fn rendered(stored: &Stored, view: ContextView) -> Value {
         return stored.to_value();
     }
     let entry = &stored.entry;
-    json!({
+    let mut shown = json!({
         "id": entry.id, "seq": entry.seq, "at": entry.timestamp_ms,
         "type": entry.kind.type_name(), "from": entry.source, "to": entry.target,
         "text": entry.content,
-    })
+    });
+    if let Some(whole) = &entry.whole {
+        shown["whole"] = json!(whole);
+    }
+    shown
 }

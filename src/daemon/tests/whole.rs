@@ -9,7 +9,10 @@ use crate::core::id::EntryId;
 use crate::core::whole::LINE_UNITS_MAX;
 use crate::store::blobs::Blobs;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, GetMessagesParams, RefusalCode, Reply, Role, SendParams};
+use crate::wire::control::{
+    Command, ContextView, GetMessagesParams, ReadContextParams, RefusalCode, Reply, Role,
+    SendParams,
+};
 
 fn long() -> String {
     format!("{}the very end", "word ".repeat(LINE_UNITS_MAX / 4))
@@ -121,6 +124,27 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
     fs::remove_file(&path).unwrap();
     let refusal = rig.call(&bridge, show(true)).await.unwrap_err();
     assert_eq!(refusal.code, RefusalCode::BlobMissing);
+}
+
+#[tokio::test]
+async fn a_page_of_the_record_says_of_which_text_it_has_the_beginning() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    drop(rig.ask(&codex, send(Agent::Claude)));
+    rig.settle().await;
+    for view in [ContextView::Summary, ContextView::Raw] {
+        let read = Command::ReadContext(ReadContextParams {
+            view,
+            ..ReadContextParams::default()
+        });
+        let Ok(Reply::Context(page)) = rig.call(&codex, read).await else {
+            panic!("no page");
+        };
+        let mut entries = page.entries.iter();
+        let message = entries.find(|entry| entry["type"] == "message").unwrap();
+        assert!(message["whole"]["units"].is_u64(), "{view:?}");
+    }
 }
 
 #[tokio::test]

@@ -132,6 +132,16 @@ words! {
     }
 }
 
+impl RefusalCode {
+    /// All of a long text cannot be had; its beginning can.
+    pub fn is_lost_text(&self) -> bool {
+        matches!(
+            self,
+            Self::BlobAltered | Self::BlobMissing | Self::BlobUnreadable
+        )
+    }
+}
+
 /// A refusal with the next step; `data` of the JSON-RPC error carries `code` and `hint`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
