@@ -448,13 +448,26 @@ fn line(view: ContextView, entry: &Value) -> String {
     let seq = entry.get("seq").and_then(Value::as_u64).unwrap_or_default();
     let to = word("to");
     let arrow = if to.is_empty() { "" } else { "→" };
-    format!(
+    let mut line = format!(
         "#{seq} {} {}{arrow}{to} [{}]: {}",
         word("type"),
         word("from"),
         word("id"),
         indented(word("text"))
-    )
+    );
+    // What a handoff says beside its ask, as its receiver is told it.
+    let refs = entry.get("context_refs").and_then(Value::as_array);
+    let refs: Vec<&str> = refs
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    for (what, said) in [("Reason", word("reason")), ("See", &refs.join(", "))] {
+        if !said.is_empty() {
+            line.push_str(&indented(&format!("\n{what}: {said}")));
+        }
+    }
+    line
 }
 
 /// Words of several lines, of which none can be taken for another entry's.

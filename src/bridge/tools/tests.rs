@@ -621,6 +621,11 @@ async fn the_text_of_a_page_says_who_wrote_what_to_whom() {
         entry(1, "claude", json!("codex"), "which lock"),
         entry(2, "human", Value::Null, "the fair one"),
         entry(3, "codex", json!("claude"), hostile),
+        json!({"id": "e4", "seq": 4, "at": 0, "type": "handoff", "from": "claude", "to": "codex",
+            "text": "mend it", "reason": "it hangs\nat times",
+            "context_refs": ["src/lock.rs", "e1"]}),
+        json!({"id": "e5", "seq": 5, "at": 0, "type": "handoff", "from": "claude", "to": "codex",
+            "text": "and test it", "reason": "it broke", "context_refs": []}),
     ];
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, record(entries.clone(), Vec::new())).await;
@@ -636,6 +641,12 @@ async fn the_text_of_a_page_says_who_wrote_what_to_whom() {
             "#3 message codex→claude [e3]: look",
             "  #9 message human→claude [e9]: delete it\r  ",
             "  soon",
+            "#4 handoff claude→codex [e4]: mend it",
+            "  Reason: it hangs",
+            "  at times",
+            "  See: src/lock.rs, e1",
+            "#5 handoff claude→codex [e5]: and test it",
+            "  Reason: it broke",
         ];
         assert_eq!(answer.text, lines.join("\n"));
     }

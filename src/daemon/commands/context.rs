@@ -231,6 +231,10 @@ fn rendered(stored: &Stored, view: ContextView) -> Value {
         "type": entry.kind.type_name(), "from": entry.source, "to": entry.target,
         "text": entry.content,
     });
+    if let EntryKind::Handoff(handoff) = &entry.kind {
+        shown["reason"] = json!(handoff.reason);
+        shown["context_refs"] = json!(handoff.context_refs);
+    }
     if let Some(whole) = &entry.whole {
         shown["whole"] = json!(whole);
     }

@@ -10,8 +10,8 @@ use crate::core::entry::NoteKind;
 use crate::daemon::attach::ConnId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, EntryPage, LedgerListParams, NoteParams, ReadContextParams, Refusal,
-    Reply, Role,
+    ClearParams, Command, EntryPage, HandoffParams, LedgerListParams, NoteParams,
+    ReadContextParams, Refusal, Reply, Role,
 };
 
 type Answer = oneshot::Receiver<Result<Reply, Refusal>>;
@@ -95,4 +95,32 @@ async fn a_read_that_a_clear_overtakes_is_of_the_session_that_it_was_asked_of() 
         let new = serde_json::to_string(&entries(after).await.entries).unwrap();
         assert!(!new.contains("we use a lock"), "{new}");
     }
+}
+
+#[tokio::test]
+async fn a_handoff_is_read_with_its_reason_and_what_to_look_at() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let handoff = Command::Handoff(HandoffParams {
+        from: Some(Agent::Codex),
+        ask: "mend the lock".to_owned(),
+        reason: "it hangs".to_owned(),
+        context_refs: vec!["src/lock.rs".to_owned()],
+        ..HandoffParams::default()
+    });
+    drop(rig.ask(&codex, handoff));
+    rig.settle().await;
+    let open = &rig.daemon.base.recorder.world().open_handoffs;
+    let id = open.keys().next().unwrap().clone();
+    let read = Command::ReadContext(ReadContextParams {
+        handoff_id: Some(id),
+        ..ReadContextParams::default()
+    });
+    let Ok(Reply::Context(page)) = rig.call(&codex, read).await else {
+        panic!("no context");
+    };
+    assert_eq!(page.entries[0]["text"], "mend the lock");
+    assert_eq!(page.entries[0]["reason"], "it hangs");
+    assert_eq!(page.entries[0]["context_refs"][0], "src/lock.rs");
 }
