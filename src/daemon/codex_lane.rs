@@ -40,6 +40,8 @@ pub struct CodexLane {
     /// What became of messages whose senders may wait for it.
     receipts: BoundedMap<EntryId, Outcome>,
     attempts: BoundedMap<EntryId, AttemptId>,
+    /// How many characters of ours the last attempt brought with a message that Codex has not shown.
+    ours: BoundedMap<EntryId, usize>,
     relayed: BoundedMap<TurnId, Vec<Relayed>>,
     /// The Claudes that a tool call of a turn answered; an entry of an older process names none,
     /// and means all.
@@ -80,6 +82,7 @@ impl CodexLane {
             adapter,
             receipts: BoundedMap::default(),
             attempts: BoundedMap::default(),
+            ours: BoundedMap::default(),
             relayed: BoundedMap::default(),
             answered: BoundedMap::default(),
             turns_noted: HashSet::new(),

@@ -5,7 +5,6 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::instructions::coordinator_note;
-use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::Body;
 use crate::daemon::envelope::{enveloped, whole_text};
 use crate::daemon::owners::{Agents, Base, Daemon};
@@ -57,10 +56,7 @@ impl Daemon {
         }
         let ours = text.chars().count();
         let ours = ours.saturating_sub(whole_text(&body).chars().count());
-        let now_ms = self.base.clock.now_ms();
-        self.agents
-            .costs
-            .add(Agent::Codex, CostSort::Envelopes, ours, now_ms);
+        self.agents.codex.carries_of_ours(&id, ours);
         let message = self.deliveries.outbox.attempted(&id);
         let asked = self.agents.codex.deliver(message, attempt, text, on_busy);
         if asked.is_err() {

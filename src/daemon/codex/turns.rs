@@ -7,6 +7,7 @@ use crate::core::continuity::without_markers;
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::relay_cost::CostSort;
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::envelope::note_head;
 use crate::daemon::owners::{Agents, Base, Daemon};
@@ -98,6 +99,12 @@ impl Daemon {
             .outbox
             .following(&id)
             .in_scope(|| tracing::debug!(%turn_id, steered, "shown by codex"));
+        // What an attempt brought that failed, no model was given.
+        let ours = self.agents.codex.take_ours_with(&id);
+        let now_ms = self.base.clock.now_ms();
+        self.agents
+            .costs
+            .add(Agent::Codex, CostSort::Envelopes, ours, now_ms);
         self.codex_input(CodexInput::Proof {
             id,
             turn: turn_id,

@@ -17,6 +17,9 @@ use crate::wire::status::AppServerStatus;
 pub(in crate::daemon) struct LaneState {
     receipts: Vec<(EntryId, Outcome)>,
     attempts: Vec<(EntryId, AttemptId)>,
+    /// An older process counts it when it hands a message over.
+    #[serde(default)]
+    ours: Vec<(EntryId, usize)>,
     relayed: Vec<(TurnId, Vec<Relayed>)>,
     answered: Vec<(TurnId, Option<Vec<RuntimeSession>>)>,
     /// As the flow has them: an older process looks for them here.
@@ -38,6 +41,7 @@ impl CodexLane {
         LaneState {
             receipts: self.receipts.to_vec(),
             attempts: self.attempts.to_vec(),
+            ours: self.ours.to_vec(),
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
             ends: flow.ends().map(|end| (end, ())).collect(),
@@ -62,6 +66,7 @@ impl CodexLane {
     ) {
         self.receipts = BoundedMap::from_vec(carried.receipts);
         self.attempts = BoundedMap::from_vec(carried.attempts);
+        self.ours = BoundedMap::from_vec(carried.ours);
         self.relayed = BoundedMap::from_vec(carried.relayed);
         self.answered = BoundedMap::from_vec(carried.answered);
         self.turns_noted = carried.turns_noted.into_iter().collect();

@@ -139,6 +139,19 @@ impl CodexLane {
         answered.is_some_and(|pairs| pairs.as_ref().is_none_or(|pairs| pairs.contains(pair)))
     }
 
+    /// So many characters of ours go with a message, by the attempt that begins.
+    pub(in crate::daemon) fn carries_of_ours(&mut self, id: &EntryId, chars: usize) {
+        self.ours.insert(id.clone(), chars);
+    }
+
+    /// How many characters of ours came with a message that Codex shows; each counts once.
+    pub(in crate::daemon) fn take_ours_with(&mut self, id: &EntryId) -> usize {
+        self.ours
+            .get_mut(id)
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
     /// What became of a message.
     pub(in crate::daemon) fn receipt(&self, id: &EntryId) -> Option<Outcome> {
         self.receipts.get(id).copied()

@@ -103,6 +103,31 @@ async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
 }
 
 #[tokio::test]
+async fn of_a_message_that_codex_did_not_take_nothing_counts_as_given() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let given = |rig: &Rig| {
+        let codex = rig.daemon.status().agents.codex;
+        codex.continuity.cost_today.unwrap().chars
+    };
+    let before = given(&rig);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));
+    rig.fact(CodexFact::NotTaken {
+        message_id: id.clone(),
+        why: "codex is not installed".to_owned(),
+    });
+    let (_, text) = rig.delivered().remove(0);
+    assert_eq!(given(&rig), before);
+    for _ in 0..2 {
+        rig.user_message("turn-1", Some(&id));
+        let ours = text.chars().count() - "please look".len();
+        assert_eq!(given(&rig), before + ours as u64);
+    }
+}
+
+#[tokio::test]
 async fn a_message_that_codex_refuses_again_and_again_is_not_offered_in_a_circle() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
