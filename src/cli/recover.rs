@@ -122,6 +122,8 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         let in_turn = std::mem::take(&mut past.world.in_turn);
         let in_turn = in_turn.into_iter().map(|(id, (_, message))| (id, message));
         past.world.cut_off.extend(in_turn);
+        let asked = &mut past.world.open_approvals;
+        asked.retain(|_, asked| asked.request.is_user_question());
     }
     Ok(past)
 }

@@ -140,6 +140,7 @@ fn recover_tells_what_a_crash_cut_off() {
         assert_eq!(told["cutOff"][0]["id"], json!(message), "{told}");
         assert_eq!(told["cutOff"].as_array().unwrap().len(), 1, "{told}");
         assert_eq!(told["unansweredApprovals"][0]["id"], json!(asked), "{told}");
+        assert_eq!(told["pendingApprovals"], json!([]), "{told}");
     };
     // From what the crash left, and once another daemon has begun after it.
     check(&project.run(["recover", "--json"]).expect_success().json());
@@ -166,7 +167,8 @@ fn recover_tells_what_a_crash_cut_off() {
         "Claude: its program ended in it",
         "Cut off  1",
         "claude → codex: its turn ended early",
-        "Asked, and never answered  1",
+        "Asked, and waits for you  0",
+        "Asked, and cut off before an answer  1",
         "Codex asked to run a command: rm -r build",
         // What ran when the daemon was lost, nobody has told: that is not the same as nothing.
         "Commands without an end  0 known",
@@ -174,6 +176,33 @@ fn recover_tells_what_a_crash_cut_off() {
     ] {
         assert!(printed.contains(words), "no {words:?} in {printed}");
     }
+}
+
+#[test]
+fn recover_tells_what_waits_for_an_answer_with_and_without_a_daemon() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let question = json!({"agent": "codex", "question": "May the old endpoint go?",
+        "choices": [], "timeoutMs": 0});
+    let asked = agent(&project, "codex").expect("user/ask", question);
+    let check = || {
+        let told = project.run(["recover", "--json"]).expect_success().json();
+        let waiting = &told["pendingApprovals"];
+        assert_eq!(waiting[0]["id"], asked["value"]["entryId"], "{told}");
+        assert_eq!(waiting[0]["kind"], "user_question", "{told}");
+        assert_eq!(told["unansweredApprovals"], json!([]), "{told}");
+        let printed = project.run(["recover"]).expect_success().stdout;
+        for words in [
+            "Asked, and waits for you  1",
+            "Codex asked you a question: May the old endpoint go?",
+            "Asked, and cut off before an answer  0",
+        ] {
+            assert!(printed.contains(words), "no {words:?} in {printed}");
+        }
+    };
+    check();
+    daemon.stop();
+    check();
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! [`RecoveredTurns`]: turns that did not come to their end, and what waited in them for an answer
-//! that nobody can give any more.
+//! [`RecoveredTurns`]: turns that did not come to their end, what waited in them for an answer that
+//! nobody can give any more, and what still waits for one.
 
 use std::collections::BTreeMap;
 
@@ -156,7 +156,7 @@ impl RecoveredTurns {
             }
             told
         });
-        let lost = self.lost.iter().rev().map(|asked| {
+        let asked = |asked: &ApprovalSnapshot| {
             json!({
                 "id": asked.id,
                 "seq": asked.seq,
@@ -165,7 +165,9 @@ impl RecoveredTurns {
                 "kind": asked.request.kind,
                 "text": short(&asked.request.subject, TEXT_CHARS),
             })
-        });
+        };
+        let lost = self.lost.iter().rev().map(asked);
+        let waiting = waiting(world).into_iter().map(asked);
         let cut_off = world.cut_off.iter().map(|(id, message)| {
             json!({
                 "id": id,
@@ -178,13 +180,14 @@ impl RecoveredTurns {
         });
         json!({
             "interruptedTurns": turns.collect::<Vec<_>>(),
+            "pendingApprovals": waiting.collect::<Vec<_>>(),
             "unansweredApprovals": lost.collect::<Vec<_>>(),
             "cutOff": cut_off.collect::<Vec<_>>(),
         })
     }
 
     /// For people.
-    pub(super) fn parts(&self, world: &Snapshot, pairs: &RecoveredPairs) -> [RecoveryPart; 3] {
+    pub(super) fn parts(&self, world: &Snapshot, pairs: &RecoveredPairs) -> [RecoveryPart; 4] {
         let turns = self.interrupted.iter().rev().map(|turn| {
             let mark = pairs.mark(turn.pair.as_ref());
             let text = match turn.why {
@@ -193,13 +196,15 @@ impl RecoveredTurns {
             };
             row(turn.at_ms, "", text)
         });
-        let lost = self.lost.iter().rev().map(|asked| {
+        let asked = |asked: &ApprovalSnapshot| {
             let (by, sought) = (asked.agent.title(), asked.request.kind.sought());
             let subject = short(&asked.request.subject, TEXT_CHARS);
             let mark = pairs.mark(asked.runtime_session.as_ref());
             let text = format!("{by}{mark} asked {sought}: {subject}");
             row(asked.at_ms, asked.id.as_str(), text)
-        });
+        };
+        let lost = self.lost.iter().rev().map(asked);
+        let waiting = waiting(world);
         let mut messages: Vec<_> = world.cut_off.iter().collect();
         messages.sort_by_key(|(_, message)| message.seq);
         let messages = messages.into_iter().map(|(id, message)| {
@@ -218,12 +223,24 @@ impl RecoveredTurns {
             ),
             counted("Cut off", world.cut_off.len(), messages.collect()),
             counted(
-                "Asked, and never answered",
+                "Asked, and waits for you",
+                waiting.len(),
+                waiting.into_iter().map(asked).collect(),
+            ),
+            counted(
+                "Asked, and cut off before an answer",
                 self.lost.total(),
                 lost.collect(),
             ),
         ]
     }
+}
+
+/// What can still be answered, oldest first.
+fn waiting(world: &Snapshot) -> Vec<&ApprovalSnapshot> {
+    let mut waiting: Vec<_> = world.open_approvals.values().collect();
+    waiting.sort_by_key(|asked| asked.seq);
+    waiting
 }
 
 /// Whether the Claude of the entry's pair is in a turn.
