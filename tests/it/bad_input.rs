@@ -96,6 +96,18 @@ fn what_makes_no_sense_is_refused_by_name_and_nothing_is_recorded() {
             "timeout_s",
         ),
         (
+            "wait_for_messages",
+            json!({"handoff_id": nobody, "timeout_s": 50}),
+            "not_found",
+            nobody,
+        ),
+        (
+            "read_context",
+            json!({"handoff_id": nobody}),
+            "not_found",
+            nobody,
+        ),
+        (
             "ack_messages",
             json!({"ids": []}),
             "invalid_arguments",

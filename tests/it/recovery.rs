@@ -50,7 +50,7 @@ fn a_client_whose_calls_all_wait_is_still_told_what_happens() {
     let _daemon = project.daemon();
     let mut busy = come_in(&project, "codex");
     busy.expect("entries/subscribe", json!({}));
-    let never = json!({"agent": "codex", "replyTo": "nothing", "timeoutMs": 50_000});
+    let never = json!({"agent": "codex", "timeoutMs": 50_000});
     // One more than there are places.
     for _ in 0..65 {
         busy.begin("messages/wait", never.clone());

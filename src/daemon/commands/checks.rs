@@ -1,5 +1,6 @@
 //! What every command refuses: ids that name nothing, texts that are empty or too long.
 
+use crate::core::agent::Agent;
 use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::EntryId;
@@ -57,6 +58,28 @@ pub(in crate::daemon) fn check_handles<T>(
             ))
         }
     }
+}
+
+/// Refuses to wait for the answer to what nobody asked: it would never come. Behind a compaction an
+/// answer that nobody has read stands here, and its question does not.
+pub(super) fn check_awaited<T>(
+    recorder: &Recorder<T>,
+    agent: Agent,
+    id: &EntryId,
+) -> Result<(), Refusal> {
+    let world = recorder.world();
+    let mut unread = world.unsettled.values();
+    let may_stand_here = world.predecessor.is_some() && unread.any(|message| message.to == agent);
+    if may_stand_here || recorder.ledger().seq_of(id).is_some() {
+        return Ok(());
+    }
+    Err(not_found(
+        &format!(
+            "message, handoff or question {} in this session",
+            shortened(id)
+        ),
+        "leave the id out to wait for any message; read_context has the ids",
+    ))
 }
 
 /// Refuses what is no number and no id.

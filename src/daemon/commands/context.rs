@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::checks::check_cursor;
+use super::checks::{check_cursor, not_found, shortened};
 use super::ledger::unreadable;
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::Agent;
@@ -199,6 +199,15 @@ pub(in crate::daemon) fn context(
         }
         from = page.next;
     };
+    // What names one of a sealed session may stand here without it.
+    if let (Some(id), true) = (&params.handoff_id, entries.is_empty())
+        && ledger.seq_of(id).is_none()
+    {
+        return Err(not_found(
+            &format!("handoff {} in this session", shortened(id)),
+            "leave the id out to see all that are open",
+        ));
+    }
     entries.reverse();
     Ok(ContextPage {
         entries,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::checks::check_awaited;
 use crate::core::agent::Agent;
 use crate::core::delivery::{ClaudeInput, DeliveryWay, LadderInput};
 use crate::core::entry::DeliveryResult;
@@ -12,7 +13,7 @@ use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Waiter, Wants, When};
 use crate::daemon::owners::{Daemon, Deliveries};
-use crate::daemon::reply::ReplySender;
+use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{AckedPartly, GetMessagesParams, IdsParams, WaitMessagesParams};
 
 /// The longest wait, in ms: Claude's own tool timeout can be as short as a minute.
@@ -42,6 +43,11 @@ impl Daemon {
         params: WaitMessagesParams,
         reply: ReplySender,
     ) {
+        let asked = params.reply_to.as_ref();
+        let checked = asked.map(|id| check_awaited(&self.base.recorder, params.agent, id));
+        if let Some(Err(refusal)) = checked {
+            return answer(reply, Err(refusal));
+        }
         let wait = Duration::from_millis(params.timeout_ms.min(WAIT_MS_MAX));
         let runtime_session = self.base.clients.pair(conn, params.runtime_session_id);
         let after = self.base.place(params.after.as_ref()).cloned();

@@ -331,3 +331,22 @@ async fn the_last_words_of_a_turn_on_something_else_leave_a_question_open() {
     assert_eq!(open(&rig), [asked]);
     assert_eq!(of_codex(&rig), [("the tests are green".to_owned(), None)]);
 }
+
+#[tokio::test]
+async fn nobody_waits_for_the_answer_to_what_was_never_asked() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    for (agent, guest) in [(Agent::Codex, &codex), (Agent::Claude, &claude)] {
+        let wait = Command::WaitMessages(WaitMessagesParams {
+            agent,
+            after: None,
+            reply_to: Some(EntryId::new("nope")),
+            timeout_ms: 50_000,
+            runtime_session_id: None,
+        });
+        let refusal = rig.call(guest, wait).await.unwrap_err();
+        assert_eq!(refusal.code, RefusalCode::NotFound);
+    }
+}

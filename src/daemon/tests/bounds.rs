@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 use super::rig::Rig;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
-use crate::core::id::EntryId;
+use crate::core::id::Seq;
 use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
 use crate::daemon::clients::{ACK_WAITERS_MAX, WAITERS_MAX};
 use crate::daemon::event::Event;
@@ -15,12 +15,13 @@ use crate::wire::control::{
     Command, IdsParams, Refusal, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
 };
 
-/// For an answer that does not come.
-fn wait() -> Command {
+/// For an answer that does not come: what the record begins with is no question.
+fn wait(rig: &Rig) -> Command {
+    let first = rig.daemon.base.recorder.stored(Seq(1)).unwrap();
     Command::WaitMessages(WaitMessagesParams {
         agent: Agent::Codex,
         after: None,
-        reply_to: Some(EntryId::new("a question")),
+        reply_to: Some(first.entry.id.clone()),
         timeout_ms: 10_000,
         runtime_session_id: None,
     })
@@ -35,7 +36,8 @@ async fn what_is_due_waits_for_no_flood_of_events() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let codex = rig.connect(Role::Codex, None, false);
-    let mut waits = rig.ask(&codex, wait());
+    let waits = wait(&rig);
+    let mut waits = rig.ask(&codex, waits);
     // It is due, and the queue is full before the loop looks, and never empty after it.
     rig.daemon.base.clients.waiters_mut().make_due(|_| true);
     let (looping, events) = rig.run();
@@ -89,8 +91,11 @@ async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them()
     let mut rig = Rig::with_codex(&place).await;
     let codex = rig.connect(Role::Codex, None, false);
     let claude = rig.connect(Role::Claude, None, false);
-    let mut waiting: Vec<_> = (0..WAITERS_MAX).map(|_| rig.ask(&codex, wait())).collect();
-    let refused = answered(&mut rig.ask(&codex, wait())).unwrap_err();
+    let wait = wait(&rig);
+    let mut waiting: Vec<_> = (0..WAITERS_MAX)
+        .map(|_| rig.ask(&codex, wait.clone()))
+        .collect();
+    let refused = answered(&mut rig.ask(&codex, wait.clone())).unwrap_err();
     assert_eq!(refused.code, RefusalCode::TooManyWaiters);
     assert!(refused.message.contains(&WAITERS_MAX.to_string()));
     let send = Command::Send(SendParams {
@@ -111,7 +116,7 @@ async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them()
     );
     // Whoever gave up makes room.
     waiting.pop();
-    let mut more = rig.ask(&codex, wait());
+    let mut more = rig.ask(&codex, wait);
     assert!(more.try_recv().is_err(), "it waits");
 }
 

@@ -18,7 +18,7 @@ use crate::store::testing::Place;
 use crate::wire::control::{
     ArtifactParams, Command, CompactParams, Compacted, ContextView, DecideParams,
     GetMessagesParams, HandoffParams, IdsParams, NoteParams, ProposeParams, QueueChange,
-    QueueChangeParams, ReadContextParams, RefusalCode, Reply, Role, SendParams,
+    QueueChangeParams, ReadContextParams, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
 };
 
 fn message(from: Option<Agent>, to: Agent, text: &str, require_reply: bool) -> Command {
@@ -419,6 +419,42 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     rig.call(&operator, retry).await.unwrap();
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), [ids.ambiguous]);
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_read_can_still_be_waited_for_by_its_question() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let said = |from, require_reply, in_reply_to| {
+        Command::Send(SendParams {
+            from: Some(from),
+            text: "which lock?".to_owned(),
+            require_reply,
+            in_reply_to,
+            ..SendParams::default()
+        })
+    };
+    let asked = rig.newest(&claude, said(Agent::Claude, true, None)).await;
+    let fetched = Command::Fetched(ids(Agent::Codex, &[&asked]));
+    rig.call(&codex, fetched).await.unwrap();
+    let reply = said(Agent::Codex, false, Some(asked.clone()));
+    let reply = rig.newest(&codex, reply).await;
+    rig.compact(&operator).await;
+    assert_eq!(rig.daemon.base.recorder.ledger().seq_of(&asked), None);
+    let wait = Command::WaitMessages(WaitMessagesParams {
+        agent: Agent::Claude,
+        after: None,
+        reply_to: Some(asked),
+        timeout_ms: 50_000,
+        runtime_session_id: None,
+    });
+    let Ok(Reply::Messages(page)) = rig.call(&claude, wait).await else {
+        panic!("no answer");
+    };
+    assert_eq!(page.messages[0].message_id, reply);
 }
 
 #[tokio::test]

@@ -7,11 +7,12 @@ use tokio::sync::oneshot;
 use super::rig::Rig;
 use crate::core::agent::Agent;
 use crate::core::entry::NoteKind;
+use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, EntryPage, HandoffParams, LedgerListParams, NoteParams,
-    ReadContextParams, Refusal, Reply, Role,
+    ReadContextParams, Refusal, RefusalCode, Reply, Role,
 };
 
 type Answer = oneshot::Receiver<Result<Reply, Refusal>>;
@@ -123,4 +124,12 @@ async fn a_handoff_is_read_with_its_reason_and_what_to_look_at() {
     assert_eq!(page.entries[0]["text"], "mend the lock");
     assert_eq!(page.entries[0]["reason"], "it hangs");
     assert_eq!(page.entries[0]["context_refs"][0], "src/lock.rs");
+
+    let unknown = Command::ReadContext(ReadContextParams {
+        handoff_id: Some(EntryId::new("nope")),
+        ..ReadContextParams::default()
+    });
+    let refusal = rig.call(&codex, unknown).await.unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::NotFound);
+    assert!(refusal.message.contains("nope"), "{refusal:?}");
 }
