@@ -212,7 +212,12 @@ fn beginning(ask: &Arc<str>) -> Arc<str> {
 fn stage(world: &Snapshot, handoff: &HandoffSnapshot) -> ui::HandoffStage {
     let id = &handoff.id;
     if handoff.handled_by.is_some() {
-        return ui::HandoffStage::Closed;
+        // What an operator closes may be an agent's proposal for it.
+        let by_agent = handoff.closed_by.as_ref().filter(|by| by.agent().is_some());
+        return match by_agent == Some(&handoff.from) {
+            true => ui::HandoffStage::ClosedBySender,
+            false => ui::HandoffStage::Closed,
+        };
     }
     if handoff.blocked_by.is_some() {
         return ui::HandoffStage::Blocked;

@@ -299,3 +299,25 @@ fn what_stops_a_handoff_is_said_step_by_step() {
         assert_eq!(index.open().is_empty(), stage == ui::HandoffStage::Closed);
     }
 }
+
+#[test]
+fn a_handoff_that_its_sender_closed_says_so() {
+    let closes = Step::Answer {
+        of: 0,
+        closes: true,
+    };
+    for (step, stage) in [
+        // By Claude, whose handoff it is.
+        (Step::Note { of: 0 }, ui::HandoffStage::ClosedBySender),
+        (closes, ui::HandoffStage::Closed),
+    ] {
+        let mut record = Record::default();
+        let mut world = Snapshot::default();
+        for step in [Step::Handoff { to_codex: true }, step] {
+            fold(&mut world, &record.entry(step));
+        }
+        let tasks = index_of(&world, 0).tasks(&world);
+        let row = tasks.columns.iter().find_map(|rows| rows.get(0)).unwrap();
+        assert_eq!(row.stage, stage, "{step:?}");
+    }
+}

@@ -83,6 +83,8 @@ pub enum HandoffStage {
     Blocked,
     /// Nothing is owed any more.
     Closed,
+    /// As [`Self::Closed`]: who handed it over says so, and not its receiver.
+    ClosedBySender,
 }
 
 /// One handoff. Tasks and Handoffs show the same ones.

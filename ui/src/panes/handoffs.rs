@@ -87,10 +87,11 @@ pub(super) fn stage_lines(
 /// Where it is stuck.
 pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
     let dot = deck.glyphs.dot();
-    let who = match &row.to {
+    let name = |party: &Party| match party {
         Party::Other(name) => sanitize::line(name),
         party => party.title().to_owned(),
     };
+    let who = name(&row.to);
     let has = match &row.to {
         Party::Human => "have",
         _ => "has",
@@ -137,6 +138,9 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
             "a blocker note names it".to_owned(),
         ),
         HandoffStage::Closed => (OutcomeState::Done, "closed".to_owned()),
+        HandoffStage::ClosedBySender => {
+            (OutcomeState::Done, format!("closed by {}", name(&row.from)))
+        }
     };
     (state, words)
 }

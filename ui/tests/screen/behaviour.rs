@@ -1699,6 +1699,7 @@ fn a_handoff_says_where_it_is_stuck() {
     let claude = view.agents[0].agent;
     view.agents[0] = AgentCard::offline(claude);
     let row = HandoffRow::clone(view.handoffs.get(0).expect("a handoff"));
+    let closed = format!("✓ closed by {}", row.from.title());
     let told = [
         (
             HandoffStage::Unproven,
@@ -1745,6 +1746,7 @@ fn a_handoff_says_where_it_is_stuck() {
             Agent::Claude,
             "▲ a blocker note names it",
         ),
+        (HandoffStage::ClosedBySender, Agent::Claude, &closed),
     ];
     for (stage, to, words) in told {
         let row = HandoffRow {
