@@ -4,6 +4,7 @@
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
 mod ahead;
+mod left;
 mod line_counts;
 mod patch;
 mod place;
@@ -21,6 +22,7 @@ use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, 
 use super::git_own::{OBJECT_FORMAT, OwnRepository};
 use super::git_untracked::{Copies, WorkDiff, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
+pub use left::NotInPatch;
 pub use patch::{ChangedContent, PatchFit, ToldChanges, TrackedChange};
 pub use put_in::PutInFault;
 

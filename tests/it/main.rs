@@ -16,6 +16,7 @@ mod capsule_git;
 mod capsule_live;
 mod capsule_now;
 mod capsule_pages;
+mod capsule_patch;
 mod capsule_readme;
 mod capsule_sealed;
 mod capsule_trust;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::CapsulesNow;
+use crate::adapters::git_anchor::NotInPatch;
 use crate::core::capsule::{
     Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, CapsuleRedaction,
     CapsuleSection, patch_files,
@@ -25,6 +26,9 @@ const CHANGED_FILES: &str = "git diff HEAD";
 
 /// How files are seen that git does not know.
 pub const UNKNOWN_FILES: &str = "git ls-files --others --exclude-standard";
+
+/// How files are seen that a filter may rewrite.
+pub const FILTERED_FILES: &str = "git ls-files | git check-attr --stdin filter";
 
 /// What somebody asked to go along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +64,9 @@ impl CapsulesNow {
         let git = git.anchor();
         let (mut patch, mut files) = (Vec::new(), Vec::new());
         let mut masked = CapsuleRedaction::default();
-        let mut left = CapsuleLeftOut::new(CapsuleSection::Patch, 0, CHANGED_FILES);
+        let none = |how: &str| CapsuleLeftOut::new(CapsuleSection::Patch, 0, how);
+        let mut left = none(CHANGED_FILES);
+        let mut filtered = none(FILTERED_FILES);
         let mut unnamed = CapsuleLeftOut {
             masked: Some(true),
             ..left.clone()
@@ -70,8 +76,10 @@ impl CapsulesNow {
                 left.count += 1;
                 left.push_name(&mask.masked_name(&change.path));
             };
-            let Some(content) = change.content else {
-                return leave(&mut left);
+            let content = match change.content {
+                Ok(content) => content,
+                Err(NotInPatch::Form) => return leave(&mut left),
+                Err(NotInPatch::Filtered) => return leave(&mut filtered),
             };
             let [before, after] = &content.sides;
             let has_marks = mask.masks(&change.path)
@@ -101,7 +109,7 @@ impl CapsulesNow {
             patch.clear();
         }
         left.inexact = (!told.is_some_and(|told| told.is_all)).then_some(true);
-        let mut unknown = CapsuleLeftOut::new(CapsuleSection::Patch, 0, UNKNOWN_FILES);
+        let mut unknown = none(UNKNOWN_FILES);
         if let Some(told) = told {
             unknown.count = told.unknown;
             unknown.inexact = (!told.knows_excluded).then_some(true);
@@ -110,9 +118,9 @@ impl CapsulesNow {
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));
         }
-        count(capsule, unnamed);
-        count(capsule, left);
-        count(capsule, unknown);
+        for left in [unnamed, left, filtered, unknown] {
+            count(capsule, left);
+        }
     }
 
     fn take_outputs(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<()> {

@@ -8,10 +8,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::{GitAnchor, bytes, bytes_with, git, line_or_empty, text};
+use super::left::NotInPatch;
+use super::{GitAnchor, bytes, bytes_with, git, text};
 use crate::adapters::git_untracked::{Copies, feed, is_below_folders};
 use crate::adapters::plain_file::open_plain;
-use crate::core::capsule::is_within;
+use crate::core::capsule::{is_within, patch_files};
 
 /// The longest file of which a change is told, before or after it, in bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -30,9 +31,8 @@ const FILES_MAX: usize = 500;
 pub struct TrackedChange {
     /// Its path, relative to the project.
     pub path: String,
-    /// The difference as a patch, and the file before and after; none where it is too long, or its
-    /// name is none that goes elsewhere.
-    pub content: Option<ChangedContent>,
+    /// The difference as a patch, and the file before and after; or why it goes into none.
+    pub content: Result<ChangedContent, NotInPatch>,
 }
 
 /// A difference, and between what.
@@ -79,11 +79,13 @@ impl GitAnchor {
         let staged = self.staged(commit);
         let mut is_all = staged.is_some();
         let staged = staged.unwrap_or_default();
+        let leave = |path: &[u8], why| TrackedChange {
+            path: String::from_utf8_lossy(path).into_owned(),
+            content: Err(why),
+        };
         for path in self.put_in_staged(&staged) {
             let path = path.get(prefix.len()..).unwrap_or_default();
-            let path = String::from_utf8_lossy(path).into_owned();
-            let content = None;
-            look(TrackedChange { path, content });
+            look(leave(path, NotInPatch::Form));
         }
         let excluded = self.excluded();
         let knows_excluded = excluded.is_some();
@@ -95,29 +97,31 @@ impl GitAnchor {
             "" => "--no-relative".to_owned(),
             prefix => format!("--relative={prefix}"),
         };
-        let listed = bytes(&mut self.ours(&[
-            "diff-index",
-            "--cached",
-            "--no-renames",
-            "--ignore-submodules=all",
-            "--name-only",
-            "-z",
-            &relative,
-            commit,
-        ]))?;
-        let names = listed.split(|byte| *byte == 0).filter(|it| !it.is_empty());
-        for (count, path) in names.enumerate() {
+        let mut count = 0;
+        for file in self.differing(commit)? {
+            let Some(path) = file.path.strip_prefix(prefix) else {
+                continue;
+            };
+            if let Some(why) = file.left {
+                look(leave(path, why));
+                continue;
+            }
             let plain = std::str::from_utf8(path).ok();
             let told = plain.filter(|path| count < FILES_MAX && is_within(path));
+            count += 1;
             let content = told.and_then(|path| self.content(commit, path, &relative));
-            let path = String::from_utf8_lossy(path).into_owned();
-            look(TrackedChange { path, content });
+            look(match content {
+                Some(content) => TrackedChange {
+                    content: Ok(content),
+                    ..leave(path, NotInPatch::Form)
+                },
+                None => leave(path, NotInPatch::Form),
+            });
         }
         let moved = self.moved_submodules(commit, &relative);
         is_all &= moved.is_some();
         for path in moved.unwrap_or_default() {
-            let content = None;
-            look(TrackedChange { path, content });
+            look(leave(path.as_bytes(), NotInPatch::Form));
         }
         Some(ToldChanges {
             unknown: unknown as u64,
@@ -273,20 +277,24 @@ impl GitAnchor {
         if self.commit() != Some(base) {
             return PatchFit::OtherCommit;
         }
-        let clean = [
-            "diff-index",
-            "--cached",
-            "--quiet",
-            "--ignore-submodules=all",
-            base,
-        ];
-        let is_clean = self.take_tracked(Copies::Never).is_some()
-            && line_or_empty(&mut self.ours(&clean)).is_some();
-        match is_clean {
+        match self.is_clean(base, patch) == Some(true) {
             false => PatchFit::Dirty,
             true if self.apply(self.top(), &["--check"], patch).is_some() => PatchFit::Applies,
             true => PatchFit::Refused,
         }
+    }
+
+    /// Whether no tracked file differs from a commit but for what only this clone knows of, and those
+    /// of the patch in no way. None where git does not tell.
+    fn is_clean(&self, commit: &str, patch: &[u8]) -> Option<bool> {
+        self.take_tracked(Copies::Never)?;
+        let files = patch_files(patch).ok()?;
+        let files = files
+            .iter()
+            .map(|path| format!("{}{path}", self.place.prefix));
+        let files: BTreeSet<Vec<u8>> = files.map(String::into_bytes).collect();
+        let mut differing = self.differing(commit)?.into_iter();
+        Some(differing.all(|file| file.left.is_some() && !files.contains(&file.path)))
     }
 
     /// Applies a patch in a work tree, which is that of the repository or lies elsewhere.

@@ -862,7 +862,7 @@ fn what_only_this_clone_leaves_out_is_in_no_patch_s_count_and_a_moved_submodule_
         let mut left = Vec::new();
         let git = GitAnchor::open(root).unwrap();
         let unknown = git.tracked_changes(|change| {
-            left.extend(change.content.is_none().then_some(change.path));
+            left.extend(change.content.is_err().then_some(change.path));
         });
         (unknown, left)
     };
@@ -896,10 +896,78 @@ fn a_name_that_is_no_utf_8_takes_no_other_file_out_of_a_patch() {
     write(root, "z.rs", "after\n");
     let mut seen = Vec::new();
     let git = GitAnchor::open(root).unwrap();
-    let told = git.tracked_changes(|change| seen.push((change.path, change.content.is_some())));
+    let told = git.tracked_changes(|change| seen.push((change.path, change.content.is_ok())));
     assert_eq!(told, Some(all_told(0)));
     let expected = [("caf\u{fffd}", false), ("z.rs", true)];
     assert_eq!(seen, expected.map(|(path, is)| (path.to_owned(), is)));
+}
+
+/// What differs in a work tree: the files that go into a patch, those that do not, and the patch.
+fn changes(root: &Path) -> (Vec<String>, Vec<(String, NotInPatch)>, Vec<u8>) {
+    let (mut going, mut left, mut patch) = (Vec::new(), Vec::new(), Vec::new());
+    let git = GitAnchor::open(root).unwrap();
+    let told = git.tracked_changes(|change| match change.content {
+        Ok(content) => {
+            going.push(change.path);
+            patch.extend(content.diff);
+        }
+        Err(why) => left.push((change.path, why)),
+    });
+    assert!(told.is_some_and(|told| told.is_all));
+    (going, left, patch)
+}
+
+fn fit(root: &Path, patch: &[u8]) -> PatchFit {
+    let git = GitAnchor::open(root).unwrap();
+    git.patch_fit(git.commit().unwrap(), patch)
+}
+
+#[test]
+fn a_file_that_a_filter_of_this_clone_encrypts_is_in_no_patch() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    let ran = place.path().join("ran");
+    let clean = |also: &str| format!("{also}tr a-z n-za-m");
+    for filter in ["crypt", "unseen", "fast.er"] {
+        run(
+            root,
+            &["config", &format!("filter.{filter}.clean"), &clean("")],
+        );
+    }
+    write(
+        root,
+        ".gitattributes",
+        "*.key filter=crypt\nfast.er filter=fast.er\n*.rs -filter\n",
+    );
+    // Only this clone knows of it.
+    fs::create_dir_all(root.join(".git/info")).unwrap();
+    write(root, ".git/info/attributes", "*.own filter=unseen\n");
+    let secrets = ["a.key", "b.own", "fast.er"];
+    for name in secrets {
+        write(root, name, "plaintext\n");
+    }
+    commit(root, "encrypted");
+    let stored = ["grep", "-c", "cynvagrkg", "HEAD", "--"];
+    let stored = text(git(root).args(stored)).unwrap();
+    assert_eq!(stored.lines().count(), 3, "{stored}");
+    let evil = clean(&format!("touch {}; ", ran.display()));
+    run(root, &["config", "filter.crypt.clean", &evil]);
+    write(root, "a.rs", "changed\n");
+    let (going, left, patch) = changes(root);
+    assert_eq!(going, ["a.rs"]);
+    let expected = secrets.map(|name| (name.to_owned(), NotInPatch::Filtered));
+    assert_eq!(left, expected);
+    assert!(!String::from_utf8_lossy(&patch).contains("plaintext"));
+    // Nor is it in the way of another patch.
+    write(root, "a.rs", "one\ntwo\n");
+    assert_eq!(fit(root, &patch), PatchFit::Applies);
+    assert!(!ran.exists(), "it was run");
+    // A new one neither.
+    write(root, "new.key", "plaintext\n");
+    run(root, &["add", "--intent-to-add", "new.key"]);
+    let new = ("new.key".to_owned(), NotInPatch::Filtered);
+    assert!(changes(root).1.contains(&new));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::ExportArgs;
 use super::change::Changing;
 use super::maker::{CapsuleMaker, MadeCapsule};
-use crate::adapters::capsules_now::{Along, UNKNOWN_FILES};
+use crate::adapters::capsules_now::{Along, FILTERED_FILES, UNKNOWN_FILES};
 use crate::adapters::git_now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
@@ -151,10 +151,11 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
             continue;
         }
         let files = count(left.count, "file is", "files are");
-        let why = match (how == UNKNOWN_FILES, left.masked) {
-            (true, _) => "that git does not know",
-            (false, Some(true)) => "because something in each would be masked",
-            (false, _) => "for want of room, or for a form or name that does not go elsewhere",
+        let why = match how.as_str() {
+            UNKNOWN_FILES => "that git does not know",
+            FILTERED_FILES => "that a filter of this clone rewrites, which is not run",
+            _ if left.masked == Some(true) => "because something in each would be masked",
+            _ => "for want of room, or for a form or name that does not go elsewhere",
         };
         let names = left.told_names(|name| told_path(name).into_owned());
         let names = names.map_or_else(String::new, |names| format!(" ({names})"));

@@ -1,0 +1,131 @@
+//! [`NotInPatch`]: the files that differ from the commit, and those among them that are left out of a
+//! patch for what only this clone knows of them.
+//!
+//! The project's configuration is not run, and its index is not believed (see
+//! [`CommitIndex`](crate::adapters::commit_index::CommitIndex)). What they say of a file is read
+//! nevertheless before its content goes elsewhere: it can be what no commit would have of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Seek as _, Write as _};
+use std::process::{Command, Stdio};
+
+use super::{GitAnchor, bytes, bytes_with, git};
+
+/// Why a file that differs is in no patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotInPatch {
+    /// It is too long, there are too many, or its name is none that goes elsewhere.
+    Form,
+    /// A filter that is not run, as that of the project's configuration, would rewrite it for a
+    /// commit: what lies there may be the plain text of what is committed encrypted.
+    Filtered,
+}
+
+/// A tracked file that differs from a commit.
+#[derive(Debug)]
+pub(super) struct DifferingPath {
+    /// In the repository.
+    pub(super) path: Vec<u8>,
+    /// Why it may differ here and nowhere else.
+    pub(super) left: Option<NotInPatch>,
+}
+
+/// The words with which `git check-attr` says that no filter is named.
+const NO_FILTER: [&[u8]; 3] = [b"unspecified", b"unset", b"set"];
+
+impl GitAnchor {
+    /// The tracked files that differ from a commit, in the index of the throw-away repository, in
+    /// their order. None where git does not tell.
+    pub(super) fn differing(&self, commit: &str) -> Option<Vec<DifferingPath>> {
+        let rows = bytes(&mut self.ours(&[
+            "diff-index",
+            "--cached",
+            "--no-renames",
+            "--no-relative",
+            "--ignore-submodules=all",
+            "--name-only",
+            "-z",
+            commit,
+        ]))?;
+        let paths = rows.split(|byte| *byte == 0).filter(|it| !it.is_empty());
+        let differing = paths.map(|path| DifferingPath {
+            path: path.to_vec(),
+            left: None,
+        });
+        let mut differing: Vec<DifferingPath> = differing.collect();
+        if differing.is_empty() {
+            return Some(differing);
+        }
+        let filtered = self.filtered(&differing)?;
+        for file in &mut differing {
+            if filtered.contains(&file.path) {
+                file.left = Some(NotInPatch::Filtered);
+            }
+        }
+        Some(differing)
+    }
+
+    /// Those of which an attribute names a filter that our repository does not run as the project's
+    /// does.
+    fn filtered(&self, files: &[DifferingPath]) -> Option<BTreeSet<Vec<u8>>> {
+        let mut list = Vec::new();
+        for file in files {
+            list.extend_from_slice(&file.path);
+            list.push(0);
+        }
+        let args = ["check-attr", "-z", "--stdin", "filter"];
+        let mut project = git(self.top());
+        project.args(args);
+        let mut named: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        // The project's has `info/attributes`, and may be told to read no `.gitattributes`.
+        for mut command in [self.ours(&args), project] {
+            let mut input = tempfile::tempfile_in(self.own.path()).ok()?;
+            input.write_all(&list).ok()?;
+            input.rewind().ok()?;
+            let said = bytes_with(&mut command, Stdio::from(input))?;
+            let mut parts = said.split(|byte| *byte == 0);
+            while let (Some(path), Some(_), Some(filter)) =
+                (parts.next(), parts.next(), parts.next())
+            {
+                if !NO_FILTER.contains(&filter) {
+                    named.push((path.to_vec(), filter.to_vec()));
+                }
+            }
+        }
+        if named.is_empty() {
+            return Some(BTreeSet::new());
+        }
+        let keys = [
+            "config",
+            "-z",
+            "--get-regexp",
+            r"^filter\..*\.(clean|process)$",
+        ];
+        let (ours, theirs) = (
+            filters(&mut self.ours(&keys)),
+            filters(git(self.top()).args(keys)),
+        );
+        let is_run =
+            |filter: &Vec<u8>| ours.contains_key(filter) && ours.get(filter) == theirs.get(filter);
+        named.retain(|(_, filter)| !is_run(filter));
+        Some(named.into_iter().map(|(path, _)| path).collect())
+    }
+}
+
+/// What is run for each filter that a configuration names.
+fn filters(command: &mut Command) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
+    let mut found: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
+    // Where there is none git says nothing, and fails.
+    let said = bytes(command).unwrap_or_default();
+    for row in said.split(|byte| *byte == 0) {
+        let key = row.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let name = key.strip_prefix(b"filter.").unwrap_or_default();
+        if let Some(end) = name.iter().rposition(|byte| *byte == b'.') {
+            found
+                .entry(name[..end].to_vec())
+                .or_default()
+                .push(row.to_vec());
+        }
+    }
+    found
+}

@@ -1,0 +1,62 @@
+//! Which files a patch takes along, and which it does not, as the operator is told.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::capsule::{done, from_base64, in_terminal, listed};
+use crate::support::project::Project;
+
+/// Opens a task in a project.
+fn task(project: &Project) -> String {
+    done(project, &["new", "Fix the login"]);
+    listed(project)[0]["id"].as_str().unwrap().to_owned()
+}
+
+/// Exports with a patch; the file's path, what was said and the file's value.
+#[track_caller]
+fn with_patch(project: &Project, id: &str) -> (String, String, Value) {
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap().to_owned();
+    let args = ["export", id, "--force", "--patch", "-o", &file];
+    let (code, screen) = in_terminal(project, &args);
+    assert_eq!(code, 0, "{screen}");
+    let value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    (file, screen.replace('\n', " "), value)
+}
+
+fn patch(capsule: &Value) -> String {
+    from_base64(capsule["patch"]["data"].as_str().unwrap())
+}
+
+#[test]
+fn a_file_that_only_this_clone_encrypts_is_named_and_one_that_every_clone_of_the_user_does_goes_along()
+ {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = task(&project);
+    // As a tool that was unlocked here has it, and one that is set up for the user.
+    project.git(&["config", "filter.locked.clean", "tr a-z n-za-m"]);
+    project.git(&["config", "--global", "filter.users.clean", "tr a-z n-za-m"]);
+    let attributes = "*.locked filter=locked\n*.users filter=users\n";
+    project.write(".gitattributes", attributes);
+    for name in ["a.locked", "b.users"] {
+        project.write(name, "plaintext\n");
+    }
+    project.git(&["add", "."]);
+    project.git(&["commit", "-q", "-m", "encrypted"]);
+    assert_eq!(project.git(&["status", "--short"]), "");
+    project.write("README.md", "# Later\n");
+    project.write("b.users", "plaintext\nplaintext\n");
+    let (_, said, capsule) = with_patch(&project, &id);
+    let patch = patch(&capsule);
+    assert!(
+        patch.contains("# Later") && patch.contains("+cynvagrkg"),
+        "{patch}"
+    );
+    assert!(!patch.contains("plaintext"), "{patch}");
+    let left =
+        "1 file is left out that a filter of this clone rewrites, which is not run (a.locked)";
+    assert!(said.contains(left), "{said}");
+    assert!(said.contains("with a patch of 2 files"), "{said}");
+}
