@@ -33,7 +33,7 @@ use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
 use along::is_masked;
-pub use along::{Along, FILTERED_FILES, UNKNOWN_FILES};
+pub use along::{Along, FILTERED_FILES, PASSED_OVER_FILES, UNKNOWN_FILES};
 pub use kept::Remasked;
 use own_names::own_names;
 

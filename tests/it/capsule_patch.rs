@@ -60,3 +60,16 @@ fn a_file_that_only_this_clone_encrypts_is_named_and_one_that_every_clone_of_the
     assert!(said.contains(left), "{said}");
     assert!(said.contains("with a patch of 2 files"), "{said}");
 }
+
+#[test]
+fn what_a_person_keeps_for_this_clone_alone_is_named_and_does_not_go_along() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = task(&project);
+    project.git(&["update-index", "--skip-worktree", "README.md"]);
+    project.write("README.md", "# Mine\n");
+    let (_, said, capsule) = with_patch(&project, &id);
+    assert!(capsule["patch"].is_null(), "{capsule}");
+    let left = "1 file is left out that git is told to pass over in this clone (README.md)";
+    assert!(said.contains(left), "{said}");
+}

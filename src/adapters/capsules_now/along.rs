@@ -30,6 +30,9 @@ pub const UNKNOWN_FILES: &str = "git ls-files --others --exclude-standard";
 /// How files are seen that a filter may rewrite.
 pub const FILTERED_FILES: &str = "git ls-files | git check-attr --stdin filter";
 
+/// How files are seen that git is told to pass over, by the letter before each.
+pub const PASSED_OVER_FILES: &str = "git ls-files -v";
+
 /// What somebody asked to go along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Along {
@@ -67,6 +70,7 @@ impl CapsulesNow {
         let none = |how: &str| CapsuleLeftOut::new(CapsuleSection::Patch, 0, how);
         let mut left = none(CHANGED_FILES);
         let mut filtered = none(FILTERED_FILES);
+        let mut passed_over = none(PASSED_OVER_FILES);
         let mut unnamed = CapsuleLeftOut {
             masked: Some(true),
             ..left.clone()
@@ -80,6 +84,7 @@ impl CapsulesNow {
                 Ok(content) => content,
                 Err(NotInPatch::Form) => return leave(&mut left),
                 Err(NotInPatch::Filtered) => return leave(&mut filtered),
+                Err(NotInPatch::PassedOver) => return leave(&mut passed_over),
             };
             let [before, after] = &content.sides;
             let has_marks = mask.masks(&change.path)
@@ -118,7 +123,7 @@ impl CapsulesNow {
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));
         }
-        for left in [unnamed, left, filtered, unknown] {
+        for left in [unnamed, left, filtered, passed_over, unknown] {
             count(capsule, left);
         }
     }

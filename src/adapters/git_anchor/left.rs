@@ -19,6 +19,8 @@ pub enum NotInPatch {
     /// A filter that is not run, as that of the project's configuration, would rewrite it for a
     /// commit: what lies there may be the plain text of what is committed encrypted.
     Filtered,
+    /// The project's index has git pass over it, so that no `git diff` shows it.
+    PassedOver,
 }
 
 /// A tracked file that differs from a commit.
@@ -28,6 +30,7 @@ pub(super) struct DifferingPath {
     pub(super) path: Vec<u8>,
     /// Why it may differ here and nowhere else.
     pub(super) left: Option<NotInPatch>,
+    is_gone: bool,
 }
 
 /// The words with which `git check-attr` says that no filter is named.
@@ -35,7 +38,8 @@ const NO_FILTER: [&[u8]; 3] = [b"unspecified", b"unset", b"set"];
 
 impl GitAnchor {
     /// The tracked files that differ from a commit, in the index of the throw-away repository, in
-    /// their order. None where git does not tell.
+    /// their order; without those that are not there because git is told to pass over them, as in a
+    /// sparse checkout. None where git does not tell.
     pub(super) fn differing(&self, commit: &str) -> Option<Vec<DifferingPath>> {
         let rows = bytes(&mut self.ours(&[
             "diff-index",
@@ -43,26 +47,44 @@ impl GitAnchor {
             "--no-renames",
             "--no-relative",
             "--ignore-submodules=all",
-            "--name-only",
+            "--name-status",
             "-z",
             commit,
         ]))?;
-        let paths = rows.split(|byte| *byte == 0).filter(|it| !it.is_empty());
-        let differing = paths.map(|path| DifferingPath {
-            path: path.to_vec(),
-            left: None,
-        });
-        let mut differing: Vec<DifferingPath> = differing.collect();
+        let (mut parts, mut differing) = (rows.split(|byte| *byte == 0), Vec::new());
+        while let (Some(status), Some(path)) = (parts.next(), parts.next()) {
+            differing.push(DifferingPath {
+                path: path.to_vec(),
+                left: None,
+                is_gone: status == b"D",
+            });
+        }
         if differing.is_empty() {
             return Some(differing);
         }
+        let passed_over = self.passed_over()?;
+        differing.retain(|file| !(file.is_gone && passed_over.contains(&file.path)));
         let filtered = self.filtered(&differing)?;
         for file in &mut differing {
             if filtered.contains(&file.path) {
                 file.left = Some(NotInPatch::Filtered);
+            } else if passed_over.contains(&file.path) {
+                file.left = Some(NotInPatch::PassedOver);
             }
         }
         Some(differing)
+    }
+
+    /// The files that the project's index has git pass over: those outside of a sparse checkout
+    /// (`skip-worktree`), and those that a person keeps another one of (`assume-unchanged`).
+    fn passed_over(&self) -> Option<BTreeSet<Vec<u8>>> {
+        let rows = bytes(git(self.top()).args(["ls-files", "-v", "-z"]))?;
+        let rows = rows.split(|byte| *byte == 0);
+        let passed = rows.filter_map(|row| match row {
+            [b'S' | b'a'..=b'z', b' ', path @ ..] => Some(path.to_vec()),
+            _ => None,
+        });
+        Some(passed.collect())
     }
 
     /// Those of which an attribute names a filter that our repository does not run as the project's

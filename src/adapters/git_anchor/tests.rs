@@ -971,6 +971,65 @@ fn a_file_that_a_filter_of_this_clone_encrypts_is_in_no_patch() {
 }
 
 #[test]
+fn what_is_not_there_in_a_sparse_checkout_is_deleted_by_no_patch_and_in_the_way_of_none() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    for folder in ["near", "far"] {
+        fs::create_dir(root.join(folder)).unwrap();
+        write(root, &format!("{folder}/a.rs"), "one\n");
+        write(root, &format!("{folder}/b.rs"), "one\n");
+    }
+    commit(root, "second");
+    run(root, &["sparse-checkout", "set", "near"]);
+    assert!(!root.join("far").exists());
+    write(root, "near/a.rs", "two\n");
+    fs::remove_file(root.join("near/b.rs")).unwrap();
+    let (going, left, patch) = changes(root);
+    assert_eq!(
+        (going.as_slice(), left),
+        (
+            &["near/a.rs".to_owned(), "near/b.rs".to_owned()][..],
+            Vec::new()
+        )
+    );
+    run(root, &["checkout", "-q", "near"]);
+    assert_eq!(fit(root, &patch), PatchFit::Applies);
+    // It changes a file that is not there.
+    let far = String::from_utf8(patch).unwrap().replace("near/", "far/");
+    assert_eq!(fit(root, far.as_bytes()), PatchFit::Refused);
+}
+
+#[test]
+fn what_git_is_told_to_pass_over_is_in_no_patch_and_what_lies_there_is_changed_by_none() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    write(root, "c.rs", "one\n");
+    commit(root, "second");
+    write(root, "c.rs", "two\n");
+    let (_, _, patch) = changes(root);
+    let b = String::from_utf8(patch.clone())
+        .unwrap()
+        .replace("c.rs", "b.rs");
+    for how in ["skip-worktree", "assume-unchanged"] {
+        write(root, "b.rs", "one\nmy own\n");
+        run(root, &["update-index", &format!("--{how}"), "b.rs"]);
+        write(root, "c.rs", "two\n");
+        let (going, left, _) = changes(root);
+        assert_eq!(going, ["c.rs"], "{how}");
+        assert_eq!(left, [("b.rs".to_owned(), NotInPatch::PassedOver)], "{how}");
+        write(root, "c.rs", "one\n");
+        assert_eq!(fit(root, &patch), PatchFit::Applies, "{how}");
+        assert_eq!(fit(root, b.as_bytes()), PatchFit::Dirty, "{how}");
+        fs::remove_file(root.join("b.rs")).unwrap();
+        assert_eq!(changes(root).1, [], "{how}");
+        run(root, &["update-index", &format!("--no-{how}"), "b.rs"]);
+    }
+    assert_eq!(changes(root).0, ["b.rs"], "git sees it again");
+}
+
+#[test]
 fn nothing_that_a_repository_within_names_is_run() {
     let place = tempfile::tempdir().unwrap();
     let (root, inner) = (&place.path().join("shop"), &place.path().join("inner"));
