@@ -30,10 +30,11 @@ use crate::core::entry::Entry;
 use crate::core::id::Seq;
 use crate::core::redact::{Redactor, mark_names};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::core::told_path::told_path;
 use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
 use along::is_masked;
-pub use along::{Along, FILTERED_FILES, PASSED_OVER_FILES, UNKNOWN_FILES};
+pub use along::{Along, FILTERED_FILES, OUTSIDE_FILES, PASSED_OVER_FILES, UNKNOWN_FILES};
 pub use kept::Remasked;
 use own_names::own_names;
 
@@ -165,7 +166,15 @@ impl CapsulesNow {
         let (git, lines) = match stand {
             Some((git, lines)) => {
                 let git = git.clone();
-                (Some(CapsuleGit { late, ..git }), Some(lines))
+                let folder = git
+                    .folder
+                    .map(|it| told_path(&mask.masked_name(&it)).into_owned());
+                let git = CapsuleGit {
+                    late,
+                    folder,
+                    ..git
+                };
+                (Some(git), Some(lines))
             }
             None => (None, None),
         };
@@ -330,9 +339,10 @@ impl CapsulesNow {
         is_repository(&self.root)
     }
 
-    /// Whether a patch on this commit can be put into the work tree; none outside of git.
-    pub fn patch_fit(&self, base: &str, patch: &[u8]) -> Option<PatchFit> {
-        Some(self.git()?.anchor().patch_fit(base, patch))
+    /// Whether a patch on this commit, of a project in this folder of its repository, can be put into
+    /// the work tree; none outside of git.
+    pub fn patch_fit(&self, base: &str, folder: Option<&str>, patch: &[u8]) -> Option<PatchFit> {
+        Some(self.git()?.anchor().patch_fit(base, folder, patch))
     }
 
     /// Puts a patch into the work tree.

@@ -238,6 +238,7 @@ impl GitAnchor {
             remote: origin.remote,
             branch: self.branch().as_deref().map(short),
             root: origin.root,
+            folder: self.folder().map(str::to_owned),
             late: None,
             more: serde_json::Map::new(),
         }
@@ -259,6 +260,12 @@ impl GitAnchor {
     /// The repository's folder.
     pub fn top(&self) -> &Path {
         &self.place.top
+    }
+
+    /// The project's folder in the repository; none where it is that of the repository.
+    pub fn folder(&self) -> Option<&str> {
+        let folder = self.place.prefix.trim_end_matches('/');
+        (!folder.is_empty()).then_some(folder)
     }
 
     /// The path of a file in the project, by its path in the repository; none of one outside.

@@ -313,6 +313,7 @@ impl Capsule {
         if let Some(git) = &mut self.git {
             git.branch.iter_mut().for_each(&mut *look);
             git.remote.iter_mut().for_each(&mut *look);
+            git.folder.iter_mut().for_each(&mut *look);
         }
         look(&mut self.origin.project);
         self.redaction.files.iter_mut().for_each(look);

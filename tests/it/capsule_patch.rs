@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::capsule::{done, from_base64, in_terminal, listed};
+use crate::capsule::{done, from_base64, imported, in_terminal, listed};
 use crate::support::project::Project;
 
 /// Opens a task in a project.
@@ -72,4 +72,55 @@ fn what_a_person_keeps_for_this_clone_alone_is_named_and_does_not_go_along() {
     assert!(capsule["patch"].is_null(), "{capsule}");
     let left = "1 file is left out that git is told to pass over in this clone (README.md)";
     assert!(said.contains(left), "{said}");
+}
+
+#[test]
+fn a_patch_of_a_project_that_is_a_folder_of_a_repository_goes_into_no_other_folder() {
+    let project = Project::without_git();
+    let top = project.base();
+    fs::write(
+        top.join(".gitignore"),
+        "/*\n!/.gitignore\n!/project/\n!/a.rs\n",
+    )
+    .unwrap();
+    fs::write(top.join("a.rs"), "one\n").unwrap();
+    project.write("a.rs", "one\n");
+    project.write(".contextrelay/config.json", "{}");
+    for args in [
+        &["init", "-q", "-b", "main", ".."][..],
+        &["config", "user.name", "Test"],
+        &["config", "user.email", "test@example.invalid"],
+        &["add", "a.rs", "../a.rs", "../.gitignore"],
+        &["commit", "-qm", "first"],
+    ] {
+        project.git(args);
+    }
+    let _daemon = project.daemon();
+    let id = task(&project);
+    project.write("a.rs", "two\n");
+    fs::write(top.join("a.rs"), "beside\n").unwrap();
+    let (file, said, capsule) = with_patch(&project, &id);
+    assert_eq!(capsule["git"]["folder"], "project");
+    let left = "1 file is left out for lying outside of the project's folder";
+    assert!(said.contains(left), "{said}");
+
+    // The same file lies at the top, too.
+    let clone = Project::without_git();
+    clone.git(&["clone", "-q", top.to_str().unwrap(), "."]);
+    let (code, told) = imported(&clone, &[&file]);
+    assert_eq!(
+        (code, &told["patch"]["applies"]),
+        (0, &json!(false)),
+        "{told}"
+    );
+    let import = clone.run(["capsule", "import", &file]).expect_success();
+    let why = "a patch of 1 file: its project is the folder `project` of the repository, and this one is not";
+    assert!(import.stdout.contains(why), "{}", import.stdout);
+    assert!(
+        import
+            .stdout
+            .contains("1 file more of its sender's did not come along"),
+        "{}",
+        import.stdout
+    );
 }

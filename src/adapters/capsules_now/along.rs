@@ -33,6 +33,9 @@ pub const FILTERED_FILES: &str = "git ls-files | git check-attr --stdin filter";
 /// How files are seen that git is told to pass over, by the letter before each.
 pub const PASSED_OVER_FILES: &str = "git ls-files -v";
 
+/// How files are seen that differ outside of the project.
+pub const OUTSIDE_FILES: &str = "git diff --stat HEAD -- :/ ':!.'";
+
 /// What somebody asked to go along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Along {
@@ -114,16 +117,17 @@ impl CapsulesNow {
             patch.clear();
         }
         left.inexact = (!told.is_some_and(|told| told.is_all)).then_some(true);
-        let mut unknown = none(UNKNOWN_FILES);
+        let (mut unknown, mut outside) = (none(UNKNOWN_FILES), none(OUTSIDE_FILES));
         if let Some(told) = told {
             unknown.count = told.unknown;
             unknown.inexact = (!told.knows_excluded).then_some(true);
+            outside.count = told.outside;
         }
         capsule.redaction.files = masked.files;
         if let Some(base) = git.commit().filter(|_| !patch.is_empty()) {
             capsule.patch = Some(CapsulePatch::new(base.to_owned(), &patch));
         }
-        for left in [unnamed, left, filtered, passed_over, unknown] {
+        for left in [unnamed, left, filtered, passed_over, outside, unknown] {
             count(capsule, left);
         }
     }

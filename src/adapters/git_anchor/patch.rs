@@ -13,6 +13,7 @@ use super::{GitAnchor, bytes, bytes_with, git, text};
 use crate::adapters::git_untracked::{Copies, feed, is_below_folders};
 use crate::adapters::plain_file::open_plain;
 use crate::core::capsule::{is_within, patch_files};
+use crate::core::told_path::told_path;
 
 /// The longest file of which a change is told, before or after it, in bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -53,6 +54,8 @@ pub struct ToldChanges {
     pub knows_excluded: bool,
     /// Whether it told of every file and submodule that differs.
     pub is_all: bool,
+    /// How many tracked files differ that lie outside of the project.
+    pub outside: u64,
 }
 
 /// Whether a patch can be put into a work tree.
@@ -64,6 +67,8 @@ pub enum PatchFit {
     OtherCommit,
     /// A tracked file of it differs from the commit.
     Dirty,
+    /// It is made in a project that lies elsewhere in its repository.
+    OtherFolder,
     /// Git does not take it.
     Refused,
 }
@@ -78,7 +83,10 @@ impl GitAnchor {
         let prefix = self.place.prefix.as_bytes();
         let staged = self.staged(commit);
         let mut is_all = staged.is_some();
-        let staged = staged.unwrap_or_default();
+        let (staged, beside): (BTreeSet<_>, BTreeSet<_>) = staged
+            .unwrap_or_default()
+            .into_iter()
+            .partition(|path| path.starts_with(prefix));
         let leave = |path: &[u8], why| TrackedChange {
             path: String::from_utf8_lossy(path).into_owned(),
             content: Err(why),
@@ -97,9 +105,10 @@ impl GitAnchor {
             "" => "--no-relative".to_owned(),
             prefix => format!("--relative={prefix}"),
         };
-        let mut count = 0;
+        let (mut count, mut outside) = (0, beside.len());
         for file in self.differing(commit)? {
             let Some(path) = file.path.strip_prefix(prefix) else {
+                outside += usize::from(file.left.is_none());
                 continue;
             };
             if let Some(why) = file.left {
@@ -127,6 +136,7 @@ impl GitAnchor {
             unknown: unknown as u64,
             knows_excluded,
             is_all,
+            outside: outside as u64,
         })
     }
 
@@ -180,7 +190,7 @@ impl GitAnchor {
         Some(moved)
     }
 
-    /// The files of the project that its index has and the commit has not, by their paths in the
+    /// The files that the project's index has and the commit has not, by their paths in the
     /// repository. None where git does not tell.
     fn staged(&self, commit: &str) -> Option<BTreeSet<Vec<u8>>> {
         let staged = bytes(git(self.top()).args([
@@ -195,7 +205,6 @@ impl GitAnchor {
             "--",
         ]))?;
         let names = staged.split(|byte| *byte == 0).filter(|it| !it.is_empty());
-        let names = names.filter(|name| name.starts_with(self.place.prefix.as_bytes()));
         Some(names.map(<[u8]>::to_vec).collect())
     }
 
@@ -272,8 +281,12 @@ impl GitAnchor {
         Some(ChangedContent { diff, sides })
     }
 
-    /// Whether a patch on `base` can be put in.
-    pub fn patch_fit(&self, base: &str, patch: &[u8]) -> PatchFit {
+    /// Whether a patch on `base`, of the project in this folder of its repository, can be put in.
+    pub fn patch_fit(&self, base: &str, folder: Option<&str>, patch: &[u8]) -> PatchFit {
+        let here = self.folder().map(told_path);
+        if here.as_deref() != folder {
+            return PatchFit::OtherFolder;
+        }
         if self.commit() != Some(base) {
             return PatchFit::OtherCommit;
         }

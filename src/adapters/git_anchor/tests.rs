@@ -778,6 +778,7 @@ fn all_told(unknown: u64) -> ToldChanges {
         unknown,
         knows_excluded: true,
         is_all: true,
+        outside: 0,
     }
 }
 
@@ -821,7 +822,7 @@ fn a_patch_puts_files_and_folders_in_each_others_place_or_changes_nothing() {
     fs::set_permissions(clone.join(".gitattributes"), read_only).unwrap();
     let git = GitAnchor::open(&clone).unwrap();
     let base = git.commit().unwrap();
-    assert_eq!(git.patch_fit(base, &patch), PatchFit::Applies);
+    assert_eq!(git.patch_fit(base, None, &patch), PatchFit::Applies);
     // Something else lies in a folder that is to be a file.
     write(&clone, "was/deep/mine", "mine\n");
     assert!(matches!(git.put_in(&patch), Err(PutInFault::Refused)));
@@ -917,9 +918,9 @@ fn changes(root: &Path) -> (Vec<String>, Vec<(String, NotInPatch)>, Vec<u8>) {
     (going, left, patch)
 }
 
-fn fit(root: &Path, patch: &[u8]) -> PatchFit {
+fn fit(root: &Path, folder: Option<&str>, patch: &[u8]) -> PatchFit {
     let git = GitAnchor::open(root).unwrap();
-    git.patch_fit(git.commit().unwrap(), patch)
+    git.patch_fit(git.commit().unwrap(), folder, patch)
 }
 
 #[test]
@@ -961,7 +962,7 @@ fn a_file_that_a_filter_of_this_clone_encrypts_is_in_no_patch() {
     assert!(!String::from_utf8_lossy(&patch).contains("plaintext"));
     // Nor is it in the way of another patch.
     write(root, "a.rs", "one\ntwo\n");
-    assert_eq!(fit(root, &patch), PatchFit::Applies);
+    assert_eq!(fit(root, None, &patch), PatchFit::Applies);
     assert!(!ran.exists(), "it was run");
     // A new one neither.
     write(root, "new.key", "plaintext\n");
@@ -994,10 +995,10 @@ fn what_is_not_there_in_a_sparse_checkout_is_deleted_by_no_patch_and_in_the_way_
         )
     );
     run(root, &["checkout", "-q", "near"]);
-    assert_eq!(fit(root, &patch), PatchFit::Applies);
+    assert_eq!(fit(root, None, &patch), PatchFit::Applies);
     // It changes a file that is not there.
     let far = String::from_utf8(patch).unwrap().replace("near/", "far/");
-    assert_eq!(fit(root, far.as_bytes()), PatchFit::Refused);
+    assert_eq!(fit(root, None, far.as_bytes()), PatchFit::Refused);
 }
 
 #[test]
@@ -1020,13 +1021,51 @@ fn what_git_is_told_to_pass_over_is_in_no_patch_and_what_lies_there_is_changed_b
         assert_eq!(going, ["c.rs"], "{how}");
         assert_eq!(left, [("b.rs".to_owned(), NotInPatch::PassedOver)], "{how}");
         write(root, "c.rs", "one\n");
-        assert_eq!(fit(root, &patch), PatchFit::Applies, "{how}");
-        assert_eq!(fit(root, b.as_bytes()), PatchFit::Dirty, "{how}");
+        assert_eq!(fit(root, None, &patch), PatchFit::Applies, "{how}");
+        assert_eq!(fit(root, None, b.as_bytes()), PatchFit::Dirty, "{how}");
         fs::remove_file(root.join("b.rs")).unwrap();
         assert_eq!(changes(root).1, [], "{how}");
         run(root, &["update-index", &format!("--no-{how}"), "b.rs"]);
     }
     assert_eq!(changes(root).0, ["b.rs"], "git sees it again");
+}
+
+#[test]
+fn a_patch_of_a_folder_of_a_repository_goes_into_that_folder_alone_and_counts_what_is_beside_it() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("all");
+    repository(root);
+    for folder in ["part", "other"] {
+        fs::create_dir(root.join(folder)).unwrap();
+        write(root, &format!("{folder}/a.rs"), "one\ntwo\n");
+    }
+    commit(root, "second");
+    let part = &root.join("part");
+    write(part, "a.rs", "one\n2\n");
+    write(root, "b.rs", "beside\n");
+    write(root, "other/new.rs", "beside\n");
+    run(root, &["add", "other/new.rs"]);
+    let mut patch = Vec::new();
+    let git = GitAnchor::open(part).unwrap();
+    let told = git.tracked_changes(|change| {
+        assert_eq!(change.path, "a.rs");
+        patch.extend(change.content.unwrap().diff);
+    });
+    let outside = ToldChanges {
+        outside: 2,
+        ..all_told(0)
+    };
+    assert_eq!(told, Some(outside));
+    let folder = git.stand().unwrap().0.folder;
+    assert_eq!(folder.as_deref(), Some("part"));
+    assert_eq!(stood(root).unwrap().0.folder, None);
+    run(root, &["reset", "-q", "--hard"]);
+    assert_eq!(fit(part, Some("part"), &patch), PatchFit::Applies);
+    // The same file lies there too, and would be taken for it.
+    for elsewhere in [root, &root.join("other")] {
+        assert_eq!(fit(elsewhere, Some("part"), &patch), PatchFit::OtherFolder);
+    }
+    assert_eq!(fit(part, None, &patch), PatchFit::OtherFolder);
 }
 
 #[test]

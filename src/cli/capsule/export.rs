@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use super::ExportArgs;
 use super::change::Changing;
 use super::maker::{CapsuleMaker, MadeCapsule};
-use crate::adapters::capsules_now::{Along, FILTERED_FILES, PASSED_OVER_FILES, UNKNOWN_FILES};
+use crate::adapters::capsules_now::{
+    Along, FILTERED_FILES, OUTSIDE_FILES, PASSED_OVER_FILES, UNKNOWN_FILES,
+};
 use crate::adapters::git_now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
@@ -155,6 +157,7 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
             UNKNOWN_FILES => "that git does not know",
             FILTERED_FILES => "that a filter of this clone rewrites, which is not run",
             PASSED_OVER_FILES => "that git is told to pass over in this clone",
+            OUTSIDE_FILES => "for lying outside of the project's folder",
             _ if left.masked == Some(true) => "because something in each would be masked",
             _ => "for want of room, or for a form or name that does not go elsewhere",
         };

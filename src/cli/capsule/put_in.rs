@@ -24,6 +24,8 @@ const OBEYED: &str = "  an agent or a tool runs or obeys this";
 pub(super) struct ImportedPatch<'a> {
     maker: &'a CapsuleMaker,
     base: String,
+    /// Of its sender's project in the repository.
+    folder: Option<String>,
     bytes: Vec<u8>,
     /// As they are shown: their names are the sender's words.
     files: Vec<String>,
@@ -45,7 +47,8 @@ impl<'a> ImportedPatch<'a> {
         let patch = capsule.patch.as_ref()?;
         let bytes = patch.bytes()?;
         let files = patch_files(&bytes).ok()?;
-        let fit = maker.now.patch_fit(&patch.base, &bytes);
+        let folder = capsule.git.as_ref().and_then(|git| git.folder.clone());
+        let fit = maker.now.patch_fit(&patch.base, folder.as_deref(), &bytes);
         let left = capsule.left_out.iter();
         let left: Vec<&CapsuleLeftOut> = left
             .filter(|left| left.what == CapsuleSection::Patch)
@@ -64,6 +67,7 @@ impl<'a> ImportedPatch<'a> {
             told,
             maker,
             base: patch.base.clone(),
+            folder,
             bytes,
             files: files.iter().map(shown).collect(),
             fit,
@@ -130,7 +134,7 @@ impl<'a> ImportedPatch<'a> {
         }
         // Meanwhile somebody may have worked there.
         let now = &self.maker.now;
-        let is_put_in = match now.patch_fit(&self.base, &self.bytes) {
+        let is_put_in = match now.patch_fit(&self.base, self.folder.as_deref(), &self.bytes) {
             Some(PatchFit::Applies) => now.put_in(&self.bytes),
             _ => Err(PutInFault::Refused),
         };
@@ -167,6 +171,17 @@ impl<'a> ImportedPatch<'a> {
             }
             Some(PatchFit::Dirty) => {
                 "files here differ from the commit, so it stays out".to_owned()
+            }
+            Some(PatchFit::OtherFolder) => {
+                let masked = |folder: &String| self.maker.now.masked_name(folder);
+                match self.folder.as_ref().map(masked) {
+                    Some(folder) => format!(
+                        "its project is the folder `{}` of the repository, and this one is not",
+                        told_path(&folder)
+                    ),
+                    None => "its project is all of the repository, and this one is a folder of it"
+                        .to_owned(),
+                }
             }
             Some(PatchFit::Refused) => "git does not take it here".to_owned(),
             None => "there is no repository to put it into".to_owned(),

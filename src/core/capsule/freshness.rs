@@ -274,6 +274,7 @@ mod tests {
             diff_stat: DiffStat::default(),
             remote: Some("https://a.example/x".to_owned()),
             root: Some("r".to_owned()),
+            folder: None,
             late: None,
             more: Map::new(),
         });

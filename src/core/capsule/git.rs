@@ -34,6 +34,10 @@ pub struct CapsuleGit {
     /// every clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// The project's folder in the repository, with `/`, as
+    /// [`told_path`](crate::told_path::told_path) has it; none where it is that of the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// It was asked only after the task was closed: where it stood at the close nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<bool>,

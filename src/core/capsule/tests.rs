@@ -325,6 +325,7 @@ fn secrets_places_and_names_are_masked_and_counted() {
         diff_stat: DiffStat::default(),
         remote: None,
         root: None,
+        folder: None,
         late: None,
         more: Map::new(),
     });

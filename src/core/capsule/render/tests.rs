@@ -114,6 +114,7 @@ fn capsule() -> Capsule {
         diff_stat: DiffStat::default(),
         remote: None,
         root: None,
+        folder: None,
         late: None,
         more: Map::new(),
     });

@@ -71,6 +71,7 @@ fn saying(text: &str) -> Capsule {
         diff_stat: DiffStat::default(),
         remote: Some(word()),
         root: None,
+        folder: Some(word()),
         late: None,
         more: Map::new(),
     });

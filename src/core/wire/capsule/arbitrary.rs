@@ -149,20 +149,20 @@ fn finding() -> impl Strategy<Value = CapsuleFinding> {
 }
 
 fn git() -> impl Strategy<Value = CapsuleGit> {
-    ("[0-9a-f]{40}", option::of(line_text()), more()).prop_map(|(commit, branch, more)| {
-        CapsuleGit {
-            tree: Some(commit.clone()),
-            commit: Some(commit),
-            branch,
-            changed: 3,
-            ahead: None,
-            behind: Some(1),
-            diff_stat: DiffStat::default(),
-            remote: None,
-            root: None,
-            late: None,
-            more,
-        }
+    let names = (option::of(line_text()), option::of(path()));
+    ("[0-9a-f]{40}", names, more()).prop_map(|(commit, (branch, folder), more)| CapsuleGit {
+        tree: Some(commit.clone()),
+        commit: Some(commit),
+        branch,
+        changed: 3,
+        ahead: None,
+        behind: Some(1),
+        diff_stat: DiffStat::default(),
+        remote: None,
+        root: None,
+        folder,
+        late: None,
+        more,
     })
 }
 

@@ -94,6 +94,7 @@ fn a_member_that_may_be_absent_is_neither_null_nor_empty_as_it_is_read() {
         ("CapsuleLeftOut", "inexact"),
         ("CapsuleLeftOut", "masked"),
         ("CapsuleGit", "late"),
+        ("CapsuleGit", "folder"),
         ("", "patch"),
     ] {
         assert!(named(of, name).is_some(), "{of} {name}");
