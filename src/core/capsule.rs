@@ -49,7 +49,7 @@ pub use kept_says::{DIGEST_UNTOLD, KeptSays};
 pub use mask::{CapsuleMask, MadeAt, MaskedPlaces};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, CapsuleSection, OriginHead};
 pub use passage::CapsulePassage;
-pub use patch::{is_obeyed, patch_files};
+pub use patch::{PatchedFile, is_obeyed, patch_files, patched_files};
 pub use render::{
     RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, TargetForm, is_told_task,
 };

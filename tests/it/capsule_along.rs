@@ -69,7 +69,7 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
     let _daemon = clone.daemon();
     let (code, told) = imported(&clone, &[&file]);
     assert_eq!(code, 0, "{told}");
-    let fits = |applies: bool| json!({"files": ["logo.bin", "src/login.rs"], "applies": applies});
+    let fits = |applies: bool| json!({"files": ["logo.bin", "src/login.rs"], "new": [], "deleted": [], "applies": applies});
     assert_eq!(told["patch"], fits(true));
     assert_eq!(clone.read("src/login.rs"), "one\ntwo\n", "a dry run");
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{done, from_base64, imported, in_terminal, listed};
+use crate::capsule::{clone_of, done, from_base64, imported, in_terminal, listed};
 use crate::support::project::Project;
 
 /// Opens a task in a project.
@@ -72,6 +72,48 @@ fn what_a_person_keeps_for_this_clone_alone_is_named_and_does_not_go_along() {
     assert!(capsule["patch"].is_null(), "{capsule}");
     let left = "1 file is left out that git is told to pass over in this clone (README.md)";
     assert!(said.contains(left), "{said}");
+}
+
+#[test]
+fn what_becomes_of_each_file_is_told_where_it_goes_out_and_where_it_arrives() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = task(&project);
+    project.write("gone.rs", "gone\n");
+    project.git(&["add", "."]);
+    project.git(&["commit", "-q", "-m", "before"]);
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    project.write("README.md", "# Later\n");
+    fs::remove_file(project.root().join("gone.rs")).unwrap();
+    project.write("AGENTS.md", "new\n");
+    project.git(&["add", "AGENTS.md"]);
+    let (file, said, _) = with_patch(&project, &id);
+    for told in ["  AGENTS.md  new ", "  README.md ", "  gone.rs  deleted "] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    let (_, import) = imported(&clone, &[&file]);
+    let files = ["AGENTS.md", "README.md", "gone.rs"];
+    let expected = json!({"files": files, "new": ["AGENTS.md"], "deleted": ["gone.rs"],
+        "applies": true});
+    assert_eq!(import["patch"], expected);
+    let import = clone.run(["capsule", "import", &file]).expect_success();
+    for told in [
+        "  AGENTS.md  new  an agent or a tool",
+        "  gone.rs  deleted\n",
+    ] {
+        assert!(import.stdout.contains(told), "{told}: {}", import.stdout);
+    }
+    // Of many the first are named.
+    for number in 10..40 {
+        let name = format!("new-{number}.rs");
+        project.write(&name, "new\n");
+        project.git(&["add", &name]);
+    }
+    let (_, said, _) = with_patch(&project, &id);
+    assert!(said.contains("  new-26.rs  new "), "{said}");
+    assert!(!said.contains("new-27.rs"), "{said}");
+    assert!(said.contains("  and 13 more "), "{said}");
 }
 
 #[test]

@@ -16,13 +16,16 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsulePatch, CapsuleSection, patch_files};
+use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsulePatch, CapsuleSection, patched_files};
 use crate::core::told_path::told_path;
 use crate::store::dirs::ProjectDirs;
 use crate::wire::control::{ProgramCode, TaskChange};
 
 /// How a capsule's file is called.
 const ENDING: &str = "ctxcapsule.json";
+
+/// How many files of a patch are named.
+const NAMED_MAX: usize = 20;
 
 /// How much of a title is in the name of a file, in characters.
 const NAME_CHARS: usize = 40;
@@ -129,12 +132,17 @@ pub(super) fn went_along(capsule: &Capsule, along: Along) -> Vec<String> {
 
 fn of_patch(capsule: &Capsule) -> Vec<String> {
     let patch = capsule.patch.as_ref().and_then(CapsulePatch::bytes);
-    let files = patch.and_then(|patch| patch_files(&patch).ok());
+    let files = patch.and_then(|patch| patched_files(&patch).ok());
     let files = files.unwrap_or_default();
     let mut lines = vec![match files.len() as u64 {
         0 => "no patch: no tracked file differs that may go along".to_owned(),
         many => format!("with a patch of {}", count(many, "file", "files")),
     }];
+    let named = files.iter().take(NAMED_MAX);
+    lines.extend(named.map(|file| format!("  {}{}", told_path(&file.path), file.fate())));
+    if files.len() > NAMED_MAX {
+        lines.push(format!("  and {} more", files.len() - NAMED_MAX));
+    }
     for file in &capsule.redaction.files {
         lines.push(format!(
             "left out, something in it would be masked: {}",

@@ -10,7 +10,9 @@ use crate::cli::exit::Failure;
 use crate::cli::operator;
 use crate::cli::report::ReportText;
 use crate::cli::words::count;
-use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsuleSection, is_obeyed, patch_files};
+use crate::core::capsule::{
+    Capsule, CapsuleLeftOut, CapsuleSection, PatchedFile, is_obeyed, patched_files,
+};
 use crate::core::told_path::told_path;
 use crate::wire::control::ProgramCode;
 
@@ -28,7 +30,7 @@ pub(super) struct ImportedPatch<'a> {
     folder: Option<String>,
     bytes: Vec<u8>,
     /// As they are shown: their names are the sender's words.
-    files: Vec<String>,
+    files: Vec<PatchedFile>,
     /// The same for a reader: first what an agent runs or obeys.
     told: Vec<String>,
     /// None outside of git.
@@ -46,7 +48,7 @@ impl<'a> ImportedPatch<'a> {
     pub(super) fn of(maker: &'a CapsuleMaker, capsule: &Capsule) -> Option<Self> {
         let patch = capsule.patch.as_ref()?;
         let bytes = patch.bytes()?;
-        let files = patch_files(&bytes).ok()?;
+        let files = patched_files(&bytes).ok()?;
         let folder = capsule.git.as_ref().and_then(|git| git.folder.clone());
         let fit = maker.now.patch_fit(&patch.base, folder.as_deref(), &bytes);
         let left = capsule.left_out.iter();
@@ -56,22 +58,28 @@ impl<'a> ImportedPatch<'a> {
         let masked = capsule.redaction.files.len() as u64;
         let names = left.iter().flat_map(|left| &left.names);
         let names = capsule.redaction.files.iter().chain(names);
-        let (obeyed, others): (Vec<&String>, Vec<&String>) =
-            files.iter().partition(|file| is_obeyed(file));
-        let obeyed = obeyed.into_iter();
         let shown = |file: &String| told_path(&maker.now.masked_name(file)).into_owned();
-        let obeyed = obeyed.map(|file| format!("{}{OBEYED}", shown(file)));
-        let others = others.into_iter().map(shown);
+        let (obeyed, others): (Vec<_>, Vec<_>) =
+            files.iter().partition(|file| is_obeyed(&file.path));
+        let told = |file: &PatchedFile| format!("{}{}", shown(&file.path), file.fate());
+        let obeyed = obeyed.into_iter();
+        let obeyed = obeyed.map(|file| format!("{}{OBEYED}", told(file)));
+        let others = others.into_iter().map(told);
         let told = obeyed.chain(others).collect();
+        let left_names = names.map(shown).collect();
+        let files = files.into_iter().map(|file| PatchedFile {
+            path: shown(&file.path),
+            ..file
+        });
         Some(Self {
             told,
             maker,
             base: patch.base.clone(),
+            files: files.collect(),
             folder,
             bytes,
-            files: files.iter().map(shown).collect(),
             fit,
-            left_names: names.map(shown).collect(),
+            left_names,
             is_inexact: left.iter().any(|left| left.inexact == Some(true)),
             left: left
                 .iter()
@@ -81,7 +89,16 @@ impl<'a> ImportedPatch<'a> {
 
     /// As `--json` tells it.
     pub(super) fn value(&self) -> Value {
-        json!({"files": self.files, "applies": self.applies()})
+        let names = |is_told: fn(&PatchedFile) -> bool| {
+            let files = self.files.iter().filter(|file| is_told(file));
+            files.map(|file| file.path.as_str()).collect::<Vec<_>>()
+        };
+        json!({
+            "files": names(|_| true),
+            "new": names(|file| file.is_new),
+            "deleted": names(|file| file.is_deleted),
+            "applies": self.applies(),
+        })
     }
 
     /// Says what it changes, and whether it can be put in.

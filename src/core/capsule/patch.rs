@@ -1,4 +1,4 @@
-//! [`patch_files`]: the files of a patch, when it is of the plain form that a capsule may carry.
+//! [`patched_files`]: the files of a patch, when it is of the plain form that a capsule may carry.
 //!
 //! Stricter than `git apply`, which takes much more: what is refused here is never given to it, and
 //! what is told here is all that it does.
@@ -101,14 +101,46 @@ fn folded(name: &str) -> String {
     folded.trim_end_matches([' ', '.']).to_owned()
 }
 
+/// A file of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatchedFile {
+    /// Its path, relative to the project.
+    pub path: String,
+    /// The patch makes it.
+    pub is_new: bool,
+    /// The patch deletes it.
+    pub is_deleted: bool,
+}
+
+impl PatchedFile {
+    /// What becomes of it, behind its name; nothing where it is changed.
+    pub fn fate(&self) -> &'static str {
+        match (self.is_new, self.is_deleted) {
+            (_, true) => "  deleted",
+            (true, _) => "  new",
+            _ => "",
+        }
+    }
+}
+
+/// As [`patched_files`], their paths alone.
+///
+/// # Errors
+///
+/// As there.
+pub fn patch_files(patch: &[u8]) -> Result<Vec<String>, String> {
+    let files = patched_files(patch)?;
+    Ok(files.into_iter().map(|file| file.path).collect())
+}
+
 /// The files of a patch, in its order.
 ///
 /// # Errors
 ///
 /// Why it is not to be applied, as a fragment: a link, a submodule, a name that is renamed, quoted
 /// or leaves the project, or something that is no patch of git's.
-pub fn patch_files(patch: &[u8]) -> Result<Vec<String>, String> {
-    let mut files: Vec<String> = Vec::new();
+pub fn patched_files(patch: &[u8]) -> Result<Vec<PatchedFile>, String> {
+    let mut files: Vec<PatchedFile> = Vec::new();
     let mut part = Part::Start;
     for (number, line) in patch.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let bad = |why: &str| format!("line {}: {why}", number + 1);
@@ -121,21 +153,32 @@ pub fn patch_files(patch: &[u8]) -> Result<Vec<String>, String> {
         }
         if let Some(names) = line.strip_prefix(b"diff --git ") {
             let path = path_of(names).ok_or_else(|| bad("a name that is not taken"))?;
-            if files.contains(&path) {
+            if files.iter().any(|file| file.path == path) {
                 return Err(bad("the same file twice"));
             }
-            files.push(path);
+            files.push(PatchedFile {
+                path,
+                is_new: false,
+                is_deleted: false,
+            });
             part = Part::Head;
             continue;
         }
-        let path = files.last().map(String::as_str).unwrap_or_default();
+        let file = files.last_mut();
+        let path = file.as_ref().map_or("", |file| &file.path);
         part = match part {
             Part::Head | Part::Text { .. } if line.starts_with(b"@@ ") => {
                 hunk(line).ok_or_else(|| bad("no head of a hunk"))?
             }
             Part::Text { .. } if line.starts_with(b"\\ ") => part,
             Part::Head if line == b"GIT binary patch" => Part::Binary,
-            Part::Head if is_head(line, path) => Part::Head,
+            Part::Head if is_head(line, path) => {
+                if let Some(file) = file {
+                    file.is_new |= line.starts_with(b"new file ");
+                    file.is_deleted |= line.starts_with(b"deleted file ");
+                }
+                Part::Head
+            }
             Part::Binary if is_binary(line) => Part::Binary,
             _ => return Err(bad("not of the form that is taken")),
         };
@@ -306,6 +349,26 @@ mod tests {
         let binary = "diff --git a/l b/l\nnew file mode 100755\nindex 0..1\nGIT binary patch\nliteral 3\nKcmZQz\n\nliteral 0\nHcmV?d00001\n\n";
         assert_eq!(files(&format!("{text}{binary}")).unwrap(), ["a b.rs", "l"]);
         assert!(files("").is_err());
+    }
+
+    #[test]
+    fn which_files_are_new_and_which_are_deleted_is_told() {
+        let head = |path: &str, line: &str| format!("diff --git a/{path} b/{path}\n{line}");
+        let patch = [
+            head("a", "old mode 100644\nnew mode 100755\n"),
+            head("b", "new file mode 100644\nindex 0..1\n"),
+            head("c", "deleted file mode 100644\nindex 1..0\n"),
+            // Of what it holds nothing is believed.
+            head("d", "index 1..2 100644\n--- a/d\n+++ b/d\n"),
+            "@@ -1 +1,2 @@\n-new file mode 100644\n+deleted file mode 100644\n+new file mode 100644\n".to_owned(),
+        ];
+        let files = patched_files(patch.concat().as_bytes())
+            .unwrap()
+            .into_iter();
+        let told: Vec<String> = files
+            .map(|it| format!("{}{}", it.path, it.fate()))
+            .collect();
+        assert_eq!(told, ["a", "b  new", "c  deleted", "d"]);
     }
 
     #[test]
