@@ -69,7 +69,10 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
     let _daemon = clone.daemon();
     let (code, told) = imported(&clone, &[&file]);
     assert_eq!(code, 0, "{told}");
-    let fits = |applies: bool| json!({"files": ["logo.bin", "src/login.rs"], "new": [], "deleted": [], "applies": applies});
+    let fits = |applies: bool| {
+        json!({"files": ["logo.bin", "src/login.rs"], "new": [], "deleted": [], "applies": applies,
+            "isIn": false})
+    };
     assert_eq!(told["patch"], fits(true));
     assert_eq!(clone.read("src/login.rs"), "one\ntwo\n", "a dry run");
 
@@ -94,6 +97,8 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
         pty.type_text(word);
         assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
         assert_eq!(clone.read("src/login.rs") != "one\ntwo\n", is_put_in);
+        let out = "its patch was left out: `patch` was not typed";
+        assert_eq!(pty.screen().contains(out), !is_put_in, "{}", pty.screen());
     }
     for path in ["src/login.rs", "logo.bin"] {
         let read = |project: &Project| fs::read(project.root().join(path)).unwrap();
@@ -101,13 +106,19 @@ fn changes_go_along_without_secrets_and_are_put_in_after_a_typed_word() {
     }
     assert_eq!(clone.read("deploy.sh"), "echo hello\n");
     let check = clone.run(["capsule", "check", &id, "--json"]);
-    assert_eq!(check.expect_success().json()["patch"], fits(false));
+    let mut is_in = fits(false);
+    is_in["isIn"] = json!(true);
+    assert_eq!(check.expect_success().json()["patch"], is_in);
+    let check = clone.run(["capsule", "check", &id]).expect_success();
+    let told = "a patch of 2 files: all of it is in the work tree already";
+    assert!(check.stdout.contains(told), "{}", check.stdout);
     // It goes on byte for byte, and takes nothing else along.
     assert_eq!(exported(&clone, &id, &[]).1, bytes);
     let again = Pty::spawn(&clone.ctxrelay(["capsule", "export", &id, "--patch"])).wait_exit();
     assert_eq!(again, 3);
     // On another commit it stays out.
-    clone.git(&["commit", "-q", "-a", "-m", "later"]);
+    clone.git(&["checkout", "-q", "."]);
+    clone.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
     assert_eq!(imported(&clone, &[&file]).1["patch"], fits(false));
 }
 

@@ -95,7 +95,7 @@ fn what_becomes_of_each_file_is_told_where_it_goes_out_and_where_it_arrives() {
     let (_, import) = imported(&clone, &[&file]);
     let files = ["AGENTS.md", "README.md", "gone.rs"];
     let expected = json!({"files": files, "new": ["AGENTS.md"], "deleted": ["gone.rs"],
-        "applies": true});
+        "applies": true, "isIn": false});
     assert_eq!(import["patch"], expected);
     let import = clone.run(["capsule", "import", &file]).expect_success();
     for told in [
@@ -165,4 +165,19 @@ fn a_patch_of_a_project_that_is_a_folder_of_a_repository_goes_into_no_other_fold
         "{}",
         import.stdout
     );
+}
+
+#[test]
+fn where_git_tells_nothing_or_has_no_commit_that_is_why_there_is_no_patch() {
+    let project = Project::without_git();
+    project.write("a.rs", "one\n");
+    let _daemon = project.daemon();
+    let id = task(&project);
+    let (_, said, _) = with_patch(&project, &id);
+    let nothing = "no patch: git tells nothing of this folder";
+    assert!(said.contains(nothing), "{said}");
+    project.git(&["init", "-q", "-b", "main"]);
+    let (_, said, _) = with_patch(&project, &id);
+    let none = "no patch: there is no commit that one could be made on";
+    assert!(said.contains(none), "{said}");
 }

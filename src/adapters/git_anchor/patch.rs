@@ -69,6 +69,8 @@ pub enum PatchFit {
     Dirty,
     /// It is made in a project that lies elsewhere in its repository.
     OtherFolder,
+    /// All that it changes is so already.
+    IsIn,
     /// Git does not take it.
     Refused,
 }
@@ -287,13 +289,20 @@ impl GitAnchor {
         if here.as_deref() != folder {
             return PatchFit::OtherFolder;
         }
-        if self.commit() != Some(base) {
-            return PatchFit::OtherCommit;
-        }
-        match self.is_clean(base, patch) == Some(true) {
-            false => PatchFit::Dirty,
-            true if self.apply(self.top(), &["--check"], patch).is_some() => PatchFit::Applies,
-            true => PatchFit::Refused,
+        let takes = |how: &[&str]| self.apply(self.top(), how, patch).is_some();
+        let unfit = match self.commit() == Some(base) {
+            true if self.is_clean(base, patch) == Some(true) => {
+                return match takes(&["--check"]) {
+                    true => PatchFit::Applies,
+                    false => PatchFit::Refused,
+                };
+            }
+            true => PatchFit::Dirty,
+            false => PatchFit::OtherCommit,
+        };
+        match takes(&["--check", "--reverse"]) {
+            true => PatchFit::IsIn,
+            false => unfit,
         }
     }
 

@@ -1069,6 +1069,29 @@ fn a_patch_of_a_folder_of_a_repository_goes_into_that_folder_alone_and_counts_wh
 }
 
 #[test]
+fn a_patch_that_is_in_already_is_known_also_once_it_is_committed() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    write(root, "new.rs", "new\n");
+    run(root, &["add", "new.rs"]);
+    write(root, "a.rs", "one\n2\n");
+    fs::remove_file(root.join("b.rs")).unwrap();
+    let (_, _, patch) = changes(root);
+    let git = GitAnchor::open(root).unwrap();
+    let base = git.commit().unwrap();
+    let fit = |patch: &[u8]| GitAnchor::open(root).unwrap().patch_fit(base, None, patch);
+    assert_eq!(fit(&patch), PatchFit::IsIn);
+    write(root, "new.rs", "newer\n");
+    assert_eq!(fit(&patch), PatchFit::Dirty, "not all of it");
+    write(root, "new.rs", "new\n");
+    commit(root, "second");
+    assert_eq!(fit(&patch), PatchFit::IsIn);
+    write(root, "a.rs", "one\n3\n");
+    assert_eq!(fit(&patch), PatchFit::OtherCommit);
+}
+
+#[test]
 fn nothing_that_a_repository_within_names_is_run() {
     let place = tempfile::tempdir().unwrap();
     let (root, inner) = (&place.path().join("shop"), &place.path().join("inner"));

@@ -134,9 +134,13 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
     let patch = capsule.patch.as_ref().and_then(CapsulePatch::bytes);
     let files = patch.and_then(|patch| patched_files(&patch).ok());
     let files = files.unwrap_or_default();
-    let mut lines = vec![match files.len() as u64 {
-        0 => "no patch: no tracked file differs that may go along".to_owned(),
-        many => format!("with a patch of {}", count(many, "file", "files")),
+    let mut lines = vec![match (&capsule.git, files.len() as u64) {
+        (None, _) => "no patch: git tells nothing of this folder".to_owned(),
+        (Some(git), 0) if git.commit.is_none() => {
+            "no patch: there is no commit that one could be made on".to_owned()
+        }
+        (_, 0) => "no patch: no tracked file differs that may go along".to_owned(),
+        (_, many) => format!("with a patch of {}", count(many, "file", "files")),
     }];
     let named = files.iter().take(NAMED_MAX);
     lines.extend(named.map(|file| format!("  {}{}", told_path(&file.path), file.fate())));

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::apply::apply;
 use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, uncompared, why};
 use super::maker::CapsuleMaker;
-use super::put_in::ImportedPatch;
+use super::put_in::{ImportedPatch, PutIn, WORD};
 use super::vouched::Vouched;
 use crate::adapters::git_now::GitNeed;
 use crate::adapters::plain_file::read_plain;
@@ -83,7 +83,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     let patch = ImportedPatch::of(&maker, &capsule);
     let put_in = match &patch {
         Some(patch) if args.apply => patch.put_in(context)?,
-        _ => false,
+        _ => PutIn::Unasked,
     };
     let stands = maker.stands(&capsule);
     let uncited = uncited(&capsule);
@@ -131,8 +131,15 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         });
     }
     match &patch {
-        Some(_) if put_in => text.line("its patch is in the work tree, and nothing was run"),
-        Some(patch) => patch.tell(&mut text),
+        Some(_) if put_in == PutIn::Done => {
+            text.line("its patch is in the work tree, and nothing was run");
+        }
+        Some(patch) => {
+            if put_in == PutIn::Declined {
+                text.line(format!("its patch was left out: `{WORD}` was not typed"));
+            }
+            patch.tell(&mut text);
+        }
         None => {}
     }
     text.note(match (args.apply, applied) {

@@ -17,10 +17,21 @@ use crate::core::told_path::told_path;
 use crate::wire::control::ProgramCode;
 
 /// What has to be typed before anything is put in.
-const WORD: &str = "patch";
+pub(super) const WORD: &str = "patch";
 
 /// Behind the name of a file that nobody has to open.
 const OBEYED: &str = "  an agent or a tool runs or obeys this";
+
+/// What became of a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PutIn {
+    /// It is in the work tree.
+    Done,
+    /// The operator was asked, and did not type the word.
+    Declined,
+    /// Nobody was asked.
+    Unasked,
+}
 
 /// A patch that came with a capsule.
 pub(super) struct ImportedPatch<'a> {
@@ -98,6 +109,7 @@ impl<'a> ImportedPatch<'a> {
             "new": names(|file| file.is_new),
             "deleted": names(|file| file.is_deleted),
             "applies": self.applies(),
+            "isIn": self.fit == Some(PatchFit::IsIn),
         })
     }
 
@@ -123,20 +135,20 @@ impl<'a> ImportedPatch<'a> {
         }
     }
 
-    /// Puts it in, when it can be and the operator types the word. False when it stays out.
+    /// Puts it in, when it can be and the operator types the word.
     ///
     /// # Errors
     ///
     /// When the input ends, or the disk does not take it.
-    pub(super) fn put_in(&self, context: &CliContext) -> Result<bool, Failure> {
+    pub(super) fn put_in(&self, context: &CliContext) -> Result<PutIn, Failure> {
         if !self.applies() {
-            return Ok(false);
+            return Ok(PutIn::Unasked);
         }
         if let Some(refusal) = operator::asking_refusal() {
             context
                 .out
                 .note(&format!("its patch stays out: {}", refusal.message));
-            return Ok(false);
+            return Ok(PutIn::Unasked);
         }
         context.out.note(
             "Somebody else's changes go into these files of the work tree, where programs will \
@@ -147,7 +159,7 @@ impl<'a> ImportedPatch<'a> {
         }
         let question = format!("Type `{WORD}` to put them in, anything else to leave them:");
         if context.out.ask(&question)?.as_deref() != Some(WORD) {
-            return Ok(false);
+            return Ok(PutIn::Declined);
         }
         // Meanwhile somebody may have worked there.
         let now = &self.maker.now;
@@ -155,7 +167,8 @@ impl<'a> ImportedPatch<'a> {
             Some(PatchFit::Applies) => now.put_in(&self.bytes),
             _ => Err(PutInFault::Refused),
         };
-        is_put_in.map(|()| true).map_err(|fault| match fault {
+        let done = PutIn::Done;
+        is_put_in.map(|()| done).map_err(|fault| match fault {
             PutInFault::Half { changed, error } => {
                 let changed = changed
                     .iter()
@@ -200,6 +213,7 @@ impl<'a> ImportedPatch<'a> {
                         .to_owned(),
                 }
             }
+            Some(PatchFit::IsIn) => "all of it is in the work tree already".to_owned(),
             Some(PatchFit::Refused) => "git does not take it here".to_owned(),
             None => "there is no repository to put it into".to_owned(),
         }
