@@ -13,21 +13,31 @@ use crate::core::id::AttemptId;
 /// Less than that is no sleep: by so much no deadline matters.
 const ASLEEP_MIN_MS: i64 = 1_000;
 
-/// How often a loop that nothing wakes looks whether the machine has slept: what it waits for
-/// stands still meanwhile.
+/// By less than that nobody sets a wall clock for whom it matters: it is drawn to the right time.
+const SET_MIN_MS: i64 = 60_000;
+
+/// How often a loop that nothing wakes looks whether the machine has slept or its clock was set: what
+/// it waits for stands still meanwhile.
 pub(super) const LOOK_FOR_SLEEP: Duration = Duration::from_secs(60);
 
 /// Wall clock at the start, and steady from there on: a clock that jumps moves no deadline. While
 /// the machine sleeps it stands still, and so do those that are waited for. What ends by the time
-/// of others, such as a usage limit, goes by [`Self::outside_ms`].
+/// of others, such as a usage limit, and what is of a day goes by [`Self::outside_ms`].
+///
+/// Not every sleep can be measured: nowhere but on Linux, and not there where a machine inside the
+/// machine is paused. The wall clock is set then, and so it is where it was wrong.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     wall_ms: i64,
     start: Instant,
     /// For how long the machine had slept, of which the clock knows.
     asleep_ms: i64,
-    /// How much of that is since the start.
-    slept_ms: i64,
+    /// How far the time of others is ahead of this clock: by what the machine slept since the start,
+    /// and by what its wall clock was set.
+    ahead_ms: i64,
+    /// By how much the wall clock is another one than the machine's.
+    #[cfg(test)]
+    wall_off_ms: i64,
 }
 
 impl Clock {
@@ -37,36 +47,56 @@ impl Clock {
             wall_ms: now_ms(),
             start: Instant::now(),
             asleep_ms: asleep_ms(),
-            slept_ms: 0,
+            ahead_ms: 0,
+            #[cfg(test)]
+            wall_off_ms: 0,
         }
     }
 
-    /// Learns what the machine has slept since it was last asked. For how long, ms.
+    /// Learns what the machine has slept since it was last asked, and by what its wall clock was set.
+    /// By how much the time of others jumps, ms: back, where the clock was set back.
     pub(super) fn catch_up(&mut self) -> Option<i64> {
-        self.catch_up_with(asleep_ms())
+        let wall_ms = now_ms();
+        #[cfg(test)]
+        let wall_ms = wall_ms + self.wall_off_ms;
+        self.catch_up_with(asleep_ms(), wall_ms)
     }
 
     /// The same; `asleep_ms`: for how long the machine has slept since it was started.
-    fn catch_up_with(&mut self, asleep_ms: i64) -> Option<i64> {
+    fn catch_up_with(&mut self, asleep_ms: i64, wall_ms: i64) -> Option<i64> {
+        let before_ms = self.ahead_ms;
         let slept_ms = asleep_ms.saturating_sub(self.asleep_ms);
-        if slept_ms < ASLEEP_MIN_MS {
-            return None;
+        if slept_ms >= ASLEEP_MIN_MS {
+            self.asleep_ms = asleep_ms;
+            self.ahead_ms = self.ahead_ms.saturating_add(slept_ms);
         }
-        self.asleep_ms = asleep_ms;
-        self.slept_ms = self.slept_ms.saturating_add(slept_ms);
-        Some(slept_ms)
+        // A sleep that was measured has moved the wall clock too.
+        let set_ms = wall_ms.saturating_sub(self.outside_ms());
+        if set_ms.saturating_abs() >= SET_MIN_MS {
+            self.ahead_ms = self.ahead_ms.saturating_add(set_ms);
+        }
+        let jumped_ms = self.ahead_ms.saturating_sub(before_ms);
+        (jumped_ms != 0).then_some(jumped_ms)
     }
 
     /// Has the machine sleep, and wake up.
     #[cfg(test)]
     pub fn sleep(&mut self, ms: i64) {
         self.asleep_ms -= ms;
+        self.wall_off_ms += ms;
+    }
+
+    /// Sets the wall clock, forward or back, as after a sleep that nothing measures.
+    #[cfg(test)]
+    pub fn set_wall(&mut self, by_ms: i64) {
+        self.wall_off_ms += by_ms;
     }
 
     /// Lets time pass at once.
     #[cfg(test)]
     pub fn pass(&mut self, ms: i64) {
         self.wall_ms += ms;
+        self.wall_off_ms += ms;
     }
 
     pub fn now_ms(self) -> i64 {
@@ -80,15 +110,15 @@ impl Clock {
         at_ms.saturating_sub(now_ms().saturating_sub(self.now_ms()))
     }
 
-    /// The time of the vendors and of the operator, which goes on while the machine sleeps. Never
-    /// back.
+    /// The time of the vendors and of the operator, which goes on while the machine sleeps. Back only
+    /// where the wall clock is set back.
     pub(super) fn outside_ms(self) -> i64 {
-        self.now_ms().saturating_add(self.slept_ms)
+        self.now_ms().saturating_add(self.ahead_ms)
     }
 
     /// When it is so late there, for waiting. What is past is now.
     pub(super) fn instant_outside(self, at_ms: i64) -> Instant {
-        self.instant(at_ms.saturating_sub(self.slept_ms))
+        self.instant(at_ms.saturating_sub(self.ahead_ms))
     }
 
     /// Now, and an id that nothing has.
@@ -159,7 +189,7 @@ fn asleep_ms() -> i64 {
     i64::try_from(asleep_ns / 1_000_000).unwrap_or(0)
 }
 
-/// Where the steady clock cannot be told from one that goes on, nobody knows.
+/// Where the steady clock cannot be told from one that goes on, the wall clock tells.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn asleep_ms() -> i64 {
     0
@@ -176,36 +206,70 @@ mod tests {
 
     #[test]
     fn while_the_machine_sleeps_the_time_of_others_goes_on_and_ours_does_not() {
+        const NIGHT_MS: i64 = 28_800_000;
         let mut clock = Clock::start();
         let (began, asleep) = (clock.outside_ms(), clock.asleep_ms);
         assert!((0..60_000).contains(&(began - clock.now_ms())));
         let due_ms = began + 3_600_000;
         assert!(clock.instant_outside(due_ms) > Instant::now());
-        assert_eq!(clock.catch_up_with(asleep + 28_800_000), Some(28_800_000));
-        assert!((28_800_000..28_860_000).contains(&(clock.outside_ms() - began)));
+        let wall_ms = clock.outside_ms() + NIGHT_MS;
+        let jumped = clock.catch_up_with(asleep + NIGHT_MS, wall_ms);
+        assert_eq!(jumped, Some(NIGHT_MS));
+        assert!((NIGHT_MS..NIGHT_MS + 60_000).contains(&(clock.outside_ms() - began)));
         assert!(clock.instant_outside(due_ms) <= Instant::now());
         assert!(clock.now_ms() < due_ms && clock.instant(due_ms) > Instant::now());
         // Once.
-        assert_eq!(clock.catch_up_with(asleep + 28_800_000), None);
-        assert_eq!(clock.catch_up_with(asleep + 28_802_000), Some(2_000));
+        let wall_ms = clock.outside_ms();
+        assert_eq!(clock.catch_up_with(asleep + NIGHT_MS, wall_ms), None);
+        let jumped = clock.catch_up_with(asleep + NIGHT_MS + 2_000, wall_ms + 2_000);
+        assert_eq!(jumped, Some(2_000));
     }
 
     #[test]
-    fn the_clock_never_goes_back_and_a_moment_of_sleep_is_none() {
+    fn a_moment_of_sleep_is_none_and_neither_is_a_clock_that_is_drawn_to_the_right_time() {
         let mut clock = Clock::start();
         let (began, asleep) = (clock.outside_ms(), clock.asleep_ms);
-        assert_eq!(clock.catch_up_with(asleep - 60_000), None);
+        let wall_ms = clock.outside_ms();
+        assert_eq!(clock.catch_up_with(asleep - 60_000, wall_ms), None);
         for moment in [400, 800] {
-            assert_eq!(clock.catch_up_with(asleep + moment), None);
+            assert_eq!(clock.catch_up_with(asleep + moment, wall_ms), None);
+        }
+        for drawn in [-30_000, 30_000] {
+            assert_eq!(clock.catch_up_with(asleep, wall_ms + drawn), None);
         }
         // Moments add up.
-        assert_eq!(clock.catch_up_with(asleep + 1_200), Some(1_200));
+        let jumped = clock.catch_up_with(asleep + 1_200, wall_ms + 1_200);
+        assert_eq!(jumped, Some(1_200));
         assert!(clock.outside_ms() >= began + 1_200);
+    }
+
+    #[test]
+    fn the_time_of_others_follows_a_wall_clock_that_is_set_and_ours_never_goes_back() {
+        const HOURS_MS: i64 = 6 * 3_600_000;
+        let mut clock = Clock::start();
+        let (began, asleep) = (clock.now_ms(), clock.asleep_ms);
+        let due_ms = began + 3_600_000;
+        // A sleep that nothing measures.
+        assert!(clock.catch_up_with(asleep, began + HOURS_MS).is_some());
+        assert!((HOURS_MS..HOURS_MS + 60_000).contains(&(clock.outside_ms() - began)));
+        assert!(clock.instant_outside(due_ms) <= Instant::now());
+        assert!(clock.instant(due_ms) > Instant::now());
+        // It was wrong by more than that.
+        let steady = clock.now_ms();
+        let jumped = clock.catch_up_with(asleep, began - HOURS_MS);
+        assert!(jumped.is_some_and(|jumped_ms| jumped_ms <= -2 * HOURS_MS));
+        assert!(clock.now_ms() >= steady);
+        assert!(clock.outside_ms() < began - HOURS_MS + 60_000);
+        assert!(clock.instant_outside(due_ms) > Instant::now());
+        let wall_ms = clock.outside_ms();
+        assert_eq!(clock.catch_up_with(asleep, wall_ms), None);
     }
 
     #[test]
     fn a_machine_that_is_awake_has_not_slept() {
         let mut clock = Clock::start();
+        assert_eq!(clock.catch_up(), None);
+        clock.pass(3_600_000);
         assert_eq!(clock.catch_up(), None);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
+use super::clock::now_ms;
 use super::event::{Event, PacketFacts, ToldRules};
 use super::owners::continuation::ThenReloaded;
 use super::owners::{Agents, Base, Daemon, HeldByRows};
@@ -216,7 +217,7 @@ impl Base {
         if is_start && !self.configuration.tells_at_start() {
             return None;
         }
-        let at = jiff::Timestamp::from_millisecond(self.clock.outside_ms()).unwrap_or_default();
+        let at = jiff::Timestamp::from_millisecond(now_ms()).unwrap_or_default();
         let terms = PacketTerms {
             agent: order.agent,
             pair: &order.pair,

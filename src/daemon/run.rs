@@ -26,11 +26,12 @@ use super::fault::{DaemonFault, Ended};
 use super::metering::on_transcript;
 use super::operator_refusals::{next_refusals, note_refusals};
 use super::outdated::{came_outdated, outdated_deadline};
-use super::owners::{Base, Daemon};
+use super::owners::Daemon;
 use super::registering::know_agents;
 use super::reply::answer;
 use super::show::show;
 use super::stop::Stop;
+use crate::core::agent::Agent;
 use crate::core::delivery::LimitInput;
 use crate::wire::control::Reply;
 
@@ -96,7 +97,7 @@ impl Daemon {
 
     /// Takes one event, and does what the owners want on account of it.
     pub(super) fn on_event(&mut self, event: Event) {
-        self.base.catch_up_with_sleep();
+        self.catch_up_with_sleep();
         self.take(event);
         self.settle();
     }
@@ -269,7 +270,7 @@ impl Daemon {
 
     /// Does what is due, and what follows from each before the next.
     pub(super) fn on_deadline(&mut self) {
-        self.base.catch_up_with_sleep();
+        self.catch_up_with_sleep();
         let due: [fn(&mut Self); 15] = [
             |daemon| daemon.deliveries.expire_waiters(&mut daemon.base),
             Self::expire_claims,
@@ -327,14 +328,19 @@ impl Daemon {
                 || self.base.recorder.is_ledger_gone());
         self.base.operations.set_idle(idle);
     }
-}
 
-impl Base {
-    /// The machine may have slept: the time that the vendors and the operator go by went on.
+    /// The machine may have slept, or its clock was set: the time that the vendors and the operator go
+    /// by is another one.
     fn catch_up_with_sleep(&mut self) {
-        if let Some(slept_ms) = self.clock.catch_up() {
-            tracing::info!(slept_ms, "the machine slept");
-            self.clients.status_changed();
+        let Some(jumped_ms) = self.base.clock.catch_up() else {
+            return;
+        };
+        tracing::info!(jumped_ms, "the machine slept, or its clock was set");
+        if jumped_ms < 0 {
+            for agent in Agent::ALL {
+                self.limit_input(agent, LimitInput::SetBack);
+            }
         }
+        self.base.clients.status_changed();
     }
 }

@@ -102,6 +102,8 @@ pub enum LimitInput {
     Checked(Checked),
     /// Time has passed.
     Tick,
+    /// The clock was set back.
+    SetBack,
     /// The operator wants another try now.
     TryNow,
     /// The operator wants no tries but their own.
@@ -232,6 +234,11 @@ impl Limit {
             }
             LimitInput::Checked(checked) => self.checked(checked, now_ms),
             LimitInput::Tick => self.tick(now_ms),
+            LimitInput::SetBack => {
+                // How long a wait is that began by the clock before says nobody any more.
+                self.plan(now_ms);
+                Vec::new()
+            }
             LimitInput::TryNow if self.is_active() => {
                 self.tries = 0;
                 self.over(TryReason::MayHold, now_ms)

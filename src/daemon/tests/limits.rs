@@ -634,3 +634,49 @@ async fn whatever_happens_first_after_the_machine_slept_finds_the_time_that_it_i
     assert!(rig.daemon.base.clock.outside_ms() > ends);
     assert!(rig.daemon.next_deadline() <= Instant::now());
 }
+
+#[tokio::test]
+async fn a_limit_goes_by_the_wall_clock_that_is_set_forward_or_back() {
+    const HOUR_MS: i64 = 60 * 60_000;
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    let claude = rig.connect(Role::Claude, None, false);
+    // It was wrong by three hours: what ends in an hour had passed by it.
+    rig.daemon.base.clock.set_wall(3 * HOUR_MS);
+    rig.daemon.on_deadline();
+    let steady = now_ms(&rig);
+    let ends = rig.daemon.base.clock.outside_ms() - 2 * HOUR_MS;
+    rig.daemon.base.clock.set_wall(-3 * HOUR_MS);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.fact(CodexFact::LimitEnds { at_ms: ends });
+    hit(&mut rig, "turn-1", &first).await;
+    let limit = rig.daemon.status().agents.codex.limit.unwrap();
+    assert_eq!(limit.resets_at, Some(ends));
+    assert!(now_ms(&rig) >= steady);
+    assert!(rig.daemon.next_deadline() > Instant::now());
+    assert!(rig.requests.try_recv().is_ok(), "the message");
+    assert!(rig.requests.try_recv().is_err());
+    // A sleep that nothing measures.
+    rig.daemon.base.clock.set_wall(2 * HOUR_MS);
+    rig.daemon.on_deadline();
+    rig.pump().await;
+    answer(&mut rig, Checked::Over).await;
+    assert_eq!(rig.daemon.status().agents.codex.limit, None);
+}
+
+#[tokio::test]
+async fn a_try_is_not_put_off_by_a_clock_that_is_set_back() {
+    const DAY_MS: i64 = 24 * 60 * 60_000;
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    hit(&mut rig, "turn-1", &first).await;
+    rig.daemon.base.clock.set_wall(-DAY_MS);
+    rig.daemon.on_deadline();
+    let limit = rig.daemon.status().agents.codex.limit.unwrap();
+    let wait_ms = limit.next_try.unwrap() - rig.daemon.base.clock.outside_ms();
+    assert!(wait_ms <= MINUTE * 1_000, "{wait_ms}");
+}

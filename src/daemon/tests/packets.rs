@@ -10,6 +10,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{NoteKind, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::daemon::clock::now_ms;
 use crate::daemon::stop::Stop;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HookParams, NoteParams, Reply, Role};
@@ -192,6 +193,24 @@ async fn a_compaction_in_the_middle_of_a_turn_has_the_files_of_that_turn_in_its_
     assert!(packet.contains("Not said yet"), "no objective: {packet}");
     hears(&mut rig, &hooks, hook("PostCompact", None)).await;
     assert_eq!(compactions_of(&rig, Agent::Claude), 1);
+}
+
+/// The day, as a packet names it.
+fn today() -> String {
+    let now = jiff::Timestamp::from_millisecond(now_ms()).unwrap();
+    now.strftime("%Y-%m-%d").to_string()
+}
+
+#[tokio::test]
+async fn a_packet_names_the_time_of_the_wall_clock() {
+    let place = Place::new();
+    let mut rig = has_written(&place).await;
+    // What is waited for goes by a clock of its own.
+    rig.daemon.base.clock.pass(3 * 24 * 60 * 60_000);
+    let before = today();
+    let packet = compacted_in_its_turn(&mut rig).await;
+    let days = [before, today()];
+    assert!(days.iter().any(|day| packet.contains(day)), "{packet}");
 }
 
 /// A Claude whose turn wrote a file and goes on.

@@ -198,3 +198,15 @@ fn another_mode_counts_for_the_limit_that_holds() {
     limit.apply(LimitInput::Mode(LimitMode::Off), 6);
     assert_eq!(limit.next_ms(), None);
 }
+
+#[test]
+fn a_clock_that_is_set_back_moves_a_wait_and_no_time_that_the_vendor_named() {
+    let day = 24 * 60 * MINUTE;
+    let mut limit = limit(LimitMode::Resume);
+    limit.apply(hit(None, &[]), 2 * day);
+    assert_eq!(limit.apply(LimitInput::SetBack, day), []);
+    assert_eq!(limit.next_ms(), Some(day + MINUTE));
+    limit.apply(hit(Some(2 * day), &[]), day);
+    assert_eq!(limit.apply(LimitInput::SetBack, 0), []);
+    assert_eq!(limit.next_ms(), Some(2 * day + 2 * SECOND));
+}
