@@ -274,7 +274,7 @@ impl Base {
                     tracing::warn!(code = %refusal.code, "a packet could not be recorded");
                     return then(daemon, None);
                 }
-                let now_ms = daemon.base.clock.now_ms();
+                let now_ms = daemon.base.clock.outside_ms();
                 daemon
                     .agents
                     .costs

@@ -204,7 +204,7 @@ impl Agents {
             .recorder
             .world()
             .state_of(agent, &RuntimeSession::default());
-        let cost = self.costs.today(agent, base.clock.now_ms());
+        let cost = self.costs.today(agent, base.clock.outside_ms());
         ContinuityStatus {
             instructions_read: self.rules_watch.said_by_one(agent).cloned(),
             compacting: match agent {

@@ -139,7 +139,7 @@ impl Daemon {
                 daemon.tell_ladder(&of, LadderInput::LeftOver { upto, to_fetch });
             }
             let ours = context.text.chars().count().saturating_sub(context.others);
-            let now_ms = daemon.base.clock.now_ms();
+            let now_ms = daemon.base.clock.outside_ms();
             daemon
                 .agents
                 .costs

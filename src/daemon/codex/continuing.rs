@@ -145,7 +145,7 @@ impl Agents {
         };
         self.codex.take_untold();
         if cause == ReloadCause::Started {
-            let now_ms = base.clock.now_ms();
+            let now_ms = base.clock.outside_ms();
             self.costs.conversation_began(Agent::Codex, now_ms);
         }
         let order = ReloadOrder {

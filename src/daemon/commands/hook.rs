@@ -162,7 +162,7 @@ impl Daemon {
                 } else {
                     let more = self.agents.rides_along(&self.base, Agent::Claude, pair);
                     let chars = more.as_ref().map_or(0, |more| more.text.chars().count());
-                    let now_ms = self.base.clock.now_ms();
+                    let now_ms = self.base.clock.outside_ms();
                     self.agents
                         .costs
                         .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
@@ -232,7 +232,7 @@ impl Daemon {
             HookEvent::SessionStart => {
                 let source = params.source();
                 self.began_anew(pair, source.as_ref());
-                let now_ms = self.base.clock.now_ms();
+                let now_ms = self.base.clock.outside_ms();
                 self.agents.costs.conversation_began(Agent::Claude, now_ms);
                 self.agents.rules_watch.claude_begins(pair);
                 if matches!(source, Some(SessionSource::Startup | SessionSource::Clear)) {

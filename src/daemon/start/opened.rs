@@ -237,7 +237,7 @@ impl Opened {
         daemon
             .agents
             .costs
-            .go_on(&daemon.base.dirs, daemon.base.clock.now_ms());
+            .go_on(&daemon.base.dirs, daemon.base.clock.outside_ms());
         Assembled {
             daemon,
             first_words: self.first_words,

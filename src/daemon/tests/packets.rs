@@ -808,3 +808,23 @@ async fn how_its_files_begin_stands_behind_a_packet_that_left_nothing_out() {
     assert!(packet.contains("[left out: "), "{packet}");
     assert!(!packet.contains("how the files begin"), "{packet}");
 }
+
+#[tokio::test]
+async fn what_was_given_counts_anew_on_a_day_that_began_while_the_machine_slept() {
+    fn cost(rig: &Rig) -> u64 {
+        let cost = rig.daemon.status().agents.claude.continuity.cost_today;
+        cost.unwrap().chars
+    }
+
+    let place = Place::new();
+    let mut rig = has_written(&place).await;
+    let packet = compacted_in_its_turn(&mut rig).await;
+    let first = cost(&rig);
+    assert!(first >= packet.chars().count() as u64);
+    rig.daemon.base.clock.sleep(2 * 24 * 60 * 60_000);
+    rig.daemon.on_deadline();
+    assert_eq!(cost(&rig), 0);
+    let hooks = rig.connect(Role::Hook, None, false);
+    let packet = hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;
+    assert!(cost(&rig) >= packet.chars().count() as u64 && cost(&rig) < 2 * first);
+}
