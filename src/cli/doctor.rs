@@ -27,7 +27,7 @@ use super::words::short;
 use crate::adapters::port_holder::holder;
 use crate::host::ProjectContext;
 use crate::store::dirs::exists;
-use crate::store::owner::is_held;
+use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{config, head, ledger, sentinel};
@@ -299,12 +299,20 @@ fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
         DaemonFound::Nobody if sentinel::is_killed(&setting.dirs) => {
             note(ID, "stopped by you", "start it with `ctxrelay`")
         }
-        DaemonFound::Nobody if is_held(&setting.dirs) => bad(
+        DaemonFound::Nobody => nobody(setting, hold(&setting.dirs)),
+    }
+}
+
+fn nobody(setting: &ProjectContext, hold: Hold) -> Check {
+    const ID: &str = "daemon";
+    match hold {
+        Hold::Held => bad(
             ID,
             "a process owns this project and does not answer",
             "stop it with `ctxrelay kill`, or see who holds .contextrelay/state/daemon.lock",
         ),
-        DaemonFound::Nobody => note(ID, "no daemon runs", "start it with `ctxrelay`"),
+        Hold::NoLocks => bad(ID, no_locks(&setting.dirs), NO_LOCKS_HINT),
+        Hold::Free => note(ID, "no daemon runs", "start it with `ctxrelay`"),
     }
 }
 

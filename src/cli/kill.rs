@@ -21,7 +21,7 @@ use super::report::{Report, ReportText};
 use super::words::{count, now_ms};
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, read_private};
-use crate::store::owner::{is_free, is_owned};
+use crate::store::owner::{Hold, hold, is_free, is_owned};
 use crate::store::published::Published;
 use crate::store::{registry, sentinel};
 use crate::wire::control::{Command, ProgramCode, StopParams};
@@ -208,6 +208,9 @@ async fn end_owner(
         return Ok(Was::Running);
     }
     let Some(pid) = owner(dirs) else {
+        if hold(dirs) == Hold::NoLocks {
+            return Ok(Was::Stopped);
+        }
         let lock = dirs.state_file("daemon.lock");
         let named = named_owners(dirs).next().map_or_else(
             || "see who has the file open, and end it".to_owned(),

@@ -12,7 +12,7 @@ use crate::core::agent::AgentState;
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::host::ProjectContext;
-use crate::store::owner::is_held;
+use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::wire::status::{
     ChainState, DeliveryStatus, LaneStatus, LedgerStatus, LimitStatus, SilenceStatus, Status,
 };
@@ -49,13 +49,23 @@ pub fn read(context: &CliContext) -> Result<Status, Failure> {
     wait_for(async {
         match connect::control(&context.setting).await {
             DaemonFound::Live(live) => live.status().await,
-            DaemonFound::Nobody if !is_held(&context.setting.dirs) => {
-                disk::status(&context.setting)
-            }
-            DaemonFound::Nobody => silent(&context.setting, "it is not where it said"),
+            DaemonFound::Nobody => nobody(&context.setting, hold(&context.setting.dirs)),
             DaemonFound::Unfit(why) => silent(&context.setting, &why),
         }
     })
+}
+
+/// As far as the disk tells, where no daemon is found.
+fn nobody(setting: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
+    if hold == Hold::Held {
+        return silent(setting, "it is not where it said");
+    }
+    let mut status = disk::status(setting)?;
+    if hold == Hold::NoLocks {
+        let notice = format!("{}: {NO_LOCKS_HINT}", no_locks(&setting.dirs));
+        status.notices.insert(0, notice);
+    }
+    Ok(status)
 }
 
 /// As far as the disk tells, of a daemon that has the project and cannot be asked.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::alone::unwritable;
+use super::alone::{not_taken, unwritable};
 use super::claude::plugin_dir;
 use super::connect::{self, DaemonFound, runtime};
 use super::context::CliContext;
@@ -68,7 +68,7 @@ fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
         return Ok(None);
     }
     make_private_dir(&dirs.state).map_err(|error| unwritable(dirs, error))?;
-    match OwnerLock::try_acquire(dirs).map_err(|error| unwritable(dirs, error))? {
+    match OwnerLock::try_acquire(dirs).map_err(|error| not_taken(dirs, &error))? {
         Some(lock) => Ok(Some(lock)),
         None => running("a daemon of this project is just starting or ending".to_owned()),
     }

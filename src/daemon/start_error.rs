@@ -1,9 +1,10 @@
 //! [`StartError`]: why a daemon did not start, with the next step.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::adapters::port_holder::Holder;
 use crate::store::ledger::LedgerError;
+use crate::store::owner::{NO_LOCKS_HINT, cannot_lock};
 use crate::store::queue::QueueError;
 use crate::wire::control::ProgramCode;
 
@@ -21,6 +22,13 @@ pub enum StartError {
     Unwritable {
         path: PathBuf,
         /// Why.
+        source: std::io::Error,
+    },
+    /// The file system has no locks, by which a project has one owner.
+    #[error("the file system of {} cannot lock: {source}", path.display())]
+    NoLocks {
+        path: PathBuf,
+        /// What it says.
         source: std::io::Error,
     },
     /// The named port is taken.
@@ -57,13 +65,26 @@ pub enum StartError {
     },
 }
 
+fn is_registry(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name == "instances.json")
+}
+
 impl StartError {
+    /// What was to be written there was not, for this reason.
+    pub(super) fn unwritten(path: PathBuf, source: std::io::Error) -> Self {
+        match cannot_lock(&source) {
+            true => Self::NoLocks { path, source },
+            false => Self::Unwritable { path, source },
+        }
+    }
+
     /// A stable word for `--json`.
     pub fn code(&self) -> ProgramCode {
         match self {
             Self::Owned => ProgramCode::AlreadyRunning,
             Self::Killed => ProgramCode::Killed,
-            Self::Unwritable { .. } => ProgramCode::Unwritable,
+            Self::Unwritable { .. } | Self::NoLocks { .. } => ProgramCode::Unwritable,
             Self::PortTaken { .. } | Self::NoPorts { .. } => ProgramCode::PortTaken,
             Self::Ledger(_) => ProgramCode::Ledger,
             Self::Queue(_) => ProgramCode::Queue,
@@ -78,10 +99,7 @@ impl StartError {
             Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
             Self::Killed => "start it with `ctxrelay` or `ctxrelay daemon`".to_owned(),
             Self::Unwritable { path, .. } => {
-                let other = match path
-                    .file_name()
-                    .is_some_and(|name| name == "instances.json")
-                {
+                let other = match is_registry(path) {
                     true => "CONTEXTRELAY_REGISTRY_DIR",
                     false => "--project",
                 };
@@ -90,6 +108,10 @@ impl StartError {
                     path.display()
                 )
             }
+            Self::NoLocks { path, .. } => match is_registry(path) {
+                true => "set CONTEXTRELAY_REGISTRY_DIR to a folder on a local disk".to_owned(),
+                false => NO_LOCKS_HINT.to_owned(),
+            },
             Self::PortTaken { port, .. } => format!(
                 "end the program that holds port {port}, or choose other ports with CODEX_WS_PORT, \
                  CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
@@ -112,5 +134,31 @@ impl StartError {
             Self::NotYielded => "nothing is to be done; `ctxrelay status` shows it".to_owned(),
             Self::Socket { .. } => "see that its folder is yours and closed to others".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_file_system_without_locks_is_named_with_another_place_for_what_needs_them() {
+        let told = |path: &str, errno: Errno| {
+            let error = StartError::unwritten(path.into(), io::Error::from(errno));
+            (error.to_string(), error.hint())
+        };
+        let (message, hint) = told("/net/plums/.contextrelay/state", Errno::NOLCK);
+        let begins = "the file system of /net/plums/.contextrelay/state cannot lock: ";
+        assert!(message.starts_with(begins), "{message}");
+        assert!(hint.contains("CONTEXTRELAY_STATE_DIR"), "{hint}");
+        let (_, hint) = told("/net/home/instances.json", Errno::OPNOTSUPP);
+        assert!(hint.contains("CONTEXTRELAY_REGISTRY_DIR"), "{hint}");
+        let (message, hint) = told("/net/plums/.contextrelay/state", Errno::ACCESS);
+        assert!(message.starts_with("cannot write "), "{message}");
+        assert!(hint.contains("--project"), "{hint}");
     }
 }

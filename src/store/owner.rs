@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::dirs::{ProjectDirs, open_private};
 use super::published;
@@ -221,6 +222,64 @@ impl Drop for OwnerLock {
     }
 }
 
+/// What the locks of a project say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// Nobody has it.
+    Free,
+    /// Somebody has, or it cannot be told: nobody takes it from them.
+    Held,
+    /// The file system has no locks, so that nobody can have it.
+    NoLocks,
+}
+
+impl Hold {
+    fn of(asked: Result<(), TryLockError>) -> Self {
+        match asked {
+            Ok(()) => Self::Free,
+            Err(TryLockError::WouldBlock) => Self::Held,
+            Err(TryLockError::Error(error)) => {
+                tracing::debug!(%error, "a lock cannot be asked for");
+                match cannot_lock(&error) {
+                    true => Self::NoLocks,
+                    false => Self::Held,
+                }
+            }
+        }
+    }
+
+    /// Looks, and takes nothing from anybody.
+    fn look(file: &File) -> Self {
+        let asked = file.try_lock_shared();
+        // By hand, for a child that is just being forked has a copy of the descriptor.
+        if asked.is_ok()
+            && let Err(error) = file.unlock()
+        {
+            tracing::warn!(%error, "a look at a lock was not ended");
+        }
+        Self::of(asked)
+    }
+}
+
+/// Whether that is what a file system says that has no locks: a network's without their service, and
+/// some that a program makes.
+pub fn cannot_lock(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| matches!(errno, Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS))
+}
+
+/// The way on where the state's file system has no locks.
+pub const NO_LOCKS_HINT: &str = "set CONTEXTRELAY_STATE_DIR to a folder of this project's own on a local disk, for \
+                                 `ctxrelay` and for the agents";
+
+/// The sentence for it.
+pub fn no_locks(dirs: &ProjectDirs) -> String {
+    format!(
+        "the file system of {} cannot lock, so no daemon can own this project",
+        dirs.state.display()
+    )
+}
+
 /// Whether somebody owns the project, by the lock in this state folder: a daemon, or a command that
 /// works alone. Takes nothing from anybody.
 ///
@@ -228,28 +287,18 @@ impl Drop for OwnerLock {
 /// process's after a while, and inside a container it is not there at all, while the lock is one
 /// and the same for everybody who sees the file.
 pub fn is_owned(dirs: &ProjectDirs) -> bool {
-    let file = match open_private(&lock_path(dirs)) {
-        Ok(file) => file,
+    // Who may not ask cannot tell; what was published is not doubted for that.
+    by_lock(dirs) != Hold::Free
+}
+
+fn by_lock(dirs: &ProjectDirs) -> Hold {
+    match open_private(&lock_path(dirs)) {
+        Ok(file) => Hold::look(&file),
         Err(error) => {
             if error.kind() != io::ErrorKind::NotFound {
                 tracing::warn!(%error, "the owner's lock cannot be looked at");
             }
-            return false;
-        }
-    };
-    match file.try_lock_shared() {
-        Ok(()) => {
-            // By hand, for a child that is just being forked has a copy of the descriptor.
-            if let Err(error) = file.unlock() {
-                tracing::warn!(%error, "a look at the owner's lock was not ended");
-            }
-            false
-        }
-        Err(TryLockError::WouldBlock) => true,
-        // Who may not ask cannot tell; what was published is not doubted for that.
-        Err(TryLockError::Error(error)) => {
-            tracing::debug!(%error, "the owner's lock cannot be asked for");
-            true
+            Hold::Free
         }
     }
 }
@@ -260,19 +309,28 @@ pub fn is_free(dirs: &ProjectDirs) -> bool {
     open_private(&lock_path(dirs)).is_ok() && !is_owned(dirs)
 }
 
-/// Whether somebody has the project, as its owner or by its folder alone: a daemon that has lost its
-/// lock file, or that has its state elsewhere. Such a one cannot be found, and keeps others out.
-pub fn is_held(dirs: &ProjectDirs) -> bool {
-    let by_folder = || {
-        let folder = open_folder(&dirs.relay).ok()?;
-        match folder.try_lock_shared() {
-            Ok(()) => drop(folder.unlock()),
-            Err(TryLockError::WouldBlock) => return Some(()),
-            Err(TryLockError::Error(_)) => {}
+/// Who has the project, as its owner or by its folder alone: a daemon that has lost its lock file, or
+/// that has its state elsewhere. Such a one cannot be found, and keeps others out.
+pub fn hold(dirs: &ProjectDirs) -> Hold {
+    let by_lock = by_lock(dirs);
+    let folder = open_folder(&dirs.relay);
+    let is_taken = |folder: &File| {
+        let asked = folder.try_lock_shared();
+        if asked.is_ok() {
+            drop(folder.unlock());
         }
-        None
+        matches!(asked, Err(TryLockError::WouldBlock))
     };
-    is_owned(dirs) || by_folder().is_some()
+    match by_lock {
+        Hold::Held => Hold::Held,
+        _ if folder.is_ok_and(|folder| is_taken(&folder)) => Hold::Held,
+        by_lock => by_lock,
+    }
+}
+
+/// Whether somebody has the project: see [`hold`].
+pub fn is_held(dirs: &ProjectDirs) -> bool {
+    hold(dirs) == Hold::Held
 }
 
 fn lock_path(dirs: &ProjectDirs) -> PathBuf {
@@ -323,177 +381,4 @@ fn identity_of(file: &fs::Metadata) -> (u64, u64) {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::*;
-    use crate::published::{PORTS_FILE, Published};
-    use crate::testing::{Place, mode};
-
-    #[test]
-    fn one_holds_it_until_it_is_dropped() {
-        let place = Place::new();
-        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
-        let path = place.dirs.state_file("daemon.lock");
-        let text = fs::read_to_string(&path).unwrap();
-        assert_eq!(text, format!("{}\n", std::process::id()));
-        assert_eq!(mode(&path), 0o600);
-        drop(lock);
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
-    }
-
-    /// The project with its state in another folder.
-    fn moved(place: &Place) -> ProjectDirs {
-        let state = place.dir.path().join("moved");
-        let dirs = ProjectDirs::new(place.dirs.root.clone(), Some(state));
-        dirs.create().unwrap();
-        dirs
-    }
-
-    fn copies(lock: &OwnerLock) -> [OwnedFd; 2] {
-        lock.descriptors()
-            .map(|descriptor| descriptor.try_clone_to_owned().unwrap())
-    }
-
-    #[test]
-    fn a_project_has_one_owner_wherever_its_state_lies() {
-        let place = Place::new();
-        let moved = moved(&place);
-        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
-        drop(lock);
-        let lock = OwnerLock::try_acquire(&moved).unwrap().unwrap();
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
-        // Who failed at the second lock has not kept the first one.
-        drop(lock);
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
-    }
-
-    #[test]
-    fn a_state_folder_that_is_made_anew_frees_nothing() {
-        let place = Place::new();
-        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        assert!(lock.is_named(&place.dirs).unwrap());
-        fs::remove_dir_all(&place.dirs.state).unwrap();
-        assert!(!lock.is_named(&place.dirs).unwrap());
-        place.dirs.create().unwrap();
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
-        assert!(!lock.is_named(&place.dirs).unwrap());
-        drop(lock);
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
-    }
-
-    #[test]
-    fn an_heir_has_it_without_a_gap() {
-        let place = Place::new();
-        let moved = moved(&place);
-        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        let [file, folder] = copies(&lock);
-        let heir = OwnerLock::take_over(&place.dirs, file, folder).unwrap();
-        // One that fails takes nothing from the owner.
-        drop(heir.unwrap());
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
-        assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
-        let [file, folder] = copies(&lock);
-        let heir = OwnerLock::take_over(&place.dirs, file, folder).unwrap();
-        lock.leave();
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
-        assert!(OwnerLock::try_acquire(&moved).unwrap().is_none());
-        let path = place.dirs.state_file("daemon.lock");
-        let text = fs::read_to_string(path).unwrap();
-        assert_eq!(text, format!("{}\n", std::process::id()));
-        drop(heir);
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
-    }
-
-    #[test]
-    fn a_lock_of_another_file_or_owner_is_not_inherited() {
-        let place = Place::new();
-        let other = File::create(place.dir.path().join("other")).unwrap();
-        let folder = || open_folder(&place.dirs.relay).unwrap();
-        let heir = OwnerLock::take_over(&place.dirs, other.into(), folder().into());
-        // There is no lock file yet: the other one is no lock of this project.
-        assert!(heir.unwrap().is_none());
-        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        let opened = open_file(&place.dirs).unwrap();
-        let heir = OwnerLock::take_over(&place.dirs, opened.into(), folder().into());
-        assert!(heir.unwrap().is_none());
-        // Neither is the right file enough, with a folder that another one has or with another
-        // folder.
-        let [file, _] = copies(&lock);
-        let heir = OwnerLock::take_over(&place.dirs, file, folder().into());
-        assert!(heir.unwrap().is_none());
-        let [file, _] = copies(&lock);
-        let elsewhere = open_folder(place.dir.path()).unwrap();
-        let heir = OwnerLock::take_over(&place.dirs, file, elsewhere.into());
-        assert!(heir.unwrap().is_none());
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_none());
-    }
-
-    #[test]
-    fn who_looks_sees_an_owner_and_is_none() {
-        let place = Place::new();
-        assert!(!is_owned(&place.dirs));
-        assert!(!is_free(&place.dirs), "no lock file says nothing");
-        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        assert!(is_owned(&place.dirs) && !is_free(&place.dirs));
-        drop(lock);
-        // The file is there still.
-        assert!(!is_owned(&place.dirs) && is_free(&place.dirs));
-        let path = lock_path(&place.dirs);
-        fs::rename(&path, path.with_extension("away")).unwrap();
-        std::os::unix::fs::symlink(path.with_extension("away"), &path).unwrap();
-        assert!(!is_free(&place.dirs), "neither does a link");
-        fs::remove_file(&path).unwrap();
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
-    }
-
-    #[test]
-    fn what_a_dead_owner_published_is_void_and_what_the_owner_publishes_is_not() {
-        let place = Place::new();
-        let published = Published {
-            pid: std::process::id(),
-            version: "1".to_owned(),
-            protocol: 1,
-            control_port: 4502,
-            proxy_port: 4501,
-            started_at: 0,
-            detached: false,
-        };
-        let publish = || {
-            let text = serde_json::to_vec(&published).unwrap();
-            fs::write(place.dirs.state_file(PORTS_FILE), text).unwrap();
-        };
-        publish();
-        assert_eq!(Published::read(&place.dirs), None);
-        let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
-        // The next one does not pass it off as its own.
-        assert_eq!(Published::read(&place.dirs), None);
-        publish();
-        assert_eq!(Published::read(&place.dirs), Some(published.clone()));
-        let [file, folder] = copies(&lock);
-        let heir = OwnerLock::take_over(&place.dirs, file, folder).unwrap();
-        lock.leave();
-        assert_eq!(Published::read(&place.dirs), Some(published.clone()));
-        drop(heir);
-    }
-
-    #[test]
-    fn a_number_left_in_the_file_means_nothing() {
-        let place = Place::new();
-        fs::write(place.dirs.state_file("daemon.lock"), "1\n12345678").unwrap();
-        assert!(OwnerLock::try_acquire(&place.dirs).unwrap().is_some());
-        let text = fs::read_to_string(place.dirs.state_file("daemon.lock")).unwrap();
-        assert_eq!(text, format!("{}\n", std::process::id()));
-    }
-
-    #[test]
-    fn a_link_is_not_followed() {
-        let place = Place::new();
-        let elsewhere = place.dir.path().join("elsewhere");
-        fs::write(&elsewhere, "precious").unwrap();
-        std::os::unix::fs::symlink(&elsewhere, place.dirs.state_file("daemon.lock")).unwrap();
-        assert!(OwnerLock::try_acquire(&place.dirs).is_err());
-        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "precious");
-    }
-}
+mod tests;

@@ -48,16 +48,10 @@ impl Builder {
     }
 
     pub(super) fn registry_failed(&self, source: std::io::Error) -> StartError {
-        StartError::Unwritable {
-            path: self.user_dirs.instances(),
-            source,
-        }
+        StartError::unwritten(self.user_dirs.instances(), source)
     }
 
     pub(super) fn state_failed(&self, source: std::io::Error) -> StartError {
-        StartError::Unwritable {
-            path: self.dirs.state.clone(),
-            source,
-        }
+        StartError::unwritten(self.dirs.state.clone(), source)
     }
 }
