@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,8 @@ impl Autostart {
 pub(super) struct Starter {
     autostart: Autostart,
     last: Mutex<Option<Instant>>,
+    /// There was a project when it was looked at before.
+    was_begun: AtomicBool,
     is_over: Arc<Notify>,
 }
 
@@ -66,13 +69,21 @@ impl Starter {
         Self {
             autostart,
             last: Mutex::new(None),
+            was_begun: AtomicBool::new(false),
             is_over,
         }
     }
 
     /// Whether there is a project to start a daemon for.
     pub(super) fn is_begun(&self) -> bool {
-        dirs::exists(&self.autostart.begun)
+        let is_begun = dirs::exists(&self.autostart.begun);
+        self.was_begun.fetch_or(is_begun, Ordering::Relaxed);
+        is_begun
+    }
+
+    /// Whether there was one.
+    pub(super) fn was_begun(&self) -> bool {
+        self.was_begun.load(Ordering::Relaxed)
     }
 
     /// Whether somebody accepts connections on this port of ours.

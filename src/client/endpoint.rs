@@ -114,11 +114,17 @@ pub fn project_dial(dirs: ProjectDirs, role: Role, autostart: Option<Autostart>)
         let Some(starter) = &starter else {
             return endpoint;
         };
+        let is_begun = starter.is_begun();
         match endpoint {
             Ok(Endpoint::Control { port, .. }) if starter.answers(port) => endpoint,
-            _ if !starter.is_begun() => {
+            _ if !is_begun => {
                 let root = dirs.root.clone();
-                Err(DialError::Dormant(Dormancy::NoProject(root)))
+                Err(DialError::Dormant(
+                    match starter.was_begun() || !root.is_dir() {
+                        true => Dormancy::Gone(root),
+                        false => Dormancy::NoProject(root),
+                    },
+                ))
             }
             _ => Err(DialError::NotYet(starter.start(&dirs))),
         }

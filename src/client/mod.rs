@@ -53,6 +53,8 @@ pub enum Dormancy {
     Killed,
     /// Nobody has begun to work with us in this folder.
     NoProject(PathBuf),
+    /// The project was in this folder, or the folder is not there at all.
+    Gone(PathBuf),
 }
 
 /// Why a call failed.
@@ -67,6 +69,9 @@ pub enum ClientError {
     /// There is no project in this folder, so there is no daemon either.
     #[error("{} is no ctxrelay project: nothing is recorded or relayed there", .0.display())]
     NoProject(PathBuf),
+    /// The project's folder was moved or removed while a client worked in it.
+    #[error("the project is no longer in {}: its folder was moved or removed", .0.display())]
+    ProjectGone(PathBuf),
     /// The call was sent and the connection broke before its answer: it may have taken effect.
     #[error("the connection to the ctxrelay daemon broke before it answered")]
     Unanswered,
@@ -91,6 +96,14 @@ impl ClientError {
                 format!(
                     "to begin, your operator runs `ctxrelay init` (or `ctxrelay`) in {}; these \
                      tools work from then on, without a restart",
+                    root.display()
+                ),
+            ),
+            Self::ProjectGone(root) => Refusal::new(
+                RefusalCode::FolderLost,
+                self.to_string(),
+                format!(
+                    "your operator moves it back to {}, or starts the agents again in its new place",
                     root.display()
                 ),
             ),

@@ -249,6 +249,7 @@ fn dormant(why: &Dormancy) -> ClientError {
     match why {
         Dormancy::Killed => ClientError::Unreachable(KILLED.to_owned()),
         Dormancy::NoProject(root) => ClientError::NoProject(root.clone()),
+        Dormancy::Gone(root) => ClientError::ProjectGone(root.clone()),
     }
 }
 

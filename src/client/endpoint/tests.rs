@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::client::ClientError;
 use crate::store::owner::OwnerLock;
+use crate::wire::control::RefusalCode;
 
 const TOKEN: &str = "a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4a1b2c3d4";
 
@@ -186,4 +188,37 @@ fn nothing_is_started_where_nobody_has_begun() {
     fs::write(dirs.config(), "{}").unwrap();
     let why = why(dial.look());
     assert!(why.contains("none can be started"), "{why}");
+}
+
+#[test]
+fn a_project_whose_folder_was_moved_is_not_to_be_begun_where_it_was() {
+    let (dir, dirs) = project();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let _owner = own(&dirs);
+    publish(&dirs, listener.local_addr().unwrap().port());
+    let dial_of = || {
+        let program = dir.path().join("nothing");
+        let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
+        project_dial(dirs.clone(), Role::Cli, Some(autostart))
+    };
+    let dial = dial_of();
+    assert!(dial.look().is_ok());
+    let gone = Err(DialError::Dormant(Dormancy::Gone(dirs.root.clone())));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("moved");
+    fs::rename(&dirs.root, &moved).unwrap();
+    assert_eq!(dial.look(), gone);
+    // Nor by one that comes now.
+    assert_eq!(dial_of().look(), gone);
+    // An agent that works on wrote a file there.
+    fs::create_dir(&dirs.root).unwrap();
+    assert_eq!(dial.look(), gone);
+    let none = DialError::Dormant(Dormancy::NoProject(dirs.root.clone()));
+    assert_eq!(dial_of().look(), Err(none));
+    fs::remove_dir(&dirs.root).unwrap();
+    fs::rename(&moved, &dirs.root).unwrap();
+    assert!(dial.look().is_ok());
+    let refusal = ClientError::ProjectGone(dirs.root.clone()).to_refusal();
+    assert_eq!(refusal.code, RefusalCode::FolderLost);
+    assert!(!refusal.hint.contains("init"), "{refusal:?}");
 }

@@ -193,7 +193,7 @@ fn a_daemon_whose_folder_is_renamed_ends_and_writes_nothing_into_it() {
         .claude
         .tool_refused("append_note", json!({"text": "lost"}));
     assert!(
-        ["no_project", "unanswered"].contains(&refused["code"].as_str().unwrap()),
+        ["folder_lost", "unanswered"].contains(&refused["code"].as_str().unwrap()),
         "{refused}"
     );
     assert!(!relay.exists(), "an agent makes no project anew");
