@@ -1,5 +1,7 @@
 //! What somebody hears whose words were not recorded.
 
+use rustix::io::Errno;
+
 use crate::daemon::fault::DaemonFault;
 use crate::store::disk_space::SpaceRefusal;
 use crate::store::ledger::LedgerError;
@@ -38,8 +40,33 @@ pub(super) fn writer_gone(error: &LedgerError) -> Refusal {
     )
 }
 
+/// The way on where this process or the system has as many files open as it may.
+const FILES_HINT: &str = "nothing was recorded, and it goes on by itself once fewer files are open: end programs \
+                          that nobody needs, or raise the limit (`ulimit -n`) and start the daemon again";
+
+/// Whether no more files could be opened.
+fn has_no_files_left(error: &LedgerError) -> bool {
+    let (LedgerError::HeadUnwritable { source, .. } | LedgerError::Io { source, .. }) = error
+    else {
+        return false;
+    };
+    let errno = Errno::from_io_error(source);
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE))
+}
+
 /// Why an append failed that the writer had taken.
 pub(super) fn of_error(error: &LedgerError) -> Refusal {
+    let refusal = of_kind(error);
+    match has_no_files_left(error) {
+        true => Refusal {
+            hint: FILES_HINT.to_owned(),
+            ..refusal
+        },
+        false => refusal,
+    }
+}
+
+fn of_kind(error: &LedgerError) -> Refusal {
     match error {
         LedgerError::Refused { .. } => Refusal::new(
             RefusalCode::EntryRefused,
@@ -62,5 +89,39 @@ pub(super) fn of_error(error: &LedgerError) -> Refusal {
             format!("the record could not be written: {error}"),
             "nothing was recorded; free space or make the project writable, it goes on by itself",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn files_that_are_all_open_are_no_want_of_room() {
+        let hints = |errno: Errno| {
+            let source = Arc::new(io::Error::from(errno));
+            let head = LedgerError::HeadUnwritable {
+                path: "/home/head".into(),
+                source: Arc::clone(&source),
+            };
+            let io = LedgerError::Io {
+                doing: "open",
+                path: "/plums/ledger".into(),
+                source,
+            };
+            [head, io].map(|error| of_error(&error).hint)
+        };
+        for errno in [Errno::MFILE, Errno::NFILE] {
+            for hint in hints(errno) {
+                assert!(hint.contains("ulimit -n"), "{errno:?}: {hint}");
+                assert!(!hint.contains("space"), "{errno:?}: {hint}");
+            }
+        }
+        for hint in hints(Errno::IO) {
+            assert!(hint.contains("space"), "{hint}");
+        }
     }
 }
