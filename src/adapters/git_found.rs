@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::git::TreeReading;
+use super::git::{TreeReading, git};
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::snapshot::ChangedFiles;
 
@@ -40,6 +40,23 @@ fn found(root: &Path, reading: Option<TreeReading>) -> (TreeFound, Option<Change
 /// Whether git read nothing of a folder that lies in a repository.
 pub fn is_unreadable(root: &Path, reading: Option<&TreeReading>) -> bool {
     reading.is_none() && is_in_repository(root) && has_git()
+}
+
+/// What git says of a repository that it does not read, in its first line; empty where it says nothing.
+/// None where there is no repository. Blocking.
+pub fn why_unreadable(root: &Path) -> Option<String> {
+    if !is_unreadable(root, None) {
+        return None;
+    }
+    let asked = git(root)
+        .args(["rev-parse", "--show-toplevel"])
+        .stdin(std::process::Stdio::null())
+        .output();
+    let said = asked.map_or_else(
+        |error| error.to_string(),
+        |asked| String::from_utf8_lossy(&asked.stderr).into_owned(),
+    );
+    Some(said.lines().next().unwrap_or_default().to_owned())
 }
 
 /// Whether git is there. Without it there is no tree to be like another one.
@@ -104,5 +121,9 @@ mod tests {
         std::fs::remove_dir_all(place.path().join(".git")).unwrap();
         std::fs::write(place.path().join(".git"), "no pointer").unwrap();
         assert_eq!(tree_found(&root), TreeFound::Unreadable);
+        let why = why_unreadable(&root).unwrap();
+        assert!(why.starts_with("fatal: ") && !why.contains('\n'), "{why}");
+        std::fs::remove_file(place.path().join(".git")).unwrap();
+        assert_eq!(why_unreadable(&root), None);
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::parts::words;
 use crate::adapters::git::TreeReading;
 use crate::adapters::git_facts::git_facts;
+use crate::adapters::git_found::why_unreadable;
 use crate::cli::words::{count, short};
 use crate::core::continuity::GitFacts;
 
@@ -20,14 +21,21 @@ const NAME_CHARS: usize = 200;
 /// As git tells it; nothing where there is no repository.
 pub(super) struct RecoveredTree {
     reading: Option<TreeReading>,
+    /// What git says where there is a repository that it does not read.
+    unreadable: Option<String>,
     pub(super) facts: Option<GitFacts>,
 }
 
 impl RecoveredTree {
     /// Of this project, as it lies there now.
     pub(super) fn read(root: &Path) -> Self {
+        let reading = TreeReading::of(root);
         Self {
-            reading: TreeReading::of(root),
+            unreadable: match reading {
+                Some(_) => None,
+                None => why_unreadable(root),
+            },
+            reading,
             facts: git_facts(root),
         }
     }
@@ -36,7 +44,7 @@ impl RecoveredTree {
         self.facts.as_ref()?.branch.as_deref()
     }
 
-    /// For a program; `null` where there is no repository. `changed` counts also those that
+    /// For a program; `null` where there is no repository, or none that can be read. `changed` counts also those that
     /// `files` does not name.
     pub(super) fn to_json(&self) -> Value {
         let Some(reading) = &self.reading else {
@@ -55,7 +63,14 @@ impl RecoveredTree {
             ..RecoveryPart::default()
         };
         let Some(reading) = &self.reading else {
-            part.note = "no repository".to_owned();
+            match &self.unreadable {
+                Some(why) => {
+                    part.note = "the repository cannot be read".to_owned();
+                    let rows = (!why.is_empty()).then(|| words(short(why, NAME_CHARS)));
+                    part.rows.extend(rows);
+                }
+                None => part.note = "no repository".to_owned(),
+            }
             return part;
         };
         let branch = self.branch().unwrap_or("no branch");
@@ -76,5 +91,22 @@ impl TreeReading {
     fn files(&self) -> impl Iterator<Item = String> {
         let named = self.differing.iter().take(FILES_MAX);
         named.map(|name| short(name, NAME_CHARS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_repository_that_git_refuses_is_told_from_none() {
+        let place = tempfile::tempdir().unwrap();
+        let part = || RecoveredTree::read(place.path()).part();
+        assert_eq!(part().note, "no repository");
+        std::fs::write(place.path().join(".git"), "no pointer").unwrap();
+        let part = part();
+        assert_eq!(part.note, "the repository cannot be read");
+        assert!(part.rows[0].text.starts_with("fatal: "), "{part:?}");
     }
 }
