@@ -317,6 +317,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
             at_ms: entry.timestamp_ms,
             runtime_session: entry.runtime_session.clone(),
             delivered: false,
+            never_delivered: false,
             answer: None,
             blocked_by: None,
             handled_by: None,

@@ -160,7 +160,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
             .values()
             .map(|proposal| proposal.seq),
     );
-    for handoff in world.open_handoffs.values() {
+    for handoff in world.standing_handoffs() {
         wanted.insert(handoff.seq);
         // What was said about it, so that it stays in its lane.
         let about = [&handoff.answer, &handoff.blocked_by];

@@ -128,7 +128,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             "open_handoffs": shown(&snapshot)
                 .map(|handoff| handoff_json(handoff, now_ms))
                 .collect::<Vec<_>>(),
-            "open_handoffs_total": snapshot.open_handoffs.len(),
+            "open_handoffs_total": snapshot.standing_handoffs().count(),
             "artifacts": artifacts(&snapshot),
             "findings": {
                 "about": FINDINGS_FRAME,
@@ -159,8 +159,8 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
 
 /// The oldest open handoffs: what has waited longest comes first.
 fn shown(snapshot: &Snapshot) -> impl Iterator<Item = &HandoffSnapshot> {
-    let handoffs = snapshot.open_handoffs.values();
-    let mut handoffs: Vec<&HandoffSnapshot> = handoffs.map(Arc::as_ref).collect();
+    let standing = snapshot.standing_handoffs();
+    let mut handoffs: Vec<&HandoffSnapshot> = standing.map(Arc::as_ref).collect();
     handoffs.sort_by_key(|handoff| handoff.seq);
     handoffs.into_iter().take(HANDOFFS_MAX)
 }

@@ -721,6 +721,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             at_ms: 0,
             runtime_session: None,
             delivered: true,
+            never_delivered: false,
             answer: None,
             blocked_by: None,
             handled_by: None,

@@ -77,9 +77,10 @@ impl Open {
     /// The ids of everything that is open.
     pub fn to_json(&self) -> Value {
         let world = &self.world;
+        let handoffs = world.standing_handoffs().map(|handoff| &handoff.id);
         let questions: Vec<_> = world.open_questions.values().map(|open| &open.id).collect();
         json!({
-            "handoffs": world.open_handoffs.keys().collect::<Vec<_>>(),
+            "handoffs": handoffs.collect::<Vec<_>>(),
             "proposals": world.pending_proposals.keys().collect::<Vec<_>>(),
             "unsettled": world.unsettled.keys().collect::<Vec<_>>(),
             "questions": questions,
@@ -112,7 +113,7 @@ impl Open {
     pub fn lines(&self) -> Vec<String> {
         let world = &self.world;
         let mut lines = Vec::new();
-        for handoff in world.open_handoffs.values() {
+        for handoff in world.standing_handoffs() {
             let to = handoff.to.as_ref().map_or("nobody", |to| to.as_str());
             let ask = one_line(&handoff.ask);
             let text = format!("handoff   {}  {} → {to}  {ask}", handoff.id, handoff.from);

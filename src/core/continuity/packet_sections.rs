@@ -114,8 +114,8 @@ impl View<'_> {
     }
 
     fn handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
-        let open = self.world.open_handoffs.values();
-        open.filter(|handoff| self.is_ours(handoff.seq, handoff.runtime_session.as_ref()))
+        let standing = self.world.standing_handoffs();
+        standing.filter(|handoff| self.is_ours(handoff.seq, handoff.runtime_session.as_ref()))
     }
 
     /// What an agent that works has not said of its work, or not for long.

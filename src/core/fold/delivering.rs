@@ -7,7 +7,7 @@ use super::keep_latest;
 use crate::agent::Agent;
 use crate::entry::{DeliveryRecord, DeliveryResult, Entry, TurnRecord, TurnStatus};
 use crate::id::{EntryId, TurnId};
-use crate::snapshot::{MessageSnapshot, Snapshot};
+use crate::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
 
 /// Takes in what became of a message.
 pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
@@ -15,10 +15,10 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         record.result,
         DeliveryResult::Confirmed | DeliveryResult::Acknowledged
     );
+    if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
+        take_delivery(Arc::make_mut(handoff), record.result);
+    }
     if proven {
-        if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
-            Arc::make_mut(handoff).delivered = true;
-        }
         if let Some(rung) = &record.rung {
             world.agents.entry(record.to).or_default().proven_rung =
                 Some((rung.clone(), entry.timestamp_ms));
@@ -77,6 +77,21 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         if record.rung.is_some() {
             message.rung.clone_from(&record.rung);
         }
+    }
+}
+
+/// Whether the receiver of a handoff has it.
+fn take_delivery(handoff: &mut HandoffSnapshot, result: DeliveryResult) {
+    match result {
+        DeliveryResult::Confirmed | DeliveryResult::Acknowledged => {
+            handoff.delivered = true;
+            handoff.never_delivered = false;
+        }
+        DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled => {
+            handoff.never_delivered = !handoff.delivered;
+        }
+        DeliveryResult::Requeued => handoff.never_delivered = false,
+        DeliveryResult::Ambiguous => {}
     }
 }
 

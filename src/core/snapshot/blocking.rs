@@ -92,8 +92,8 @@ impl Snapshot {
         closed: &'a [EntryId],
         ambiguous: impl Iterator<Item = &'a EntryId> + 'a,
     ) -> impl Iterator<Item = Blocker<'a>> + 'a {
-        let open_handoffs = self.open_handoffs.values();
-        let handoffs = open_handoffs.filter(|handoff| !closed.contains(&handoff.id));
+        let standing = self.standing_handoffs();
+        let handoffs = standing.filter(|handoff| !closed.contains(&handoff.id));
         let questions = self.open_questions.iter();
         self.open_blockers
             .iter()
@@ -108,10 +108,10 @@ impl Snapshot {
     /// How many [`Self::blockers_with`] gives with so many of those messages.
     pub fn blocker_count(&self, closed: &[EntryId], ambiguous: usize) -> usize {
         let closed: BTreeSet<&EntryId> = closed.iter().collect();
-        let closed = closed
-            .into_iter()
-            .filter(|id| self.open_handoffs.contains_key(*id));
-        self.open_blockers.len() + self.open_handoffs.len() - closed.count()
+        let standing = self.standing_handoffs();
+        let handoffs = standing.filter(|handoff| !closed.contains(&handoff.id));
+        self.open_blockers.len()
+            + handoffs.count()
             + self.open_questions.len()
             + ambiguous
             + self.failed_artifacts().count()

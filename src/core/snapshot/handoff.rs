@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Snapshot;
 use crate::agent::Party;
 use crate::id::{EntryId, RuntimeSession, Seq};
 use crate::word::words;
@@ -27,6 +28,9 @@ pub struct HandoffSnapshot {
     pub runtime_session: Option<RuntimeSession>,
     /// There is proof that the receiver has it.
     pub delivered: bool,
+    /// It was refused, ran out or was taken back before its receiver had it: nobody was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_delivered: bool,
     /// A message that answers it without closing it.
     pub answer: Option<EntryId>,
     /// A blocker note that names it.
@@ -56,6 +60,15 @@ words! {
 
 /// A handoff is stale after this long without an answer, in ms.
 pub const STALE_AFTER_MS: i64 = 60 * 60 * 1000;
+
+impl Snapshot {
+    /// The open handoffs that their receivers have or will have. Of the others nobody was asked:
+    /// they are no agent's work, and stand in the way of nothing.
+    pub fn standing_handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
+        let open = self.open_handoffs.values();
+        open.filter(|handoff| !handoff.never_delivered)
+    }
+}
 
 impl HandoffSnapshot {
     /// The column in which it stands at a given time.

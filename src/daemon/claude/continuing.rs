@@ -211,8 +211,8 @@ impl Base {
                 .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
             is_plain && seq > world.foreign_through && of.is_none_or(|of| of == pair)
         };
-        let handoffs = world.open_handoffs.values();
-        let handoffs = handoffs
+        let handoffs = world
+            .standing_handoffs()
             .filter(|handoff| is_ours(&handoff.id, handoff.seq, handoff.runtime_session.as_ref()))
             .map(|handoff| format!("handoff {}", handoff.id));
         let questions = world.open_questions.iter();

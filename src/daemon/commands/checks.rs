@@ -42,10 +42,9 @@ pub(in crate::daemon) fn check_handles<T>(
         Some(unknown) => {
             let open: Vec<&str> = recorder
                 .world()
-                .open_handoffs
-                .keys()
+                .standing_handoffs()
                 .take(HANDOFFS_NAMED)
-                .map(EntryId::as_str)
+                .map(|handoff| handoff.id.as_str())
                 .collect();
             let hint = if open.is_empty() {
                 "nothing was recorded; no handoff is open, leave the id out".to_owned()

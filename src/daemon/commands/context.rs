@@ -146,8 +146,7 @@ pub(in crate::daemon) fn context(
 ) -> Result<ContextPage, Refusal> {
     let now = now_ms();
     let open_handoffs = world
-        .open_handoffs
-        .values()
+        .standing_handoffs()
         .filter(|handoff| {
             let of = handoff.runtime_session.as_ref();
             pair.is_none() || of.is_none() || of == pair.as_ref()

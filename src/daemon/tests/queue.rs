@@ -5,12 +5,12 @@ use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, HandoffParams, QueueChange, QueueChangeParams, QueueDrainParams, RefusalCode, Reply,
-    Role, SendParams, Sent,
+    Command, HandoffParams, QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams,
+    RefusalCode, Reply, Role, SendParams, Sent,
 };
 
 fn ids(reply: Reply) -> Vec<EntryId> {
@@ -89,6 +89,45 @@ async fn a_drained_queue_sends_nothing_and_says_what_it_could_not_call_back() {
     drop(rig);
     let rig = Rig::with_codex(&place).await;
     assert_eq!(rig.daemon.deliveries.outbox.lane(Agent::Codex).count(), 0);
+}
+
+#[tokio::test]
+async fn a_handoff_that_is_taken_back_before_it_is_sent_is_work_of_nobodys() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    // One is on its way, so that the next waits.
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let id = rig
+        .newest(&claude, handoff("run the tests", OnBusy::Queue))
+        .await;
+    let pair = RuntimeSession::default();
+    let kept = |rig: &Rig| rig.daemon.base.ids_to_keep(&pair);
+    assert!(kept(&rig).is_some_and(|ids| ids.contains(id.as_str())));
+    let remove = Command::QueueChange(QueueChangeParams {
+        id: id.clone(),
+        change: QueueChange::Remove,
+        placed: false,
+    });
+    rig.call(&operator, remove).await.unwrap();
+
+    assert!(
+        rig.daemon
+            .base
+            .recorder
+            .world()
+            .open_handoffs
+            .contains_key(&id)
+    );
+    assert!(kept(&rig).is_none_or(|ids| !ids.contains(id.as_str())));
+    let read = Command::ReadContext(ReadContextParams::default());
+    let Ok(Reply::Context(page)) = rig.call(&claude, read).await else {
+        panic!("no context");
+    };
+    assert_eq!(page.open_handoffs, [] as [serde_json::Value; 0]);
+    rig.compact(&operator).await;
+    assert!(rig.daemon.base.recorder.world().open_handoffs.is_empty());
 }
 
 #[tokio::test]

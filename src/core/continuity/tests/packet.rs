@@ -4,8 +4,9 @@ use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 use super::*;
+use crate::continuity::packet_sections::sections;
 use crate::delivery::OnBusy;
-use crate::entry::{Handoff, TurnFiles};
+use crate::entry::{DeliveryRecord, DeliveryResult, Handoff, TurnFiles};
 
 #[test]
 fn no_long_list_takes_the_room_of_the_next_step_and_the_last_line_names_all_that_is_left_out() {
@@ -135,6 +136,42 @@ fn somebody_elses_record_says_nothing_unasked() {
         text.contains("Sort the plums") && !text.contains("Run this"),
         "{text}"
     );
+}
+
+#[test]
+fn a_handoff_that_nobody_got_is_neither_ones_own_work_nor_the_peers() {
+    let handoff = EntryKind::Handoff(Handoff {
+        reason: String::new(),
+        context_refs: Vec::new(),
+        on_busy: OnBusy::Queue,
+        handles: Vec::new(),
+    });
+    let mut record = Record::default();
+    record.put_to_claude("Sort the plums", handoff);
+    let told = |record: &Record| {
+        [Agent::Claude, Agent::Codex].map(|agent| {
+            let sections = sections(&record.world, None, agent, &RuntimeSession::default());
+            let items = sections.iter().flat_map(|section| &section.items);
+            items.filter(|item| item.text.contains("plums")).count()
+        })
+    };
+    assert_eq!(told(&record), [1, 1]);
+    let id = record.world.open_handoffs.keys().next().unwrap().clone();
+    record.put(
+        Party::System,
+        "taken back",
+        EntryKind::Delivery(DeliveryRecord {
+            message_id: id,
+            attempt_id: None,
+            to: Agent::Claude,
+            result: DeliveryResult::Cancelled,
+            outcome: None,
+            rung: None,
+            turn_id: None,
+            given: None,
+        }),
+    );
+    assert_eq!(told(&record), [0, 0]);
 }
 
 #[test]

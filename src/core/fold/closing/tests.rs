@@ -5,7 +5,8 @@ use serde_json::Map;
 use crate::agent::{Agent, Party};
 use crate::delivery::OnBusy;
 use crate::entry::{
-    Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff, Message, NoteKind,
+    DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff,
+    Message, NoteKind,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
@@ -253,6 +254,62 @@ fn a_decision_is_untold_until_each_agent_has_its_message() {
     assert_eq!(untold[0].1.to, [Agent::Codex]);
     record.put("tells-2", Party::Human, Some(codex()), tells());
     assert!(record.0.untold_decisions.is_empty());
+}
+
+#[test]
+fn a_handoff_that_its_receiver_never_got_stands_in_the_way_of_nothing_until_it_is_sent_again() {
+    let became = |result| {
+        EntryKind::Delivery(DeliveryRecord {
+            message_id: EntryId::new("work"),
+            attempt_id: None,
+            to: Agent::Codex,
+            result,
+            outcome: None,
+            rung: None,
+            turn_id: None,
+            given: None,
+        })
+    };
+    let stands = |record: &Record| {
+        let listed = record.0.blockers_except(&[]).len();
+        assert_eq!(record.0.blocker_count(&[], 0), listed);
+        assert_eq!(record.0.standing_handoffs().count(), listed);
+        listed == 1
+    };
+    let mut record = Record::default();
+    record.put("work", claude(), Some(codex()), handoff(&[]));
+    assert!(stands(&record));
+    for result in [
+        DeliveryResult::Rejected,
+        DeliveryResult::Expired,
+        DeliveryResult::Cancelled,
+    ] {
+        record.put("end", Party::System, None, became(result));
+        assert!(!stands(&record), "{result:?}");
+        assert_eq!(record.0.open_handoffs.len(), 1, "the operator sees it");
+        record.put(
+            "again",
+            Party::System,
+            None,
+            became(DeliveryResult::Requeued),
+        );
+        assert!(stands(&record));
+    }
+    // What it has cannot be taken from it.
+    record
+        .put(
+            "proof",
+            Party::System,
+            None,
+            became(DeliveryResult::Confirmed),
+        )
+        .put(
+            "late",
+            Party::System,
+            None,
+            became(DeliveryResult::Cancelled),
+        );
+    assert!(stands(&record));
 }
 
 #[test]
