@@ -70,6 +70,13 @@ impl Limits {
         spoken.is_some_and(|limit| limit.again > 0 && !limit.is_cancelled)
     }
 
+    /// Whether something is sent again without anybody's doing, once a limit is over: until then it
+    /// stands in no queue, and the next daemon would not know of it.
+    pub(super) fn will_send_again(&self, now_ms: i64) -> bool {
+        let will = |agent| self.sends_again(agent, now_ms) && self.next_ms(agent).is_some();
+        Agent::ALL.into_iter().any(will)
+    }
+
     /// For the status; `None` while the agent is at no limit.
     pub(super) fn status(&self, agent: Agent, now_ms: i64) -> Option<LimitStatus> {
         let limit = self.get(agent);

@@ -319,6 +319,7 @@ impl Daemon {
             && !attached
             && !self.agents.codex.is_needed()
             && self.decisions.gates.is_idle()
+            && !self.agents.limits.will_send_again(self.base.clock.outside_ms())
             // What a file that was taken away would have been told keeps nobody here: the project
             // may be gone for good.
             && (self.base.recorder.pending_count() == 0

@@ -7,7 +7,7 @@ use super::silence::{agent_action, ended, hook};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{Checked, DeliveryWay, LimitMode, OnBusy};
+use crate::core::delivery::{Checked, DeliveryWay, LimitInput, LimitMode, OnBusy};
 use crate::core::entry::TurnStatus;
 use crate::core::id::EntryId;
 use crate::daemon::event::Event;
@@ -179,6 +179,24 @@ async fn resume_sends_what_died_again_once_and_never_the_operators_words() {
     assert_eq!(rig.delivered_ids(), []);
     // The operator can have both again.
     assert_eq!(rig.daemon.status().agents.codex.cut_off, 2);
+}
+
+#[tokio::test]
+async fn a_detached_daemon_stays_for_what_it_will_send_again_once_a_limit_is_over() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    mode(&mut rig, "resume");
+    rig.daemon.base.identity.detach();
+    let claude = rig.connect(Role::Claude, None, false);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
+    hit(&mut rig, "turn-1", &first).await;
+    rig.daemon.base.clients.forget_all();
+    rig.daemon.watch_idleness();
+    assert_eq!(rig.daemon.base.operations.idle_since(), None);
+    rig.daemon.limit_input(Agent::Codex, LimitInput::Cancel);
+    rig.daemon.watch_idleness();
+    assert!(rig.daemon.base.operations.idle_since().is_some());
 }
 
 #[tokio::test]
