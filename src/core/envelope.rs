@@ -54,6 +54,9 @@ const OPEN: char = '[';
 /// How our own lines begin. A line of a text that begins like one is marked.
 const OWN_LINES: [&str; 2] = ["[ctxrelay", "[end of"];
 
+/// What stands before what its sender gave along with a handoff.
+const GIVEN_ALONG: [&str; 2] = ["Reason: ", "See: "];
+
 /// What stands before a line that only looks like one of ours.
 const QUOTE: &str = "| ";
 
@@ -72,15 +75,16 @@ pub fn wrap_after(
     context_refs: &[String],
     text: &str,
 ) -> String {
+    let [why, see] = GIVEN_ALONG;
     let mut wrapped = head.to_owned();
     wrapped.push('\n');
     if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
-        wrapped.push_str("Reason: ");
+        wrapped.push_str(why);
         quote(&mut wrapped, reason);
         wrapped.push('\n');
     }
     if !context_refs.is_empty() {
-        wrapped.push_str("See: ");
+        wrapped.push_str(see);
         quote(&mut wrapped, &context_refs.join(", "));
         wrapped.push('\n');
     }
@@ -123,16 +127,31 @@ pub fn end(id: &EntryId) -> String {
     format!("[end of {}]", id.short())
 }
 
-/// What stands within an envelope, with what its sender gave along; of another text all of it.
+/// What stands within an envelope, of a handoff without what its sender gave along; of another text
+/// all of it.
 pub fn unwrapped(text: &str) -> &str {
     let [begin, end] = OWN_LINES;
     let within = text.strip_prefix(begin).and_then(|rest| {
-        let (_, within) = rest.split_once('\n')?;
+        let (head, within) = rest.split_once('\n')?;
         let end = within.match_indices(end).map(|(at, _)| at);
         let mut end = end.filter(|at| within[..*at].ends_with('\n'));
-        Some(&within[..end.next()?])
+        let within = &within[..end.next()?];
+        let kind = head.split_whitespace().next();
+        let is_handoff = kind == Some(MessageKind::Handoff.as_str());
+        Some(if is_handoff { ask(within) } else { within })
     });
     within.unwrap_or(text)
+}
+
+/// What is asked within a handoff: it stands behind the lines that say why and what to look at.
+fn ask(within: &str) -> &str {
+    GIVEN_ALONG.iter().fold(within, |rest, given| {
+        let line = rest.split_once('\n');
+        let is_along =
+            |(line, behind): &(&str, &str)| line.starts_with(given) && !behind.trim().is_empty();
+        let behind = line.filter(is_along);
+        behind.map_or(rest, |(_, behind)| behind)
+    })
 }
 
 /// Puts a text in, with a mark before each line that could be taken for one of ours.

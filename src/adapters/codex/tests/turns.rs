@@ -2,7 +2,10 @@
 use serde_json::json;
 
 use super::*;
+use crate::core::agent::{Agent, Party};
 use crate::core::entry::TurnFiles;
+use crate::core::envelope::{Envelope, MessageKind, wrap};
+use crate::core::id::EntryId;
 use pretty_assertions::assert_eq;
 
 fn user(client_id: &str, text: &str) -> Item {
@@ -385,4 +388,50 @@ fn told_in_three_parts(told: &Told) {
             of("/p/b.rs", "", true)
         ]
     );
+}
+
+#[test]
+fn a_conversation_that_a_handoff_begins_is_named_after_what_is_asked() {
+    let id = EntryId::new("0198aa");
+    let peer = Party::Agent(Agent::Claude);
+    let refs = ["a.rs".to_owned()];
+    let why = Some("a second look");
+    for (kind, reason, context_refs, text, name) in [
+        (MessageKind::Handoff, why, &refs[..], "look\nagain", "look"),
+        (
+            MessageKind::Handoff,
+            why,
+            &refs,
+            "See: all\nof it",
+            "See: all",
+        ),
+        (
+            MessageKind::Handoff,
+            why,
+            &[],
+            "See: the log",
+            "See: the log",
+        ),
+        (
+            MessageKind::Message,
+            None,
+            &[],
+            "Reason: none",
+            "Reason: none",
+        ),
+    ] {
+        let envelope = Envelope {
+            id: &id,
+            from: &peer,
+            kind: &kind,
+            age_s: 0,
+            head_moved: false,
+            repeat: false,
+            require_reply: false,
+            reason,
+            context_refs,
+        };
+        let text = wrap(&envelope, text);
+        assert_eq!(preview(&[UserInput::Text { text }]), name);
+    }
 }
