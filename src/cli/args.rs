@@ -12,9 +12,9 @@ use super::agent::AgentArgs;
 use super::later::Later;
 use super::{
     approvals, bridge, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon,
-    doctor, finality, gates, hold, hook, init, instances, instructions, kill, ledger, man, notify,
-    operator_key, pair, policy, queue, recover, redact, review, search, status, statusline, trust,
-    unbuilt, uninit,
+    doctor, finality, gates, handoff, hold, hook, init, instances, instructions, kill, ledger, man,
+    notify, operator_key, pair, policy, queue, recover, redact, review, search, status, statusline,
+    trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -91,6 +91,9 @@ pub enum Verb {
     /// Messages on their way, both directions
     #[command(subcommand, after_help = "Example: ctxrelay queue list")]
     Queue(Later<queue::Verb>),
+    /// Work that was handed over
+    #[command(subcommand, after_help = "Example: ctxrelay handoff close 01997b2e-…")]
+    Handoff(Later<handoff::Verb>),
     /// Sign-off: proposals that the work is done
     #[command(subcommand, after_help = "Example: ctxrelay finality list")]
     Finality(Later<finality::Verb>),
@@ -309,6 +312,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "search",
             "ledger",
             "queue",
+            "handoff",
             "finality",
             "approvals",
             "gates",

@@ -42,6 +42,7 @@ mod finality;
 mod gates;
 mod gauge;
 mod hand_over;
+mod handoff;
 mod hold;
 mod hook;
 mod init;

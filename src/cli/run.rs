@@ -13,9 +13,9 @@ use super::output::Output;
 use super::settings::Named;
 use super::{
     apart, approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions,
-    config, continuity, daemon, deck, demo, doctor, doorbell, finality, gates, hold, hook, init,
-    instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue, recover,
-    redact, review, search, settings, status, statusline, trust, unbuilt, uninit,
+    config, continuity, daemon, deck, demo, doctor, doorbell, finality, gates, handoff, hold, hook,
+    init, instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue,
+    recover, redact, review, search, settings, status, statusline, trust, unbuilt, uninit,
 };
 use crate::store::dirs::UserDirs;
 use crate::wire::control::ProgramCode;
@@ -224,6 +224,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(Verb::Search(args)) => search::run(context, &args),
         Some(Verb::Ledger(Later(verb))) => ledger::run(context, verb),
         Some(Verb::Queue(Later(verb))) => queue::run(context, verb),
+        Some(Verb::Handoff(Later(verb))) => handoff::run(context, verb),
         Some(Verb::Finality(Later(verb))) => finality::run(context, verb),
         Some(Verb::Approvals(Later(verb))) => approvals::run(context, verb),
         Some(Verb::Gates(Later(verb))) => gates::run(context, verb),

@@ -388,6 +388,37 @@ fn only_a_terminal_of_the_operators_decides() {
 }
 
 #[test]
+fn the_operator_closes_a_handoff_and_nobody_else_does() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut socket = project.control_of("claude").unwrap();
+    // No pid of ours: this test is no agent, and what it starts does not run below one.
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
+    );
+    let handed = socket.expect(
+        "handoff/create",
+        json!({"from": "claude", "ask": "sort the plums", "reason": "they ripen"}),
+    );
+    let id = handed["value"]["messageId"].as_str().unwrap().to_owned();
+    let args = ["handoff", "close", &id];
+    assert_eq!(project.run(args).code(), 5);
+    let (code, screen) = confirm(&project.ctxrelay(args), "Type `close`", "no");
+    assert_eq!(code, 5, "{screen}");
+    assert!(screen.contains("sort the plums"), "{screen}");
+    let (code, screen) = confirm(&project.ctxrelay(args), "Type `close`", "close");
+    assert_eq!(code, 0, "{screen}");
+    let ledger = project.ledger();
+    let note = ledger.iter().find(|line| line["type"] == "note").unwrap();
+    assert_eq!(note["source"], "human");
+    assert_eq!(note["handles_handoff_ids"], json!([id]));
+    let open = project.run(["recover", "--json"]).expect_success().json();
+    assert_eq!(open["openHandoffs"], json!([]));
+    assert_eq!(project.run(args).code(), 3, "it is over");
+}
+
+#[test]
 fn clearing_is_a_dry_run_until_it_is_applied_and_confirmed() {
     let project = Project::new();
     let _daemon = project.daemon();

@@ -767,10 +767,14 @@ async fn the_task_board_stays_small_however_much_is_open() {
     assert_eq!(artifacts[0]["entry_id"], "a499");
     assert_eq!(artifacts[0]["standing"], "verified");
     assert_eq!(artifacts[1]["standing"], "claimed");
-    assert_eq!(
-        answer.structured["finality"]["blockers"][0],
-        "handoff handoff-000 is open"
+    let blocker = answer.structured["finality"]["blockers"][0]
+        .as_str()
+        .unwrap();
+    assert!(
+        blocker.starts_with("handoff handoff-000 is open: line line"),
+        "{blocker}"
     );
+    assert!(blocker.chars().count() < 120, "{blocker}");
     assert!(
         answer
             .text

@@ -33,6 +33,13 @@ pub enum Blocker<'a> {
 }
 
 impl Blocker<'_> {
+    /// The first words of what a handoff asks, on one line.
+    pub fn ask(handoff: &HandoffSnapshot) -> String {
+        let words = handoff.ask.split_whitespace().take(TITLE_CHARS);
+        let words: Vec<&str> = words.collect();
+        words.join(" ").chars().take(TITLE_CHARS).collect()
+    }
+
     /// The status and the beginning of the title of an artifact.
     pub fn claim(artifact: &ArtifactSnapshot) -> String {
         let artifact = &artifact.artifact;
@@ -47,7 +54,9 @@ impl fmt::Display for Blocker<'_> {
             Self::Note(BlockerSnapshot { id, by, text, .. }) => {
                 write!(f, "blocker note {id} by {by} stands: {text}")
             }
-            Self::Handoff(handoff) => write!(f, "handoff {} is open", handoff.id),
+            Self::Handoff(handoff) => {
+                write!(f, "handoff {} is open: {}", handoff.id, Self::ask(handoff))
+            }
             Self::Question(_, question) => {
                 let QuestionSnapshot {
                     id, from, to, text, ..

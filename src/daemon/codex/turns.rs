@@ -102,7 +102,7 @@ impl Daemon {
             .in_scope(|| tracing::debug!(%turn_id, steered, "shown by codex"));
         // What an attempt brought that failed, no model was given.
         let ours = self.agents.codex.take_ours_with(&id);
-        let now_ms = self.base.clock.now_ms();
+        let now_ms = self.base.clock.outside_ms();
         self.agents
             .costs
             .add(Agent::Codex, CostSort::Envelopes, ours, now_ms);

@@ -32,7 +32,10 @@ fn blocker_text(model: &Model, blocker: &Blocker<'_>) -> String {
             let (place, by) = (entry(note.seq.0), party_of(&note.by));
             format!("blocker note, {place} by {}: {}", by.title(), note.text)
         }
-        Blocker::Handoff(handoff) => format!("handoff {} is open", handoff_name(handoff)),
+        Blocker::Handoff(handoff) => {
+            let (name, ask) = (handoff_name(handoff), Blocker::ask(handoff));
+            format!("handoff {name} is open: {ask}")
+        }
         Blocker::Question(seq, question) => {
             let (from, to) = (party_of(&question.from), question.to.title());
             let (place, from) = (entry(seq.0), from.title());
@@ -103,7 +106,7 @@ mod tests {
             named,
             [
                 ("blocker note, entry 1 002 by Codex: words", 1_002),
-                ("handoff h1001 is open", 1_001),
+                ("handoff h1001 is open: words", 1_001),
                 (
                     "question of Codex to Claude, entry 1 003, has no answer: words",
                     1_003

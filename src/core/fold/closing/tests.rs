@@ -335,7 +335,7 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
             "blocker note db by codex stands: a text of two lines",
             "blocker note key by codex stands: a text of two lines",
             "blocker note more by codex stands: a text of two lines",
-            "handoff work is open",
+            "handoff work is open: a text of two lines",
             "question question of codex to claude has no answer: a text of two lines",
         ]
     );
