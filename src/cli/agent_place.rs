@@ -1,9 +1,11 @@
-//! [`AgentPlace`]: where an agent opens that is started from the deck, so that the deck keeps the room
-//! that it needs.
+//! [`AgentPlace`]: where an agent opens that is started from the deck or beside it, so that the deck
+//! keeps the room that it needs.
+
+use std::io::IsTerminal as _;
 
 use ctxrelay_ui::SMALLEST_SCREEN;
 
-/// Where an agent opens that is started from the deck.
+/// Where an agent opens that is started from the deck or beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgentPlace {
     /// In the right half of our pane.
@@ -25,6 +27,16 @@ impl AgentPlace {
             (false, true) => Self::Below,
             (false, false) => Self::Window,
         }
+    }
+
+    /// Beside a deck in our own pane, or in the whole terminal, of which tmux takes a row.
+    pub(super) fn of_pair(in_own_pane: bool) -> Self {
+        // What is only printed may be run in any terminal.
+        let is_known = std::io::stdout().is_terminal();
+        let Some(Ok((columns, rows))) = is_known.then(crossterm::terminal::size) else {
+            return Self::Right;
+        };
+        Self::in_pane((columns, rows.saturating_sub(u16::from(!in_own_pane))))
     }
 
     /// As a person is told.

@@ -11,7 +11,7 @@ use super::deck;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
 use super::pair_tmux::{
-    PANES_FORMAT, PairPane, PairPart, beside, is_ours, kept, panes, server, socket, unmark,
+    PANES_FORMAT, PairPane, PairPart, beside, is_ours, kept, opening, panes, server, socket, unmark,
 };
 use super::settings::{environment, find_program};
 use super::shell::quoted;
@@ -73,18 +73,22 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     let inside = outer.is_some();
+    let place = AgentPlace::of_pair(inside);
     let is_open = !inside && has_session(setting, &tmux)?;
     if is_open {
         is_of_this_pair(setting, &tmux, environment)?;
     }
     let (first, last) = match (inside, is_open) {
-        (true, _) => (missing_panes(setting, &tmux, true, args.dry_run)?, None),
+        (true, _) => {
+            let missing = missing_panes(setting, &tmux, place, true, args.dry_run)?;
+            (missing, None)
+        }
         // A second `pair` attaches, and opens what has ended meanwhile.
         (false, true) => {
-            let missing = missing_panes(setting, &tmux, false, false)?;
+            let missing = missing_panes(setting, &tmux, place, false, false)?;
             (missing, Some(attach(setting)))
         }
-        (false, false) => (commands(setting, environment), Some(attach(setting))),
+        (false, false) => (commands(setting, place, environment), Some(attach(setting))),
     };
     if args.dry_run {
         let commands = first.iter().chain(&last);
@@ -176,32 +180,24 @@ fn is_of_this_pair(
 }
 
 /// The commands that open the panes of the pair that are not there (any more), and put the program
-/// again into those in which it has ended, to be run in their order. One that is not open yet is named
-/// by the corner that it comes to. `inside`: in a tmux of the user's, where our own pane becomes the
-/// deck and an agent may be in any window.
+/// again into those in which it has ended, to be run in their order. `inside`: in a tmux of the user's,
+/// where our own pane becomes the deck and an agent may be in any window.
 fn missing_panes(
     setting: &ProjectContext,
     tmux: &Path,
+    place: AgentPlace,
     inside: bool,
     dry_run: bool,
 ) -> Result<Vec<Vec<OsString>>, Failure> {
     let root = &setting.dirs.root;
     let session = session_name(root, &setting.dirs.instance_id());
-    let in_it = |command: &[OsString]| {
-        let mut words: Vec<OsString> = match inside {
-            true => Vec::new(),
-            false => server(&socket(setting)).into(),
-        };
-        words.extend(command.iter().cloned());
-        words
-    };
     let list: &[&str] = match inside {
         true => &["list-panes", "-a", "-F", PANES_FORMAT],
         false => &["list-panes", "-s", "-t", &session, "-F", PANES_FORMAT],
     };
     let list: Vec<OsString> = list.iter().map(OsString::from).collect();
     let mut asked = vec![WHOLE.into()];
-    asked.extend(in_it(&list));
+    asked.extend(in_it(setting, inside, &list));
     let listed = match tmux_run(tmux, &asked, root) {
         // One that is gone has none; what is only shown needs no server.
         Err(_) if dry_run => String::new(),
@@ -221,21 +217,47 @@ fn missing_panes(
         });
     }
     let env = passed_on(environment);
+    Ok(opened(setting, &env, place, inside, there))
+}
+
+/// The arguments of `tmux` for a command to the pair's own server, or to the user's.
+fn in_it(setting: &ProjectContext, inside: bool, command: &[OsString]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = match inside {
+        true => Vec::new(),
+        false => server(&socket(setting)).into(),
+    };
+    words.extend(command.iter().cloned());
+    words
+}
+
+/// As [`missing_panes`], beside the panes that are there. One that is not open yet is named by the
+/// corner that it comes to.
+fn opened(
+    setting: &ProjectContext,
+    env: &[OsString],
+    place: AgentPlace,
+    inside: bool,
+    mut there: Vec<PairPane>,
+) -> Vec<Vec<OsString>> {
+    let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
+    let home = (!inside).then(|| format!("{session}:"));
     let mut commands = Vec::new();
     for part in PairPart::ALL {
         let (verb, target) = match there.iter().find(|pane| pane.part == part) {
-            None => beside(part, &there, &session),
+            None => beside(part, place, &there, home.as_deref()),
             Some(pane) if pane.has_ended => {
                 // Before it runs again, which may mark it again.
-                commands.push(in_it(&unmark(&pane.id)));
-                (&["respawn-pane", "-k"][..], &*pane.id)
+                commands.push(in_it(setting, inside, &unmark(&pane.id)));
+                (vec!["respawn-pane", "-k"], Some(&*pane.id))
             }
             Some(_) => continue,
         };
-        commands.push(in_it(&pane(setting, &env, verb, Some(target), part.verb())));
-        let id = match inside {
-            true => "{right}".to_owned(),
-            false => format!("{session}:.{}", part.corner()),
+        let command = pane(setting, env, &verb, target, part.verb());
+        commands.push(in_it(setting, inside, &command));
+        let id = match (inside, place) {
+            (true, AgentPlace::Below) => "{bottom}".to_owned(),
+            (true, _) => "{right}".to_owned(),
+            (false, _) => format!("{session}:.{}", part.corner(place)),
         };
         if there.iter().all(|pane| pane.part != part) {
             there.push(PairPane {
@@ -245,7 +267,7 @@ fn missing_panes(
             });
         }
     }
-    Ok(commands)
+    commands
 }
 
 /// Nobody else may connect to a server in this folder.
@@ -349,39 +371,31 @@ pub(super) fn beside_us(
     place: AgentPlace,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<OsString> {
-    let verb: &[&str] = match place {
-        AgentPlace::Right => &["split-window", "-h", "-d"],
-        AgentPlace::Below => &["split-window", "-v", "-d"],
-        AgentPlace::Window => &["new-window", "-d", "-n", agent],
-    };
-    pane(setting, &passed_on(var), verb, None, Some(agent))
+    let verb = opening(place, agent);
+    pane(setting, &passed_on(var), &verb, None, Some(agent))
 }
 
-/// The tmux commands that open the pair's session with its three panes.
+/// The tmux commands that open the pair's session with its deck and both agents.
 fn commands(
     setting: &ProjectContext,
+    place: AgentPlace,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<Vec<OsString>> {
     let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
     let env = passed_on(var);
-    let pane = |verb: &[&str], target: Option<&str>, program: Option<&str>| {
-        let mut words: Vec<OsString> = server(&socket(setting)).into();
-        words.extend(pane(setting, &env, verb, target, program));
-        words
+    let new = ["new-session", "-d", "-s", &session];
+    let mut commands = vec![in_it(
+        setting,
+        false,
+        &pane(setting, &env, &new, None, None),
+    )];
+    let deck = PairPane {
+        part: PairPart::Deck,
+        id: format!("{session}:"),
+        has_ended: false,
     };
-    vec![
-        pane(&["new-session", "-d", "-s", &session], None, None),
-        pane(
-            &["split-window", "-h", "-d"],
-            Some(&session),
-            Some("claude"),
-        ),
-        pane(
-            &["split-window", "-v", "-d"],
-            Some(&format!("{session}:.{{right}}")),
-            Some("codex"),
-        ),
-    ]
+    commands.extend(opened(setting, &env, place, false, vec![deck]));
+    commands
 }
 
 /// The command that shows the pair's session here.
@@ -414,72 +428,4 @@ fn session_name(root: &Path, instance_id: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::*;
-    use crate::cli::settings::{Named, resolve};
-
-    #[test]
-    fn a_session_has_three_panes_and_no_secret_in_its_commands() {
-        let dir = tempfile::tempdir().unwrap();
-        let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
-            (name == "HOME").then(|| "/tmp".into())
-        })
-        .unwrap();
-        let env = |name: &str| match name {
-            "CONTEXTRELAY_MODE" => Some("pull".into()),
-            _ => None,
-        };
-        let mut commands = commands(&setting, env);
-        commands.push(attach(&setting));
-        // Behind the server's socket, which is none of the user's.
-        assert!(commands.iter().all(|words| words[0] == "-S"));
-        let verbs: Vec<_> = commands.iter().map(|words| words[2].clone()).collect();
-        assert_eq!(
-            verbs,
-            [
-                "new-session",
-                "split-window",
-                "split-window",
-                "attach-session"
-            ]
-        );
-        assert!(commands[0].contains(&"CONTEXTRELAY_MODE=pull".into()));
-        assert!(commands[1].contains(&"/bin/sh".into()));
-        assert!(commands[1].ends_with(&["claude".into()]));
-        assert!(commands[2].ends_with(&["codex".into()]));
-    }
-
-    #[test]
-    fn an_agent_that_is_started_from_the_deck_has_the_variables_of_the_pair() {
-        let dir = tempfile::tempdir().unwrap();
-        let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
-            (name == "HOME").then(|| "/tmp".into())
-        })
-        .unwrap();
-        let env = |name: &str| {
-            let is_set = name.starts_with("CONTEXTRELAY_") || name.starts_with("XDG_");
-            is_set.then(|| "/elsewhere".into())
-        };
-        let words = beside_us(&setting, "codex", AgentPlace::Right, env);
-        let place = |word: &str| words.iter().position(|it| it == word);
-        let state = place("CONTEXTRELAY_STATE_DIR=/elsewhere").unwrap();
-        assert_eq!(words[state - 1], "-e");
-        for name in [
-            "CONTEXTRELAY_REGISTRY_DIR",
-            "XDG_STATE_HOME",
-            "XDG_DATA_HOME",
-        ] {
-            assert!(place(&format!("{name}=/elsewhere")).is_some(), "{name}");
-        }
-        // Of the pane's, before its program.
-        assert!(state < place("/bin/sh").unwrap(), "{words:?}");
-        assert!(words.ends_with(&["codex".into()]));
-    }
-
-    #[test]
-    fn a_folders_odd_name_makes_a_plain_session_name() {
-        let name = session_name(Path::new("/x/my.proj: ä"), "ctx_0123456789ab");
-        assert_eq!(name, "ctxrelay-my-proj----0123");
-    }
-}
+mod tests;

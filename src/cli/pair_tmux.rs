@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::agent_place::AgentPlace;
 use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::operator_socket;
@@ -66,12 +67,21 @@ impl PairPart {
     /// In the order in which they are opened.
     pub const ALL: [Self; 3] = [Self::Deck, Self::Claude, Self::Codex];
 
-    /// Where its pane is, as tmux names it.
-    pub fn corner(self) -> &'static str {
+    /// Where its pane is in a window with the others, as tmux names it.
+    pub fn corner(self, place: AgentPlace) -> &'static str {
+        match (self, place) {
+            (Self::Deck, _) => "{top-left}",
+            (Self::Claude, AgentPlace::Below) => "{bottom-left}",
+            (Self::Claude, _) => "{top-right}",
+            (Self::Codex, _) => "{bottom-right}",
+        }
+    }
+
+    fn other_agent(self) -> Option<Self> {
         match self {
-            Self::Deck => "{left}",
-            Self::Claude => "{top-right}",
-            Self::Codex => "{bottom-right}",
+            Self::Deck => None,
+            Self::Claude => Some(Self::Codex),
+            Self::Codex => Some(Self::Claude),
         }
     }
 
@@ -132,25 +142,47 @@ pub fn panes(listed: &str, root: &Path, pair: Option<&RuntimeSession>) -> Vec<Pa
     panes.collect()
 }
 
+/// The words of a `tmux` command that opens this agent in the deck's room, or in a window.
+pub fn opening(place: AgentPlace, agent: &str) -> Vec<&str> {
+    match place {
+        AgentPlace::Right => vec!["split-window", "-h", "-d"],
+        AgentPlace::Below => vec!["split-window", "-v", "-d"],
+        AgentPlace::Window => vec!["new-window", "-d", "-n", agent],
+    }
+}
+
 /// The words of a `tmux` command that opens the pane of a part beside those that are there, up to
-/// its target's name, and that name: the deck at the left, the agents at the right.
+/// its target's name, and that name: the agents together, at the right of the deck or below it, or
+/// each in a window. `home`: the pair's own session; without it the current one.
 pub fn beside<'a>(
     part: PairPart,
+    place: AgentPlace,
     there: &'a [PairPane],
-    session: &'a str,
-) -> (&'static [&'static str], &'a str) {
+    home: Option<&'a str>,
+) -> (Vec<&'static str>, Option<&'a str>) {
     let of = |wanted| there.iter().find(|pane| pane.part == wanted);
     let of = |wanted| of(wanted).map(|pane| pane.id.as_str());
-    let right: &[&str] = &["split-window", "-h", "-d"];
-    let agent = |above: &'static [&'static str], other| match of(other) {
-        Some(other) => (above, other),
-        None => (right, of(PairPart::Deck).unwrap_or(session)),
+    let (Some(name), other) = (part.verb(), part.other_agent()) else {
+        return match place {
+            AgentPlace::Right => (vec!["split-window", "-h", "-b", "-f"], home),
+            AgentPlace::Below => (vec!["split-window", "-v", "-b", "-f"], home),
+            AgentPlace::Window => (vec!["new-window", "-n", "deck"], home),
+        };
     };
-    match part {
-        PairPart::Deck => (&["split-window", "-h", "-b", "-f"], session),
-        PairPart::Claude => agent(&["split-window", "-v", "-b", "-d"], PairPart::Codex),
-        PairPart::Codex => agent(&["split-window", "-v", "-d"], PairPart::Claude),
+    if place == AgentPlace::Window {
+        return (opening(place, name), home);
     }
+    let Some(other) = other.and_then(of) else {
+        return (opening(place, name), of(PairPart::Deck).or(home));
+    };
+    // They share what is theirs the other way round, Claude first.
+    let mut words = match place {
+        AgentPlace::Below => vec!["split-window", "-h"],
+        _ => vec!["split-window", "-v"],
+    };
+    words.extend((part == PairPart::Claude).then_some("-b"));
+    words.push("-d");
+    (words, Some(other))
 }
 
 /// Whether `TMUX` names this server: `SOCKET,PROCESS,SESSION`.

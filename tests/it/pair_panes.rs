@@ -253,6 +253,30 @@ fn a_pair_whose_path_its_locale_cannot_write_is_found_again() {
     assert!(shown.contains("respawn-pane"), "{shown}");
 }
 
+#[test]
+fn in_a_small_terminal_the_deck_keeps_its_room_and_the_agents_have_windows() {
+    let panes = Panes::new("echo claude is up; exec sleep 600");
+    let launch = panes.project.ctxrelay(["pair"]);
+    let mut pair = Pty::spawn_sized(&launch, 80, 24).labelled("pair");
+    pair.wait_for_text("1 Agents");
+    let format = "#{window_name} #{window_panes} #{pane_width}";
+    let windows = || {
+        run(&panes.tmux(&["list-windows", "-F", format]))
+            .expect_success()
+            .stdout
+    };
+    let opened = windows();
+    assert!(opened.contains("claude 1 80\n"), "{opened}");
+    assert!(opened.contains("codex 1 80\n"), "{opened}");
+    assert_eq!(opened.lines().count(), 3, "{opened}");
+    // What is open is found there by a second one.
+    let mut again = Pty::spawn_sized(&launch, 80, 24).labelled("again");
+    again.wait_for_text("1 Agents");
+    assert_eq!(windows(), opened);
+    run(&panes.tmux(&["select-window", "-t", "claude"])).expect_success();
+    again.wait_for_text("claude is up");
+}
+
 /// Ends a tmux server with this value.
 struct UsersTmux<'a> {
     project: &'a Project,
