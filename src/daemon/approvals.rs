@@ -56,6 +56,16 @@ pub(super) struct GoneOn {
     pub is_told_over: bool,
 }
 
+/// A hook of Claude's that is gone, and with it what it asked.
+#[derive(Debug)]
+pub(super) struct LeftHook {
+    pub id: EntryId,
+    /// The pair of its Claude.
+    pub pair: RuntimeSession,
+    /// It left without an answer.
+    pub is_unanswered: bool,
+}
+
 impl Approvals {
     /// The request of this key, if it waits already.
     pub(super) fn known(&self, world: &Snapshot, agent: Agent, key: &str) -> Option<EntryId> {
@@ -163,19 +173,22 @@ impl Approvals {
 
     /// A hook went away, and with it what it asked: unanswered, for Claude was answered in its own
     /// dialog or the turn was stopped there; or told to stop the turn, behind which no hook runs that
-    /// would tell the end. With the pair whose turn that is.
-    pub(super) fn hook_left(&mut self, conn: ConnId) -> Option<(EntryId, Option<RuntimeSession>)> {
+    /// would tell the end.
+    pub(super) fn hook_left(&mut self, conn: ConnId) -> Option<LeftHook> {
         let is_over = |hook: &AskingHook| hook.reply.is_some() || hook.stops;
         let mut asking = self.claude.iter_mut();
         let (id, hook) = asking.find(|(_, hook)| hook.conn == conn && is_over(hook))?;
-        let id = id.clone();
-        if hook.reply.is_some() {
-            self.claude.remove(&id);
-            return Some((id, None));
-        }
+        let left = LeftHook {
+            id: id.clone(),
+            pair: hook.pair.clone(),
+            is_unanswered: hook.reply.is_some(),
+        };
         // Kept: where Claude had been answered in its own dialog its tool runs on, and says so.
         hook.is_told_over = true;
-        Some((id, Some(hook.pair.clone())))
+        if left.is_unanswered {
+            self.claude.remove(&left.id);
+        }
+        Some(left)
     }
 
     /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more, and

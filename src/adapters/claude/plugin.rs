@@ -30,7 +30,7 @@ const HOOK_TIMEOUT_S: u64 = 5;
 
 /// As [`HOOK_TIMEOUT_S`], of the one that waits for a person. Its dialog is open meanwhile, and stays
 /// when the time is up (Claude Code 2.1.330, observed).
-const PERSON_TIMEOUT_S: u64 = 3_600;
+pub const PERSON_TIMEOUT_S: u64 = 3_600;
 
 /// Why there is no plugin.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! What Claude asks the person: its hook waits here, beside Claude's own dialog.
 
+use crate::adapters::claude::plugin::PERSON_TIMEOUT_S;
 use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::ApprovalEnd;
@@ -18,6 +19,9 @@ use crate::wire::control::{
 
 /// The most of each text that is taken, in characters: the hook cuts them far earlier.
 const TEXT_CHARS_MAX: usize = 250_000;
+
+/// When a hook that still waits may be ended by its time, a little before that.
+const HOOK_ENDS_ITSELF_MS: i64 = (PERSON_TIMEOUT_S as i64 - 60) * 1_000;
 
 /// The most choices that are taken.
 const CHOICES_MAX: usize = 16;
@@ -130,15 +134,21 @@ impl Decisions {
         );
     }
 
-    /// A hook is gone. The pair whose turn is over with it.
+    /// A hook is gone. The pair whose turn is over with it: told to stop, or stopped in Claude's own
+    /// dialog. "No" there, or Esc, stops the turn and ends the hook; "Yes" leaves it running (Claude
+    /// Code 2.1.330, observed). At the end of its time it ends too, and the dialog stays.
     pub(in crate::daemon) fn asking_hook_left(
         &mut self,
         base: &mut Base,
         conn: ConnId,
     ) -> Option<RuntimeSession> {
-        let (id, stopped) = self.approvals.hook_left(conn)?;
-        self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
-        stopped
+        let left = self.approvals.hook_left(conn)?;
+        // One that is on its way to the record is young.
+        let asked = base.recorder.world().open_approvals.get(&left.id);
+        let age_ms = asked.map_or(0, |asked| base.clock.now_ms() - asked.at_ms);
+        let is_stopped = !left.is_unanswered || age_ms < HOOK_ENDS_ITSELF_MS;
+        self.end_approval(base, left.id, Agent::Claude, ApprovalEnd::Answered);
+        is_stopped.then_some(left.pair)
     }
 
     /// The Claude of a pair goes on, as one of its hooks shows, or waits for a prompt.

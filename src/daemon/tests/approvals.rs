@@ -375,6 +375,27 @@ async fn an_answer_that_stops_the_turn_ends_with_its_hook_and_leaves_claude_idle
 }
 
 #[tokio::test]
+async fn esc_in_claudes_own_dialog_leaves_it_idle_and_the_end_of_the_hooks_time_leaves_the_dialog()
+{
+    for (passed_s, is) in [(5, AgentState::Idle), (3_600, AgentState::Waiting)] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let _operator = rig.connect(Role::Deck, None, true);
+        let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+        rig.claude_hook("UserPromptSubmit", None).await;
+        rig.claude_hook("PermissionRequest", None).await;
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let _waiting = rig.claude_asks(&hook, "k1");
+        rig.settle().await;
+        rig.daemon.base.clock.pass(passed_s * 1_000);
+        rig.daemon.disconnect(hook.conn);
+        rig.settle().await;
+        let state = rig.daemon.status().agents.claude.state;
+        assert_eq!((rig.open(), state), (0, is), "after {passed_s} s");
+    }
+}
+
+#[tokio::test]
 async fn where_claude_waits_for_a_prompt_no_answer_waits_for_its_effect() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
