@@ -71,7 +71,7 @@ impl Layout {
             panes: Vec::new(),
             detail: empty,
             framed: false,
-            too_small: screen.width < COLUMNS_MIN || screen.height < ROWS_MIN,
+            too_small: Self::is_too_small((screen.width, screen.height)),
         };
         if layout.too_small {
             return layout;
@@ -128,6 +128,11 @@ impl Layout {
         let rest = below(body, agents);
         self.rule = Rect { height: 1, ..rest };
         self.panes = vec![(Pane::Agents, top), (Pane::Inbox, below(rest, 1))];
+    }
+
+    /// Whether a screen of so many columns and rows has no room for panes.
+    pub(crate) fn is_too_small((columns, rows): (u16, u16)) -> bool {
+        columns < COLUMNS_MIN || rows < ROWS_MIN
     }
 
     /// Whether the panes stand side by side on a screen of so many columns and rows.

@@ -20,6 +20,7 @@ use super::taking_text::take_wanted;
 use super::tasking::{
     take_alike, take_capsule, take_capsules, take_edited_task, take_export, take_told,
 };
+use super::too_small::{blind_key, is_too_small};
 use super::unlocking::{ask_passphrase, await_key, unlocked};
 use crate::action::Action;
 use crate::deck::Deck;
@@ -47,10 +48,15 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
         deck.news.touched(deck.view.now_ms);
     }
     let mut effects = match msg {
+        Msg::Key(event) if is_too_small(deck) => blind_key(deck, event),
         Msg::Key(event) => key(deck, event),
+        Msg::Mouse(_) if is_too_small(deck) => Vec::new(),
         Msg::Mouse(event) => mouse(deck, event),
         Msg::Paste(mut text) => {
-            let effects = paste(deck, &text);
+            let effects = match is_too_small(deck) {
+                true => Vec::new(),
+                false => paste(deck, &text),
+            };
             // It may have been a passphrase.
             text.zeroize();
             effects

@@ -20,6 +20,7 @@ mod reviewing;
 mod searching;
 mod taking_text;
 mod tasking;
+mod too_small;
 mod unlocking;
 mod why_not;
 
