@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::deck_options::{DeckAbout, WaitingTrust};
 use super::findings::FindingRows;
 use super::own_messages::OwnMessages;
+use super::present::waits_for;
 use super::timeline::Timeline;
 use super::unclear::UnclearMessages;
 use super::work::WorkIndex;
@@ -100,7 +101,14 @@ impl Model {
     /// The daemon says how things stand.
     pub fn take_status(&mut self, status: Status) {
         self.started.retain(|agent, _| !status.is_attached(*agent));
+        let waits = |model: &Self| Agent::ALL.map(|agent| waits_for(model, agent));
+        let before = waits(self);
         self.status = status;
+        if waits(self) != before {
+            let mut timeline = std::mem::take(&mut self.timeline);
+            timeline.refresh_waiting(self);
+            self.timeline = timeline;
+        }
     }
 
     /// Nothing was told yet.

@@ -14,6 +14,7 @@ mod trust;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::clock;
 
+pub(in crate::deck) use agents::waits_for;
 use agents::{claude_card, codex_card};
 use blockers::blocker_named;
 use missing::missing;
@@ -188,22 +189,23 @@ fn held_card(model: &Model) -> Option<ui::InboxCard> {
     }
     let (count, id) = model.unclear.waiting_for_codex()?;
     let first = model.world.unsettled.get(id)?;
-    let (messages, wait) = if count == 1 {
-        ("1 message".to_owned(), "waits")
+    let (messages, wait, it, goes) = if count == 1 {
+        ("1 message".to_owned(), "waits", "it", "it goes")
     } else {
         let count = ctxrelay_ui::text::grouped(count as u64);
-        (format!("{count} messages"), "wait")
+        (format!("{count} messages"), "wait", "them", "they go")
     };
     Some(ui::InboxCard {
         seq: Some(first.seq.0),
+        held: count as u64,
         ..ui::InboxCard::new(
             ui::InboxKind::Alarm,
             id.to_string(),
             ui::Agent::Codex,
             first.at_ms,
             format!(
-                "You stopped a turn in Codex: {messages} {wait} behind it. Try again to release \
-                 now; keep, and they go on with your next message there."
+                "You stopped a turn in Codex: {messages} {wait} behind it. r releases {it} now; \
+                 else {goes} on with your next message there."
             ),
         )
     })

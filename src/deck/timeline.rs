@@ -175,8 +175,20 @@ impl Timeline {
                 | EntryKind::Note {
                     withdraws: Some(_), ..
                 } => window.refresh(model, is_proposal),
+                // The end of a turn cuts off what is in it.
+                EntryKind::Turn(_) | EntryKind::Lifecycle { .. } | EntryKind::AgentChanged(_) => {
+                    window.refresh(model, |of| model.world.cut_off.contains_key(&of.id));
+                }
                 _ => {}
             }
+        }
+    }
+
+    /// What messages wait for has changed: their rows say so.
+    pub(super) fn refresh_waiting(&mut self, model: &Model) {
+        let windows = [Some(&mut self.tail), self.away.as_mut()];
+        for window in windows.into_iter().flatten() {
+            window.refresh(model, |of| model.world.unsettled.contains_key(&of.id));
         }
     }
 

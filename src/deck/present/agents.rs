@@ -1,6 +1,7 @@
 //! The cards of the agents: what the status says of them now, and what the record says.
 
 use ctxrelay_ui::model as ui;
+use ctxrelay_ui::text::{clock, day, day_number};
 
 use super::super::attention;
 use super::super::model::Model;
@@ -32,6 +33,51 @@ fn silence(model: &Model, told: Option<&SilenceStatus>, now_ms: i64) -> Option<u
     attention::silence(told, now_ms)
 }
 
+/// Why what is queued for an agent waits, where that is known and nothing is on its way.
+pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> {
+    let (agents, queue) = (&model.status.agents, &model.status.queue);
+    let (told, limit, is_held, lane) = match agent {
+        Agent::Claude => (
+            agents.claude.state,
+            &agents.claude.limit,
+            false,
+            &queue.claude,
+        ),
+        Agent::Codex => {
+            let codex = &agents.codex;
+            (codex.state, &codex.limit, codex.held, &queue.codex)
+        }
+    };
+    if model.lost_ms().is_some() || lane.in_flight > 0 {
+        return None;
+    }
+    let local = &model.about.local;
+    match told {
+        _ if is_held => Some("held: you stopped its turn".to_owned()),
+        AgentState::Limited => {
+            let limit = limit.as_ref();
+            let ends = limit.and_then(|limit| Some((limit.since, limit.resets_at?)));
+            Some(match ends {
+                Some((since_ms, at_ms)) => {
+                    let day_of = |at_ms| day_number(at_ms, local.offset_s(at_ms));
+                    let offset = local.offset_s(at_ms);
+                    let day = match day_of(since_ms) == day_of(at_ms) {
+                        true => String::new(),
+                        false => format!("{} ", day(at_ms, offset)),
+                    };
+                    format!("held until {day}{}", clock(at_ms, offset))
+                }
+                None => "held until its usage limit is over".to_owned(),
+            })
+        }
+        // Claude gets it within its turn, where it can.
+        AgentState::Busy | AgentState::Waiting if agent == Agent::Codex => {
+            Some("waits for its turn to end".to_owned())
+        }
+        _ => None,
+    }
+}
+
 pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCard {
     let world = model.world.agent(Agent::Claude);
     let (state, since_ms) = state(model, claude.state, claude.since);
@@ -51,6 +97,7 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
         why: claude.delivery.why.clone(),
         unread: small(claude.unread),
         queue: queue(&model.status.queue.claude),
+        waits_for: waits_for(model, Agent::Claude),
         last_note_ms: world.last_note_ms,
         detail,
         activity: activity(model, &world, now_ms),
@@ -89,6 +136,7 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         why: codex.delivery.why.clone(),
         unread: 0,
         queue: queue(&model.status.queue.codex),
+        waits_for: waits_for(model, Agent::Codex),
         last_note_ms: world.last_note_ms,
         detail,
         activity: activity(model, &world, now_ms),

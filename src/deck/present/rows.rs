@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::{grouped, tokens, took};
 
+use super::agents::waits_for;
 use super::party_of;
 use super::row_words::{of_artifact, vouched, words};
 use crate::core::agent::Agent;
@@ -229,6 +230,13 @@ pub(super) fn sent(model: &Model) -> Vec<ui::SentMessage> {
 }
 
 fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui::RowOutcome> {
+    if model.world.cut_off.contains_key(id) {
+        // It was there, and its turn died or was stopped: how it came says nothing any more.
+        return Some(ui::RowOutcome::new(
+            ui::OutcomeState::Attention,
+            format!("its turn was cut off; r on {} sends it again", to.title()),
+        ));
+    }
     let records = model.deliveries.get(id);
     let last = records.and_then(|records| records.last_key_value());
     let Some((_, (last, at_ms))) = last else {
@@ -238,7 +246,8 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
             .contains_key(id)
             .then(|| ui::RowOutcome {
                 state: ui::OutcomeState::Unconfirmed,
-                text: format!("no proof yet that {} has it", to.title()),
+                text: waits_for(model, to)
+                    .unwrap_or_else(|| format!("no proof yet that {} has it", to.title())),
                 since_ms: Some(sent_ms),
                 took_ms: None,
             });

@@ -174,6 +174,8 @@ pub struct AgentCard {
     pub unread: u32,
     /// Its outbox.
     pub queue: QueueCounts,
+    /// Why what is queued for it waits, where that is known: `waits for its turn to end`.
+    pub waits_for: Option<String>,
     /// When it last wrote a note, ms since the epoch.
     pub last_note_ms: Option<i64>,
     /// Further lines, most important first, for example `turn: review src/auth/refresh.rs`.
@@ -224,6 +226,7 @@ impl AgentCard {
             why: String::new(),
             unread: 0,
             queue: QueueCounts::default(),
+            waits_for: None,
             last_note_ms: None,
             detail: Vec::new(),
             activity: Vec::new(),

@@ -182,6 +182,8 @@ pub struct InboxCard {
     pub unclear: Arc<[UnclearMessage]>,
     /// How many more there are.
     pub unclear_more: u64,
+    /// Messages that trying again only releases: none of them was on its way.
+    pub held: u64,
     /// What can be done about it, a sentence each.
     pub steps: Vec<String>,
     /// The command that does it, to be copied.
@@ -254,6 +256,7 @@ impl InboxCard {
             blockers_more: 0,
             unclear: Arc::default(),
             unclear_more: 0,
+            held: 0,
             steps: Vec::new(),
             command: None,
             asked: None,

@@ -41,6 +41,11 @@ impl CardSheet {
                     starts.unwrap_or_default()
                 )
             }
+            CardStage::Retrying if card.held > 0 => {
+                let s = if card.held == 1 { "" } else { "s" };
+                let (n, to) = (text::grouped(card.held), sanitize::line(card.by.title()));
+                format!("Release {n} message{s} to {to} now?")
+            }
             CardStage::Retrying => {
                 "Try it again? What may have arrived once may arrive twice.".to_owned()
             }
@@ -76,7 +81,9 @@ impl CardSheet {
         let keys = match &self.stage {
             CardStage::Reading => reading_keys(card, columns, self.at.is_some()),
             CardStage::Approving => vec![(Action::Open, "approve"), (Action::Back, "not yet")],
-            CardStage::Retrying => vec![(Action::Open, "try again"), (Action::Back, "not yet")],
+            CardStage::Retrying => {
+                vec![(Action::Open, retry_key(card)), (Action::Back, "not yet")]
+            }
             CardStage::Gates { stop } => {
                 vec![(Action::Open, gates_key(*stop)), (Action::Back, "not now")]
             }
@@ -121,7 +128,7 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
         InboxKind::Trust if card.can_be_trusted() => {
             keys.push((Action::Approve, "trust it"));
         }
-        InboxKind::Alarm => keys.push((Action::Retry, "try again")),
+        InboxKind::Alarm => keys.push((Action::Retry, retry_key(card))),
         InboxKind::Tampering => {
             keys.push((Action::Acknowledge, "I have seen it"));
             if card.command.is_some() {
@@ -159,6 +166,13 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
     }
     keys.push((Action::Back, "later"));
     keys
+}
+
+fn retry_key(card: &InboxCard) -> &'static str {
+    match card.held {
+        0 => "try again",
+        _ => "release",
+    }
 }
 
 /// That an agent is started by a decision, where it is.

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use crate::deck::Deck;
 use crate::layout::{COLUMNS_MIN, ROWS_MIN};
-use crate::model::{AgentState, Chain, DaemonState, InboxKind, Level, SilenceLevel};
+use crate::model::{AgentCard, AgentState, Chain, DaemonState, InboxKind, Level, SilenceLevel};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -104,6 +104,10 @@ fn waits(deck: &Deck) -> Line<'static> {
 fn wrong(deck: &Deck) -> Line<'static> {
     let view = &deck.view;
     let ambiguous: u32 = view.agents.iter().map(|card| card.queue.ambiguous).sum();
+    // What is sent again by itself needs nobody.
+    let goes_again = |card: &AgentCard| card.limit.as_ref().is_some_and(|limit| limit.again > 0);
+    let cut_off = view.agents.iter().filter(|card| !goes_again(card));
+    let cut_off: u32 = cut_off.map(|card| card.cut_off).sum();
     let look = view.agents.iter().find(|card| card.hint.is_some());
     let silent = view.agents.iter().find_map(|card| {
         let level = card.silence.as_ref()?.level;
@@ -136,6 +140,10 @@ fn wrong(deck: &Deck) -> Line<'static> {
         )),
         _ if silent.is_some() => silent.map(|word| (Level::Warn, word)),
         _ if alarms.is_some() => alarms.map(|word| (Level::Warn, word)),
+        _ if cut_off > 0 => Some((
+            Level::Warn,
+            format!("{} cut off", text::grouped(u64::from(cut_off))),
+        )),
         _ if view.banner.is_some() => {
             let banner = view.banner.as_ref();
             banner.map(|banner| (banner.level, "see the notice".to_owned()))

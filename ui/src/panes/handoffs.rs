@@ -96,13 +96,12 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
         Party::Human => "have",
         _ => "has",
     };
-    let is_away = match &row.to {
-        Party::Agent(agent) => deck
-            .view
-            .agent(*agent)
-            .is_some_and(|card| card.state == AgentState::Offline),
-        _ => false,
+    let card = match &row.to {
+        Party::Agent(agent) => deck.view.agent(*agent),
+        _ => None,
     };
+    let is_away = card.is_some_and(|card| card.state == AgentState::Offline);
+    let waits_for = card.and_then(|card| card.waits_for.as_deref());
     let (state, words) = match row.stage {
         HandoffStage::Unproven if is_away => (
             OutcomeState::Unconfirmed,
@@ -110,7 +109,10 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
         ),
         HandoffStage::Unproven => (
             OutcomeState::Unconfirmed,
-            format!("no proof yet that {who} {has} it"),
+            waits_for.map_or_else(
+                || format!("no proof yet that {who} {has} it"),
+                sanitize::line,
+            ),
         ),
         HandoffStage::Ambiguous => (
             OutcomeState::Attention,

@@ -123,7 +123,7 @@ fills!(TimelineRow {
     seq, at_ms, sort, text_cut, verdict, bad_lines, folded
 });
 fills!(AgentCard {
-    rung, why, detail, tool, turn, turn_id, hint, start_command;
+    rung, why, waits_for, detail, tool, turn, turn_id, hint, start_command;
     ;
     agent, state, since_ms, proven, unread, queue, last_note_ms, activity, context, silence,
     limit, cut_off, compacting, installed
@@ -230,6 +230,7 @@ impl ForeignText for InboxCard {
             blockers_more: _,
             unclear,
             unclear_more: _,
+            held: _,
             steps,
             command,
             asked,

@@ -217,11 +217,12 @@ pub(super) fn held_messages() -> DeckView {
         "m-04b5",
         Agent::Codex,
         ago(95),
-        "You stopped a turn in Codex: 2 messages wait behind it. Try again to release now; keep, and \
+        "You stopped a turn in Codex: 2 messages wait behind it. r releases them now; else \
          they go on with your next message there.",
     );
     let seq = Some(1_205);
-    view.inbox.insert(0, InboxCard { seq, ..card });
+    let held = 2;
+    view.inbox.insert(0, InboxCard { seq, held, ..card });
     view
 }
 

@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::core::agent::AgentState;
 use crate::core::id::Seq;
 use crate::core::row_class::RowClass;
 use crate::core::signing::{Signer, SigningNotice, SigningState};
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::model::{self, DaemonLink};
+use crate::wire::status::LimitStatus;
 
 const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
 
@@ -67,6 +69,66 @@ fn what_the_end_of_a_turn_settled_is_not_called_acknowledged() {
     Done: acknowledged by Claude [confirmed by pull; acknowledged]
     Done: acknowledged by Claude [acknowledged]
     Done: started a turn [confirmed by queue]
+    ");
+}
+
+#[test]
+fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_delivered() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let message = json!({"source": "claude", "target": "codex", "content": "look at plum.rs",
+        "message": {"onBusy": "queue", "requireReply": false}});
+    let message = entry(1, ID, "message", &message);
+    assert!(model.append(&message));
+    // As the timeline has it, which makes a row anew only where something changed.
+    let told = |model: &Model| {
+        let (rows, _) = model.timeline.shown();
+        let row = rows.into_iter().find(|row| row.seq == 1).unwrap();
+        let outcome = row.outcome.unwrap();
+        format!("{:?}: {}", outcome.state, outcome.text)
+    };
+    let mut all = vec![told(&model)];
+    let mut is = |state, in_flight, resets_at, held| {
+        let mut status = model.status.clone();
+        status.queue.codex.in_flight = in_flight;
+        let codex = &mut status.agents.codex;
+        (codex.state, codex.held) = (state, held);
+        codex.limit = Some(LimitStatus {
+            resets_at,
+            ..LimitStatus::default()
+        });
+        model.take_status(status);
+        all.push(told(&model));
+    };
+    is(AgentState::Busy, 0, None, false);
+    // Nobody knows whether it is the one on its way.
+    is(AgentState::Busy, 1, None, false);
+    is(AgentState::Limited, 0, None, false);
+    is(AgentState::Limited, 0, Some(24_900_000), false);
+    is(AgentState::Limited, 0, Some(3 * 86_400_000), false);
+    is(AgentState::Idle, 0, None, true);
+    let event = |event: Value| json!({"source": "system", "content": "", "runtimeEvent": event});
+    let shown = event(
+        json!({"kind": "message_delivery", "status": "confirmed", "messageId": ID,
+        "to": "codex", "rung": "queue", "turnId": "t1"}),
+    );
+    assert!(model.append(&entry(2, "d2", "runtime_event", &shown)));
+    all.push(told(&model));
+    let died = event(
+        json!({"kind": "turn", "status": "failed", "threadId": "th", "turnId": "t1",
+        "startedBy": "human"}),
+    );
+    assert!(model.append(&entry(3, "d3", "runtime_event", &died)));
+    all.push(told(&model));
+    insta::assert_snapshot!(all.join("\n"), @"
+    Unconfirmed: no proof yet that Codex has it
+    Unconfirmed: waits for its turn to end
+    Unconfirmed: no proof yet that Codex has it
+    Unconfirmed: held until its usage limit is over
+    Unconfirmed: held until 06:55
+    Unconfirmed: held until 4 Jan 00:00
+    Unconfirmed: held: you stopped its turn
+    Done: started a turn
+    Attention: its turn was cut off; r on Codex sends it again
     ");
 }
 
