@@ -94,7 +94,7 @@ fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
 }
 
 /// Whether the panes step back behind what is in front.
-fn is_covered(deck: &Deck) -> bool {
+pub(crate) fn is_covered(deck: &Deck) -> bool {
     let front = deck.overlays.last();
     front.is_some_and(|overlay| overlay.is_modal())
 }

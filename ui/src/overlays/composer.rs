@@ -13,7 +13,7 @@ use crate::effect::{Effect, NoteTag, WhenBusy};
 use crate::model::{Agent, AgentCard, AgentState};
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{TextField, draw_thumb, spread};
+use crate::widgets::{TextField, draw_thumb, spread, width_of};
 
 /// Most lines of the text box before it scrolls.
 const ROWS_MAX: usize = 16;
@@ -238,7 +238,13 @@ impl Composer {
             self.text.rows(usize::from(text.width)),
         );
         if fate_row > 0 {
-            let line = spread(self.fate(deck), self.count(deck), usize::from(inner.width));
+            let (fate, count) = (self.fate(deck), self.count(deck));
+            let room = usize::from(inner.width);
+            // What becomes of it is not cut for the sake of a figure.
+            let line = match width_of(&fate) + 1 + width_of(&count) <= room {
+                true => spread(fate, count, room),
+                false => fate,
+            };
             let y = place.y - 1;
             buf.set_line(inner.x, y, &line, inner.width);
         }
@@ -297,8 +303,8 @@ impl Composer {
     fn fate(&self, deck: &Deck) -> Line<'static> {
         if self.writing == Writing::Note {
             let words = match self.tag {
-                NoteTag::Blocker => "it stands in the way of a proposal until something answers it",
-                _ => "it wakes nobody: both agents find it when they read the record",
+                NoteTag::Blocker => "in the way of a proposal until something answers it",
+                _ => "wakes nobody: both agents find it in the record",
             };
             return Line::styled(words, deck.theme.style(ThemeRole::TextMuted));
         }

@@ -12,6 +12,7 @@ use crate::pane::Pane;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
+use crate::view::is_covered;
 use crate::widgets::{ListState, RowLines, draw_frame, draw_thumb, fit_line, join, width_of};
 
 /// Columns for the cursor at the left, and free at the right.
@@ -234,7 +235,8 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
                     ThemeRole::Selection
                 };
                 buf.set_style(bar, theme.style(role));
-                if focus && number == lines.heading {
+                // Beside what covers the panes it would pass for a mark of that.
+                if focus && number == lines.heading && !is_covered(deck) {
                     buf.set_string(
                         inner.x,
                         y,
