@@ -74,7 +74,7 @@ fn found_row(found: FoundHit) -> ui::FoundRow {
 fn row(hit: SearchHit) -> ui::FoundRow {
     ui::FoundRow {
         seq: hit.seq,
-        kind: hit.entry_type,
+        kind: kind(hit.entry_type),
         task: None,
         is_foreign: hit.apart,
         session: hit.session.map(|id| id.to_string()),
@@ -84,6 +84,19 @@ fn row(hit: SearchHit) -> ui::FoundRow {
         snippet: hit.snippet,
         marks: hit.marks,
     }
+}
+
+/// The timeline's word for an entry of this type, as far as the type tells.
+fn kind(entry_type: String) -> String {
+    let word = match entry_type.as_str() {
+        "session_started" => "session",
+        "finality_proposal" => "finality",
+        "finality_decision" => "decision",
+        "release_gate" => "artifact",
+        "runtime_event" => "event",
+        _ => return entry_type,
+    };
+    word.to_owned()
 }
 
 /// Why nothing could be searched.
@@ -98,5 +111,24 @@ pub(super) fn nothing_found(number: u64, words: String, why: String) -> ui::Foun
         goes_on: false,
         behind: 0,
         fault: Some(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn what_is_found_is_named_as_on_the_timeline() {
+        let words = [
+            ("message", "message"),
+            ("finality_proposal", "finality"),
+            ("finality_decision", "decision"),
+            ("runtime_event", "event"),
+            ("their_own", "their_own"),
+        ];
+        for (entry_type, word) in words {
+            assert_eq!(kind(entry_type.to_owned()), word);
+        }
     }
 }

@@ -336,6 +336,7 @@ fn recover_counts_all_of_what_it_shows_the_latest() {
     record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
     let printed = project.run(["recover"]).expect_success().stdout;
     assert!(printed.contains("Interrupted turns  13"), "{printed}");
+    assert!(printed.contains("Codex: it failed"), "{printed}");
     assert!(!printed.contains("0 known"), "{printed}");
 }
 

@@ -192,7 +192,7 @@ impl RecoveredTurns {
             let mark = pairs.mark(turn.pair.as_ref());
             let text = match turn.why {
                 Some(why) => format!("{}{mark}: {why}: {}", turn.by.title(), turn.text),
-                None => format!("{}{mark}", turn.text),
+                None => format!("{}{mark}: {}", turn.by.title(), turn.text),
             };
             row(turn.at_ms, "", text)
         });

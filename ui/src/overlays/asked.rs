@@ -3,13 +3,13 @@
 use super::choice::{Choice, ChoiceOption, Pick};
 use super::document::Document;
 use crate::effect::Effect;
-use crate::model::{AskedCard, InboxCard};
+use crate::model::{Agent, AskedCard, InboxCard, Party};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 
 /// What is asked, why, and what may be answered.
-pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard) {
+pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard, by: &Party) {
     if !asked.hints.is_empty() {
         document.gap();
         for hint in &asked.hints {
@@ -30,6 +30,13 @@ pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard) {
             "It waits no longer: your answer reaches it as a message.".to_owned()
         };
         document.body(&text, ThemeRole::TextMuted);
+    }
+    let has_dialog = asked.call_waits_until_ms.is_none() && !asked.choices.is_empty();
+    if asked.given.is_none() && has_dialog && *by == Party::Agent(Agent::Claude) {
+        document.gap();
+        let text = "Where you answered in Claude's own terminal, that counts: this stays until what \
+                    you allowed there has run.";
+        document.body(text, ThemeRole::TextMuted);
     }
     if let Some(given) = &asked.given {
         document.heading("Your answer", "");

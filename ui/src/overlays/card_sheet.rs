@@ -156,8 +156,8 @@ impl CardSheet {
             claims(&mut document, card, &entries);
             row = entries.row(0);
         }
-        if let Some(card) = &card.asked {
-            asked(&mut document, card);
+        if let Some(of) = &card.asked {
+            asked(&mut document, of, &card.by);
         }
         if let Some(card) = &card.trust {
             waiting_keys(&mut document, card);

@@ -175,6 +175,6 @@ pub(super) fn empty(deck: &Deck) -> Vec<String> {
     };
     vec![
         first.to_owned(),
-        "Finality proposals and alarms come here.".to_owned(),
+        "Proposals, approvals, questions, trust and alarms come here.".to_owned(),
     ]
 }

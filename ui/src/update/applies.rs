@@ -7,7 +7,7 @@ use super::tasking::selected as selected_capsule;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::layout::Layout;
-use crate::model::{Agent, AgentState, InboxKind, TaskColumn};
+use crate::model::{Agent, AgentState, InboxCard, InboxKind, TaskColumn};
 use crate::overlays::{CardStage, MessagesStage, Overlay, Subject};
 use crate::pane::Pane;
 use crate::task_list::TaskItem;
@@ -45,8 +45,8 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         }
         Action::WorkState | Action::Instructions => can_act && selected_agent(deck).is_some(),
         Action::Approve | Action::Reject => {
-            let kind = selected_kind(deck);
-            deck.focus == Pane::Inbox && kind.is_some_and(|kind| is_decided(action, kind))
+            deck.focus == Pane::Inbox
+                && selected_card(deck).is_some_and(|card| is_decided(action, card))
         }
         Action::Retry => deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Alarm),
         Action::Acknowledge => {
@@ -215,16 +215,23 @@ pub(super) fn selected_fold(deck: &Deck) -> Option<TaskColumn> {
     }
 }
 
-/// Whether a card of this kind is approved, or answered, and rejected.
-pub(super) fn is_decided(action: Action, kind: InboxKind) -> bool {
-    match kind {
-        InboxKind::Finality | InboxKind::Approval => true,
-        InboxKind::Question | InboxKind::Trust => action == Action::Approve,
+/// Whether a card is approved, or answered, and rejected. What an agent asks in its own terminal alone
+/// is neither.
+pub(super) fn is_decided(action: Action, card: &InboxCard) -> bool {
+    match card.kind {
+        InboxKind::Finality => true,
+        InboxKind::Approval => card.asked.is_some(),
+        InboxKind::Question => action == Action::Approve && card.asked.is_some(),
+        InboxKind::Trust => action == Action::Approve,
         _ => false,
     }
 }
 
-fn selected_kind(deck: &Deck) -> Option<InboxKind> {
+fn selected_card(deck: &Deck) -> Option<&InboxCard> {
     let row = deck.inbox.selected()?;
-    row.gone_until_ms.is_none().then_some(row.card.kind)
+    row.gone_until_ms.is_none().then_some(&row.card)
+}
+
+fn selected_kind(deck: &Deck) -> Option<InboxKind> {
+    selected_card(deck).map(|card| card.kind)
 }

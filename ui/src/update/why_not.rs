@@ -6,7 +6,7 @@ use super::applies::{applies, can_start, is_decided, selected_agent};
 use super::taking_text::why_none;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{Agent, AgentState, InboxKind};
+use crate::model::{Agent, AgentState, InboxCard, InboxKind};
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 
@@ -20,9 +20,9 @@ pub(crate) fn why_not(deck: &Deck, action: Action) -> Option<String> {
 
 /// The first row on which the action would do something: its pane and its place there.
 pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
-    let card = |does: &dyn Fn(InboxKind) -> bool| {
+    let card = |does: &dyn Fn(&InboxCard) -> bool| {
         let mut rows = deck.inbox.rows.iter();
-        let place = rows.position(|row| row.gone_until_ms.is_none() && does(row.card.kind));
+        let place = rows.position(|row| row.gone_until_ms.is_none() && does(&row.card));
         Some((Pane::Inbox, place?))
     };
     let agent = |can: &dyn Fn(Agent) -> bool| {
@@ -31,9 +31,9 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
         Some((Pane::Agents, place?))
     };
     match action {
-        Action::Approve | Action::Reject => card(&|kind| is_decided(action, kind)),
-        Action::Retry => card(&|kind| kind == InboxKind::Alarm),
-        Action::Acknowledge => card(&|kind| kind == InboxKind::Tampering),
+        Action::Approve | Action::Reject => card(&|card| is_decided(action, card)),
+        Action::Retry => card(&|card| card.kind == InboxKind::Alarm),
+        Action::Acknowledge => card(&|card| card.kind == InboxKind::Tampering),
         Action::Start => agent(&|agent| can_start(deck, agent)),
         Action::WorkState | Action::Instructions if deck.view.daemon.state.can_act() => {
             agent(&|_| true)

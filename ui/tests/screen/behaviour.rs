@@ -557,6 +557,76 @@ fn an_alarm_is_tried_again_after_it_was_said_what_may_happen() {
 }
 
 #[test]
+fn what_only_waits_behind_a_stopped_turn_is_released_without_a_false_warning() {
+    let mut view = quiet();
+    let card = InboxCard::new(InboxKind::Alarm, "m-7", Agent::Codex, NOW_MS, "it waits");
+    view.inbox = vec![InboxCard { held: 1, ..card }];
+    let mut deck = deck(view);
+    keys(&mut deck, "3<enter>");
+    assert!(shown(&deck).contains("r release"), "{}", shown(&deck));
+    assert_eq!(keys(&mut deck, "r"), []);
+    let screen = shown(&deck);
+    assert!(
+        screen.contains("Release 1 message to Codex now?"),
+        "{screen}"
+    );
+    assert!(!screen.contains("twice"), "{screen}");
+    let released = Effect::Retry {
+        ids: vec!["m-7".into()],
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [released]);
+}
+
+#[test]
+fn what_claude_asks_may_be_answered_in_its_own_terminal_already() {
+    let says = "in Claude's own terminal";
+    assert!(
+        !shown_card(asked()).contains(says),
+        "Codex tells of its own"
+    );
+    let mut view = asked();
+    view.inbox[0].by = Party::Agent(Agent::Claude);
+    let screen = shown_card(view);
+    assert!(screen.contains(says), "{screen}");
+    // A question of `ask_user` has no dialog there.
+    assert!(!shown_card(asked_user()).contains(says));
+}
+
+/// The card of the first row.
+fn shown_card(view: DeckView) -> String {
+    let mut deck = deck(view);
+    keys(&mut deck, "3<enter>");
+    shown(&deck)
+}
+
+#[test]
+fn messages_whose_turn_was_cut_off_are_not_called_well() {
+    let mut view = quiet();
+    assert!(shown(&deck(view.clone())).contains("all well"));
+    view.agents[1].cut_off = 2;
+    let screen = shown(&deck(view));
+    assert!(
+        screen.contains("2 cut off") && !screen.contains("all well"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_handoff_that_only_waits_says_what_for() {
+    let mut view = handed_over();
+    view.handoffs = view.handoffs.map(|row| {
+        row.to = Party::Agent(Agent::Codex);
+        row.stage = HandoffStage::Unproven;
+    });
+    view.agents[1].state = AgentState::Busy;
+    view.agents[1].waits_for = Some("waits for its turn to end".to_owned());
+    let mut deck = deck(view);
+    keys(&mut deck, "5");
+    let screen = shown(&deck);
+    assert!(screen.contains("waits for its turn to end"), "{screen}");
+}
+
+#[test]
 fn an_alarm_about_the_record_is_acknowledged_and_never_tried_again() {
     let mut view = quiet();
     view.inbox = vec![InboxCard::new(

@@ -272,7 +272,7 @@ fn a_note_has_a_sort_and_no_receiver_and_its_draft_is_its_own() {
     assert!(shown(&deck).contains("Note · note"));
     keys(&mut deck, "<ctrl-t>");
     assert!(shown(&deck).contains("Note · decision"));
-    assert!(shown(&deck).contains("it wakes nobody"), "{}", shown(&deck));
+    assert!(shown(&deck).contains("wakes nobody"), "{}", shown(&deck));
     keys(&mut deck, "<esc>m");
     assert!(!shown(&deck).contains("keep the old endpoint"));
     keys(&mut deck, "<esc>M");

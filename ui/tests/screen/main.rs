@@ -26,5 +26,6 @@ mod reviewing;
 mod seconds;
 mod signing;
 mod single_key;
+mod small_terminal;
 mod timeline;
 mod work_rows;
