@@ -602,9 +602,10 @@ fn shown_card(view: DeckView) -> String {
 #[test]
 fn messages_whose_turn_was_cut_off_are_not_called_well() {
     let mut view = quiet();
-    assert!(shown(&deck(view.clone())).contains("all well"));
+    let header = |view| shown(&deck_at(view, (80, 24)));
+    assert!(header(view.clone()).contains("all well"));
     view.agents[1].cut_off = 2;
-    let screen = shown(&deck(view));
+    let screen = header(view);
     assert!(
         screen.contains("2 cut off") && !screen.contains("all well"),
         "{screen}"
