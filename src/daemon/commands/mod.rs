@@ -81,7 +81,7 @@ impl Daemon {
         if touched.is_empty() {
             return self.carry_out(conn, role, command, reply);
         }
-        self.base.recorder.record(
+        self.base.recorder.append(
             touched.clone(),
             Box::new(move |daemon, result| {
                 if result.is_err() {
