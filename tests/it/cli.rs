@@ -1071,7 +1071,7 @@ fn shells_offer_and_the_page_shows_what_can_be_used_and_nothing_else() {
     };
     for shell in ["bash", "zsh", "fish"] {
         let script = printed(&["completions", shell]);
-        for shown in ["capsule", "handoff", "--json"] {
+        for shown in ["capsule", "handoff", "json"] {
             assert!(script.contains(shown), "{shell}: {shown}");
         }
         for hidden in ["demo-codex", "doorbell", "keep-awake", "autonomy"] {

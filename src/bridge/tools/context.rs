@@ -269,12 +269,20 @@ async fn whole(call: &ToolCall, id: &str) -> Result<(Value, Option<String>), Ref
         full,
         placed: false,
     };
+    let kept: Value = call.ask_for(show(false)).await?;
+    if !is_cut(&kept) {
+        return Ok((kept, None));
+    }
     match call.ask_for(show(true)).await {
-        Err(refusal) if refusal.code.is_lost_text() => {
-            Ok((call.ask_for(show(false)).await?, Some(refusal.message)))
-        }
+        Err(refusal) if refusal.code.is_lost_text() => Ok((kept, Some(refusal.message))),
         entry => Ok((entry?, None)),
     }
+}
+
+/// Whether more of its text is kept elsewhere. What is kept of a review's finding is what stood in the
+/// comment before it was cleaned: no agent reads that.
+fn is_cut(entry: &Value) -> bool {
+    entry.get("whole").is_some() && entry["artifact"]["finding"].is_null()
 }
 
 /// A stretch of one entry.
@@ -433,7 +441,7 @@ fn fitting(entries: &[Value], free: usize) -> usize {
             // The raw line is the longer one, whatever the view: a line break is one of three
             // characters in it, and in the other one of two with what indents behind it.
             let cost = 2 * escaped_chars(&entry.to_string()) + 4;
-            let fits = cost <= free && entry.get("whole").is_none();
+            let fits = cost <= free && !is_cut(entry);
             free = free.saturating_sub(cost);
             fits
         })

@@ -743,6 +743,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
                 verified: (n == 499).then(|| {
                     let run = json!({
                         "gate": "tests", "cmd": "true", "spec": "", "durationMs": 1, "exitCode": 0,
+                        "outputBytes": 0, "outputSha256": "",
                     });
                     serde_json::from_value(run).unwrap()
                 }),

@@ -243,7 +243,9 @@ fn rendered(stored: &Stored, view: ContextView) -> Value {
         shown["reason"] = json!(handoff.reason);
         shown["context_refs"] = json!(handoff.context_refs);
     }
-    if let Some(whole) = &entry.whole {
+    // That of a review's finding is no part of its text.
+    let is_text = !matches!(entry.kind, EntryKind::Finding(_));
+    if let Some(whole) = entry.whole.as_ref().filter(|_| is_text) {
         shown["whole"] = json!(whole);
     }
     shown

@@ -98,7 +98,7 @@ async fn a_handoff_that_is_taken_back_before_it_is_sent_is_work_of_nobodys() {
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
     // One is on its way, so that the next waits.
-    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let id = rig
         .newest(&claude, handoff("run the tests", OnBusy::Queue))
         .await;
@@ -126,6 +126,10 @@ async fn a_handoff_that_is_taken_back_before_it_is_sent_is_work_of_nobodys() {
         panic!("no context");
     };
     assert_eq!(page.open_handoffs, [] as [serde_json::Value; 0]);
+    rig.user_message("turn-1", Some(&first));
+    rig.completed("turn-1", std::slice::from_ref(&first), "done");
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
     rig.compact(&operator).await;
     assert!(rig.daemon.base.recorder.world().open_handoffs.is_empty());
 }

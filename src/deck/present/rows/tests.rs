@@ -113,10 +113,11 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
     );
     assert!(model.append(&entry(2, "d2", "runtime_event", &shown)));
     all.push(told(&model));
-    let died = event(
+    let mut died = event(
         json!({"kind": "turn", "status": "failed", "threadId": "th", "turnId": "t1",
         "startedBy": "human"}),
     );
+    died["source"] = json!("codex");
     assert!(model.append(&entry(3, "d3", "runtime_event", &died)));
     all.push(told(&model));
     insta::assert_snapshot!(all.join("\n"), @"
