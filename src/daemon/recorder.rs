@@ -170,6 +170,7 @@ impl<T> Recorder<T> {
     }
 
     /// The latest entries, in their order.
+    #[cfg(test)]
     pub(super) fn recent(&self) -> &VecDeque<Arc<Stored>> {
         &self.recent
     }
