@@ -551,7 +551,10 @@ fn long_text(lost: Option<RefusalCode>) -> impl Fn(&Command) -> Answering + Send
             cursor: None,
         })),
         Command::LedgerShow { full: false, .. } => {
-            Answering::Reply(Reply::Entry(json!({"content": "its beginning"})))
+            let whole = json!({"sha256": "00", "units": 50_000});
+            Answering::Reply(Reply::Entry(
+                json!({"content": "its beginning", "whole": whole}),
+            ))
         }
         Command::LedgerShow { .. } => match &lost {
             Some(code) => Answering::Refuse(Refusal::new(code.clone(), "it was altered", "")),
