@@ -18,11 +18,9 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
         take_delivery(Arc::make_mut(handoff), record.result);
     }
-    if proven {
-        if let Some(rung) = &record.rung {
-            world.agents.entry(record.to).or_default().proven_rung =
-                Some((rung.clone(), entry.timestamp_ms));
-        }
+    if proven && let Some(rung) = &record.rung {
+        world.agents.entry(record.to).or_default().proven_rung =
+            Some((rung.clone(), entry.timestamp_ms));
     }
     if matches!(
         record.result,
