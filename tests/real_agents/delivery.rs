@@ -202,7 +202,7 @@ fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
     deck.press(Key::Char('r'));
     deck.wait_for_text("Look at this");
     deck.press(Key::Char('r'));
-    deck.wait_for_text("Try it again?");
+    deck.wait_for_text("Release 1 message to Codex now?");
     deck.press(Key::Enter);
     pair.responses
         .wait_for_request("the message", says("the word is held"));

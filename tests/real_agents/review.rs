@@ -89,7 +89,8 @@ fn a_finding_is_handed_to_claude_claimed_by_it_and_named_until_it_is_resolved() 
         .messages
         .wait_for_request("the second answer", |request| {
             let said = request.tool_text();
-            said.contains("proposal_id") && !said.contains("gh:rc:1")
+            // The handoff that gave it to Claude is open still, and names it too.
+            said.contains("proposal_id") && !said.contains("review finding gh:rc:1")
         });
     assert!(!last.tool_text().contains(blocker), "{}", last.summary());
     verify(&pair);
