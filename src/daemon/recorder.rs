@@ -170,7 +170,6 @@ impl<T> Recorder<T> {
     }
 
     /// The latest entries, in their order.
-    #[cfg(test)]
     pub(super) fn recent(&self) -> &VecDeque<Arc<Stored>> {
         &self.recent
     }

@@ -89,6 +89,7 @@ impl Daemon {
                 runtime_session: stored.entry.runtime_session.clone(),
                 asks: matches!(&stored.entry.kind, EntryKind::Message(message)
                     if message.require_reply),
+                is_handoff: matches!(stored.entry.kind, EntryKind::Handoff(_)),
                 starts: is_first && !steered,
                 is_decision: matches!(&stored.entry.kind, EntryKind::Message(message)
                     if message.decision.is_some()),
@@ -235,7 +236,9 @@ impl Agents {
         };
         // Claude waits for it; the operator can see Codex's terminal as well.
         let question = match question_of(Party::Agent(Agent::Claude)) {
-            Some(of_claude) if is_answered(of_claude) => return None,
+            Some(of_claude) if is_answered(of_claude) || was_sent(base, of_claude, &text) => {
+                return None;
+            }
             Some(of_claude) => of_claude,
             // What came into a turn on something else it goes on with, and of a decision it is told.
             None => question_of(Party::Human).filter(|it| it.starts && !it.is_decision)?,
@@ -256,6 +259,21 @@ impl Agents {
             question.runtime_session.clone(),
         ))
     }
+}
+
+/// Whether Codex itself sent these very words while it worked on a handoff.
+fn was_sent(base: &Base, handoff: &Relayed, text: &str) -> bool {
+    let since = base.recorder.ledger().seq_of(&handoff.id);
+    let sent = base.recorder.recent().iter().map(|stored| &stored.entry);
+    handoff.is_handoff
+        && sent.rev().take_while(|entry| Some(entry.seq) > since).any(|entry| {
+            // What could be refused may have been.
+            matches!(&entry.kind, EntryKind::Message(message) if message.on_busy != OnBusy::Reject)
+                && entry.source == Party::Agent(Agent::Codex)
+                && entry.receiver() == handoff.from.agent()
+                && entry.runtime_session == handoff.runtime_session
+                && entry.content.split_whitespace().eq(text.split_whitespace())
+        })
 }
 
 /// One line for the timeline.

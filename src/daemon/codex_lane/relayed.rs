@@ -15,6 +15,9 @@ pub(in crate::daemon) struct Relayed {
     /// Its sender waits for an answer.
     #[serde(default)]
     pub(in crate::daemon) asks: bool,
+    /// It hands work over.
+    #[serde(default)]
+    pub(in crate::daemon) is_handoff: bool,
     /// The turn began with it, and not with what somebody typed or sent before.
     #[serde(default = "starts")]
     pub(in crate::daemon) starts: bool,
@@ -38,6 +41,8 @@ mod tests {
     fn what_a_daemon_of_before_leaves_is_taken_on() {
         let left = json!({"id": "m1", "from": "claude", "runtime_session": null});
         let relayed: Result<Relayed, _> = from_value(left);
-        assert!(relayed.is_ok_and(|one| one.starts && !one.asks && !one.is_decision));
+        assert!(
+            relayed.is_ok_and(|one| one.starts && !one.asks && !one.is_handoff && !one.is_decision)
+        );
     }
 }

@@ -110,6 +110,14 @@ impl CodexLane {
         (first.starts && first.asks).then_some(first)
     }
 
+    /// What started a turn that Claude waits for the end of: a question, or work of its that it handed
+    /// over.
+    pub(in crate::daemon) fn asked_of(&self, turn: &TurnId) -> Option<&Relayed> {
+        let first = self.relayed(turn).first()?;
+        let is_work = first.is_handoff && first.from.agent().is_some();
+        (first.starts && (first.asks || is_work)).then_some(first)
+    }
+
     /// What the turn that ended last died of; the entry about a limit says it.
     pub(in crate::daemon) fn set_last_error(&mut self, error: Option<String>) {
         self.last_error = error;

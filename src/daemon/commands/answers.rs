@@ -3,7 +3,7 @@
 
 use super::checks::{not_found, shortened};
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::Entry;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::snapshot::{QuestionSnapshot, Snapshot};
 use crate::daemon::agent_programs::AgentPrograms;
@@ -110,13 +110,16 @@ pub(super) fn turn_of_call(
 }
 
 /// Whether the final answer of a turn need not be relayed any more once its tool has said
-/// this: a question's must be, unless this names it.
-pub(super) fn settles_turn(codex: &CodexLane, entry: &Entry, turn: &TurnId) -> bool {
-    codex.question_of(turn).is_none_or(|question| {
-        entry.handles().contains(&question.id)
-            || matches!(&entry.kind, EntryKind::Message(message)
-                if message.in_reply_to.as_ref() == Some(&question.id))
-    })
+/// this: that to a question or a handoff must be, unless the call itself names or handles that.
+pub(super) fn settles_turn(
+    codex: &CodexLane,
+    entry: &Entry,
+    named: Option<&EntryId>,
+    turn: &TurnId,
+) -> bool {
+    codex
+        .asked_of(turn)
+        .is_none_or(|asked| entry.handles().contains(&asked.id) || named == Some(&asked.id))
 }
 
 /// Nobody is there whom a message could be brought to: the agent is neither installed nor

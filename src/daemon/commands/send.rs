@@ -61,7 +61,7 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let in_reply_to = named.or_else(|| {
+        let in_reply_to = named.clone().or_else(|| {
             turns_message(
                 &self.agents.codex,
                 params.turn_id.as_deref(),
@@ -83,6 +83,10 @@ impl Daemon {
             Some(runtime_session),
         );
         let said_in = turn_of_call(&self.agents.codex, params.from, params.turn_id);
+        let said_in = said_in.map(|turn| {
+            let settles = settles_turn(&self.agents.codex, &entry, named.as_ref(), &turn);
+            (turn, settles)
+        });
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
@@ -140,24 +144,26 @@ impl Daemon {
             }
         }
         let said_in = turn_of_call(&self.agents.codex, params.from, params.turn_id);
+        let said_in = said_in.map(|turn| {
+            let settles = settles_turn(&self.agents.codex, &entry, None, &turn);
+            (turn, settles)
+        });
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
-    /// Records a message and answers. `said_in`: the turn of Codex whose tool said it.
+    /// Records a message and answers. `said_in`: the turn of Codex whose tool said it, and whether
+    /// that settles the turn.
     fn dispatch(
         &mut self,
         mut entry: Entry,
         to: Agent,
         on_busy: OnBusy,
-        said_in: Option<TurnId>,
+        said_in: Option<(TurnId, bool)>,
         reply: ReplySender,
     ) {
         let _following = trace::message(&entry.id).entered();
         tracing::debug!(from = %entry.source, %to, ?on_busy, "to be recorded");
         note_head(&self.base.commit, &mut entry);
-        let settles_turn = said_in
-            .as_ref()
-            .is_some_and(|turn| settles_turn(&self.agents.codex, &entry, turn));
         let pair = entry.pair();
         let from = entry.source.clone();
         let id = entry.id.clone();
@@ -188,13 +194,13 @@ impl Daemon {
                         return answer(reply, Err(refusal.clone()));
                     }
                 };
-                if let Some(turn) = said_in.as_ref().filter(|_| settles_turn && !rejected) {
+                if let Some((turn, true)) = said_in.as_ref().filter(|_| !rejected) {
                     // What was refused answers nobody: the turn's last words still do.
                     daemon.agents.codex.answered_by_tool(turn, pair.clone());
                 }
                 let question = said_in
                     .as_ref()
-                    .and_then(|turn| daemon.agents.codex.question_of(turn));
+                    .and_then(|(turn, _)| daemon.agents.codex.question_of(turn));
                 let world = daemon.base.recorder.world();
                 let mut sent = Sent {
                     message_id: id.clone(),

@@ -304,6 +304,57 @@ async fn an_answer_by_a_tool_is_not_said_again_by_the_turns_last_words() {
     assert_eq!(of_codex(&rig), [("NO".to_owned(), Some(asked))]);
 }
 
+/// What Codex sent in the turn of a handoff in which it said `on_its_way` by its tool, with what each
+/// answers; and the handoff.
+async fn of_a_handoffs_turn(
+    on_its_way: SendParams,
+    last_words: &str,
+) -> (Vec<(String, Option<EntryId>)>, EntryId) {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let work = Command::Handoff(HandoffParams {
+        from: Some(Agent::Claude),
+        ask: "run the tests".to_owned(),
+        ..HandoffParams::default()
+    });
+    let id = rig.newest(&claude, work).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.status(ReportedStatus::Active { waiting: false });
+    rig.settle().await;
+    let on_its_way = SendParams {
+        turn_id: Some("turn-1".to_owned()),
+        handles: on_its_way.handles.iter().map(|_| id.clone()).collect(),
+        ..on_its_way
+    };
+    send(&mut rig, &codex, on_its_way).await.unwrap();
+    rig.completed("turn-1", std::slice::from_ref(&id), last_words);
+    rig.settle().await;
+    (of_codex(&rig), id)
+}
+
+#[tokio::test]
+async fn what_codex_says_on_its_way_through_a_handoff_takes_no_place_of_its_last_words() {
+    let on_it = said(Agent::Codex, "On it");
+    let (sent, id) = of_a_handoffs_turn(on_it, "All done: two fail").await;
+    let of_work = |text: &str| (text.to_owned(), Some(id.clone()));
+    assert_eq!(sent, [of_work("On it"), of_work("All done: two fail")]);
+}
+
+#[tokio::test]
+async fn last_words_of_a_handoffs_turn_that_codex_sent_itself_are_sent_once() {
+    let itself = said(Agent::Codex, "All done:  two fail");
+    let (sent, _) = of_a_handoffs_turn(itself, "All done: two fail\n").await;
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    let closing = SendParams {
+        handles: vec![EntryId::new("of the handoff")],
+        ..said(Agent::Codex, "two fail")
+    };
+    let (sent, _) = of_a_handoffs_turn(closing, "I told Claude.").await;
+    assert_eq!(sent.len(), 1, "{sent:?}");
+}
+
 #[tokio::test]
 async fn the_last_words_of_a_turn_on_something_else_leave_a_question_open() {
     let place = Place::new();

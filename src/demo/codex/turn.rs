@@ -57,7 +57,7 @@ pub(super) async fn work(
         Part::Review => {
             say(TurnStep::Comment(story::REVIEW_COMMENT)).await;
             pace.pause(5.5).await;
-            review(mcp, &caller, pace)
+            review(mcp, &caller, id_of(&text), pace)
                 .await
                 .map(|()| story::REVIEW_ANSWER)
         }
@@ -75,7 +75,17 @@ pub(super) async fn work(
     say(TurnStep::Ended(answer)).await;
 }
 
-async fn review(mcp: Option<McpEntry>, caller: &Caller, pace: Pace) -> Result<(), String> {
+/// The id of the message that an envelope is around: its third word.
+fn id_of(text: &str) -> &str {
+    text.split_whitespace().nth(2).unwrap_or_default()
+}
+
+async fn review(
+    mcp: Option<McpEntry>,
+    caller: &Caller,
+    handoff: &str,
+    pace: Pace,
+) -> Result<(), String> {
     let entry = mcp.ok_or("no MCP server is configured")?;
     let mut tools = McpClient::open(entry).await?;
     let artifact = json!({
@@ -87,7 +97,8 @@ async fn review(mcp: Option<McpEntry>, caller: &Caller, pace: Pace) -> Result<()
     });
     tools.call("record_artifact", artifact, caller).await?;
     pace.pause(2.0).await;
-    let message = json!({"text": story::FINDINGS});
+    // As its instructions say: the last words of the turn are not sent as well then.
+    let message = json!({"text": story::FINDINGS, "in_reply_to": handoff});
     tools.call("send_to_claude", message, caller).await?;
     pace.pause(1.5).await;
     Ok(())
@@ -115,7 +126,9 @@ mod tests {
                 reason: None,
                 context_refs: &[],
             };
-            Part::of(&wrap(&envelope, "text\nan answer is expected"))
+            let text = wrap(&envelope, "text\nan answer is expected");
+            assert_eq!(id_of(&text), id.as_str());
+            Part::of(&text)
         };
         let claude = Party::Agent(Agent::Claude);
         assert_eq!(part(&claude, &MessageKind::Handoff, false), Part::Review);
