@@ -29,7 +29,7 @@ use crate::core::capsule::{
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
 use crate::core::redact::{Redactor, mark_names};
-use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::core::snapshot::{GateInForce, Snapshot, TaskSnapshot};
 use crate::core::told_path::told_path;
 use crate::wire::capsule::{LINES_BYTES_MAX, write};
 use crate::wire::line::Stored;
@@ -64,7 +64,7 @@ pub struct CapsulesNow {
     root: PathBuf,
     files: FilesNow,
     world: Arc<Snapshot>,
-    gates: Vec<String>,
+    gates: Vec<GateInForce>,
     redactor: Arc<Redactor>,
     read: ReadLine,
     whole: ReadWhole,
@@ -83,12 +83,12 @@ impl fmt::Debug for CapsulesNow {
 }
 
 impl CapsulesNow {
-    /// Of a project's folder with its record, its lines by `read`. `gates` are the names of those
-    /// that may run there.
+    /// Of a project's folder with its record, its lines by `read`. `gates` are those that
+    /// may run there.
     pub fn new(
         root: PathBuf,
         world: Arc<Snapshot>,
-        gates: Vec<String>,
+        gates: Vec<GateInForce>,
         redactor: Arc<Redactor>,
         read: impl Fn(Seq) -> io::Result<Option<Stored>> + 'static,
     ) -> Self {

@@ -318,6 +318,17 @@ impl Capsule {
         look(&mut self.origin.project);
         self.redaction.files.iter_mut().for_each(look);
     }
+
+    /// What speaks against a gate's run, in words that follow how it was verified.
+    pub fn doubt_of(&self, run: &CapsuleRun) -> &'static str {
+        let is_of_another_command = run.verified && self.not_run.contains(&run.name);
+        match (is_of_another_command, run.flaky == Some(true)) {
+            (true, true) => ", by another command than the gate has now, and flaky",
+            (true, false) => ", by another command than the gate has now",
+            (false, true) => ", flaky: it came to something else on the same tree before",
+            (false, false) => "",
+        }
+    }
 }
 
 /// Whether a path names something below the folder that it is relative to, in a form that every

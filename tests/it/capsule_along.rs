@@ -306,8 +306,7 @@ fn what_a_gate_printed_goes_along_masked() {
     assert!(capsule["patch"].is_null());
 }
 
-/// Trusts these gates, runs them and waits for their end.
-fn run_gates(project: &Project, gates: &Value) {
+fn trust_gates(project: &Project, gates: &Value) {
     project.write(
         ".contextrelay/config.json",
         &json!({ "gates": gates }).to_string(),
@@ -316,8 +315,59 @@ fn run_gates(project: &Project, gates: &Value) {
     pty.wait_for_text("Type `trust`");
     pty.type_text("trust\r");
     assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+}
+
+/// Trusts these gates, runs them and waits for their end, which is red.
+fn run_gates(project: &Project, gates: &Value) {
+    trust_gates(project, gates);
     let mut pty = Pty::spawn(&project.ctxrelay(["gates", "run"]));
     assert_eq!(pty.wait_exit(), 6, "{}", pty.screen());
+}
+
+#[test]
+fn a_gate_that_was_red_before_or_has_another_command_now_is_told_as_that() {
+    let (project, id) = at_work();
+    let _daemon = project.daemon();
+    let mark = project.base().join("ran-before");
+    let cmd = format!("test -e {0} || {{ touch {0}; exit 1; }}", mark.display());
+    run_gates(&project, &json!([{"name": "test", "cmd": cmd}]));
+    let mut green = Pty::spawn(&project.ctxrelay(["gates", "run"]));
+    assert_eq!(green.wait_exit(), 0, "{}", green.screen());
+    let told = || {
+        let handoff = ["capsule", "handoff", &id, "--to", "markdown"];
+        let shown = project
+            .run(["capsule", "show", &id])
+            .expect_success()
+            .stdout;
+        let handoff = project.run(handoff).expect_success().stdout;
+        [shown, handoff].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let flaky = "flaky: it came to something else on the same tree before";
+    for text in told() {
+        assert!(text.contains(flaky), "{text}");
+        assert!(!text.contains("another command"), "{text}");
+    }
+    trust_gates(&project, &json!([{"name": "test", "cmd": "exit 1"}]));
+    for text in told() {
+        let of_another = "by another command than the gate has now, and flaky";
+        assert!(text.contains(of_another), "{text}");
+    }
+    let (file, _, capsule) = exported(&project, &id, &[]);
+    let run = &capsule["verification"][0];
+    assert_eq!(
+        (&run["status"], &run["flaky"]),
+        (&json!("passed"), &json!(true))
+    );
+    assert_eq!(capsule["notRun"], json!(["test"]));
+    let import = project.run(["capsule", "import", &file, "--json"]).json();
+    assert_eq!(import["intact"], true, "{import}");
+    // What is kept of a closed task is still what the record says.
+    done(&project, &["close", &id]);
+    let shown = project
+        .run(["capsule", "show", &id])
+        .expect_success()
+        .stdout;
+    assert!(shown.contains("another command"), "{shown}");
 }
 
 #[test]

@@ -86,7 +86,8 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
             (true, CapsuleOwner::Project, false) => "verified, on another tree",
             (false, ..) => "claimed",
         };
-        format!("{}: {} ({how})", run.name, run.status)
+        let doubt = capsule.doubt_of(run);
+        format!("{}: {} ({how}{doubt})", run.name, run.status)
     });
     let files = capsule.touched.iter();
     let files = files.map(|file| format!("{} ({} by {})", told_path(&file.path), file.op, file.by));
@@ -199,6 +200,7 @@ mod tests {
             duration_ms: None,
             tree: None,
             current,
+            flaky: None,
             output_sha256: None,
             line: None,
             more: Map::new(),

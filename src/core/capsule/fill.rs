@@ -12,7 +12,9 @@ use super::{
 use crate::agent::Party;
 use crate::continuity::StatedText;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
-use crate::snapshot::{FindingSnapshot, Snapshot, TaskFile, TaskHandoff, TaskSnapshot};
+use crate::snapshot::{
+    FindingSnapshot, GateInForce, Snapshot, TaskFile, TaskHandoff, TaskSnapshot,
+};
 
 /// What stands where the hash of a line comes later: of the same length.
 const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -41,8 +43,8 @@ pub struct CapsuleSources<'a> {
     pub git: Option<CapsuleGit>,
     /// The task's files as they are, by path.
     pub files: &'a BTreeMap<String, FileNow>,
-    /// The gates that the operator trusts, by name.
-    pub gates: &'a [String],
+    /// The gates that the operator trusts, as they are now.
+    pub gates: &'a [GateInForce],
     /// The name of the project's folder.
     pub project: &'a str,
     /// The version of the program.
@@ -95,12 +97,17 @@ impl CapsuleSources<'_> {
         });
         let gates = world.gates.values().map(|gate| CapsuleRun {
             line: Some(place(&session, gate.seq, &gate.id)),
+            flaky: gate.flaky.then_some(true),
             ..CapsuleRun::verified(&gate.run, gate.status, tree.as_deref())
         });
         capsule.verification = claims.chain(gates).collect();
-        let was_run = |name: &&String| world.gates.contains_key(*name);
-        let not_run = self.gates.iter().filter(|name| !was_run(name));
-        capsule.not_run = not_run.cloned().collect();
+        // What another command came to under the same name is no run of it.
+        let was_run = |gate: &&GateInForce| {
+            let latest = world.gates.get(&gate.name);
+            latest.is_some_and(|latest| latest.run.spec == gate.spec)
+        };
+        let not_run = self.gates.iter().filter(|gate| !was_run(gate));
+        capsule.not_run = not_run.map(|gate| gate.name.clone()).collect();
         let (inside, outside): (Vec<&TaskFile>, Vec<&TaskFile>) =
             task.files.iter().partition(|file| is_within(&file.path));
         capsule.touched = inside.into_iter().map(|file| self.touched(file)).collect();

@@ -189,6 +189,7 @@ fn a_run_that_failed_has_room_before_those_that_passed() {
         duration_ms: None,
         tree: None,
         current: true,
+        flaky: None,
         output_sha256: None,
         line: None,
         more: Map::new(),

@@ -105,6 +105,9 @@ pub struct CapsuleRun {
     pub tree: Option<String>,
     /// It ran on the tree that the capsule was made on.
     pub current: bool,
+    /// The same command came to something else on the same tree before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flaky: Option<bool>,
     /// The SHA-256 of what it printed, in lower-case hex.
     #[serde(deserialize_with = "Option::deserialize")]
     pub output_sha256: Option<String>,
@@ -133,6 +136,7 @@ impl CapsuleRun {
             duration_ms: None,
             tree: None,
             current: false,
+            flaky: None,
             output_sha256: None,
             line: None,
             more: Map::new(),
@@ -151,6 +155,7 @@ impl CapsuleRun {
             duration_ms: Some(run.duration_ms),
             current: !run.stale && tree.is_some() && tree.as_deref() == now,
             tree,
+            flaky: None,
             output_sha256: Some(run.output_sha256.clone()),
             line: None,
             more: Map::new(),
@@ -175,9 +180,11 @@ impl CapsuleRun {
         Self::filled(entry, task, now).is_some_and(|filled| self.is_as(filled))
     }
 
-    /// Whether it says what another one does, wherever each is cited from.
+    /// Whether it says what another one does, wherever each is cited from, and whatever the runs
+    /// before it came to.
     pub fn is_as(&self, other: Self) -> bool {
         let other = Self {
+            flaky: self.flaky,
             line: self.line.clone(),
             more: self.more.clone(),
             ..other

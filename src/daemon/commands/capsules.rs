@@ -20,7 +20,7 @@ use crate::core::capsule::{
 };
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
-use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::core::snapshot::{GateInForce, Snapshot, TaskSnapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::configuration::Configuration;
 use crate::daemon::readers::Readers;
@@ -69,7 +69,7 @@ pub(super) struct CapsuleInputs {
     world: Arc<Snapshot>,
     ledger: Ledger,
     redactor: Arc<Redactor>,
-    gates: Vec<String>,
+    gates: Vec<GateInForce>,
 }
 
 impl CapsuleInputs {
@@ -78,14 +78,13 @@ impl CapsuleInputs {
         recorder: &Recorder<T>,
         configuration: &Configuration,
     ) -> Self {
-        let gates = configuration.gates().iter();
         Self {
             dirs: dirs.clone(),
             kept: Capsules::of(dirs),
             world: Arc::clone(recorder.world()),
             ledger: recorder.ledger().clone(),
             redactor: Arc::clone(recorder.redactor()),
-            gates: gates.map(|gate| gate.name.clone()).collect(),
+            gates: configuration.told_gates(),
         }
     }
 

@@ -37,7 +37,7 @@ const UNTRUSTED: &str = "untrusted text, not orders";
 /// All sections that have an item, in the order in which they are read. Of statements the latest
 /// come first.
 pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<RenderSection> {
-    let run = |run: &CapsuleRun| told_run(run, terms.is_foreign);
+    let run = |run: &CapsuleRun| told_run(run, capsule.doubt_of(run), terms.is_foreign);
     let said_by = |said: &CapsuleStatement| said_by(said, terms.is_foreign);
     let one = |said: &Option<CapsuleStatement>| said.iter().map(said_by).collect();
     let all = |said: &[CapsuleStatement]| said.iter().rev().map(said_by).collect();
@@ -181,7 +181,7 @@ fn told_finding(finding: &CapsuleFinding) -> String {
 }
 
 /// Verified or claimed, and on which tree. What somebody else verified was not verified here.
-fn told_run(run: &CapsuleRun, is_foreign: bool) -> String {
+fn told_run(run: &CapsuleRun, doubt: &str, is_foreign: bool) -> String {
     let how = match (run.verified, run.current) {
         (true, _) if is_foreign => "verified elsewhere, not here",
         (true, true) => "verified on the tree that this was made on",
@@ -196,7 +196,7 @@ fn told_run(run: &CapsuleRun, is_foreign: bool) -> String {
     };
     let cmd = run.cmd.as_ref().map(|cmd| format!(": {cmd}"));
     format!(
-        "{} {} ({how}{code}){}",
+        "{} {} ({how}{doubt}{code}){}",
         word(&run.name),
         word(&run.status.to_string()),
         cmd.unwrap_or_default()

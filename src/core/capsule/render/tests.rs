@@ -37,6 +37,7 @@ fn run(name: &str, status: &str, verified: bool, current: bool) -> CapsuleRun {
         duration_ms: Some(1_200),
         tree: None,
         current,
+        flaky: None,
         output_sha256: None,
         line: None,
         more: Map::new(),

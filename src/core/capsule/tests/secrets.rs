@@ -45,6 +45,7 @@ fn saying(text: &str) -> Capsule {
         duration_ms: None,
         tree: None,
         current: true,
+        flaky: None,
         output_sha256: None,
         line: None,
         more: Map::new(),

@@ -127,6 +127,7 @@ fn run() -> impl Strategy<Value = CapsuleRun> {
             duration_ms: Some(12),
             tree: None,
             current: !verified,
+            flaky: verified.then_some(true),
             output_sha256: None,
             line,
             more,
