@@ -252,12 +252,18 @@ fn answer(context: &CliContext, args: AnswerArgs) -> CliOutcome {
         })
     };
     wait_for(async {
-        operator::check(context, &command(EntryId::new(&*id), choice.clone())).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command(EntryId::new(&*id), choice.clone())).await?;
         let world = live.snapshot().await?;
         let rules = live.status().await?.policy.rules;
         let asked = find(&world, &id)?;
         let chosen = chosen(&asked.request, &choice)?;
+        let says = note.as_deref().is_some_and(|note| !note.trim().is_empty());
+        if chosen.effect == ChoiceEffect::OwnWords && !says {
+            return Err(Failure::invalid(
+                "an answer in own words needs the words",
+                "say them with `--note TEXT`",
+            ));
+        }
         let hints = risk_hints(asked.agent, &asked.request, &rules, &root(context));
         context.out.aside(card(asked, hints))?;
         let what = format!("You answer {}: {}.", asked.agent.title(), chosen.label);

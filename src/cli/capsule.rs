@@ -24,6 +24,7 @@ use clap::Subcommand;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::report::Report;
+use super::words::said;
 use crate::wire;
 
 /// Tasks that are listed when nobody names a number, on a screen too.
@@ -117,10 +118,10 @@ pub struct LogArgs {
 #[derive(Debug, clap::Args)]
 pub struct NewArgs {
     /// One line
-    #[arg(value_name = "TITLE")]
+    #[arg(value_name = "TITLE", value_parser = said)]
     pub title: String,
     /// What is to be reached
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = said)]
     pub goal: Option<String>,
     /// An open handoff that it begins with
     #[arg(long, value_name = "ID")]

@@ -19,6 +19,7 @@ pub(super) use status::{of_compaction, of_packet};
 use super::agent_word::agent_word;
 use super::context::CliContext;
 use super::exit::CliOutcome;
+use super::words::said;
 use crate::core::agent::Agent;
 
 /// What can be done about it.
@@ -79,7 +80,7 @@ pub enum StateForm {
 #[derive(Debug, clap::Args)]
 pub struct ObjectiveArgs {
     /// What is to be reached; without, what is held now
-    #[arg(value_name = "TEXT")]
+    #[arg(value_name = "TEXT", value_parser = said)]
     pub text: Option<String>,
     /// It stays until you change it, whatever an agent says
     #[arg(long, requires = "text")]

@@ -16,7 +16,6 @@ use super::gauge::Gauge;
 use super::hand_over::{HandedOver, hand_over};
 use super::logging;
 use super::next_daemon::PreviousDaemon;
-use super::operator;
 use super::output::Output;
 use super::replace::replace;
 use super::report::Report;
@@ -24,7 +23,7 @@ use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::{ReadProgress, ReadSoFar};
 use crate::store::published::Published;
-use crate::wire::control::{Command, HandOverParams, Refusal, RefusalCode, Reply};
+use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How long a start may take before it says what takes so long.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -74,11 +73,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         return Ok(ExitKind::Ok);
     }
     if args.replace {
-        let params = HandOverParams {
-            program: context.setting.own_program.clone(),
-        };
         let runtime = connect::runtime()?;
-        runtime.block_on(operator::check(context, &Command::HandOver(params)))?;
         let ready = replace(context, &runtime)?;
         announce(&context.out, &context.setting.dirs, &ready)?;
         return Ok(ExitKind::Ok);

@@ -11,7 +11,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::words::{age, count, now_ms, short};
+use super::words::{age, count, now_ms, said, short};
 use super::{operator, operator_key};
 use crate::adapters::git::work_tree;
 use crate::core::entry::{TreeFound, WorkTree};
@@ -63,7 +63,7 @@ pub struct RejectArgs {
     #[arg(value_name = "ID")]
     pub id: String,
     /// What has to change
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = said)]
     pub reason: String,
 }
 
@@ -371,8 +371,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
                     signed_tree: tree.flatten(),
                 })
             };
-        operator::check(context, &params(EntryId::new(name), None, None)).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &params(EntryId::new(name), None, None)).await?;
         let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
         let look = Look::new(context, &world);

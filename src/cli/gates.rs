@@ -146,8 +146,7 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
     let is_release = params.release;
     let command = Command::RunGates(params);
     let (report, ended) = wait_for(async {
-        operator::check(context, &command).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command).await?;
         // Before minutes are spent: what is signed is shown first.
         if is_release
             && let Some(signing) = live.snapshot().await?.signing

@@ -9,7 +9,7 @@ use super::context::CliContext;
 use super::exit::CliOutcome;
 use super::operator;
 use super::report::Report;
-use super::words::short;
+use super::words::{said, short};
 use crate::core::entry::NoteKind;
 use crate::core::snapshot::BRIEF_CHARS_MAX;
 use crate::wire::control::{Command, NoteParams, Reply};
@@ -37,7 +37,7 @@ pub struct HandoffCloseArgs {
     #[arg(value_name = "ID")]
     pub id: String,
     /// What the record says of it
-    #[arg(long, value_name = "TEXT", default_value = "closed by the operator")]
+    #[arg(long, value_name = "TEXT", default_value = "closed by the operator", value_parser = said)]
     pub why: String,
 }
 

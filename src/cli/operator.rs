@@ -165,8 +165,7 @@ pub async fn ask(
     what: &str,
     word: &str,
 ) -> Result<Reply, Failure> {
-    check(context, &command).await?;
-    let live = live(context).await?;
+    let live = live(context, &command).await?;
     confirm(context, what, word)?;
     live.ask(command).await
 }
@@ -182,8 +181,7 @@ pub async fn ask_signed(
     command: impl Fn(Option<ActSignature>) -> Command,
     asked: SignedQuestion<'_>,
 ) -> Result<Reply, Failure> {
-    check(context, &command(None)).await?;
-    let live = live(context).await?;
+    let live = live(context, &command(None)).await?;
     confirm_lines(context, asked.what, &asked.below, asked.word)?;
     let SignedSubject {
         act,
@@ -225,22 +223,45 @@ pub async fn check(context: &CliContext, command: &Command) -> Result<(), Failur
     match own_refusal() {
         None => Ok(()),
         Some(failure) => {
-            report(context, command).await;
+            // On the control port, where it is never accepted.
+            if let connect::DaemonFound::Live(live) = connect::control(&context.setting).await {
+                report(&live, command).await;
+            }
             Err(failure)
         }
     }
 }
 
-/// The operator's connection.
+/// The operator's connection, for this command.
 ///
 /// # Errors
 ///
-/// When no daemon runs, or it does not take this process for the operator's.
-pub async fn live(context: &CliContext) -> Result<Live, Failure> {
-    let live = connect::needed(connect::operator(&context.setting).await)?;
+/// When this is not the operator, no daemon runs, or it does not take this process for the operator's.
+pub async fn live(context: &CliContext, command: &Command) -> Result<Live, Failure> {
+    check(context, command).await?;
+    admitted(connection(context).await?, command).await
+}
+
+/// A connection on the operator's socket; the daemon may not take this process for the operator's.
+///
+/// # Errors
+///
+/// When no daemon runs.
+pub async fn connection(context: &CliContext) -> Result<Live, Failure> {
+    connect::needed(connect::operator(&context.setting).await)
+}
+
+/// The connection, if the daemon takes this process for the operator's. Otherwise it is sent the
+/// command all the same, which it refuses and has recorded.
+///
+/// # Errors
+///
+/// When it does not.
+pub async fn admitted(live: Live, command: &Command) -> Result<Live, Failure> {
     if live.welcome.operator {
         return Ok(live);
     }
+    report(&live, command).await;
     Err(Failure::refused(
         RefusalCode::OperatorOnly,
         "only the operator may do this, and the daemon sees that this process runs below an agent \
@@ -277,15 +298,15 @@ pub fn may_change(context: &CliContext, what: &str, yes: bool) -> Result<(), Fai
     }
 }
 
-/// Sends the command on the control port, where it is never accepted and always recorded.
-async fn report(context: &CliContext, command: &Command) {
-    if !command.is_operator_only() {
-        return;
-    }
-    if let connect::DaemonFound::Live(live) = connect::control(&context.setting).await
+/// Sends the command where it is refused, and that recorded.
+async fn report(live: &Live, command: &Command) {
+    if command.is_operator_only()
         && let Ok(reply) = live.ask(command.clone()).await
     {
-        tracing::error!(?reply, "the control port accepted an operator command");
+        tracing::error!(
+            ?reply,
+            "an operator command was accepted from somebody else"
+        );
     }
 }
 

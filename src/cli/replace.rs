@@ -39,8 +39,11 @@ pub(super) const NO_SUCH_METHOD: RefusalCode = RefusalCode::Rpc(code::METHOD_NOT
 /// When no daemon runs, it refuses, or it has to be stopped while Codex works.
 pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Failure> {
     let setting = &context.setting;
-    let live = runtime.block_on(operator::live(context))?;
-    match runtime.block_on(hand_over(setting, &live)) {
+    let command = Command::HandOver(HandOverParams {
+        program: setting.own_program.clone(),
+    });
+    let live = runtime.block_on(operator::live(context, &command))?;
+    match runtime.block_on(hand_over(setting, &live, command)) {
         Ok(Some(published)) => return Ok(published),
         Ok(None) => return detach::start(setting, false),
         Err(failure) if failure.is(&RefusalCode::CannotTakeOver) || failure.is(&NO_SUCH_METHOD) => {
@@ -67,14 +70,15 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
 }
 
 /// Returns the daemon that goes on; `None` when nobody does, because the one before ended.
-async fn hand_over(setting: &ProjectContext, live: &Live) -> Result<Option<Published>, Failure> {
+async fn hand_over(
+    setting: &ProjectContext,
+    live: &Live,
+    command: Command,
+) -> Result<Option<Published>, Failure> {
     let before = Published::read(&setting.dirs).map(|published| published.pid);
     let mut connection = live.client.connection();
     connection.borrow_and_update();
-    let params = HandOverParams {
-        program: setting.own_program.clone(),
-    };
-    live.ask(Command::HandOver(params)).await?;
+    live.ask(command).await?;
     let again = async {
         // The connection ends with the process, and the next one answers on the same socket.
         while connection.changed().await.is_ok() {

@@ -11,6 +11,7 @@ pub use import::import_from_deck;
 use super::by_id::{Wanted, by_id};
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
+use super::words::said;
 use crate::core::id::FindingId;
 use crate::core::snapshot::{FindingSnapshot, Snapshot};
 
@@ -49,7 +50,7 @@ pub struct DismissArgs {
     #[arg(value_name = "ID")]
     pub id: String,
     /// Why
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = said)]
     pub reason: String,
 }
 

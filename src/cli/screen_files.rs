@@ -11,6 +11,13 @@ use crate::store::user_config::{UserConfig, read_user_file};
 /// The key of `config.json` that names the theme.
 const THEME_KEY: &str = "theme";
 
+/// What `config.json` may have.
+const KEYS: [&str; 4] = [THEME_KEY, "notify", "notifyCommand", "quietHours"];
+
+/// How many keys that it may not have are told, each with so many of its characters.
+const UNKNOWN_MAX: usize = 5;
+const UNKNOWN_CHARS: usize = 40;
+
 /// The file of the keys, as its problems name it.
 pub(super) const CONFIG: &str = "config.json";
 
@@ -78,6 +85,12 @@ impl ScreenFiles {
                     }
                 }
                 own.notification = notification_settings(&keys, &mut own.problems);
+                let unknown = keys.keys().filter(|key| !KEYS.contains(&key.as_str()));
+                own.problems.extend(unknown.take(UNKNOWN_MAX).map(|key| {
+                    let key: String = key.chars().take(UNKNOWN_CHARS).collect();
+                    let known = KEYS.join(", ");
+                    FileProblem::new(CONFIG, format!("{key} is none of its keys: {known}"))
+                }));
             }
         }
         Ok(own)

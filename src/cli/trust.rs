@@ -50,8 +50,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         })
     };
     wait_for(async {
-        operator::check(context, &command(None, None)).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command(None, None)).await?;
         context.out.aside(text(&loaded))?;
         let what = "These keys have power: from now on they count as they are shown here.";
         operator::confirm(context, what, "trust")?;

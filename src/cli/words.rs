@@ -7,6 +7,14 @@ use serde_json::Value;
 /// How much of what an entry is stands on its row, in characters: another product's may be long.
 const WORD_CHARS: usize = 40;
 
+/// What a person says on the command line. Empty it is refused before anything is asked.
+pub fn said(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("it says nothing".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
 /// Clock time of today, else date and time, in the user's zone.
 pub fn time(ms: i64, now_ms: i64) -> String {
     let zone = TimeZone::system();

@@ -6,6 +6,7 @@
 //! through `requests`. What follows for others is done by the flows in `codex/`.
 
 mod carried;
+mod coordinator_news;
 mod hook_packet;
 mod parts;
 mod relayed;
@@ -22,12 +23,14 @@ use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
 use crate::core::entry::ReloadCause;
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, HookReview};
 
+use coordinator_news::CoordinatorNews;
 use hook_packet::HookPacket;
 
 pub(super) use carried::LaneState;
+pub(super) use coordinator_news::CoordinatorChange;
 pub(super) use hook_packet::PacketDue;
 pub(super) use parts::SIGN_IN;
 pub(super) use relayed::Relayed;
@@ -59,12 +62,8 @@ pub struct CodexLane {
     trouble: Option<String>,
     /// Its conversation is to be told of its work, and why.
     untold: Option<ReloadCause>,
-    /// The change of who writes to git of which it was told last.
-    coordinator_told: Option<(SessionId, Seq)>,
-    /// The message that was to tell it.
-    coordinator_told_with: Option<EntryId>,
-    /// That came back: it has not heard of it, whatever the record says.
-    coordinator_came_back: bool,
+    /// What it was told of who writes to git.
+    coordinator: CoordinatorNews,
     /// This process has seen it in a conversation.
     has_conversed: bool,
     /// Our hook in the app-server, and what Codex says of it.
@@ -94,9 +93,7 @@ impl CodexLane {
             last_error: None,
             trouble: None,
             untold: None,
-            coordinator_told: None,
-            coordinator_told_with: None,
-            coordinator_came_back: false,
+            coordinator: CoordinatorNews::default(),
             has_conversed: false,
             hook,
             review: None,
@@ -121,12 +118,8 @@ impl CodexLane {
             answer: AdapterAnswer::NotTaken | AdapterAnswer::TakenBack,
             ..
         } = &input
-            && self
-                .coordinator_told_with
-                .take_if(|with| with == id)
-                .is_some()
         {
-            self.coordinator_came_back = true;
+            self.coordinator.came_back(id);
         }
         let effects = self.flow.apply(backlog, input, at);
         for effect in &effects {
@@ -140,6 +133,7 @@ impl CodexLane {
     /// Messages were settled without it.
     pub(super) fn forget_settled(&mut self, backlog: &Backlog) {
         self.flow.forget_settled(backlog);
+        self.coordinator.forget_settled(backlog);
     }
 
     /// An answer about a message may say why the lane rests, or that it goes on.
@@ -155,22 +149,14 @@ impl CodexLane {
         }
     }
 
-    /// It is to be told of this change of who writes to git, by its place in the record, with this
-    /// message; false where that is on its way. `None`: the record counts all of them as told.
-    pub(super) fn begin_to_tell_coordinator(
-        &mut self,
-        change: Option<(SessionId, Seq)>,
-        with: &EntryId,
-    ) -> bool {
-        let is_new = change.is_some() && self.coordinator_told != change;
-        if is_new {
-            self.coordinator_told = change;
-        }
-        let tells = std::mem::take(&mut self.coordinator_came_back) || is_new;
-        if tells {
-            self.coordinator_told_with = Some(with.clone());
-        }
-        tells
+    /// Whether this message is to tell it of this change of who writes to git.
+    pub(super) fn tells_of_coordinator(&mut self, id: &EntryId, change: CoordinatorChange) -> bool {
+        self.coordinator.rides_with(id, change)
+    }
+
+    /// A message is in the conversation. The change of who writes to git that it told of.
+    pub(super) fn heard_of_coordinator(&mut self, id: &EntryId) -> Option<CoordinatorChange> {
+        self.coordinator.arrived(id)
     }
 
     /// What was not attempted for this long expires, ms; `None`: never.

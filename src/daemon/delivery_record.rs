@@ -88,7 +88,7 @@ fn delivery_text(to: Agent, result: DeliveryResult, rung: Option<&DeliveryWay>) 
             format!("the turn of {to} that had it came to its end")
         }
         DeliveryResult::Acknowledged => format!("{to} acknowledged it"),
-        DeliveryResult::Rejected => format!("{to} was busy: rejected as asked"),
+        DeliveryResult::Rejected => format!("{to} could not take it at once: rejected as asked"),
         DeliveryResult::Expired => "it waited too long".to_owned(),
         DeliveryResult::Ambiguous => {
             format!("nobody can know whether {to} has it; only the operator sends it again")

@@ -344,6 +344,9 @@ fn only_a_terminal_of_the_operators_decides() {
             (ledger.iter().filter(refused).count() == count).then_some(())
         });
     };
+    // What says nothing is refused before anybody is asked.
+    let empty = project.run(["finality", "reject", &id, "--reason", " "]);
+    assert_eq!(empty.code(), 2, "{empty:?}");
     // A pipe, and an agent's shell even with a terminal.
     assert_eq!(project.run(args).code(), 5);
     refusals(1);

@@ -317,13 +317,18 @@ fn a_try_says_how_one_is_told_and_what_is_wrong() {
     let config = folder(&project).join("config.json");
     let off = project.run(["notify"]);
     assert!(off.stdout.contains("off: nobody is told"), "{}", off.stdout);
-    let wrong =
-        json!({"notify": "bell", "notifyCommand": ["/nowhere/at-all"], "quietHours": "at night"});
+    let wrong = json!({
+        "notify": "bell",
+        "notifyCommand": ["/nowhere/at-all"],
+        "quietHours": "at night",
+        "notfyCommand": ["beep"],
+    });
     fs::write(config, wrong.to_string()).unwrap();
     let tried = project.run(["--json", "notify", "--test"]);
     let said: Value = serde_json::from_str(&tried.stdout).unwrap();
     assert_eq!(said["notify"], json!(["bell"]));
     assert!(said["failed"].as_str().unwrap().contains("/nowhere/at-all"));
     assert!(said["problems"][0].as_str().unwrap().contains("quietHours"));
+    assert!(said["problems"][1].as_str().unwrap().contains("notfyCommand"));
     assert_eq!(tried.code(), 6, "{said}");
 }

@@ -121,8 +121,12 @@ pub(super) fn follow(sent: &Sent) {
 pub(super) fn missing(sent: &Sent, peer: Agent) -> Option<String> {
     if sent.receiver_missing {
         let peer = peer.title();
+        let comes_to = match sent.outcome {
+            Outcome::Rejected => "was rejected, as you asked",
+            _ => "waits until it is",
+        };
         return Some(format!(
-            "{peer} is not installed here: this waits until it is, tell your operator"
+            "{peer} is not installed here: this {comes_to}, tell your operator"
         ));
     }
     sent.waits_for_human.clone()

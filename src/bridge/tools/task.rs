@@ -12,6 +12,7 @@ use super::finality::{at_most, gate_json};
 use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
+use crate::core::id::RuntimeSession;
 use crate::core::policy::RuleInForce;
 use crate::core::review::{in_quotes, named};
 use crate::core::snapshot::{
@@ -74,10 +75,11 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     }
     for handoff in shown(&snapshot) {
         text.push_str(&format!(
-            "\n{} {} from {}: {}",
+            "\n{} {} from {}{}: {}",
             handoff.column(now_ms).as_str(),
             handoff.id,
             handoff.from,
+            of_pair(handoff),
             excerpt(&handoff.ask, EXCERPT_CHARS)
         ));
     }
@@ -174,9 +176,17 @@ fn rule_json(rule: &RuleInForce) -> Value {
     })
 }
 
+/// The pair that it is of, where that is a named one: with several Claudes it is not every reader's.
+fn of_pair(handoff: &HandoffSnapshot) -> String {
+    let pair = handoff.runtime_session.as_ref();
+    let named = pair.filter(|pair| **pair != RuntimeSession::default());
+    named.map_or_else(String::new, |pair| format!(" in the pair {pair}"))
+}
+
 fn handoff_json(handoff: &HandoffSnapshot, now_ms: i64) -> Value {
     json!({
         "handoff_id": handoff.id,
+        "pair": handoff.runtime_session,
         "from": handoff.from,
         "to": handoff.to,
         "lane": handoff.column(now_ms).as_str(),

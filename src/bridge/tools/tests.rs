@@ -13,7 +13,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
 use crate::core::entry::{Artifact, ArtifactStatus};
 use crate::core::envelope::MessageKind;
-use crate::core::id::{AttemptId, EntryId, Seq};
+use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::{ArtifactSnapshot, HandoffSnapshot, Snapshot};
 use crate::wire::control::{
     AckedPartly, Command, ContextPage, MailMessage, MessagePage, Recorded, Refusal, RefusalCode,
@@ -722,7 +722,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             ask: "line\nline\u{1b}[2J ".repeat(100).into(),
             reason: String::new(),
             at_ms: 0,
-            runtime_session: None,
+            runtime_session: (n == 0).then(|| RuntimeSession::new("two")),
             delivered: true,
             never_delivered: false,
             answer: None,
@@ -767,6 +767,10 @@ async fn the_task_board_stays_small_however_much_is_open() {
         .unwrap();
     assert_eq!(answer.structured["lanes"]["stale"], 500);
     assert_eq!(answer.structured["open_handoffs_total"], 500);
+    // Whose it is, in a project with several Claudes.
+    assert_eq!(answer.structured["open_handoffs"][0]["pair"], "two");
+    let first = "handoff-000 from codex in the pair two: ";
+    assert!(answer.text.contains(first), "{}", answer.text);
     let artifacts = &answer.structured["artifacts"];
     assert_eq!(artifacts[0]["entry_id"], "a499");
     assert_eq!(artifacts[0]["standing"], "verified");

@@ -43,8 +43,7 @@ pub(super) fn apply(
     let own = own.and_then(|own| capsule::read(&own).ok());
     let is_own = own.is_some_and(|own| own.id == *id && maker.is_of_a_session(&own));
     wait_for(async {
-        operator::check(context, &command).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command).await?;
         let folder = context.setting.dirs.relay.join("capsules");
         let unwritable = |error| Failure::unwritable(&folder, error, "see that the disk has room");
         let _lock = maker.kept.lock_foreign().map_err(unwritable)?;

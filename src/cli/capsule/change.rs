@@ -238,7 +238,7 @@ impl<'a> Changing<'a> {
     }
 
     fn with(context: &'a CliContext, runtime: Runtime) -> Self {
-        let live = runtime.block_on(operator::live(context));
+        let live = runtime.block_on(operator::connection(context));
         Self {
             context,
             runtime,
@@ -253,7 +253,10 @@ impl<'a> Changing<'a> {
 
     fn ask(self, command: Command) -> Result<TaskChanged, Failure> {
         let live = self.live?;
-        self.runtime.block_on(live.ask_for(command))
+        self.runtime.block_on(async {
+            let live = operator::admitted(live, &command).await?;
+            live.ask_for(command).await
+        })
     }
 }
 

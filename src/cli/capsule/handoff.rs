@@ -248,8 +248,7 @@ fn send(
     };
     let command = Command::Handoff(as_handoff(args.pair.clone(), to, capsule, rendering));
     wait_for(async {
-        operator::check(context, &command).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command).await?;
         live.ask_for(command).await
     })
 }

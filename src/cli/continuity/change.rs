@@ -88,8 +88,7 @@ pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
 /// Nothing is lost by any of the others, so that no word has to be typed.
 fn state(context: &CliContext, command: Command, value: &Value, said: &str) -> CliOutcome {
     wait_for(async {
-        operator::check(context, &command).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command).await?;
         match live.ask(command).await? {
             Reply::Done => context.out.report(Report::new(value, said)),
             other => Err(unexpected(&other)),

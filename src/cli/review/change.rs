@@ -52,8 +52,7 @@ fn say(
             finding: FindingId::new(name),
             reason: None,
         };
-        operator::check(context, &command(&context.setting, nothing)).await?;
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command(&context.setting, nothing)).await?;
         let world = live.snapshot().await?;
         let id = named(&world, name)?.0.clone();
         let changed = ask(&live.client, command(&context.setting, change(id.clone()))).await?;

@@ -91,9 +91,8 @@ pub(super) fn run(context: &CliContext, args: &ReviewSourceArgs) -> CliOutcome {
         read_at: None,
     };
     wait_for(async {
-        operator::check(context, &command(&context.setting, nothing)).await?;
         // Without a daemon nothing could be recorded, and nothing is asked of anybody.
-        let live = operator::live(context).await?;
+        let live = operator::live(context, &command(&context.setting, nothing)).await?;
         // A file is as old as it is, whenever it is read.
         let read_at = match args.from {
             SourceWord::Gh => Some(live.snapshot().await?.seq),

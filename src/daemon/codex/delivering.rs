@@ -14,6 +14,9 @@ impl Daemon {
     pub(in crate::daemon) fn codex_input(&mut self, input: CodexInput) {
         let at = self.base.clock.moment();
         let comes_back = input.comes_back();
+        if let CodexInput::Proof { id, .. } = &input {
+            self.agents.heard_of_coordinator(&mut self.base, id);
+        }
         let codex = &mut self.agents.codex;
         let effects = self
             .deliveries

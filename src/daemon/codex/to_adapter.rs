@@ -6,6 +6,7 @@ use crate::core::entry::LifecycleEvent;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::instructions::coordinator_note;
 use crate::daemon::bodies::Body;
+use crate::daemon::codex_lane::CoordinatorChange;
 use crate::daemon::envelope::{enveloped, whole_text};
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::codex::call::INPUT_CHARS_MAX;
@@ -49,7 +50,7 @@ impl Daemon {
             text.push_str("\n\n");
             text.push_str(&more.text);
         }
-        let note = has_room.then(|| self.agents.tell_coordinator(&mut self.base, &id));
+        let note = has_room.then(|| self.agents.coordinator_note(&self.base, &id));
         if let Some(note) = note.flatten() {
             text.push_str("\n\n");
             text.push_str(&note);
@@ -71,19 +72,25 @@ impl Daemon {
 }
 
 impl Agents {
-    /// What tells Codex, with this message, that the operator changed who writes to git; recorded,
-    /// and said once. Codex reads its instruction files when a conversation begins, and not again.
-    fn tell_coordinator(&mut self, base: &mut Base, with: &EntryId) -> Option<String> {
-        let world = base.recorder.world();
-        let change = world.session_id.clone().zip(world.untold_coordinator);
-        if !self.codex.begin_to_tell_coordinator(change, with) {
-            return None;
+    /// What tells Codex, with this message, that the operator changed who writes to git. Codex reads its
+    /// instruction files when a conversation begins, and not again.
+    fn coordinator_note(&mut self, base: &Base, with: &EntryId) -> Option<String> {
+        let change = coordinator_change(base)?;
+        let tells = self.codex.tells_of_coordinator(with, change);
+        tells.then(|| coordinator_note(base.configuration.policy().coordinator))
+    }
+
+    /// A message is in the conversation: what it told of who writes to git is recorded as told, unless
+    /// that changed once more.
+    pub(in crate::daemon) fn heard_of_coordinator(&mut self, base: &mut Base, with: &EntryId) {
+        let told = self.codex.heard_of_coordinator(with);
+        if told.is_none() || told != coordinator_change(base) {
+            return;
         }
         let note = coordinator_note(base.configuration.policy().coordinator);
-        let text = format!("Codex is told with message {}: {note}", with.short());
+        let text = format!("Codex was told with message {}: {note}", with.short());
         base.recorder
             .note_fact(Party::System, LifecycleEvent::CoordinatorTold, text);
-        Some(note)
     }
 
     /// The message stays where it is, and the lane rests.
@@ -98,6 +105,12 @@ impl Agents {
             base.clients.status_changed();
         }
     }
+}
+
+/// The change of who writes to git of which the record does not say that Codex was told.
+fn coordinator_change(base: &Base) -> Option<CoordinatorChange> {
+    let world = base.recorder.world();
+    world.session_id.clone().zip(world.untold_coordinator)
 }
 
 #[cfg(test)]

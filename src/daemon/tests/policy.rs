@@ -209,6 +209,14 @@ async fn a_rule_for_claude_is_enforced_once_its_hooks_run_and_what_they_refuse_i
     assert!(said.unwrap().entry.content.contains("`git push`"));
 }
 
+/// What the record says of what Codex was told.
+fn said_to_be_told(rig: &Rig) -> Vec<String> {
+    let told = EntryKind::from(LifecycleEvent::CoordinatorTold);
+    let recent = rig.daemon.base.recorder.recent().iter();
+    let told = recent.filter(|stored| stored.entry.kind == told);
+    told.map(|stored| stored.entry.content.clone()).collect()
+}
+
 #[tokio::test]
 async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
     let place = Place::new();
@@ -240,16 +248,14 @@ async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
     assert_eq!(*id, second);
     let note = "\n\n[ctxrelay] The operator changed who writes to git: The operator alone";
     assert!(text.contains(note), "{text}");
-    assert_eq!(rig.daemon.base.recorder.world().untold_coordinator, None);
-    let recent = rig.daemon.base.recorder.recent();
-    let told = EntryKind::from(LifecycleEvent::CoordinatorTold);
-    let told: Vec<_> = (recent.iter())
-        .filter(|stored| stored.entry.kind == told)
-        .collect();
-    assert_eq!(told.len(), 1);
-    assert!(told[0].entry.content.contains(second.short()));
+    assert_eq!(said_to_be_told(&rig), [""; 0]);
 
     rig.user_message("turn-2", Some(&second));
+    rig.settle().await;
+    assert_eq!(rig.daemon.base.recorder.world().untold_coordinator, None);
+    let told = said_to_be_told(&rig);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].contains(second.short()));
     rig.completed("turn-2", std::slice::from_ref(&second), "yes");
     rig.status(ReportedStatus::Idle);
     rig.settle().await;
@@ -298,12 +304,15 @@ async fn codex_is_told_of_a_new_coordinator_again_where_the_message_with_it_came
     let again = rig.delivered();
     assert_eq!(again[0].0, id);
     assert!(again[0].1.contains("who writes to git"), "{}", again[0].1);
+    // It has not heard of it, however often that was tried.
+    assert_eq!(said_to_be_told(&rig), [""; 0]);
     rig.user_message("turn-1", Some(&id));
     rig.completed("turn-1", std::slice::from_ref(&id), "yes");
     rig.status(ReportedStatus::Idle);
     rig.settle().await;
     let _next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert!(!rig.delivered()[0].1.contains("who writes to git"));
+    assert_eq!(said_to_be_told(&rig).len(), 1);
 }
 
 #[tokio::test]

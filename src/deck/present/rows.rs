@@ -289,7 +289,7 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
         ),
         DeliveryResult::Rejected => (
             ui::OutcomeState::Failed,
-            format!("rejected: {} was busy", to.title()),
+            format!("rejected: {} could not take it at once", to.title()),
         ),
         DeliveryResult::Expired => (ui::OutcomeState::Failed, "expired".to_owned()),
         DeliveryResult::Cancelled => (ui::OutcomeState::Failed, "taken back by you".to_owned()),
