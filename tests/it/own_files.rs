@@ -329,6 +329,11 @@ fn a_try_says_how_one_is_told_and_what_is_wrong() {
     assert_eq!(said["notify"], json!(["bell"]));
     assert!(said["failed"].as_str().unwrap().contains("/nowhere/at-all"));
     assert!(said["problems"][0].as_str().unwrap().contains("quietHours"));
-    assert!(said["problems"][1].as_str().unwrap().contains("notfyCommand"));
+    assert!(
+        said["problems"][1]
+            .as_str()
+            .unwrap()
+            .contains("notfyCommand")
+    );
     assert_eq!(tried.code(), 6, "{said}");
 }

@@ -56,6 +56,33 @@ fn both_models_find_the_decision_of_a_task_that_is_closed() {
         assert!(request.tool_text().contains(cited), "{cited}: {request:#?}");
     }
 
+    // In the closed task itself, which is listed and compared with the files of now.
+    let in_tasks = json!({"words": "tokens live", "in": "capsules"});
+    pair.claude_calls(says("in which task"), "search_record", in_tasks);
+    let read = pair.messages.when(tool_said(&task)).once();
+    read.reply(Reply::text("In that one."));
+    claude.submit("in which task");
+    claude.wait_for_text("In that one.");
+    for (prompt, call, said) in [
+        (
+            "which tasks are there",
+            json!({"action": "list"}),
+            "Fix the login",
+        ),
+        (
+            "is it as it was",
+            json!({"action": "check", "id": task}),
+            "fresh",
+        ),
+    ] {
+        pair.claude_calls(says(prompt), "capsule", call);
+        let answer = format!("It says {said}.");
+        let read = pair.messages.when(tool_said(said)).once();
+        read.reply(Reply::text(&answer));
+        claude.submit(prompt);
+        claude.wait_for_text(&answer);
+    }
+
     let mut codex = attached_codex(&pair);
     pair.codex_calls(says("what was decided"), "search_record", words());
     let read = pair.responses.when(tool_said("tokens live for one hour"));

@@ -26,6 +26,7 @@ mod going_back;
 mod hand_over;
 mod harness;
 mod held_queue;
+mod hydrated;
 mod inferred;
 mod instructions;
 mod ladder;
