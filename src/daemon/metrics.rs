@@ -1,4 +1,6 @@
-//! `/metrics` in OpenMetrics text.
+//! `/metrics`: OpenMetrics text, and the text format of Prometheus for who does not ask for that.
+
+use std::collections::HashSet;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::ConstCounter;
@@ -90,6 +92,29 @@ pub(super) fn render(daemon: &Daemon) -> String {
     let mut text = String::new();
     if encode(&mut text, &registry).is_err() {
         tracing::error!("the metrics could not be written");
+    }
+    text
+}
+
+/// OpenMetrics text in the text format of Prometheus, version 0.0.4. There a counter is called in its
+/// comments as in its samples, and nothing tells units or the end.
+pub(super) fn in_text_format(metrics: &str) -> String {
+    let counters = metrics.lines().filter_map(|line| {
+        let (name, kind) = line.strip_prefix("# TYPE ")?.split_once(' ')?;
+        (kind == "counter").then_some(name)
+    });
+    let counters: HashSet<&str> = counters.collect();
+    let mut text = String::new();
+    for line in metrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some("EOF" | "UNIT"), ..) => continue,
+            (Some("#"), Some(what), Some(name), Some(said)) if counters.contains(name) => {
+                text.push_str(&format!("# {what} {name}_total {said}"));
+            }
+            _ => text.push_str(line),
+        }
+        text.push('\n');
     }
     text
 }

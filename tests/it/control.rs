@@ -103,11 +103,12 @@ fn metrics_carry_the_published_names() {
     let project = Project::new();
     let _daemon = project.daemon();
     let bearer = format!("Bearer {}", project.token());
-    let ask = || {
-        let authorization = [("authorization", bearer.as_str())];
+    let asked = |accept: &str| {
+        let headers = [("authorization", bearer.as_str()), ("accept", accept)];
         let port = project.ports.control;
-        http::request(port, "GET", "/metrics", &authorization, "").unwrap()
+        http::request(port, "GET", "/metrics", &headers, "").unwrap()
     };
+    let ask = || asked("text/plain;q=0.5, application/openmetrics-text; version=1.0.0");
     // It may be asked before the start's first entry is on the disk.
     let answer = wait_until("the first entry", timeout(), || {
         let answer = ask();
@@ -126,6 +127,17 @@ fn metrics_carry_the_published_names() {
         assert!(answer.body.contains(name), "{name} in {}", answer.body);
     }
     assert!(answer.body.ends_with("# EOF\n"));
+    // Who does not know that form gets the one before it.
+    let plain = asked("*/*").body;
+    let counter =
+        "# TYPE contextrelay_ledger_writes_total counter\ncontextrelay_ledger_writes_total ";
+    assert!(plain.contains(counter), "{plain}");
+    let gauge = "# TYPE ctxrelay_ledger_bytes gauge\nctxrelay_ledger_bytes ";
+    assert!(plain.contains(gauge), "{plain}");
+    assert!(
+        !plain.contains("# EOF") && !plain.contains("# UNIT"),
+        "{plain}"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
@@ -22,6 +22,7 @@ use super::connection;
 use super::guard::{Guard, check_mcp, check_origin, check_reader, check_role};
 use super::lobby::{InLobby, Lobby, LobbyPlace};
 use crate::daemon::handle::DaemonHandle;
+use crate::daemon::metrics::in_text_format;
 use crate::daemon::peer::Peer;
 use crate::wire::control::{Command, Hello, PROTOCOL, Reply, Role};
 
@@ -160,18 +161,26 @@ async fn health(State(shared): State<Shared>, request: Request) -> Response {
     }
 }
 
-async fn metrics(State(shared): State<Shared>) -> Response {
-    match shared.daemon.metrics().await {
-        Some(text) => (
-            [(
-                header::CONTENT_TYPE,
-                "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            )],
+/// In OpenMetrics text to who asks for that.
+async fn metrics(State(shared): State<Shared>, headers: HeaderMap) -> Response {
+    let Some(text) = shared.daemon.metrics().await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let mut accepted = headers.get_all(header::ACCEPT).iter();
+    let (kind, text) = match accepted.any(|value| {
+        let value = value.to_str().unwrap_or_default();
+        value.contains("application/openmetrics-text")
+    }) {
+        true => (
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
             text,
-        )
-            .into_response(),
-        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-    }
+        ),
+        false => (
+            "text/plain; version=0.0.4; charset=utf-8",
+            in_text_format(&text),
+        ),
+    };
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 /// The upgrade by hand, so that one tungstenite is in the tree and the guards cover it too.
