@@ -31,6 +31,7 @@ pub mod key_slot;
 mod late_reply;
 mod lend;
 pub mod model;
+mod open_entry;
 pub mod opening;
 mod own_messages;
 mod perform;

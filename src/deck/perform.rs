@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctxrelay_ui::model::{self as ui, EntryPlace, Level};
+use ctxrelay_ui::model::{self as ui, Level};
 use ctxrelay_ui::text::grouped;
 use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
 use tokio::sync::mpsc;
@@ -13,10 +13,11 @@ use super::attention;
 use super::clock::now_ms;
 use super::findings::{dismiss, read_finding, resolve};
 use super::found::found;
-use super::model::{Model, entry, session_name};
+use super::model::{Model, entry};
+use super::open_entry::open;
 use super::present;
 use super::signing::DeckSignature;
-use super::thread::{named, read_thread};
+use super::thread::read_thread;
 use super::timeline::Timeline;
 use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
@@ -289,38 +290,6 @@ async fn decide(
             signed_tree: tree.flatten(),
         }))
         .await
-}
-
-async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg> {
-    let show = |full| Command::LedgerShow {
-        entry: place.line.to_string(),
-        full,
-        placed: false,
-    };
-    let mut shown = operator.call(show(true)).await;
-    if let Err(ClientError::Refused(_) | ClientError::Protocol(_)) = shown {
-        // A long text that is lost: its beginning says itself that it is one.
-        shown = operator.call(show(false)).await;
-    }
-    match shown {
-        Ok(Reply::Entry(value)) => {
-            let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
-            let entry = entry(value, Some(place.line))?;
-            if session_name(&entry.session_id) != place.session {
-                // The same line of another record, which began meanwhile.
-                return None;
-            }
-            Some(Msg::EntryText {
-                place,
-                row: Box::new(present::row(model, &entry, false)),
-                detail: present::detail(model, &entry),
-                refs: named(operator, model, &entry).await,
-                text: entry.content,
-                raw,
-            })
-        }
-        other => Some(notice(other, "")),
-    }
 }
 
 /// Reads the rows that are wanted. What cannot be read is told, and the wish is answered all the

@@ -1,0 +1,57 @@
+//! [`open`]: an entry with all of its text, read for who opens it or copies it.
+
+use ctxrelay_ui::Msg;
+use ctxrelay_ui::model::EntryPlace;
+use serde_json::Value;
+
+use super::model::{Model, entry, session_name};
+use super::perform::notice;
+use super::present;
+use super::thread::named;
+use crate::client::{Client, ClientError};
+use crate::wire::control::{Command, Reply};
+
+/// Reads the entry at a place. `None`: another record has begun meanwhile.
+pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg> {
+    let show = |full| Command::LedgerShow {
+        entry: place.line.to_string(),
+        full,
+        placed: false,
+    };
+    let mut shown = operator.call(show(false)).await;
+    if let Ok(Reply::Entry(value)) = &shown
+        && is_cut(value, place.line)
+    {
+        match operator.call(show(true)).await {
+            // A long text that is lost: its beginning says itself that it is one.
+            Err(ClientError::Refused(_) | ClientError::Protocol(_)) => {}
+            whole => shown = whole,
+        }
+    }
+    match shown {
+        Ok(Reply::Entry(value)) => {
+            let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
+            let entry = entry(value, Some(place.line))?;
+            if session_name(&entry.session_id) != place.session {
+                // The same line of another record, which began meanwhile.
+                return None;
+            }
+            Some(Msg::EntryText {
+                place,
+                row: Box::new(present::row(model, &entry, false)),
+                detail: present::detail(model, &entry),
+                refs: named(operator, model, &entry).await,
+                text: entry.content,
+                raw,
+            })
+        }
+        other => Some(notice(other, "")),
+    }
+}
+
+/// Whether more of its text is kept elsewhere. What is kept of what a review says is the comment before
+/// it was cleaned, with what it hides from people for agents to obey: nobody reads that here.
+fn is_cut(value: &Value, line: u64) -> bool {
+    let entry = entry(value.clone(), Some(line));
+    entry.is_some_and(|entry| entry.whole.is_some() && entry.review_author().is_none())
+}
