@@ -65,10 +65,14 @@ impl FindingSeverity {
         } else if let Some(found) = lines.iter().find_map(|line| token(line)) {
             return (Some(found), SeverityBy::Token);
         }
-        match lines.iter().find_map(|line| label(line)) {
-            Some((found, by)) => (Some(found), by),
-            None => (None, SeverityBy::None),
+        let mut rated = Vec::new();
+        for line in &lines {
+            if let Some((found, by)) = label(line, &rated) {
+                return (Some(found), by);
+            }
+            rated = rated_columns(line, rated);
         }
+        (None, SeverityBy::None)
     }
 
     fn of_token(word: &str) -> Option<Self> {
@@ -178,24 +182,54 @@ pub(super) fn header(line: &str) -> Option<Vec<&str>> {
     cells.filter(|cells| cells.len() > 1)
 }
 
-/// A word or a priority as a label: a cell or a line of its own, before a colon, or with `severity`.
-fn label(line: &str) -> Option<(FindingSeverity, SeverityBy)> {
+/// The cells of a line, each from its first letter or digit to its last one.
+fn cells(line: &str) -> Vec<&str> {
+    let line = line.trim();
+    let cells = line.strip_prefix('|').unwrap_or(line).split('|');
+    cells
+        .map(|cell| cell.trim_matches(|letter: char| !letter.is_alphanumeric()))
+        .collect()
+}
+
+/// Whether a word says that the one beside it is how bad something is.
+fn is_severity(word: &str) -> bool {
+    ["severity", "priority"].contains(&word.to_lowercase().as_str())
+}
+
+/// The columns of the table that go on below this line whose cells say how bad something is. `above`:
+/// those of the line before.
+fn rated_columns(line: &str, mut above: Vec<usize>) -> Vec<usize> {
+    if !line.contains('|') {
+        return Vec::new();
+    }
+    let cells = cells(line).into_iter().enumerate();
+    above.extend(cells.filter_map(|(at, cell)| is_severity(cell).then_some(at)));
+    above
+}
+
+/// A word or a priority as a label: a line of its own, a cell that is said to be one, before a colon,
+/// or with `severity`. A bare cell of any other table compares something. `rated`: the columns that
+/// are said to be of labels further up.
+fn label(line: &str, rated: &[usize]) -> Option<(FindingSeverity, SeverityBy)> {
     let is_header = header(line).is_some();
+    let cells = cells(line);
+    let is_alone = cells.iter().filter(|cell| !cell.is_empty()).count() == 1;
     let of_word = |word: &str| {
         let by_word = FindingSeverity::of_word(word).map(|it| (it, SeverityBy::Word));
         by_word.or_else(|| Some((FindingSeverity::of_token(word)?, SeverityBy::Token)))
     };
-    line.split('|').find_map(|cell| {
-        let cell = cell.trim_matches(|letter: char| !letter.is_alphanumeric());
+    cells.iter().enumerate().find_map(|(at, &cell)| {
+        let is_beside = at > 0 && is_severity(cells[at - 1]);
+        let is_label = is_alone || is_header || is_beside || rated.contains(&at);
         let grade = FindingSeverity::of_grade(cell).filter(|_| is_header);
-        if let Some(found) = of_word(cell).or(grade.map(|it| (it, SeverityBy::Word))) {
+        let bare = of_word(cell).or(grade.map(|it| (it, SeverityBy::Word)));
+        if let Some(found) = bare.filter(|_| is_label) {
             return Some(found);
         }
         let (first, rest) = split_word(cell);
         let (second, after) = split_word(rest);
-        let named = |word: &str| ["severity", "priority"].contains(&word.to_lowercase().as_str());
         let between = &cell[first.len()..cell.len() - rest.len()];
-        if named(first) {
+        if is_severity(first) {
             let parted = between.contains([':', '=', '(']);
             return of_word(second).filter(|_| parted);
         }
@@ -205,7 +239,7 @@ fn label(line: &str) -> Option<(FindingSeverity, SeverityBy)> {
         let opens = between
             .trim_start_matches(['*', '_'])
             .starts_with([':', ']']);
-        (opens || named(second) && ends).then_some(severity)
+        (opens || is_severity(second) && ends).then_some(severity)
     })
 }
 

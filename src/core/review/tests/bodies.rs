@@ -203,6 +203,38 @@ pub(super) const BODIES: &[(&str, &str, &str)] = &[
         "| Major | Minor |\n\n_Major_",
         "- none",
     ),
+    // Tables
+    (
+        "| Way | Cost |\n| --- | --- |\n| map | High |\n| list | Low |",
+        "| Way | Cost |\n| --- | --- |\n| map | High |\n| list | Low |",
+        "- none",
+    ),
+    (
+        "Lookup | Risk\n--- | ---\nlist | **Critical**",
+        "Lookup | Risk\n--- | ---\nlist | **Critical**",
+        "- none",
+    ),
+    (
+        "| Area | Severity |\n| --- | --- |\n| parser | **High** |",
+        "| Area | Severity |\n| --- | --- |\n| parser | **High** |",
+        "high word",
+    ),
+    (
+        "| Priority |\n| :-: |\n| Low |",
+        "| Priority |\n| :-: |\n| Low |",
+        "low word",
+    ),
+    (
+        "| Area | Severity |\n| --- | --- |\n\n| map | High |",
+        "| Area | Severity |\n| --- | --- |\n\n| map | High |",
+        "- none",
+    ),
+    (
+        "| File | a.rs |\n| **Severity** | Medium |",
+        "| File | a.rs |\n| **Severity** | Medium |",
+        "medium word",
+    ),
+    ("| High |", "| High |", "high word"),
     (
         "A\n<details>\n<summary>🤖 Prompt for AI Agents</summary>\n\n```\nIn src/a.rs </details> do\n```\n\n</details>\nB",
         "A\n\nB",
