@@ -26,7 +26,7 @@ use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
-use crate::core::snapshot::ProposalSnapshot;
+use crate::core::snapshot::{Blocker, ProposalSnapshot};
 use crate::wire::status::{ChainState, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
@@ -216,6 +216,8 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     // As many as anybody reads: thousands of open handoffs stand against it as much as ten.
     let unclear = model.unclear.ids();
     let named = model.world.blockers_with(&claimed.handles, unclear);
+    // What is only counted there is counted below.
+    let named = named.filter(|blocker| !matches!(blocker, Blocker::MoreFindings(_)));
     let named = named.take(BLOCKERS_MAX);
     let mut blockers: Vec<ui::NamedEntry> = named
         .map(|blocker| blocker_named(model, &blocker))

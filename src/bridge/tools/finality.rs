@@ -8,6 +8,7 @@ use super::answer::ToolResult;
 use super::call::ToolCall;
 use super::tool::Definition;
 use super::{argument, schema};
+use crate::core::snapshot::Blocker;
 use crate::wire::control::{Command, GateReport, ProposeParams, Proposed, Refusal};
 
 #[derive(Deserialize)]
@@ -102,10 +103,29 @@ pub(super) fn gate_json(gate: &GateReport) -> Value {
 
 /// As many blockers as are shown, and how many more there are.
 pub(super) fn at_most(mut blockers: Vec<String>) -> Vec<String> {
-    let hidden = blockers.len().saturating_sub(BLOCKERS_MAX);
+    let hidden = blockers.iter().skip(BLOCKERS_MAX);
+    let hidden: usize = hidden.map(|told| Blocker::count_of(told)).sum();
     blockers.truncate(BLOCKERS_MAX);
     if hidden > 0 {
         blockers.push(format!("and {hidden} more"));
     }
     blockers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_hidden_counts_as_what_it_stands_for() {
+        let more = Blocker::MoreFindings(175).to_string();
+        let named = |count: usize| vec!["a blocker".to_owned(); count];
+        let told = |blockers: Vec<String>| at_most(blockers).pop();
+        assert_eq!(
+            told([named(19), vec![more.clone()]].concat()),
+            Some(more.clone())
+        );
+        let hidden = [named(BLOCKERS_MAX + 2), vec![more]].concat();
+        assert_eq!(told(hidden), Some("and 177 more".to_owned()));
+    }
 }

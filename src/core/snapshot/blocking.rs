@@ -12,6 +12,9 @@ use crate::id::{EntryId, FindingId, Seq};
 /// How much of an artifact's title a blocker repeats, in characters.
 pub(super) const TITLE_CHARS: usize = 80;
 
+/// How a row ends that counts findings which are not named.
+const MORE_FINDINGS: &str = " more review findings are critical or high";
+
 /// One thing that stands in the way of a proposal. As text it has whole ids, for agents and the
 /// command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +41,12 @@ impl Blocker<'_> {
         let words = handoff.ask.split_whitespace().take(TITLE_CHARS);
         let words: Vec<&str> = words.collect();
         words.join(" ").chars().take(TITLE_CHARS).collect()
+    }
+
+    /// How many things a row stands for that is told as text.
+    pub fn count_of(told: &str) -> usize {
+        let count = told.strip_suffix(MORE_FINDINGS);
+        count.and_then(|count| count.parse().ok()).unwrap_or(1)
     }
 
     /// The status and the beginning of the title of an artifact.
@@ -70,7 +79,7 @@ impl fmt::Display for Blocker<'_> {
             }
             Self::Finding(id, finding) => f.write_str(&finding.blocker(id)),
             Self::MoreFindings(count) => {
-                write!(f, "{count} more review findings are critical or high")
+                write!(f, "{count}{MORE_FINDINGS}")
             }
         }
     }
@@ -114,7 +123,8 @@ impl Snapshot {
             .chain(self.finding_blockers())
     }
 
-    /// How many [`Self::blockers_with`] gives with so many of those messages.
+    /// How many [`Self::blockers_with`] stands for with so many of those messages: those that are
+    /// only counted there too.
     pub fn blocker_count(&self, closed: &[EntryId], ambiguous: usize) -> usize {
         let closed: BTreeSet<&EntryId> = closed.iter().collect();
         let standing = self.standing_handoffs();
@@ -124,6 +134,6 @@ impl Snapshot {
             + self.open_questions.len()
             + ambiguous
             + self.failed_artifacts().count()
-            + self.finding_blocker_count()
+            + self.blocking_findings().count()
     }
 }

@@ -240,13 +240,6 @@ impl Snapshot {
             .chain(rest)
     }
 
-    /// How many [`Self::finding_blockers`] gives.
-    pub(super) fn finding_blocker_count(&self) -> usize {
-        self.blocking_findings()
-            .take(BLOCKERS_NAMED_MAX + 1)
-            .count()
-    }
-
     /// The findings that keep work from being done.
     pub fn blocking_findings(&self) -> impl Iterator<Item = (&FindingId, &FindingSnapshot)> {
         let findings = self.findings.iter();

@@ -9,7 +9,7 @@ use crate::core::entry::{EntryKind, Message, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
-    ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, TreeInQuestion,
+    Blocker, ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, TreeInQuestion,
 };
 use crate::daemon::decisions::track_recorded;
 use crate::daemon::envelope::note_head;
@@ -170,8 +170,10 @@ impl Base {
             text.push_str("\n- ");
             text.push_str(why);
         }
-        if why.len() > REASONS_MAX {
-            text.push_str(&format!("\n- and {} more", why.len() - REASONS_MAX));
+        let more = why.iter().skip(REASONS_MAX);
+        let more: usize = more.map(|why| Blocker::count_of(why)).sum();
+        if more > 0 {
+            text.push_str(&format!("\n- and {more} more"));
         }
         text.push_str("\nMend what stands in the way and propose again; no answer is needed.");
         let message = Message {

@@ -120,4 +120,23 @@ mod tests {
             .map(|(text, line)| (text.to_owned(), Some(line)))
         );
     }
+
+    #[test]
+    fn findings_that_are_not_named_are_counted_as_many_as_they_are() {
+        let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+        for number in 1..=30 {
+            let facts = json!({"review": "r", "title": "x", "severity": "high",
+                "severityBy": "badge", "author": "bot", "digest": ""});
+            let finding = json!({"source": "system", "artifact": {"kind": "review_finding",
+                "finding": format!("gh:rc:{number}"), "step": "imported", "facts": facts}});
+            append(&mut model, number, "artifact", &finding);
+        }
+        let proposal = json!({"finality": {"summary": "done", "evidence": []}});
+        append(&mut model, 31, "finality_proposal", &proposal);
+        let inbox = present(&model, 0).inbox;
+        let card = inbox.iter().find(|card| card.seq == Some(31)).unwrap();
+        assert_eq!(card.blocker_count(), 30);
+        let told = |blocker: &ui::NamedEntry| blocker.text.starts_with("review finding gh:rc:");
+        assert!(card.blockers.iter().all(told), "{:?}", card.blockers);
+    }
 }
