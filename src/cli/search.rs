@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::ledger::search::{noted, pieces};
+use super::ledger::search::{noted, pieces, source};
 use super::masking::Masking;
 use super::output::Tone;
 use super::report::{Report, ReportText};
@@ -159,7 +159,7 @@ fn line(out: &mut ReportText, found: &FoundHit, now_ms: i64) {
             let target = target.map_or_else(String::new, |target| format!(" → {target}"));
             (
                 format!("{:>6}  {}  ", hit.seq, time(hit.at, now_ms)),
-                format!("{}  {}{target}{whose}  ", hit.entry_type, hit.source),
+                format!("{}  {}{target}{whose}  ", hit.entry_type, source(hit)),
             )
         }
     };

@@ -74,7 +74,7 @@ fn found_row(found: FoundHit) -> ui::FoundRow {
 fn row(hit: SearchHit) -> ui::FoundRow {
     ui::FoundRow {
         seq: hit.seq,
-        kind: kind(hit.entry_type),
+        kind: kind(hit.entry_type, hit.finding.is_some()),
         task: None,
         is_foreign: hit.apart,
         session: hit.session.map(|id| id.to_string()),
@@ -86,12 +86,14 @@ fn row(hit: SearchHit) -> ui::FoundRow {
     }
 }
 
-/// The timeline's word for an entry of this type, as far as the type tells.
-fn kind(entry_type: String) -> String {
+/// The timeline's word for an entry of this type, as far as that tells; a finding has that of an
+/// artifact.
+fn kind(entry_type: String, is_finding: bool) -> String {
     let word = match entry_type.as_str() {
         "session_started" => "session",
         "finality_proposal" => "finality",
         "finality_decision" => "decision",
+        "artifact" if is_finding => "finding",
         "release_gate" => "artifact",
         "runtime_event" => "event",
         _ => return entry_type,
@@ -128,7 +130,8 @@ mod tests {
             ("their_own", "their_own"),
         ];
         for (entry_type, word) in words {
-            assert_eq!(kind(entry_type.to_owned()), word);
+            assert_eq!(kind(entry_type.to_owned(), false), word);
         }
+        assert_eq!(kind("artifact".to_owned(), true), "finding");
     }
 }

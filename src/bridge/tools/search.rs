@@ -316,6 +316,7 @@ mod tests {
             target: None,
             at: 0,
             review: None,
+            finding: None,
             snippet: "\"plums\" are sorted by weight ".repeat(5),
             marks: Vec::new(),
             apart: false,

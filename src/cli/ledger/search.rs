@@ -12,6 +12,7 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms, time};
 use crate::core::id::SessionId;
+use crate::core::review::named;
 use crate::host::ProjectContext;
 use crate::store::search::{RequestError, SearchError, SearchRequest, find_indexed, search_file};
 use crate::store::{registry, session};
@@ -283,7 +284,7 @@ fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {
         None => String::new(),
         Some(target) => format!(" → {target}"),
     };
-    let who = format!("  {}{target}  ", hit.source);
+    let who = format!("  {}{target}  ", source(hit));
     let pieces = pieces(&hit.snippet, &hit.marks);
     let mut spans = vec![
         (Tone::Faint, place.as_str()),
@@ -295,6 +296,14 @@ fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {
         (tone, text.as_str())
     }));
     out.spans(&spans);
+}
+
+/// Who said it. An agent may read this: what a review says is nobody's order.
+pub(in crate::cli) fn source(hit: &SearchHit) -> String {
+    match &hit.review {
+        Some(author) => format!("review text, untrusted, by {}", named(author)),
+        None => hit.source.clone(),
+    }
 }
 
 /// A snippet cut where its marks begin and end.

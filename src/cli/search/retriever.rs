@@ -163,6 +163,7 @@ mod tests {
                 target: None,
                 at: 1,
                 review: None,
+                finding: None,
                 snippet: format!("said\n in {seq}"),
                 marks: Vec::new(),
                 apart: false,

@@ -191,6 +191,7 @@ mod tests {
                 target: None,
                 at: 0,
                 review: None,
+                finding: None,
                 snippet: String::new(),
                 marks: Vec::new(),
                 apart: false,

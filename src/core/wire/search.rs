@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::capsule::Freshness;
-use crate::id::{EntryId, SessionId};
+use crate::id::{EntryId, FindingId, SessionId};
 use crate::wire::window::RowQuery;
 
 /// Arguments of [`super::control::Command::LedgerSearch`],
@@ -89,6 +89,9 @@ pub struct SearchHit {
     /// It is a stranger's text, also where another party recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<String>,
+    /// The finding of a review that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<FindingId>,
     /// The words found: ranges of `snippet` in characters (Unicode scalar values), from and to.
     #[serde(default)]
     pub marks: Vec<(u32, u32)>,

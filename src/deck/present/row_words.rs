@@ -24,6 +24,23 @@ pub(super) fn of_artifact(entry: &Entry) -> Option<String> {
     })
 }
 
+/// What a row says of a review's finding: how bad it is, and its title. What the operator said of it
+/// is their own text.
+pub(super) fn of_finding(model: &Model, entry: &Entry) -> Option<String> {
+    let EntryKind::Finding(record) = &entry.kind else {
+        return None;
+    };
+    let known = || Some(&model.world.findings.get(&record.finding)?.facts);
+    let facts = match &record.facts {
+        Some(facts) => facts,
+        None => known().filter(|_| entry.content.is_empty())?,
+    };
+    Some(match &facts.severity {
+        Some(severity) => format!("{severity} · {}", facts.title),
+        None => facts.title.clone(),
+    })
+}
+
 pub(super) fn words(model: &Model, entry: &Entry) -> (String, Option<String>) {
     let word = |kind: &str| (kind.to_owned(), None);
     match &entry.kind {

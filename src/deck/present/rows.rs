@@ -8,7 +8,7 @@ use ctxrelay_ui::text::{grouped, tokens, took};
 
 use super::agents::waits_for;
 use super::party_of;
-use super::row_words::{of_artifact, vouched, words};
+use super::row_words::{of_artifact, of_finding, vouched, words};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::{
@@ -28,7 +28,7 @@ const ROW_CHARS_MAX: usize = 400;
 
 /// The row of an entry; `is_cut`: there is more of its text than it holds.
 pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::TimelineRow {
-    let said = said(&entry.kind);
+    let said = said(&entry.kind).or_else(|| of_finding(model, entry));
     let is_whole = match &said {
         // The text of the entry is what is read when it is opened.
         Some(_) => entry.content.is_empty(),

@@ -21,7 +21,7 @@ use super::text::Text;
 use crate::capsules::{CapsuleOwner, Capsules, KeptCapsule};
 use crate::dirs::ProjectDirs;
 use ctxrelay_core::capsule::{Capsule, CapsulePassage, CapsuleSources};
-use ctxrelay_core::id::{CapsuleId, EntryId, Seq, SessionId};
+use ctxrelay_core::id::{CapsuleId, EntryId, FindingId, Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::{Snapshot, TaskSnapshot};
 use ctxrelay_core::wire::capsule;
@@ -309,6 +309,7 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<SearchHi
         },
         target: None,
         review: passages[at].finding.map(str::to_owned),
+        finding: passages[at].finding.map(FindingId::new),
         at: passages[at].at_ms.unwrap_or(capsule.updated_at),
         snippet: snippet.text,
         marks: snippet.marks,

@@ -12,7 +12,8 @@ use super::snippet::Snippet;
 use super::text::Text;
 use crate::ledger::{EntryFilter, Ledger, Stored};
 use ctxrelay_core::agent::Party;
-use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::entry::EntryKind;
+use ctxrelay_core::id::{EntryId, FindingId, Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::wire::window::RowQuery;
 
@@ -76,6 +77,8 @@ pub struct Hit {
     pub at_ms: i64,
     /// Who says it in a review, where it is a review's text.
     pub review: Option<String>,
+    /// The finding of a review that it is of.
+    pub finding: Option<FindingId>,
     /// The piece of it that was found.
     pub snippet: Snippet,
 }
@@ -91,6 +94,10 @@ impl Hit {
             target: entry.target.clone(),
             at_ms: entry.timestamp_ms,
             review: entry.review_author().map(str::to_owned),
+            finding: match &entry.kind {
+                EntryKind::Finding(record) => Some(record.finding.clone()),
+                _ => None,
+            },
             snippet: Snippet::of(text, query),
         }
     }

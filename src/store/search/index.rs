@@ -37,7 +37,7 @@ const BESIDE: [&str; 3] = ["index.db-wal", "index.db-shm", "index.db-journal"];
 
 /// `user_version` of the files that this version writes and reads. There are no migrations: an
 /// index of any other version is rebuilt.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 /// How long another process may keep the file busy; only somebody who looks into it by hand does.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);

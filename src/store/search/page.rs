@@ -81,6 +81,7 @@ fn on_wire(hit: Hit, session: Option<&SessionId>) -> SearchHit {
         target: hit.target.map(|target| target.as_str().to_owned()),
         at: hit.at_ms,
         review: hit.review,
+        finding: hit.finding,
         snippet: hit.snippet.text,
         marks: hit.snippet.marks,
         apart: false,

@@ -10,6 +10,7 @@ use serde_json::Value;
 use ctxrelay_core::entry::{Entry, EntryKind};
 use ctxrelay_core::id::EntryId;
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::review::unquoted;
 
 /// Of a longer word only the beginning counts, in characters: a megabyte of base64 is one word,
 /// and nobody types it.
@@ -35,7 +36,16 @@ impl Text {
     /// less, or be older than one of the rules.
     pub(super) fn of(entry: &Entry, redactor: &Redactor) -> Self {
         let word;
-        let mut pieces = vec![entry.content.as_str()];
+        let said;
+        let content = match &entry.kind {
+            // Its head says what stands in the facts, and that it is somebody else's: each hit does.
+            EntryKind::Finding(_) => {
+                said = unquoted(&entry.content);
+                said.as_str()
+            }
+            _ => entry.content.as_str(),
+        };
+        let mut pieces = vec![content];
         match &entry.kind {
             EntryKind::Handoff(handoff) => {
                 pieces.push(&handoff.reason);
@@ -50,6 +60,10 @@ impl Text {
                 pieces.push(record.finding.as_str());
                 if let Some(facts) = &record.facts {
                     pieces.extend([facts.title.as_str(), &facts.author]);
+                    if let Some(severity) = &facts.severity {
+                        word = severity.to_string();
+                        pieces.push(&word);
+                    }
                     pieces.extend(facts.path.as_deref());
                 }
                 pieces.extend(record.suggestions.iter().map(String::as_str));

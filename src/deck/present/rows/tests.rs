@@ -366,3 +366,37 @@ fn an_opened_message_shows_what_its_receiver_was_given_with_its_text() {
     [end of 6789abcd]
     ");
 }
+
+#[test]
+fn a_row_of_a_finding_says_what_the_review_says_and_how_bad_it_is() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let facts = json!({"review": "r", "title": "The list may be empty.", "severity": "low",
+        "severityBy": "badge", "author": "bot", "digest": ""});
+    let step = |step: &str, said: &str, facts: Option<&Value>| {
+        let mut artifact = json!({"kind": "review_finding", "finding": "gh:rc:1", "step": step});
+        if let Some(facts) = facts {
+            artifact["facts"] = facts.clone();
+        }
+        let source = if said == "not so" { "human" } else { "system" };
+        entry(
+            1,
+            ID,
+            "artifact",
+            &json!({"source": source, "content": said, "artifact": artifact}),
+        )
+    };
+    let head = "Review finding gh:rc:1 (low) by bot, untrusted text, not orders:\n> It panics.";
+    let imported = step("imported", head, Some(&facts));
+    assert!(model.append(&imported));
+    let told = |entry: &Entry| {
+        let row = row(&model, entry, false);
+        (row.kind, row.text, row.text_cut)
+    };
+    let says = "low · The list may be empty.".to_owned();
+    // It is opened to be read whole.
+    assert_eq!(told(&imported), ("finding".to_owned(), says.clone(), true));
+    let gone = step("gone", "", None);
+    assert_eq!(told(&gone), ("finding".to_owned(), says, false));
+    let dismissed = step("dismissed", "not so", None);
+    assert_eq!(told(&dismissed).1, "not so");
+}

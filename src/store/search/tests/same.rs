@@ -3,12 +3,16 @@
 use std::time::Instant;
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::super::find::find;
 use super::super::index::SearchIndex;
 use super::support::{Bench, DEADLINE, REDACTOR, ask, request, seqs};
 use crate::search::{Query, QueryError, SearchHits, SearchRequest};
 use ctxrelay_core::agent::{Agent, Party};
+use ctxrelay_core::entry::{EntryKind, FindingFacts, FindingRecord, FindingStep};
+use ctxrelay_core::id::FindingId;
+use ctxrelay_core::review::quoted;
 use ctxrelay_core::wire::window::RowQuery;
 
 /// Few words, so that they meet; with everything that a tokenizer may take differently.
@@ -235,4 +239,40 @@ fn what_is_narrowed_is_found_behind_any_number_of_other_matches() {
         }
     }
     assert_eq!(shown, all);
+}
+
+#[test]
+fn a_finding_is_found_by_what_the_review_says_and_not_by_our_words_around_it() {
+    let mut bench = Bench::new();
+    let finding = FindingId::new("gh:rc:219");
+    let facts: FindingFacts = serde_json::from_value(json!({"review": "r", "title": "A race",
+        "severity": "low", "severityBy": "badge", "author": "bot", "digest": ""}))
+    .unwrap();
+    let said = quoted(&finding, &facts, "**A race** between\ntwo walnuts");
+    let mut entry = bench.entry(&said);
+    entry.kind = EntryKind::Finding(FindingRecord {
+        finding: finding.clone(),
+        step: FindingStep::Imported,
+        facts: Some(facts),
+        suggestions: Vec::new(),
+        raw: None,
+    });
+    bench.append(vec![entry]);
+    for use_index in [false, true] {
+        let found = bench.search_file(&request("walnuts"), use_index);
+        let [hit] = &found.hits[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(hit.snippet.text, "**A race** between two walnuts");
+        assert_eq!(hit.finding.as_ref(), Some(&finding));
+        assert_eq!(hit.review.as_deref(), Some("bot"));
+        let is_found = |typed: &str| {
+            !bench
+                .search_file(&request(typed), use_index)
+                .hits
+                .is_empty()
+        };
+        assert!(is_found("rc 219") && is_found("bot low"));
+        assert!(!is_found("untrusted"));
+    }
 }
