@@ -7,7 +7,7 @@ use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::marked_words::MarkedWords;
-use crate::model::{RowSort, TimelineRow};
+use crate::model::{FoundRow, RowSort, SearchScope, TimelineRow};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -60,7 +60,8 @@ pub(crate) fn mark(deck: &Deck) -> Line<'static> {
         let text = text::fit(&format!("/{}", sanitize::line(&timeline.search)), 20);
         let place = deck.search.found().map_or_else(String::new, |found| {
             let place = text::grouped(deck.search.selected() as u64 + 1);
-            format!(" {place} of {}", text::grouped(found.total))
+            let total = text::grouped(found.total);
+            format!(" {place} of {total}{}", elsewhere(deck.search.hit()))
         });
         let style = theme.style(ThemeRole::Match);
         Line::from(Span::styled(format!("{text}{place}"), style))
@@ -72,6 +73,18 @@ pub(crate) fn mark(deck: &Deck) -> Line<'static> {
         Line::default()
     };
     join(vec![search, follow, chips], 2)
+}
+
+/// Where a hit stands that is none of these rows.
+fn elsewhere(hit: Option<&FoundRow>) -> String {
+    let place = match hit {
+        Some(FoundRow { task: Some(_), .. }) => SearchScope::Capsules,
+        Some(FoundRow {
+            session: Some(_), ..
+        }) => SearchScope::Archives,
+        _ => return String::new(),
+    };
+    format!(" in {}", place.name())
 }
 
 /// The chips that are on.

@@ -853,6 +853,13 @@ fn each_place_is_a_chip_that_a_key_or_a_click_chooses_and_a_task_opens_its_card(
         let id = "cap_9f3e1d2c4b5a".to_owned();
         assert_eq!(effects, [Effect::ReadCapsule { id }]);
         assert!(shown(&deck).contains("Capsule"), "{}", shown(&deck));
+        // It is no hit among the rows below, where there is room to say so.
+        keys(&mut deck, "<esc>");
+        let screen = shown(&deck);
+        assert!(
+            size != NO_DETAIL || screen.contains("/cookie 2 of 6 in capsules"),
+            "{screen}"
+        );
     }
 }
 
