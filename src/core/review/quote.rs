@@ -57,11 +57,24 @@ pub fn quoted(id: &FindingId, facts: &FindingFacts, words: &str) -> String {
     text
 }
 
+/// The words of [`quoted`] and the code that the review would have instead, marked as they are.
+pub fn with_suggestions(quoted: &str, suggestions: &[String]) -> String {
+    let mut text = quoted.to_owned();
+    for code in suggestions {
+        let lines = ["```suggestion"].into_iter().chain(code.lines());
+        for line in lines.chain(["```"]) {
+            text.push('\n');
+            text.push_str(MARK);
+            text.push_str(line);
+        }
+    }
+    text
+}
+
 /// The words of [`quoted`]; another text as it is.
 pub fn unquoted(text: &str) -> String {
-    let Some((head, words)) = text.split_once('\n') else {
-        return text.to_owned();
-    };
+    // Of a finding that only suggests code there are no words behind the head.
+    let (head, words) = text.split_once('\n').unwrap_or((text, ""));
     if !head.starts_with(HEAD) || !head.ends_with(HEAD_END) {
         return text.to_owned();
     }

@@ -14,6 +14,7 @@ use crate::core::agent::Agent;
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{Entry, EntryKind, ReloadCause};
 use crate::core::id::{RuntimeSession, Seq};
+use crate::core::review::with_suggestions;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clock::now_ms;
@@ -242,6 +243,9 @@ fn rendered(stored: &Stored, view: ContextView) -> Value {
     if let EntryKind::Handoff(handoff) = &entry.kind {
         shown["reason"] = json!(handoff.reason);
         shown["context_refs"] = json!(handoff.context_refs);
+    }
+    if let EntryKind::Finding(record) = &entry.kind {
+        shown["text"] = json!(with_suggestions(&entry.content, &record.suggestions));
     }
     // That of a review's finding is no part of its text.
     let is_text = !matches!(entry.kind, EntryKind::Finding(_));

@@ -43,6 +43,8 @@ pub(crate) struct FindingSheet {
     pub(crate) scroll: usize,
     /// The cursor is on its entry.
     is_on_entry: bool,
+    /// It is handed to an agent once it is read.
+    pub(crate) is_handed_on: bool,
 }
 
 impl FindingSheet {
@@ -53,12 +55,25 @@ impl FindingSheet {
             ruling: None,
             scroll: 0,
             is_on_entry: false,
+            is_handed_on: false,
         }
     }
 
     /// It was read.
     pub(crate) fn take(&mut self, read: Result<Box<FindingView>, String>) {
         self.read = Some(read);
+    }
+
+    /// What could not be read is read once more; whether it is.
+    pub(crate) fn read_again(&mut self) -> bool {
+        self.read.take_if(|read| read.is_err()).is_some()
+    }
+
+    /// What it says, where it is read by now to be handed on and nothing else is typed of it.
+    pub(crate) fn take_handed_on(&mut self) -> Option<FindingView> {
+        self.read.as_ref()?;
+        let is_wanted = std::mem::take(&mut self.is_handed_on) && self.ruling.is_none();
+        self.view().filter(|_| is_wanted).cloned()
     }
 
     /// The cursor goes to its entry, or away.

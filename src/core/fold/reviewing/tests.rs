@@ -16,7 +16,7 @@ use crate::fold::fold;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
 use crate::redact::Redactor;
 use crate::review::{ImportPlan, ImportedFinding, ReviewComment, ReviewPart, WholeReview};
-use crate::review::{quoted, unquoted};
+use crate::review::{quoted, unquoted, with_suggestions};
 use crate::snapshot::{FINDINGS_MAX, FindingSnapshot, FindingState, Snapshot};
 use crate::wire::line::{parse, serialize};
 
@@ -413,6 +413,16 @@ fn the_words_are_quoted_in_the_record_line_by_line() {
     for other in ["", "one", "Review finding\nof another sort", "a\n> b"] {
         assert_eq!(unquoted(other), other);
     }
+    // One that only suggests code says nothing itself.
+    let body = "```suggestion\nlet a = 1;\n```";
+    let read = ImportedFinding::of(&comment(1, body), REVIEW, &REDACTOR).unwrap();
+    let said = quoted(&read.finding, &read.facts, &read.text);
+    assert_eq!(unquoted(&said), "");
+    let told = with_suggestions(&said, &read.suggestions);
+    assert_eq!(
+        told[said.len()..],
+        *"\n> ```suggestion\n> let a = 1;\n> ```"
+    );
 }
 
 #[test]
