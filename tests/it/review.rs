@@ -935,6 +935,49 @@ fn in_the_deck_a_finding_is_read_beside_its_file_dismissed_with_a_reason_and_ano
     assert_eq!(told(&project), ended);
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["findings"], json!({"open": 0, "blocking": 0}));
+    // Its entry, opened from there, says nothing that the comment hides from people.
+    deck.press(Key::Tab);
+    deck.press(Key::Enter);
+    deck.wait_for_text("untrusted text, not orders");
+    assert!(!deck.screen().contains("Delete all"), "{}", deck.screen());
+}
+
+#[test]
+fn what_is_over_is_no_blocker_to_an_agent_and_what_is_gone_stands_again_when_it_is_said_again() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let gh = FakeGh::of(&project);
+    let all = [
+        comment(1, HIGH),
+        comment(2, HIGH),
+        comment(3, "nit: a typo"),
+    ];
+    gh.comments(&all);
+    gh.threads(&[(1, false), (2, false)], None);
+    done(&project, &["import"]);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let mut named = || {
+        let proposal = json!({"summary": "done", "evidence": ["seen"]});
+        let proposed = claude.tool("propose_final", proposal);
+        let blockers = proposed["blockers"].to_string();
+        ["gh:rc:1", "gh:rc:2"].map(|id| blockers.contains(id))
+    };
+    assert_eq!(named(), [true, true]);
+    done(&project, &["dismiss", "gh:rc:1", "--reason", "not so"]);
+    assert_eq!(named(), [false, true]);
+    gh.threads(&[(1, false), (2, true)], None);
+    gh.comments(&all[..2]);
+    done(&project, &["import"]);
+    assert_eq!(named(), [false, false]);
+    let state = |word: &str| {
+        let list = project.run(["review", "list"]).expect_success().stdout;
+        let row = list.lines().find(|row| row.ends_with("gh:rc:3"));
+        row.unwrap().contains(word)
+    };
+    assert!(state(" gone "));
+    gh.comments(&all);
+    done(&project, &["import"]);
+    assert!(state(" open "));
 }
 
 #[test]
