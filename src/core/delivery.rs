@@ -50,7 +50,9 @@ mod tests;
 
 pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, LaneCounts, Moved, Restored};
-pub use claude::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
+pub use claude::{
+    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
+};
 pub use codex::{
     Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms,
 };

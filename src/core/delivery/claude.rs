@@ -1,5 +1,6 @@
 //! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell, its bridge and
-//! its calls tell, as [`ClaudeInput`]; record, status and limit follow, as [`ClaudeStep`].
+//! its calls tell, as [`ClaudeInput`]; record, status, limit and ladder follow, as [`ClaudeStep`]: this
+//! is the one place that says whether a turn runs.
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
@@ -112,12 +113,14 @@ pub struct ClaudeSetting {
 /// What follows, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaudeStep {
+    /// A turn runs. A prompt says so again in its middle.
+    Began,
     /// Its turn gives a sign.
     Lives,
     /// Its turn waits for the human, or no longer.
     Waits(bool),
     /// No turn runs.
-    Over,
+    Over(ClaudeTurnEnd),
     /// The record has to say so.
     Append {
         change: ClaudeChange,
@@ -128,6 +131,22 @@ pub enum ClaudeStep {
     Worked,
     /// A turn died of the usage limit with these messages in it.
     Died(Vec<EntryId>),
+}
+
+/// How a turn is over, if one ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaudeTurnEnd {
+    /// It came to its end by itself.
+    Worked,
+    /// It failed.
+    Failed {
+        /// At the usage limit.
+        limited: bool,
+    },
+    /// The human stopped it.
+    Stopped,
+    /// Its Claude is gone, or another one has come: nobody tells what becomes of it.
+    Lost,
 }
 
 impl ClaudeState {
@@ -160,7 +179,7 @@ impl ClaudeState {
                 if self.now.state.is_attached() && self.now.pid == pid {
                     return;
                 }
-                self.turn_over(steps);
+                self.turn_over(ClaudeTurnEnd::Lost, steps);
                 self.now.pid = pid;
                 (self.now.state, self.now.why) = match setting.is_limited {
                     // The record would take it for over.
@@ -170,7 +189,7 @@ impl ClaudeState {
                 self.append_change(true, steps);
             }
             ClaudeInput::Gone => {
-                self.turn_over(steps);
+                self.turn_over(ClaudeTurnEnd::Lost, steps);
                 self.now.pid = None;
                 let why = "its bridge is gone".to_owned();
                 self.is(AgentState::Offline, Some(why), setting, steps);
@@ -201,7 +220,7 @@ impl ClaudeState {
                 self.is(AgentState::Waiting, Some(why), setting, steps);
             }
             ClaudeInput::Idle => {
-                self.turn_over(steps);
+                self.turn_over(ClaudeTurnEnd::Stopped, steps);
                 if setting.is_limited {
                     let why = "its last turn failed at the usage limit".to_owned();
                     self.is(AgentState::Limited, Some(why), setting, steps);
@@ -210,13 +229,13 @@ impl ClaudeState {
                 }
             }
             ClaudeInput::Worked => {
-                self.turn_over(steps);
+                self.turn_over(ClaudeTurnEnd::Worked, steps);
                 self.given.clear();
                 self.is(AgentState::Idle, None, setting, steps);
                 steps.push(ClaudeStep::Worked);
             }
             ClaudeInput::Failed { limited, why } => {
-                self.turn_over(steps);
+                self.turn_over(ClaudeTurnEnd::Failed { limited }, steps);
                 // Another failure says nothing of a limit that holds.
                 let state = if limited || setting.is_limited {
                     AgentState::Limited
@@ -279,7 +298,11 @@ impl ClaudeState {
 
     fn turn_began(&mut self, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
         self.is_in_turn = true;
-        steps.extend([ClaudeStep::Lives, ClaudeStep::Waits(false)]);
+        steps.extend([
+            ClaudeStep::Began,
+            ClaudeStep::Lives,
+            ClaudeStep::Waits(false),
+        ]);
         self.is(AgentState::Busy, None, setting, steps);
     }
 
@@ -296,9 +319,9 @@ impl ClaudeState {
         }
     }
 
-    fn turn_over(&mut self, steps: &mut Vec<ClaudeStep>) {
+    fn turn_over(&mut self, end: ClaudeTurnEnd, steps: &mut Vec<ClaudeStep>) {
         self.is_in_turn = false;
-        steps.push(ClaudeStep::Over);
+        steps.push(ClaudeStep::Over(end));
     }
 
     /// What comes late from a Claude that is gone does not bring it back.

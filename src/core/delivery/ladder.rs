@@ -42,7 +42,7 @@ pub struct Ladder {
     recalled: Option<u32>,
     bell: Option<u64>,
     ringing: Ringing,
-    /// Since when no turn runs, ms; `None` while one runs.
+    /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says.
     idle_since: Option<i64>,
     /// It was told to rest because of a usage limit. It does so for longer than the limit holds: until
     /// what died of it is recorded as sent again, which goes first.
@@ -141,7 +141,8 @@ impl Ladder {
         self.bell
     }
 
-    /// Whether a turn runs, as far as the hooks have told.
+    /// Whether it goes by a turn that runs.
+    #[cfg(test)]
     pub fn is_in_turn(&self) -> bool {
         self.idle_since.is_none()
     }
@@ -196,7 +197,7 @@ impl Ladder {
                     mode,
                     bell_due: at.now_ms + self.terms.bell_ms,
                 };
-                self.attached(backlog, bridge, at, effects);
+                self.attached(backlog, bridge, effects);
             }
             // The next process has not read what this one was given.
             LadderInput::Recalled { process: None } => self.forget_context(backlog, effects),
@@ -238,6 +239,7 @@ impl Ladder {
                 }
             }
             LadderInput::TurnEnded { limited } => self.turn_ended(backlog, at, limited, effects),
+            LadderInput::TurnLost => self.turn_over(at),
             LadderInput::TurnStopped if self.rests_at_limit => self.turn_over(at),
             LadderInput::TurnStopped => self.turn_ended(backlog, at, false, effects),
             LadderInput::LimitHolds => self.rest_at_limit(true, effects),
@@ -299,7 +301,6 @@ impl Ladder {
         &mut self,
         backlog: &mut Backlog,
         bridge: Bridge,
-        at: &Moment,
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.bridge = Some(bridge);
@@ -315,7 +316,6 @@ impl Ladder {
                 self.forget_context(backlog, effects);
             }
             self.ringing = Ringing::default();
-            self.idle_since = Some(at.now_ms);
         }
     }
 

@@ -1,8 +1,10 @@
 //! What Claude does: what its hooks, its doorbell, its bridge and its calls tell goes into the state
-//! of its pair, and silence, record and limit follow from it.
+//! of its pair, and ladder, silence, record and limit follow from it.
 
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, LimitInput};
+use crate::core::delivery::{
+    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, ClaudeTurnEnd, LadderInput, LimitInput,
+};
 use crate::core::entry::{AgentChanged, Entry, EntryKind};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::AgentSnapshot;
@@ -19,9 +21,12 @@ impl Daemon {
         let turn = TurnOf::Claude(pair.clone());
         for step in self.agents.claude.hear(pair, input, setting) {
             match step {
+                ClaudeStep::Began => self.tell_ladder(pair, LadderInput::TurnBegan),
                 ClaudeStep::Lives => self.agents.turn_lives(&mut self.base, &turn),
                 ClaudeStep::Waits(waits) => self.agents.turn_waits(&mut self.base, &turn, waits),
-                ClaudeStep::Over => {
+                ClaudeStep::Over(end) => {
+                    let told = self.ladder_hears_of(pair, end);
+                    self.tell_ladder(pair, told);
                     self.agents.claude.turn_mut(pair).is_over();
                     self.agents.turn_is_over(&mut self.base, &turn);
                 }
@@ -35,6 +40,27 @@ impl Daemon {
                     self.limit_input(Agent::Claude, LimitInput::Hit { until_ms, died });
                 }
             }
+        }
+    }
+
+    /// What the ladder of a pair is told of the end of a turn.
+    fn ladder_hears_of(&mut self, pair: &RuntimeSession, end: ClaudeTurnEnd) -> LadderInput {
+        match end {
+            ClaudeTurnEnd::Worked => {
+                let rests = self.agents.rests_after_work(&self.base, Agent::Claude);
+                let is_read = !self.agents.spoken.is_reading_end(pair);
+                if !is_read {
+                    let had = self.deliveries.outbox.backlog().in_turn(pair);
+                    self.agents.spoken.ended_with(pair, had);
+                }
+                LadderInput::TurnWorked { rests, is_read }
+            }
+            ClaudeTurnEnd::Failed { limited } => {
+                let limited = limited || self.agents.claude.rests_at_limit();
+                LadderInput::TurnEnded { limited }
+            }
+            ClaudeTurnEnd::Stopped => LadderInput::TurnStopped,
+            ClaudeTurnEnd::Lost => LadderInput::TurnLost,
         }
     }
 

@@ -175,7 +175,6 @@ impl Daemon {
                     };
                     self.context_for(pair, HookPoint::Prompt, give);
                 }
-                self.tell_ladder(pair, LadderInput::TurnBegan);
                 self.claude_hears(pair, ClaudeInput::TurnBegan);
                 let session = params.claude_session_id.as_deref();
                 let conversation =
@@ -190,10 +189,6 @@ impl Daemon {
                 return;
             }
             HookEvent::PostToolUse => {
-                if !self.agents.is_in_turn(pair) {
-                    // Its beginning was reported to nobody, or to a previous daemon.
-                    self.tell_ladder(pair, LadderInput::TurnBegan);
-                }
                 self.claude_hears(pair, ClaudeInput::ToolUsed);
                 let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
                 return self.context_for(pair, HookPoint::Tool, give);
@@ -201,7 +196,7 @@ impl Daemon {
             // No message is carried here: what a failure says is the model's whole attention.
             HookEvent::PostToolUseFailure => self.claude_hears(pair, ClaudeInput::ToolUsed),
             HookEvent::Stop if !params.stop_hook_active => return self.stopped(pair, asked),
-            HookEvent::Stop => self.turn_worked(pair),
+            HookEvent::Stop => self.claude_hears(pair, ClaudeInput::Worked),
             // The hook runs beside the dialog, and says nothing about its answer.
             HookEvent::PermissionRequest => self.claude_hears(pair, ClaudeInput::Asks),
             HookEvent::Notification => {
@@ -225,8 +220,6 @@ impl Daemon {
                     TurnFailure::from(why.as_str()),
                     TurnFailure::RateLimit | TurnFailure::BillingError
                 );
-                let rests = limited || self.agents.claude.rests_at_limit();
-                self.tell_ladder(pair, LadderInput::TurnEnded { limited: rests });
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => {
@@ -278,7 +271,7 @@ impl Daemon {
             if handed.additional_context.is_some() && !asked.is_gone() {
                 daemon.claude_hears(&of, ClaudeInput::Called);
             } else {
-                daemon.turn_worked(&of);
+                daemon.claude_hears(&of, ClaudeInput::Worked);
             }
             asked.with(daemon, handed)
         });
@@ -287,19 +280,7 @@ impl Daemon {
     /// The human stopped the turn.
     pub(in crate::daemon) fn claude_stopped(&mut self, pair: &RuntimeSession) {
         self.agents.append_touched(&mut self.base, pair);
-        self.tell_ladder(pair, LadderInput::TurnStopped);
         self.claude_hears(pair, ClaudeInput::Idle);
-    }
-
-    fn turn_worked(&mut self, pair: &RuntimeSession) {
-        let rests = self.agents.rests_after_work(&self.base, Agent::Claude);
-        let is_read = !self.agents.spoken.is_reading_end(pair);
-        if !is_read {
-            let had = self.deliveries.outbox.backlog().in_turn(pair);
-            self.agents.spoken.ended_with(pair, had);
-        }
-        self.tell_ladder(pair, LadderInput::TurnWorked { rests, is_read });
-        self.claude_hears(pair, ClaudeInput::Worked);
     }
 
     /// What Claude knew of the messages it was told of is gone: started, cleared, compacted,
@@ -309,8 +290,6 @@ impl Daemon {
         if source == Some(&SessionSource::Compact) {
             self.tell_ladder(pair, LadderInput::Compacted);
         } else {
-            let limited = self.agents.claude.rests_at_limit();
-            self.tell_ladder(pair, LadderInput::TurnEnded { limited });
             self.claude_hears(pair, ClaudeInput::Idle);
             self.tell_ladder(pair, LadderInput::NewContext);
         }
@@ -350,11 +329,5 @@ impl Agents {
     /// A turn of its runs, or one of which only the dialog was told.
     fn claude_is_at_work(&self, pair: &RuntimeSession) -> bool {
         self.claude_is_in_turn(pair) || self.claude_waits(pair)
-    }
-
-    fn is_in_turn(&self, pair: &RuntimeSession) -> bool {
-        self.claude
-            .ladder(pair)
-            .is_some_and(|ladder| ladder.is_in_turn())
     }
 }

@@ -406,6 +406,52 @@ async fn a_claude_whose_bridge_died_is_still_reached() {
     assert_eq!(pair.delivery().rung, DeliveryWay::None);
 }
 
+/// Longer than the doorbell waits until it rings once more.
+const SECOND_RING_MS: i64 = 11_000;
+
+#[tokio::test]
+async fn a_claude_that_came_back_in_the_middle_of_a_turn_and_was_stopped_is_rung_for_again() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.hook("UserPromptSubmit").await;
+    let bell = pair.bell.take().unwrap();
+    for conn in [pair.bridge.conn, bell.conn] {
+        pair.rig.daemon.disconnect(conn);
+    }
+    pair.rig.settle().await;
+    assert_eq!(pair.state(), AgentState::Offline);
+    pair.bridge = pair.rig.connect(Role::Claude, Some(CLAUDE), false);
+    pair.hang_bell().await;
+    assert_eq!(pair.state(), AgentState::Idle);
+    // Esc tells nothing; a while later Claude says that it waits for a prompt.
+    let idle = HookParams {
+        event: "Notification".into(),
+        detail: Some("idle_prompt".to_owned()),
+        ..HookParams::default()
+    };
+    pair.hook_with(idle).await;
+    pair.send("plum").await;
+    assert_eq!(pair.rung().len(), 1);
+    pair.rig.later(SECOND_RING_MS).await;
+    assert_eq!(pair.rung().len(), 1, "it did not hear the first");
+    pair.rig.later(IDLE_OVER_MS).await;
+    assert!(pair.delivery().why.contains("tried by hook"), "it descends");
+}
+
+#[tokio::test]
+async fn a_turn_of_which_only_a_failed_tool_tells_is_not_rung_for_again() {
+    let place = Place::new();
+    let mut pair = Pair::new(&place, true).await;
+    pair.send("plum").await;
+    assert_eq!(pair.rung().len(), 1);
+    pair.hook("PostToolUseFailure").await;
+    assert_eq!(pair.state(), AgentState::Busy);
+    pair.rig.later(IDLE_OVER_MS).await;
+    assert_eq!(pair.rung(), Vec::<String>::new(), "its turn runs");
+    let way = pair.delivery();
+    assert!(!way.why.contains("tried by"), "{}", way.why);
+}
+
 #[tokio::test]
 async fn a_second_claude_inherits_with_its_own_doorbell() {
     let place = Place::new();

@@ -124,6 +124,8 @@ pub enum LadderInput {
     /// The human stopped a turn: that says nothing about a limit that holds, and the next turn reads
     /// what hooks handed into this one.
     TurnStopped,
+    /// Claude is gone, or is another one: nobody tells what becomes of the turn.
+    TurnLost,
     /// A usage limit that an earlier process saw holds still.
     LimitHolds,
     /// The usage limit is over, from another source than a turn.

@@ -81,6 +81,7 @@ fn told(id: EntryId) -> impl Strategy<Value = LadderInput> {
         1 => Just(LadderInput::NewContext),
         1 => Just(LadderInput::Compacted),
         1 => Just(LadderInput::TurnBegan),
+        1 => Just(LadderInput::TurnLost),
         1 => Just(LadderInput::TurnWorked { rests: false, is_read: true }),
         1 => any::<bool>().prop_map(|limited| LadderInput::TurnEnded { limited }),
         1 => Just(LadderInput::LimitHolds),

@@ -5,7 +5,7 @@
 use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
-use crate::delivery::{DeliveryWay, HookPoint, LadderInput, Rung};
+use crate::delivery::{ClaudeInput, DeliveryWay, HookPoint, LadderInput, Rung};
 use crate::id::EntryId;
 
 /// A call is given up after this long, ms.
@@ -334,8 +334,7 @@ impl World {
     /// Nobody heard of a turn's end: after a while Claude says that it waits for a prompt.
     pub fn turn_seems_over(&mut self) {
         if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
-            let input = LadderInput::TurnEnded { limited: false };
-            self.after(1_000, Event::Daemon(incarnation, Call::Ladder(input)));
+            self.after(1_000, Event::Daemon(incarnation, Call::IdlePrompt));
         }
     }
 
@@ -439,7 +438,8 @@ impl World {
         let pause = self.hop() + 4;
         if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
             let call = if limited {
-                Call::Ladder(LadderInput::TurnEnded { limited })
+                let why = "rate_limit".to_owned();
+                Call::Claude(ClaudeInput::Failed { limited, why })
             } else {
                 Call::Stop(process, is_prolonged)
             };

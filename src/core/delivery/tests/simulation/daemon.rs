@@ -13,7 +13,8 @@ use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
-    Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, CodexFlow, CodexInput, CodexTerms,
+    Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaudeInput, ClaudeSetting,
+    ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput, CodexTerms,
     Delivery, DeliveryEffect, DeliveryState, Fit, HeldEffects, HookPoint, Ladder, LadderInput,
     LadderMode, LadderTerms, LaterInput, LaterInputs, Load, Moment, RowsAhead, Shown, Watchdog,
 };
@@ -41,6 +42,7 @@ pub struct Daemon {
     pub backlog: Backlog,
     pub flow: CodexFlow,
     pub ladder: Ladder,
+    pub claude: ClaudeState,
     pub watchdog: Watchdog,
     pub admissions: Admissions<(Agent, u32)>,
     pub mutant: Mutant,
@@ -74,6 +76,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    fn is_claude_here(&self) -> bool {
+        self.ladder.receiver().is_some() || self.ladder.bell().is_some()
+    }
+
     /// A request was not recorded, or does not stand.
     pub fn refused(&mut self, id: &EntryId) {
         if self.mutant.hears_refusals() {
@@ -87,6 +93,9 @@ impl Daemon {
 pub enum Call {
     Codex(CodexInput),
     Ladder(LadderInput),
+    Claude(ClaudeInput),
+    /// Claude says that it waits for a prompt.
+    IdlePrompt,
     Written(Write),
     /// Rows were written, or the disk refused them.
     RowsWritten(u64, bool),
@@ -163,6 +172,7 @@ impl World {
             backlog: restored.backlog,
             flow,
             ladder,
+            claude: ClaudeState::default(),
             watchdog,
             admissions,
             mutant,
@@ -244,7 +254,20 @@ impl World {
             Call::CodexFetched(id) => self.codex_has(&id),
             Call::Leave => self.daemon_may_go(),
             Call::Codex(input) => self.codex(input),
-            Call::Ladder(input) => self.ladder(input),
+            Call::Ladder(input) => {
+                let process = match &input {
+                    LadderInput::Attached { process, .. } => *process,
+                    _ => self.claude.as_ref().map(|claude| claude.process),
+                };
+                self.ladder(input);
+                self.claude_is_here(process);
+            }
+            Call::Claude(input) => self.claude_hears(input),
+            Call::IdlePrompt => {
+                if self.daemon.as_ref().is_some_and(|d| d.claude.is_in_turn()) {
+                    self.claude_hears(ClaudeInput::Idle);
+                }
+            }
             Call::Written(write) => self.written(write),
             Call::RowsWritten(token, is_written) => self.rows_written(token, is_written),
             Call::Deadline => self.deadline(),
@@ -258,15 +281,23 @@ impl World {
                     self.ladder(LadderInput::TurnStops);
                 }
                 if is_prolonged || !self.hook(process, HookPoint::Stop) {
-                    self.ladder(LadderInput::TurnWorked {
-                        rests: false,
-                        is_read: true,
-                    });
+                    self.claude_hears(ClaudeInput::Worked);
                 }
             }
         }
         self.settle();
+        self.check_turn();
         self.arm();
+    }
+
+    /// There is one word about Claude's turn.
+    fn check_turn(&mut self) {
+        let Some(daemon) = &self.daemon else { return };
+        let (ladder, state) = (daemon.ladder.is_in_turn(), daemon.claude.is_in_turn());
+        if ladder != state {
+            let wrong = format!("in a turn: the ladder says {ladder}, Claude's state {state}");
+            self.checks.fail(wrong);
+        }
     }
 
     /// As the daemon's loop: what the machines hear of what was just done, and who goes on, until
@@ -299,7 +330,7 @@ impl World {
                 }
                 self.remove_wrong_rows();
             }
-            // What is told so is Claude's state and the limits, which these worlds leave out.
+            // What is told so is of the limits, which these worlds leave out.
             LaterInput::Claude(..) | LaterInput::Claudes(_) | LaterInput::Limit(..) => {}
         }
     }
@@ -367,6 +398,46 @@ impl World {
         let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
         let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
         let _ = self.perform(Agent::Claude, effects);
+    }
+
+    /// What Claude does. Its state drives the ladder, as in the daemon.
+    pub fn claude_hears(&mut self, input: ClaudeInput) {
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let setting = ClaudeSetting {
+            is_here: daemon.is_claude_here(),
+            is_limited: false,
+        };
+        for step in daemon.claude.apply(input, setting) {
+            match step {
+                StateStep::Began => self.ladder(LadderInput::TurnBegan),
+                StateStep::Over(end) => self.ladder(match end {
+                    ClaudeTurnEnd::Worked => LadderInput::TurnWorked {
+                        rests: false,
+                        is_read: true,
+                    },
+                    ClaudeTurnEnd::Failed { limited } => LadderInput::TurnEnded { limited },
+                    ClaudeTurnEnd::Stopped => LadderInput::TurnStopped,
+                    ClaudeTurnEnd::Lost => LadderInput::TurnLost,
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    /// Its connections have come, or have gone.
+    fn claude_is_here(&mut self, pid: Option<u32>) {
+        let Some(daemon) = &self.daemon else { return };
+        let is_known = daemon.claude.now().state.is_attached();
+        match daemon.is_claude_here() {
+            // A doorbell beside a bridge tells nothing new.
+            true if !is_known || daemon.ladder.receiver().is_some() => {
+                self.claude_hears(ClaudeInput::Attached { pid });
+            }
+            false if is_known => self.claude_hears(ClaudeInput::Gone),
+            _ => {}
+        }
     }
 
     pub fn moment(&mut self) -> Moment {
@@ -550,6 +621,12 @@ impl World {
         if !daemon.ladder.is_receivers(Some(process)) {
             return false;
         }
+        if carrier == HookPoint::Tool {
+            self.claude_hears(ClaudeInput::ToolUsed);
+        }
+        let Some(daemon) = &mut self.daemon else {
+            return false;
+        };
         let (mut load, mut rows) = (Load::default(), Vec::new());
         let (mut begun, mut to_fetch, mut left_over) = (None, None, None);
         let carried = daemon.ladder.carries(&daemon.backlog, carrier);
@@ -595,7 +672,7 @@ impl World {
             page_of_codex: None,
         });
         if carrier == HookPoint::Prompt {
-            self.ladder(LadderInput::TurnBegan);
+            self.claude_hears(ClaudeInput::TurnBegan);
         }
         is_something
     }

@@ -42,11 +42,13 @@ pub enum Fault {
     EarlierTurnBelieved,
     /// What a turn waits for is left in the queue behind that turn.
     LeftBehindItsTurn,
+    /// The ladder goes on with a turn whose Claude has gone and come back.
+    LostTurnKept,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -66,5 +68,6 @@ impl Fault {
         Self::RowAheadBelieved,
         Self::EarlierTurnBelieved,
         Self::LeftBehindItsTurn,
+        Self::LostTurnKept,
     ];
 }

@@ -9,7 +9,8 @@ use super::fault::Fault;
 use super::world::{Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
-    Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LadderInput, OnBusy, RowsDue, leaves, stays,
+    ClaudeInput, Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LadderInput, OnBusy, RowsDue,
+    leaves, stays,
 };
 use crate::id::{EntryId, RuntimeSession, Seq};
 
@@ -282,10 +283,7 @@ impl World {
             self.ladder(LadderInput::NotStored { id });
         }
         if out.is_stop {
-            self.ladder(LadderInput::TurnWorked {
-                rests: false,
-                is_read: true,
-            });
+            self.claude_hears(ClaudeInput::Worked);
         }
     }
 

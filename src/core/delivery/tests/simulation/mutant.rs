@@ -140,6 +140,9 @@ impl Mutant {
             LadderInput::TurnWorked { .. } if self.makes(Fault::NeverRead) => {
                 input = LadderInput::TurnEnded { limited: false };
             }
+            LadderInput::TurnLost if self.makes(Fault::LostTurnKept) => {
+                input = LadderInput::News;
+            }
             _ => {}
         }
         let handed_out = match &input {
