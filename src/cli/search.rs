@@ -8,11 +8,11 @@ use clap::ValueEnum;
 
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
-use super::ledger::search::{noted, pieces, source};
+use super::ledger::search::{foot, noted, pieces, source};
 use super::masking::Masking;
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::words::{count, now_ms, time};
+use super::words::{now_ms, time};
 use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
 use everywhere::Everywhere;
@@ -118,24 +118,16 @@ fn text(page: &FoundPage) -> ReportText {
         }
         line(&mut out, found, now_ms);
     }
-    let more = if page.total_is_at_least {
-        " or more"
-    } else {
-        ""
-    };
-    out.note(&match (page.hits.len(), page.total) {
-        (0, 0) => "nothing found".to_owned(),
-        (shown, total) => format!("{shown} of {}{more}", count(total, "hit", "hits")),
-    });
-    if let Some(cursor) = &page.cursor {
-        out.note(format!("more with --after {cursor}"));
-    }
-    if page.behind > 0 {
-        out.note(format!(
-            "the index is being built: {} not searched yet",
-            count(page.behind, "entry was", "entries were")
-        ));
-    }
+    let (shown, behind) = (page.hits.len(), page.behind);
+    let total = (page.total, page.total_is_at_least);
+    foot(
+        &mut out,
+        shown,
+        total,
+        ["hit", "hits"],
+        page.cursor.as_deref(),
+        behind,
+    );
     out
 }
 

@@ -163,6 +163,20 @@ pub struct Message {
     pub decision: Option<EntryId>,
 }
 
+impl Message {
+    /// One that nobody has to answer, and that answers nothing.
+    pub fn new(on_busy: OnBusy) -> Self {
+        Self {
+            on_busy,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: None,
+            from_turn: None,
+            decision: None,
+        }
+    }
+}
+
 /// A handoff's details; the content is the ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Handoff {
@@ -292,6 +306,20 @@ pub struct AgentChanged {
     /// When the usage limit ends, ms since the epoch, where the vendor has said. Not later than the
     /// entry, of an agent that is gone or in its turn: it is over.
     pub until_ms: Option<i64>,
+}
+
+impl AgentChanged {
+    /// An agent is in this state, and there is no more to say of it.
+    pub fn of(agent: Agent, state: AgentState) -> Self {
+        Self {
+            agent,
+            state,
+            pid: None,
+            thread_id: None,
+            why: None,
+            until_ms: None,
+        }
+    }
 }
 
 /// The beginning or end of a Codex turn.

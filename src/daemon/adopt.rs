@@ -51,14 +51,7 @@ fn carried_over<T>(recorder: &Recorder<T>, message: &UnreadMessage) -> Entry {
     let mut entry = recorder.entry(
         Party::Agent(Agent::Codex),
         Some(Agent::Claude.into()),
-        EntryKind::Message(Message {
-            on_busy: Default::default(),
-            require_reply: false,
-            handles: Vec::new(),
-            in_reply_to: None,
-            from_turn: None,
-            decision: None,
-        }),
+        EntryKind::Message(Message::new(Default::default())),
         message.content.clone(),
         Some(RuntimeSession::default()),
     );

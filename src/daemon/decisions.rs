@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::bodies::as_recorded;
 use super::envelope::note_head;
 use super::outbox::Outbox;
+use super::owners::Base;
 use super::recorder::Recorder;
 use super::tree_commit::TreeCommit;
 use crate::core::agent::{Agent, Party};
@@ -43,12 +44,9 @@ pub(super) fn decision_messages<T>(
             by,
             Some((*agent).into()),
             EntryKind::Message(Message {
-                on_busy: OnBusy::Queue,
-                require_reply: false,
-                handles: Vec::new(),
                 in_reply_to: Some(decision.proposal_id.clone()),
-                from_turn: None,
                 decision: Some(entry.id.clone()),
+                ..Message::new(OnBusy::Queue)
             }),
             in_words(decision, proposal, *agent),
             proposal.runtime_session.clone(),
@@ -57,6 +55,22 @@ pub(super) fn decision_messages<T>(
         message
     });
     messages.collect()
+}
+
+impl Base {
+    /// Records messages that follow from what is recorded already, and takes them up.
+    pub(super) fn append_messages(&mut self, messages: Vec<Entry>) {
+        self.recorder.append_fact(
+            messages,
+            Box::new(|daemon, stored| {
+                track_recorded(
+                    &daemon.base.recorder,
+                    &mut daemon.deliveries.outbox,
+                    stored.unwrap_or_default(),
+                );
+            }),
+        );
+    }
 }
 
 /// Takes messages up that were just recorded, as far as they have to be delivered.

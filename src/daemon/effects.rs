@@ -198,12 +198,9 @@ impl Agents {
         base.recorder.keep_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
-                agent: Agent::Codex,
-                state,
-                pid: None,
-                thread_id: None,
                 why,
                 until_ms,
+                ..AgentChanged::of(Agent::Codex, state)
             }),
             text,
         );

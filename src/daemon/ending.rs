@@ -8,7 +8,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
 use super::fault::DaemonFault;
-use super::operator_refusals::note_refusals;
 use super::owners::{Base, Daemon};
 use super::recorder::CloseHow;
 use super::reply::answer;
@@ -25,12 +24,7 @@ impl Daemon {
             return;
         }
         self.stop_serving(stop.kill);
-        let counted = self
-            .base
-            .clients
-            .refusals_mut()
-            .take(self.base.clock.now_ms());
-        note_refusals(&mut self.base.recorder, counted);
+        self.base.note_last_refusals();
         self.base.recorder.note_fact(
             Party::System,
             LifecycleEvent::DaemonStopped,

@@ -167,12 +167,10 @@ impl Agents {
             }
         };
         let changed = AgentChanged {
-            agent,
-            state: now.state,
             pid: now.pid,
-            thread_id: None,
             why: now.why,
             until_ms: Some(at_ms),
+            ..AgentChanged::of(agent, now.state)
         };
         let entry = base.entry_of_agent(pair, changed, text);
         base.recorder.append_fact(vec![entry], Box::new(|_, _| {}));

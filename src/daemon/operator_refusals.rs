@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use super::attach::ConnId;
 use super::clients::{Clients, Counted};
 use super::clock::Clock;
+use super::owners::Base;
 use super::recorder::Recorder;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
@@ -29,10 +30,24 @@ pub(super) fn count_refused_operator(
     clients.refusals_mut().add(clock.now_ms(), from)
 }
 
-/// When the next number is to be recorded.
-pub(super) fn next_refusals(clients: &Clients, clock: &Clock) -> Option<Instant> {
-    let until = clients.refusals().next_ms();
-    until.map(|at_ms| clock.instant(at_ms))
+impl Base {
+    /// When the next number is to be recorded.
+    pub(super) fn next_refusals(&self) -> Option<Instant> {
+        let until = self.clients.refusals().next_ms();
+        until.map(|at_ms| self.clock.instant(at_ms))
+    }
+
+    /// Has the record say how many there were, where that is due.
+    pub(super) fn note_refusals_due(&mut self) {
+        let counted = self.clients.refusals_mut().due(self.clock.now_ms());
+        note_refusals(&mut self.recorder, counted);
+    }
+
+    /// Has the record say of how many it does not know yet: the loop ends.
+    pub(super) fn note_last_refusals(&mut self) {
+        let counted = self.clients.refusals_mut().take(self.clock.now_ms());
+        note_refusals(&mut self.recorder, counted);
+    }
 }
 
 /// Has the record say how many there were, where that is to be said now.

@@ -251,12 +251,11 @@ impl Base {
                     let who = agent.title_in(pair);
                     let text = format!("{who} is {} as before", state.as_str());
                     let changed = AgentChanged {
-                        agent: *agent,
-                        state,
                         pid: status.pid,
                         thread_id: was.thread_id.clone(),
                         why: status.why.clone().filter(|_| is_kept),
                         until_ms: was.limit.and_then(|limit| limit.until_ms),
+                        ..AgentChanged::of(*agent, state)
                     };
                     entries.push(self.entry_of_agent(pair, changed, text));
                 }

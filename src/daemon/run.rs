@@ -24,7 +24,6 @@ use super::clock::LOOK_FOR_SLEEP;
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
 use super::metering::on_transcript;
-use super::operator_refusals::{next_refusals, note_refusals};
 use super::outdated::{came_outdated, outdated_deadline};
 use super::owners::Daemon;
 use super::registering::know_agents;
@@ -34,6 +33,73 @@ use super::stop::Stop;
 use crate::core::agent::Agent;
 use crate::core::delivery::LimitInput;
 use crate::wire::control::Reply;
+
+/// When a thing happens by itself, and what is done then: each sees itself whether it is due.
+type ByItself = (fn(&Daemon) -> Option<Instant>, fn(&mut Daemon));
+
+/// What happens by itself, in the order in which it is done.
+const BY_THEMSELVES: [ByItself; 15] = [
+    (
+        |it| it.base.clients.waiters().next_deadline(),
+        |it| it.deliveries.expire_waiters(&mut it.base),
+    ),
+    (
+        |it| it.deliveries.next_claim(&it.base),
+        Daemon::expire_claims,
+    ),
+    (
+        |it| it.deliveries.codex_next(&it.base, &it.agents.codex),
+        Daemon::codex_deadline,
+    ),
+    (
+        |it| it.deliveries.claude_next(&it.base, &it.agents.claude),
+        Daemon::claude_deadline,
+    ),
+    (
+        |it| it.agents.next_look_at_silence(&it.base),
+        |it| it.agents.look_at_silences(&mut it.base),
+    ),
+    (
+        |it| it.agents.next_limit_deadline(&it.base),
+        Daemon::limit_deadline,
+    ),
+    (|it| it.base.next_probe(), Daemon::probe_deadline),
+    (
+        |it| it.base.next_refusals(),
+        |it| it.base.note_refusals_due(),
+    ),
+    (
+        |it| it.base.clients.outdated().next_deadline(),
+        |it| outdated_deadline(&mut it.base.clients, &mut it.base.notices),
+    ),
+    (
+        |it| it.base.recorder.next_deadline(),
+        |it| it.base.recorder.write_again(),
+    ),
+    (
+        |it| it.alarms.next_deadline(),
+        |it| it.base.watch_deadline(&mut it.alarms),
+    ),
+    (
+        |it| it.base.renderings.next_deadline(),
+        |it| it.base.render_deadline(),
+    ),
+    (
+        |it| it.agents.next_look_at_rules(&it.base),
+        |it| it.agents.rules_deadline(&it.base),
+    ),
+    (
+        |it| it.agents.next_lapse(&it.base),
+        |it| it.agents.lapse_deadline(&it.base),
+    ),
+    (
+        |it| {
+            let idle = it.base.configuration.idle_shutdown();
+            it.base.operations.next_deadline(idle)
+        },
+        Daemon::idle_deadline,
+    ),
+];
 
 impl Daemon {
     /// Runs until somebody ends it, or until something of ours fails.
@@ -240,63 +306,15 @@ impl Daemon {
     pub(super) fn next_deadline(&self) -> Instant {
         // A timer stands still while the machine sleeps.
         let far = Instant::now() + LOOK_FOR_SLEEP;
-        let waiters = self.base.clients.waiters().next_deadline();
-        waiters
-            .into_iter()
-            .chain(
-                self.deliveries
-                    .delivery_deadline(&self.base, &self.agents.codex),
-            )
-            .chain(self.deliveries.claude_next(&self.base, &self.agents.claude))
-            .chain(self.agents.next_look_at_silence(&self.base))
-            .chain(self.agents.next_limit_deadline(&self.base))
-            .chain(self.base.next_probe())
-            .chain(next_refusals(&self.base.clients, &self.base.clock))
-            .chain(self.base.clients.outdated().next_deadline())
-            .chain(self.base.recorder.next_deadline())
-            .chain(self.alarms.next_deadline())
-            .chain(self.base.renderings.next_deadline())
-            .chain(self.agents.next_look_at_rules(&self.base))
-            .chain(self.agents.next_lapse(&self.base))
-            .chain(
-                self.base
-                    .operations
-                    .next_deadline(self.base.configuration.idle_shutdown()),
-            )
-            .chain([far])
-            .min()
-            .unwrap_or(far)
+        let due = BY_THEMSELVES.iter().filter_map(|(when, _)| when(self));
+        due.chain([far]).min().unwrap_or(far)
     }
 
     /// Does what is due, and what follows from each before the next.
     pub(super) fn on_deadline(&mut self) {
         self.catch_up_with_sleep();
-        let due: [fn(&mut Self); 15] = [
-            |daemon| daemon.deliveries.expire_waiters(&mut daemon.base),
-            Self::expire_claims,
-            Self::codex_deadline,
-            Self::claude_deadline,
-            |daemon| daemon.agents.look_at_silences(&mut daemon.base),
-            Self::limit_deadline,
-            Self::probe_deadline,
-            |daemon| {
-                let counted = daemon
-                    .base
-                    .clients
-                    .refusals_mut()
-                    .due(daemon.base.clock.now_ms());
-                note_refusals(&mut daemon.base.recorder, counted);
-            },
-            |daemon| outdated_deadline(&mut daemon.base.clients, &mut daemon.base.notices),
-            |daemon| daemon.base.recorder.write_again(),
-            |daemon| daemon.base.watch_deadline(&mut daemon.alarms),
-            |daemon| daemon.base.render_deadline(),
-            |daemon| daemon.agents.rules_deadline(&daemon.base),
-            |daemon| daemon.agents.lapse_deadline(&daemon.base),
-            Self::idle_deadline,
-        ];
-        for step in due {
-            step(self);
+        for (_, then) in BY_THEMSELVES {
+            then(self);
             self.settle();
         }
     }

@@ -257,25 +257,42 @@ fn text(page: &SearchPage) -> ReportText {
         }
         line(&mut out, hit, now_ms);
     }
-    let more = if page.total_is_at_least {
-        " or more"
-    } else {
-        ""
-    };
-    out.note(&match (page.hits.len(), page.total) {
+    let (shown, behind) = (page.hits.len(), page.behind);
+    let total = (page.total, page.total_is_at_least);
+    foot(
+        &mut out,
+        shown,
+        total,
+        ["entry", "entries"],
+        page.cursor.as_deref(),
+        behind,
+    );
+    out
+}
+
+/// What a page of a search ends with. `total`: how many there are, and whether there may be more.
+pub(in crate::cli) fn foot(
+    out: &mut ReportText,
+    shown: usize,
+    (total, is_at_least): (u64, bool),
+    [one, many]: [&str; 2],
+    cursor: Option<&str>,
+    behind: u64,
+) {
+    let more = if is_at_least { " or more" } else { "" };
+    out.note(&match (shown, total) {
         (0, 0) => "nothing found".to_owned(),
-        (shown, total) => format!("{shown} of {}{more}", count(total, "entry", "entries")),
+        (shown, total) => format!("{shown} of {}{more}", count(total, one, many)),
     });
-    if let Some(cursor) = &page.cursor {
+    if let Some(cursor) = cursor {
         out.note(format!("more with --after {cursor}"));
     }
-    if page.behind > 0 {
+    if behind > 0 {
         out.note(format!(
             "the index is being built: {} not searched yet",
-            count(page.behind, "entry was", "entries were")
+            count(behind, "entry was", "entries were")
         ));
     }
-    out
 }
 
 fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {

@@ -23,11 +23,9 @@ pub(in crate::daemon) fn conversation<T>(
     }
     let now = claude.state(pair)?.now();
     Some(AgentChanged {
-        agent: Agent::Claude,
-        state: now.state,
         pid: now.pid,
         why: now.why.clone(),
-        until_ms: None,
         thread_id: Some(session),
+        ..AgentChanged::of(Agent::Claude, now.state)
     })
 }

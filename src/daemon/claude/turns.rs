@@ -82,12 +82,9 @@ impl Base {
             Some(why) => format!("{who} is {}: {why}", change.state.as_str()),
         };
         let changed = AgentChanged {
-            agent: Agent::Claude,
-            state: change.state,
             pid: change.pid,
-            thread_id: None,
             why: change.why.clone(),
-            until_ms: None,
+            ..AgentChanged::of(Agent::Claude, change.state)
         };
         let entry = self.entry_of_agent(pair, changed, text);
         let of = pair.clone();

@@ -78,18 +78,15 @@ impl Daemon {
 }
 
 impl Deliveries {
-    /// When something about deliveries happens by itself.
-    pub(in crate::daemon) fn delivery_deadline(
-        &self,
-        base: &Base,
-        codex: &CodexLane,
-    ) -> Option<Instant> {
-        let backlog = self.outbox.backlog();
-        codex
-            .next_ms(backlog)
-            .into_iter()
-            .chain(backlog.next_claim_ms())
-            .min()
-            .map(|at_ms| base.clock.instant(at_ms))
+    /// When something about Codex happens by itself.
+    pub(in crate::daemon) fn codex_next(&self, base: &Base, codex: &CodexLane) -> Option<Instant> {
+        let next_ms = codex.next_ms(self.outbox.backlog());
+        next_ms.map(|at_ms| base.clock.instant(at_ms))
+    }
+
+    /// When what was handed out is nobody's any more.
+    pub(in crate::daemon) fn next_claim(&self, base: &Base) -> Option<Instant> {
+        let next_ms = self.outbox.backlog().next_claim_ms();
+        next_ms.map(|at_ms| base.clock.instant(at_ms))
     }
 }

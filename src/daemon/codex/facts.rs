@@ -237,12 +237,8 @@ impl Daemon {
         self.base.recorder.note_fact(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
-                agent: Agent::Codex,
-                state: self.agents.codex.state(),
-                pid: None,
-                thread_id: None,
                 why: needed.then(|| SIGN_IN.to_owned()),
-                until_ms: None,
+                ..AgentChanged::of(Agent::Codex, self.agents.codex.state())
             }),
             if needed {
                 SIGN_IN
@@ -286,12 +282,8 @@ impl Daemon {
             self.base.recorder.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
-                    agent: Agent::Codex,
-                    state: AgentState::Offline,
-                    pid: None,
-                    thread_id: None,
                     why: Some(why.to_owned()),
-                    until_ms: None,
+                    ..AgentChanged::of(Agent::Codex, AgentState::Offline)
                 }),
                 format!("the codex app-server is gone: {why}"),
             );
@@ -330,12 +322,10 @@ impl Daemon {
             self.base.recorder.keep_fact(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
-                    agent: Agent::Codex,
-                    state,
                     pid,
                     thread_id: Some(thread_id.clone()),
                     why,
-                    until_ms: None,
+                    ..AgentChanged::of(Agent::Codex, state)
                 }),
                 format!("Codex works on thread {thread_id}"),
             );
@@ -386,14 +376,7 @@ impl Daemon {
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
             self.base.recorder.note_fact(
                 Party::System,
-                EntryKind::AgentChanged(AgentChanged {
-                    agent: Agent::Codex,
-                    state: now,
-                    pid: None,
-                    thread_id: None,
-                    why: None,
-                    until_ms: None,
-                }),
+                EntryKind::AgentChanged(AgentChanged::of(Agent::Codex, now)),
                 match now {
                     AgentState::Waiting => "Codex waits for an approval or an answer",
                     _ => "Codex goes on",

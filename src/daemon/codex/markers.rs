@@ -207,14 +207,7 @@ impl Base {
         self.recorder.entry(
             Party::System,
             Some(Agent::Codex.into()),
-            EntryKind::Message(Message {
-                on_busy: OnBusy::Queue,
-                require_reply: false,
-                handles: Vec::new(),
-                in_reply_to: None,
-                from_turn: None,
-                decision: None,
-            }),
+            EntryKind::Message(Message::new(OnBusy::Queue)),
             format!("The latest of the record and all open handoffs{about}:\n{record}"),
             Some(pair),
         )

@@ -248,12 +248,9 @@ impl Agents {
             Party::Agent(Agent::Codex),
             Some(question.from.clone()),
             EntryKind::Message(Message {
-                on_busy: OnBusy::Queue,
-                require_reply: false,
-                handles: Vec::new(),
                 in_reply_to: is_answer.then(|| question.id.clone()),
                 from_turn: Some(end.turn_id.clone()),
-                decision: None,
+                ..Message::new(OnBusy::Queue)
             }),
             text,
             question.runtime_session.clone(),

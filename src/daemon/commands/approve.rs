@@ -247,14 +247,7 @@ impl Base {
         let note = note
             .as_ref()
             .filter(|_| denies && asked.agent == Agent::Codex)?;
-        let message = EntryKind::Message(Message {
-            on_busy: OnBusy::Steer,
-            require_reply: false,
-            handles: Vec::new(),
-            in_reply_to: None,
-            from_turn: None,
-            decision: None,
-        });
+        let message = EntryKind::Message(Message::new(OnBusy::Steer));
         let subject = named_subject(asked);
         let text = format!("I did not allow this: {subject}\nThe reason: {note}");
         let to = Some(Party::Agent(asked.agent));
@@ -269,17 +262,7 @@ impl Base {
         // Another session may have begun while the answer was on its way.
         message.session_id = self.recorder.session_id().clone();
         message.timestamp_ms = now_ms();
-        self.recorder.append_fact(
-            vec![message],
-            Box::new(|daemon, stored| {
-                let recorded = stored.unwrap_or_default();
-                track_recorded(
-                    &daemon.base.recorder,
-                    &mut daemon.deliveries.outbox,
-                    recorded,
-                );
-            }),
-        );
+        self.append_messages(vec![message]);
     }
 }
 

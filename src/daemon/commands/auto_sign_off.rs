@@ -11,7 +11,6 @@ use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
     Blocker, ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, TreeInQuestion,
 };
-use crate::daemon::decisions::track_recorded;
 use crate::daemon::envelope::note_head;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::{Base, Decisions};
@@ -177,12 +176,8 @@ impl Base {
         }
         text.push_str("\nMend what stands in the way and propose again; no answer is needed.");
         let message = Message {
-            on_busy: OnBusy::Queue,
-            require_reply: false,
-            handles: Vec::new(),
             in_reply_to: Some(pending.id.clone()),
-            from_turn: None,
-            decision: None,
+            ..Message::new(OnBusy::Queue)
         };
         let mut entry = self.recorder.entry(
             Party::System,
@@ -192,17 +187,7 @@ impl Base {
             pending.runtime_session.clone(),
         );
         note_head(&self.commit, &mut entry);
-        self.recorder.append_fact(
-            vec![entry],
-            Box::new(|daemon, stored| {
-                let recorded = stored.unwrap_or_default();
-                track_recorded(
-                    &daemon.base.recorder,
-                    &mut daemon.deliveries.outbox,
-                    recorded,
-                );
-            }),
-        );
+        self.append_messages(vec![entry]);
     }
 }
 

@@ -72,12 +72,10 @@ impl Daemon {
             from,
             Some(to.into()),
             EntryKind::Message(Message {
-                on_busy: params.on_busy,
                 require_reply: params.require_reply,
                 handles: params.handles,
                 in_reply_to,
-                from_turn: None,
-                decision: None,
+                ..Message::new(params.on_busy)
             }),
             params.text,
             Some(runtime_session),

@@ -8,7 +8,7 @@ use crate::core::alarm::Alarm;
 use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::adopt;
-use crate::daemon::decisions::{track_recorded, untold_messages};
+use crate::daemon::decisions::untold_messages;
 use crate::daemon::foreign::say_alarms;
 use crate::daemon::mended::finish_mending;
 use crate::daemon::owners::Daemon;
@@ -145,17 +145,7 @@ impl FirstWords {
         if !self.is_clone {
             let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
             if !messages.is_empty() {
-                daemon.base.recorder.append_fact(
-                    messages,
-                    Box::new(|daemon, recorded| {
-                        let recorded = recorded.unwrap_or_default();
-                        track_recorded(
-                            &daemon.base.recorder,
-                            &mut daemon.deliveries.outbox,
-                            recorded,
-                        );
-                    }),
-                );
+                daemon.base.append_messages(messages);
             }
         }
         daemon.recover_codex();

@@ -13,7 +13,6 @@ use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::clients::Wants;
 use crate::daemon::event::Event;
-use crate::daemon::operator_refusals::note_refusals;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::recorder::GONE_HINT;
 use crate::daemon::reply::{ReplySender, answer};
@@ -87,12 +86,7 @@ impl Daemon {
         // A row must not say that an attempt began which nobody makes any more.
         self.agents.codex.begin_takeover();
         self.stop_serving(false);
-        let counted = self
-            .base
-            .clients
-            .refusals_mut()
-            .take(self.base.clock.now_ms());
-        note_refusals(&mut self.base.recorder, counted);
+        self.base.note_last_refusals();
         self.base.recorder.note_fact(
             Party::System,
             LifecycleEvent::DaemonHandedOver,

@@ -148,7 +148,7 @@ async fn a_message_that_codex_refuses_again_and_again_is_not_offered_in_a_circle
     assert!(
         rig.daemon
             .deliveries
-            .delivery_deadline(&rig.daemon.base, &rig.daemon.agents.codex)
+            .codex_next(&rig.daemon.base, &rig.daemon.agents.codex)
             .is_some()
     );
     // Another conversation is another try.
@@ -248,7 +248,7 @@ async fn a_doubt_that_was_resolved_does_not_come_back() {
     assert!(
         rig.daemon
             .deliveries
-            .delivery_deadline(&rig.daemon.base, &rig.daemon.agents.codex)
+            .codex_next(&rig.daemon.base, &rig.daemon.agents.codex)
             .is_some()
     );
     rig.fact(CodexFact::StillQueued {
@@ -258,7 +258,7 @@ async fn a_doubt_that_was_resolved_does_not_come_back() {
     assert!(
         rig.daemon
             .deliveries
-            .delivery_deadline(&rig.daemon.base, &rig.daemon.agents.codex)
+            .codex_next(&rig.daemon.base, &rig.daemon.agents.codex)
             .is_none()
     );
     let row = rig.daemon.deliveries.outbox.get(&id).unwrap();
