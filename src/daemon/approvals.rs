@@ -10,7 +10,7 @@ use super::reply::ReplySender;
 use crate::core::agent::Agent;
 use crate::core::entry::ApprovalEnd;
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::core::snapshot::Snapshot;
+use crate::core::snapshot::{APPROVALS_OPEN_MAX, Snapshot};
 use crate::wire::control::{Refusal, RefusalCode};
 
 /// Requests that can be answered.
@@ -28,6 +28,8 @@ pub(super) struct Approvals {
     answering: BTreeSet<EntryId>,
     /// Their end is on its way to the record.
     ending: BTreeSet<EntryId>,
+    /// There was no room when it was last looked for.
+    is_full: bool,
 }
 
 /// A hook of Claude's that asked. Claude's own dialog is open beside it.
@@ -84,6 +86,22 @@ impl Approvals {
     /// How many of an agent's.
     pub(super) fn on_their_way_of(&self, agent: Agent) -> usize {
         self.asked.keys().filter(|(of, _)| *of == agent).count()
+    }
+
+    /// Whether one more can wait here, beside what the record does not have yet. If not it is answered
+    /// where its agent asks, which the log says once.
+    pub(super) fn has_room(&mut self, world: &Snapshot) -> bool {
+        let open = &world.open_approvals;
+        let coming = self.asked.values().filter(|id| !open.contains_key(*id));
+        let is_full = open.len() + coming.count() >= APPROVALS_OPEN_MAX;
+        if is_full && !self.is_full {
+            tracing::warn!(
+                APPROVALS_OPEN_MAX,
+                "as many requests wait as can: further ones are answered in the agents' terminals"
+            );
+        }
+        self.is_full = is_full;
+        !is_full
     }
 
     /// A new request is on its way to the record.

@@ -2,30 +2,46 @@
 
 use std::collections::BTreeMap;
 
+use super::owners::continuation::Then;
 use super::owners::{Base, Decisions};
 use super::recent_writes::RECENT_MS;
 use super::recent_writes::RecentWrites;
-use super::reply::answer;
+use super::reply::{ReplySender, answer};
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{
     ApprovalEnd, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind,
 };
 use crate::core::id::EntryId;
 use crate::core::policy::named_files;
-use crate::wire::control::Reply;
+use crate::core::snapshot::ApprovalSnapshot;
+use crate::wire::control::{Recorded, Reply};
 
 /// How many files of the other agent's are named with a request.
 const PEER_FILES_MAX: usize = 20;
 
 impl Decisions {
-    /// A request is in the record, or could not be recorded.
-    pub(super) fn asked_is_recorded(
+    /// A request is on its way to the record: what to append it with. `reply`: who asked by a call, and
+    /// hears that it is recorded.
+    pub(super) fn asked(
         &mut self,
-        base: &mut Base,
         agent: Agent,
         key: String,
-        is_recorded: bool,
-    ) {
+        id: EntryId,
+        reply: Option<ReplySender>,
+    ) -> Then {
+        self.approvals.asked(agent, key.clone(), id);
+        Box::new(move |daemon, result| {
+            let (decisions, base) = (&mut daemon.decisions, &mut daemon.base);
+            decisions.asked_is_recorded(base, agent, key, result.is_ok());
+            if let Some(reply) = reply {
+                let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
+                answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
+            }
+        })
+    }
+
+    /// A request is in the record, or could not be recorded.
+    fn asked_is_recorded(&mut self, base: &mut Base, agent: Agent, key: String, is_recorded: bool) {
         if is_recorded {
             if let Some((id, end)) = self.approvals.recorded(agent, key) {
                 self.end_approval(base, id, agent, end);
@@ -142,7 +158,7 @@ impl Base {
         details: &str,
     ) -> Entry {
         request.peer_files = self.peer_files(recent_writes, agent, &request);
-        let content = in_words(agent, &request, details);
+        let content = ApprovalSnapshot::in_words(agent, &request, details);
         let mut entry = self.recorder.entry(
             Party::Agent(agent),
             Some(Party::Human),
@@ -156,22 +172,4 @@ impl Base {
         }
         entry
     }
-}
-
-/// All that the person should read.
-fn in_words(agent: Agent, request: &ApprovalRequest, details: &str) -> String {
-    let mut lines = vec![
-        format!("{} asks {}", agent.title(), request.kind.sought()),
-        request.subject.clone(),
-    ];
-    if let Some(reason) = &request.reason {
-        lines.push(format!("reason: {reason}"));
-    }
-    if let Some(cwd) = &request.cwd {
-        lines.push(format!("in {cwd}"));
-    }
-    if !details.is_empty() {
-        lines.push(details.to_owned());
-    }
-    lines.join("\n")
 }

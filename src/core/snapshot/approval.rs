@@ -33,7 +33,29 @@ pub struct ApprovalSnapshot {
     pub runtime_session: Option<RuntimeSession>,
 }
 
+/// How the line with the reason begins.
+const REASON: &str = "reason: ";
+
+/// How the line with the folder begins.
+const FOLDER: &str = "in ";
+
 impl ApprovalSnapshot {
+    /// All that the person should read of a request, as its entry has it: what [`Self::details`] and
+    /// [`Self::unsaid`] read again. `details`: what there is beyond the request.
+    pub fn in_words(agent: Agent, request: &ApprovalRequest, details: &str) -> String {
+        let mut text = format!("{} asks {}\n", agent.title(), request.kind.sought());
+        text.push_str(&request.subject);
+        let reason = request.reason.iter().map(|it| (REASON, it.as_str()));
+        let folder = request.cwd.iter().map(|it| (FOLDER, it.as_str()));
+        let details = Some(("", details)).filter(|(_, it)| !it.is_empty());
+        for (begins, line) in reason.chain(folder).chain(details) {
+            text.push('\n');
+            text.push_str(begins);
+            text.push_str(line);
+        }
+        text
+    }
+
     /// What the text says beyond its subject, which its first lines repeat.
     pub fn details(&self) -> &str {
         let (_, rest) = self.text.split_once('\n').unwrap_or_default();
@@ -46,8 +68,8 @@ impl ApprovalSnapshot {
     pub fn unsaid(&self) -> impl Iterator<Item = (&'static str, &'static str, &str)> {
         let details = format!("\n{}\n", self.details());
         let all = [
-            ("folder", "in ", &self.request.cwd),
-            ("reason", "reason: ", &self.request.reason),
+            ("folder", FOLDER, &self.request.cwd),
+            ("reason", REASON, &self.request.reason),
         ];
         let all = all.into_iter();
         all.filter_map(move |(name, begins, text)| {
@@ -82,5 +104,66 @@ impl ApprovalSnapshot {
     pub fn given_effect(&self) -> Option<ChoiceEffect> {
         let (id, _) = self.given.as_ref()?;
         Some(self.request.choice(id)?.effect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::entry::ApprovalKind;
+    use crate::fold::cut;
+
+    /// Lines that may be taken for others, and now and then as many as are cut.
+    fn text() -> impl Strategy<Value = String> {
+        let lines = prop::collection::vec("(in |reason: )?[a-c]{0,2}", 1..4);
+        let times = prop_oneof![4 => Just(1_usize), 1 => Just(TEXT_CHARS_MAX / 2)];
+        (lines, times).prop_map(|(lines, times)| vec![lines.join("\n"); times].join("\n"))
+    }
+
+    fn asked(request: ApprovalRequest, text: String) -> ApprovalSnapshot {
+        ApprovalSnapshot {
+            id: EntryId::new("a-1"),
+            seq: Seq(7),
+            agent: Agent::Codex,
+            at_ms: 0,
+            request,
+            text,
+            given: None,
+            runtime_session: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_of_a_request_is_read_again(
+            subject in text(),
+            reason in prop::option::of(text()),
+            cwd in prop::option::of("/[a-c]{0,2}"),
+            details in text(),
+        ) {
+            let request = ApprovalRequest {
+                cwd,
+                reason,
+                ..ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), subject)
+            };
+            let written = ApprovalSnapshot::in_words(Agent::Codex, &request, &details);
+            let whole = asked(request.clone(), written.clone());
+            prop_assert_eq!(whole.unsaid().count(), 0);
+            prop_assert!(whole.details().ends_with(details.trim_start_matches('\n')));
+            // Of one that is cut each is said in the text or beside it.
+            let shown = asked(request, cut(&written));
+            let said = format!("\n{}\n", shown.details());
+            for (name, begins, line) in [
+                ("folder", FOLDER, &shown.request.cwd),
+                ("reason", REASON, &shown.request.reason),
+            ] {
+                let Some(line) = line else { continue };
+                let is_unsaid = shown.unsaid().any(|unsaid| unsaid == (name, begins, line));
+                let is_said = said.contains(&format!("\n{begins}{line}\n"));
+                prop_assert!(is_unsaid != is_said, "{name}");
+            }
+        }
     }
 }

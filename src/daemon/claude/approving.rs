@@ -5,7 +5,6 @@ use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::ApprovalEnd;
 use crate::core::id::RuntimeSession;
-use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::approvals::AskingHook;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
@@ -100,8 +99,8 @@ impl Decisions {
         let known = self
             .approvals
             .known(base.recorder.world(), Agent::Claude, &request.key);
-        let has_room = base.recorder.world().open_approvals.len() < APPROVALS_OPEN_MAX;
-        if !is_receivers || known.is_none() && !(is_looked_at && has_room) {
+        let mut may_wait = || is_looked_at && self.approvals.has_room(base.recorder.world());
+        if !is_receivers || known.is_none() && !may_wait() {
             return answer(reply, Ok(Reply::Approval(None)));
         }
         let hook = AskingHook {
@@ -119,19 +118,9 @@ impl Decisions {
         let mut entry = base.asked_entry(recent_writes, Agent::Claude, request, &details);
         entry.runtime_session = Some(pair);
         let id = entry.id.clone();
-        self.approvals.asked(Agent::Claude, key.clone(), id.clone());
+        let recorded = self.asked(Agent::Claude, key, id.clone(), None);
         self.approvals.claude_waits(id, hook);
-        base.recorder.append(
-            vec![entry],
-            Box::new(move |daemon, result| {
-                daemon.decisions.asked_is_recorded(
-                    &mut daemon.base,
-                    Agent::Claude,
-                    key,
-                    result.is_ok(),
-                );
-            }),
-        );
+        base.recorder.append(vec![entry], recorded);
     }
 
     /// A hook is gone. The pair whose turn is over with it: told to stop, or stopped in Claude's own

@@ -21,18 +21,14 @@ impl Decisions {
             // Asked again on a new connection.
             return self.approvals.codex_waits(request_id, id);
         }
+        if !self.approvals.has_room(base.recorder.world()) {
+            return;
+        }
         let entry = base.asked_entry(recent_writes, agent, request, details);
         let id = entry.id.clone();
-        self.approvals.asked(agent, key.clone(), id.clone());
+        let recorded = self.asked(agent, key, id.clone(), None);
         self.approvals.codex_waits(request_id, id);
-        base.recorder.append_fact(
-            vec![entry],
-            Box::new(move |daemon, result| {
-                daemon
-                    .decisions
-                    .asked_is_recorded(&mut daemon.base, agent, key, result.is_ok());
-            }),
-        );
+        base.recorder.append_fact(vec![entry], recorded);
     }
 
     pub(super) fn approval_resolved(&mut self, base: &mut Base, request_id: &str) {

@@ -29,8 +29,7 @@ const CHOICE_CHARS_MAX: usize = 200;
 /// The most answers to choose from.
 const CHOICES_MAX: usize = 8;
 
-/// The most questions of both agents that wait at a time: requests of the vendors always have room
-/// beside them.
+/// The most questions of both agents that wait at a time: they leave room for requests of the vendors.
 const QUESTIONS_OPEN_MAX: usize = 32;
 
 /// The longest that a call waits, in ms.
@@ -73,7 +72,8 @@ impl Decisions {
         let waiting = open
             .filter(|asked| asked.request.is_user_question())
             .count();
-        if waiting + self.approvals.on_their_way() >= QUESTIONS_OPEN_MAX {
+        let is_full = waiting + self.approvals.on_their_way() >= QUESTIONS_OPEN_MAX;
+        if is_full || !self.approvals.has_room(world) {
             let refusal = Refusal::new(
                 RefusalCode::Overloaded,
                 "too many questions wait for the operator",
@@ -93,17 +93,8 @@ impl Decisions {
         let request = request(&params, key.clone(), base.clock.outside_ms());
         let mut entry = base.asked_entry(recent_writes, agent, request, "");
         entry.runtime_session = Some(pair);
-        self.approvals.asked(agent, key.clone(), entry.id.clone());
-        base.recorder.append(
-            vec![entry],
-            Box::new(move |daemon, result| {
-                daemon
-                    .decisions
-                    .asked_is_recorded(&mut daemon.base, agent, key, result.is_ok());
-                let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
-                answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
-            }),
-        );
+        let recorded = self.asked(agent, key, entry.id.clone(), Some(reply));
+        base.recorder.append(vec![entry], recorded);
     }
 }
 
@@ -127,12 +118,8 @@ impl Base {
         let to = Some(Party::Agent(agent));
         let pair = asked.runtime_session.clone();
         let message = EntryKind::Message(Message {
-            on_busy: OnBusy::Queue,
-            require_reply: false,
-            handles: Vec::new(),
             in_reply_to: Some(id.clone()),
-            from_turn: None,
-            decision: None,
+            ..Message::new(OnBusy::Queue)
         });
         // The operator's words first, the agent's own last and on one line: nobody's question can
         // pass for what the operator said.

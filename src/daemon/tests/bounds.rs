@@ -2,17 +2,21 @@
 
 use tokio::sync::oneshot;
 
+use super::approvals::request;
 use super::rig::Rig;
+use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::id::Seq;
+use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
 use crate::daemon::clients::{ACK_WAITERS_MAX, WAITERS_MAX};
 use crate::daemon::event::Event;
 use crate::daemon::handle::EVENTS_MAX;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, IdsParams, Refusal, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
+    AskApprovalParams, AskUserParams, Command, IdsParams, Refusal, RefusalCode, Reply, Role,
+    SendParams, WaitMessagesParams,
 };
 
 /// For an answer that does not come: what the record begins with is no question.
@@ -145,4 +149,59 @@ async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_record
         answered(answer).unwrap();
     }
     assert!(!rig.daemon.base.recorder.world().unsettled.contains_key(&id));
+}
+
+#[tokio::test]
+async fn requests_beyond_the_bound_are_answered_where_their_agent_asks() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let _deck = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let asks = |number: usize| CodexFact::ApprovalAsked {
+        request_id: number.to_string(),
+        request: Box::new(request(&format!("T/{number}"))),
+        details: String::new(),
+    };
+    let over = |number: usize| CodexFact::ApprovalResolved {
+        request_id: number.to_string(),
+    };
+    let open = |rig: &Rig| rig.daemon.base.recorder.world().open_approvals.len();
+    for number in 0..=APPROVALS_OPEN_MAX {
+        rig.fact(asks(number));
+    }
+    for is_recorded in [false, true] {
+        if is_recorded {
+            rig.settle().await;
+        }
+        assert_eq!(open(&rig), if is_recorded { APPROVALS_OPEN_MAX } else { 0 });
+        let of_claude = Command::AskApproval(AskApprovalParams {
+            request: request("c"),
+            details: String::new(),
+            claude_pid: None,
+            tool_use: None,
+        });
+        let told = answered(&mut rig.ask(&hook, of_claude));
+        assert_eq!(told, Ok(Reply::Approval(None)), "its own dialog is open");
+        let question = Command::AskUser(AskUserParams {
+            agent: Agent::Codex,
+            question: "May it go?".to_owned(),
+            choices: Vec::new(),
+            timeout_ms: 0,
+            runtime_session_id: None,
+        });
+        let refused = answered(&mut rig.ask(&codex, question)).unwrap_err();
+        assert_eq!(refused.code, RefusalCode::Overloaded);
+    }
+    // Nobody here knows the one that was too much.
+    rig.fact(over(APPROVALS_OPEN_MAX));
+    rig.settle().await;
+    assert_eq!(open(&rig), APPROVALS_OPEN_MAX);
+    // Whatever is answered makes room.
+    rig.fact(over(0));
+    rig.settle().await;
+    assert_eq!(open(&rig), APPROVALS_OPEN_MAX - 1);
+    rig.fact(asks(APPROVALS_OPEN_MAX));
+    rig.settle().await;
+    assert_eq!(open(&rig), APPROVALS_OPEN_MAX);
 }

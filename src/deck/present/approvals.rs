@@ -259,7 +259,7 @@ mod tests {
                 reason: Some("it says\nin /p".to_owned()),
                 ..ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), "x".repeat(length))
             };
-            let text = format!("asks\n{}\nreason: it says\nin /p\nin /p", request.subject);
+            let text = ApprovalSnapshot::in_words(Agent::Codex, &request, "");
             let asked = ApprovalSnapshot {
                 id: EntryId::new("a-1"),
                 seq: Seq(7),
