@@ -3,10 +3,12 @@
 //! Who may import whom (held by cargo where a room is a crate, else by `tests/it/tidy.rs`):
 //!
 //! ```text
-//!  main ─► cli ─┐
-//!       bridge ─┼─► client ─► daemon ─► adapters ─► wire ─► core
-//!         deck ─┘                └────► store ────► wire
-//!  deck ─► ctxrelay-ui     host: composition root, may see all
+//!  main ─► cli ─┬─► demo ───┐
+//!               ├─► bridge ─┼─► client ─► daemon ─► adapters ─► wire ─► core
+//!               └─► deck ───┘     └─────────┴─────► store ────► wire
+//!  cli, demo ─► host, and all to their right; of the daemon: how one is begun and ended
+//!  client ─► of daemon and store: how one is reached
+//!  deck, cli ─► ctxrelay-ui     host: composition root, may see all
 //!
 //!  crates: ctxrelay-core (core, wire) · ctxrelay-store · ctxrelay-ui · ctxrelay (the rest)
 //! ```
@@ -19,8 +21,9 @@
 //!   learns a fact that the ledger does not hold.
 //! - `bridge`, `cli` and `deck` ask the daemon through `client`, and in no other way.
 //! - `ctxrelay-ui` does not know that a daemon, a socket, a file or a clock exists.
-//! - Only `deck::term` touches the terminal, but for a passphrase (`cli::passphrase`, and `cli::ssh_sign`
-//!   where `ssh-keygen` asks for it); only `bridge` and `cli::output` write to stdout.
+//! - Only `deck` has the terminal: `deck::term` draws, `deck::clipboard` copies through it. Beside it
+//!   a verb asks there for a passphrase (`cli::passphrase`, and `cli::ssh_sign` where `ssh-keygen` asks)
+//!   or copies (`cli::output`). Other than these, only `bridge` and `cli::output` write to stdout.
 //! - Every queue is bounded, by its length or by who may put something into it, and says what
 //!   happens when it is full; every wait has a deadline.
 //!

@@ -193,7 +193,7 @@ pub enum Event {
         /// The answer.
         reply: oneshot::Sender<String>,
     },
-    /// End, and leave everything to another process. → `takeover::leave`
+    /// End, and leave everything to another process. → `takeover::begin`
     BeginTakeover {
         /// Whether that has begun.
         reply: oneshot::Sender<Result<(), Refusal>>,

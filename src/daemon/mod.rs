@@ -117,7 +117,7 @@
 //! that flow, with the whole [`Daemon`](owners::Daemon), and it has to look again at whatever may have
 //! changed meanwhile.
 //!
-//! Three things wait for the operator, and none is another:
+//! Three things wait for the operator's word to an agent, and none is another:
 //!
 //! | | asked by | waits in the world as | the operator's word | how the agent hears it |
 //! |---|---|---|---|---|
@@ -125,16 +125,28 @@
 //! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::approve` | a message in reply |
 //! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decisions` |
 //!
-//! An approval, from its agent and back to it:
+//! The deck's Inbox also has what is no agent's to hear: a project or a rule that is to be trusted, an
+//! alarm ([`Alarms`](tamper::Alarms)), a message of which nobody knows whether it arrived.
 //!
+//! An approval, from its agent to the person and back; what begins with `/` is another room's file:
+//!
+//! - asked by Codex: `/core/wire/codex/approval` reads the request of its app-server,
+//!   `/adapters/codex/session/approvals` tells it
+//! - asked by Claude: one hook tells twice. As `Hook` with `PermissionRequest`, that a dialog is open;
+//!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits
 //! - in: `codex::facts` is told by the adapter, `commands` by a hook of Claude's
 //! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here, and
-//!   have [`Approvals`](approvals::Approvals) know where it can be answered
-//! - recorded: `approving` makes the entry, for both agents and `ask_user`; folded it stands in
-//!   `open_approvals`
-//! - shown: from the world, by the deck's cards and `status`
+//!   have [`Approvals`](approvals::Approvals) know where it can be answered; as many as the world has
+//!   room for
+//! - recorded: `approving` makes the entry, for both agents and `ask_user`, of the kinds of
+//!   `/core/entry/approval`; `/core/fold/approving` has it stand in `open_approvals`, as
+//!   `/core/snapshot/approval`
+//! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by the deck's cards
+//!   (`/deck/present/approvals`), by `/cli/approvals` and by `status`
 //! - answered: `commands::approve` records the answer, and then gives it to the hook, or to Codex by
-//!   its adapter, which says whether it arrived ([`ApprovalUnanswered`](event::Event) if not)
+//!   its adapter, which says whether it arrived ([`ApprovalUnanswered`](event::Event) if not). The
+//!   reason of a no goes to Codex behind it, as a message ([`ReasonToTell`](event::Event)); Claude's
+//!   hook takes it with the answer
 //! - over: not with the answer, but when the agent shows its effect: `codex::approving` is told that it
 //!   was resolved, `claude::approving` sees what Claude does next or that its hook left; `approving`
 //!   records the end

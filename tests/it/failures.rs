@@ -292,6 +292,14 @@ fn who_asked_for_work_that_panics_hears_so_and_may_ask_again() {
     assert_eq!(daemon.wait().code(), 0);
 }
 
+/// Waits until the daemon says so.
+fn claude_is(project: &Project, state: &str) {
+    wait_until(&format!("claude is {state}"), timeout(), || {
+        let status = project.run(["status", "--json"]).json();
+        (status["agents"]["claude"]["state"] == state).then_some(())
+    });
+}
+
 #[test]
 fn a_panic_in_a_connection_ends_that_connection_and_no_other() {
     let project = Project::new();
@@ -299,9 +307,12 @@ fn a_panic_in_a_connection_ends_that_connection_and_no_other() {
     daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
     let mut other = come_in(&project);
     note(&mut other, "before").unwrap();
-    let mut socket = come_in(&project);
+    let mut socket = project.control_of("claude").unwrap();
+    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_001});
+    socket.expect("hello", hello);
+    claude_is(&project, "idle");
     order_panic(&project, "asked");
-    socket.begin("note/append", json!({"agent": "codex", "text": "never"}));
+    socket.begin("note/append", json!({"agent": "claude", "text": "never"}));
     socket.wait_closed();
     note(&mut other, "after").unwrap();
     assert_eq!(notes(&project), ["before", "after"]);
@@ -312,11 +323,7 @@ fn a_panic_in_a_connection_ends_that_connection_and_no_other() {
     });
     assert!(!log.contains(QUOTED), "{log}");
     // Nobody is left behind who would count as being here.
-    let metrics = wait_until("the connection is forgotten", timeout(), || {
-        let status = project.run(["status", "--json"]).json();
-        (status["running"] == true).then_some(status)
-    });
-    assert_eq!(metrics["running"], true);
+    claude_is(&project, "offline");
     daemon.signal(Signal::TERM);
     assert_eq!(daemon.wait().code(), 0);
 }

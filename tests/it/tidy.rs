@@ -192,21 +192,116 @@ fn colours_are_roles_outside_of_the_theme() {
     assert!(wrong.is_empty(), "colours by hand:\n{}", wrong.join("\n"));
 }
 
+/// What draws on a terminal, opens it, or writes to stdout.
+const TO_THE_TERMINAL: [&str; 5] = [
+    "stdout()",
+    "/dev/tty",
+    "execute!(",
+    "enable_raw_mode",
+    "EnterAlternateScreen",
+];
+
+/// The files that may, and what for: as the invariants in the head of `src/lib.rs` have it.
+const AT_THE_TERMINAL: [(&str, &str); 8] = [
+    ("deck/term.rs", "the screen"),
+    ("deck/clipboard.rs", "a copy through the terminal"),
+    (
+        "deck/editor.rs",
+        "who has the terminal: an editor that hangs",
+    ),
+    ("bridge/doorbell.rs", "its lines"),
+    ("cli/hook.rs", "is handed to the bridge's hook"),
+    ("cli/output.rs", "what a verb prints, and a copy"),
+    ("cli/passphrase.rs", "a passphrase"),
+    ("cli/ssh_sign.rs", "a passphrase that ssh-keygen asks for"),
+];
+
 #[test]
-fn only_the_deck_touches_the_terminal() {
+fn only_the_deck_has_the_terminal_and_few_write_to_stdout() {
+    let src = root().join("src");
     let mut wrong = Vec::new();
+    let mut idle: BTreeSet<&str> = AT_THE_TERMINAL.iter().map(|(name, _)| *name).collect();
     for source in sources("src") {
-        let path = source.path.display().to_string();
-        if path.contains("/deck/") {
-            continue;
-        }
+        let name = source
+            .path
+            .strip_prefix(&src)
+            .unwrap()
+            .display()
+            .to_string();
+        // A child's own, what is only asked about, and a path that `core` reads in a command.
+        let is_other = |line: &str| {
+            let asks = ["take_stdout()", "is_terminal("];
+            asks.iter().any(|word| line.contains(word)) || name.starts_with("core/")
+        };
         for (at, line) in code_lines(&source) {
-            if line.contains("enable_raw_mode") || line.contains("EnterAlternateScreen") {
-                wrong.push(format!("{path}:{at}: {}", line.trim()));
+            let touches = TO_THE_TERMINAL.iter().any(|word| line.contains(word));
+            if !touches || is_other(line) {
+                continue;
+            }
+            if AT_THE_TERMINAL.iter().any(|(allowed, _)| name == *allowed) {
+                idle.remove(name.as_str());
+            } else {
+                wrong.push(format!("{name}:{at}: {}", line.trim()));
             }
         }
     }
     assert!(wrong.is_empty(), "terminal by hand:\n{}", wrong.join("\n"));
+    assert!(idle.is_empty(), "no longer at the terminal: {idle:?}");
+}
+
+/// The drawing of who may import whom.
+#[test]
+fn the_drawing_of_the_rooms_has_all_of_them_and_is_the_same_in_both_places() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).unwrap();
+    let (head, readme) = (read("src/lib.rs"), read("README.md"));
+    let drawing = |text: &str, behind: &str| -> Vec<String> {
+        let lines = text.lines().map(|line| line.trim_start_matches("//!"));
+        let lines = lines.map(|line| line.trim().to_owned());
+        let lines = lines.skip_while(|line| !line.starts_with("main ─►"));
+        lines.take_while(|line| line != behind).collect()
+    };
+    let drawn = drawing(&head, "");
+    assert_eq!(drawn, drawing(&readme, "```"));
+    for room in ARROWS
+        .map(|(room, _)| room)
+        .iter()
+        .chain(&["host", "store"])
+    {
+        let has_it = |line: &String| line.split([' ', ',', ':']).any(|word| word == *room);
+        assert!(drawn.iter().any(has_it), "{room} is not drawn");
+    }
+}
+
+/// Behind each arrow there stands the file whose flow takes the event.
+#[test]
+fn the_arrows_of_the_events_name_files() {
+    let files = files_of_the_daemon();
+    let events = fs::read_to_string(root().join("src/daemon/event.rs")).unwrap();
+    let arrows = events.lines().filter_map(|line| line.split_once("→ `"));
+    let mut count = 0;
+    for (_, names) in arrows {
+        for name in names.split('`').step_by(2).filter(|name| !name.is_empty()) {
+            count += 1;
+            let is_there = files.iter().any(|(file, _)| file == name);
+            assert!(is_there, "no {name} in the daemon");
+        }
+    }
+    assert!(count > 40, "only {count} arrows");
+}
+
+/// The way of an approval names files, in the daemon and (with `/`) in other rooms.
+#[test]
+fn the_way_of_an_approval_names_files() {
+    let head = fs::read_to_string(root().join("src/daemon/mod.rs")).unwrap();
+    let (_, way) = head.split_once("//! An approval, from its agent").unwrap();
+    let (way, _) = way.split_once("//! Knows nothing").unwrap();
+    let names = way.split('`').skip(1).step_by(2);
+    let names: Vec<&str> = names.filter(|name| name.starts_with('/')).collect();
+    assert!(names.len() > 8, "only {names:?}");
+    for name in names.iter().filter(|name| name.len() > 1) {
+        let file = root().join(format!("src{name}.rs"));
+        assert!(file.is_file(), "no {}", file.display());
+    }
 }
 
 /// How long a file may be that is not one of tests, its comments included.
