@@ -190,12 +190,17 @@ fn agents(out: &mut ReportText, status: &Status) {
         agents.codex.installed,
     );
     fill(out, &agents.codex.context);
+    let held = agents.codex.why.clone().filter(|_| agents.codex.held);
+    let retrying = agents.codex.retrying.as_ref().map(|retrying| {
+        let since = age((now_ms() - retrying.since).max(0));
+        format!("retrying for {since}: {}", retrying.why)
+    });
     attention(
         out,
         agents.codex.silence.as_ref(),
         agents.codex.limit.as_ref(),
         agents.codex.cut_off,
-        agents.codex.why.as_deref().filter(|_| agents.codex.held),
+        held.or(retrying).as_deref(),
     );
 }
 
@@ -310,7 +315,7 @@ fn attention(
     if cut_off > 0 {
         let messages = count(cut_off, "message", "messages");
         line(format!(
-            "{messages} whose turn ended early; send again from the deck"
+            "{messages} whose turn ended early: `ctxrelay queue list` has them"
         ));
     }
 }

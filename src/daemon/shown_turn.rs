@@ -3,34 +3,55 @@
 //!
 //! Knowledge of this process: none of it is in the record. Secrets are masked on the way in.
 
-use super::running_tools::RunningTools;
+use super::running_tools::{RunningTools, first_words};
 use crate::core::live_turn::{LiveAct, LiveTurn, PlanStep};
 use crate::core::redact::Redactor;
-use crate::wire::status::{CommandStatus, ToolSort, ToolStatus};
+use crate::wire::status::{CommandStatus, RetryStatus, ToolSort, ToolStatus};
 
 /// Codex's turn, as it is shown.
 #[derive(Debug, Default)]
 pub(super) struct ShownTurn {
     tools: RunningTools,
     live: LiveTurn,
+    retrying: Option<RetryStatus>,
 }
 
 impl ShownTurn {
     /// Another one begins.
     pub(super) fn begin(&mut self) {
+        self.retrying = None;
         self.live.begin();
     }
 
     /// It is over; what it did can still be looked at.
     pub(super) fn is_over(&mut self) {
+        self.retrying = None;
         self.tools.are_over();
         self.live.is_over();
     }
 
     /// Codex is in another thread, whose turns nobody has seen.
     pub(super) fn forget(&mut self) {
+        self.retrying = None;
         self.tools.are_over();
         self.live = LiveTurn::default();
+    }
+
+    /// Its model cannot be reached, and it tries again by itself.
+    pub(super) fn retries(&mut self, redactor: &Redactor, now_ms: i64, why: &str) {
+        let since = self.retrying.as_ref().map_or(now_ms, |it| it.since);
+        let why = first_words(redactor, why);
+        self.retrying = Some(RetryStatus { why, since });
+    }
+
+    /// It gives a sign of life. Returns whether it had to try again until now.
+    pub(super) fn goes_on(&mut self) -> bool {
+        self.retrying.take().is_some()
+    }
+
+    /// Why and since when it tries again.
+    pub(super) fn retrying(&self) -> Option<&RetryStatus> {
+        self.retrying.as_ref()
     }
 
     /// A command, a call or a change of files begins.

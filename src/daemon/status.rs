@@ -9,7 +9,7 @@ use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
 use super::shown_claude::ShownClaude;
 use super::tamper::Alarms;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::id::RuntimeSession;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::AgentStatus;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
@@ -19,6 +19,9 @@ use crate::wire::status::{
     LaneStatus, LedgerStatus, PairStatus, QueueStatus, Status, TasksStatus,
 };
 
+/// Messages whose turn ended early that are named, of each agent.
+const CUT_OFF_TOLD_MAX: usize = 100;
+
 impl Daemon {
     pub(super) fn status(&self) -> Status {
         let (clock_ms, outside_ms) = (self.base.clock.now_ms(), self.base.clock.outside_ms());
@@ -27,6 +30,11 @@ impl Daemon {
         let turn = self.agents.claude.shown().map(|(_, _, turn)| turn);
         let codex = self.base.recorder.world().agent(Agent::Codex);
         let parts = self.agents.codex.status_parts();
+        let [cut_off_claude, cut_off_codex] = Agent::ALL.map(|agent| {
+            let claude = &self.agents.claude;
+            self.deliveries.cut_off(&self.base, claude, agent)
+        });
+        let told = |ids: &[EntryId]| ids.iter().take(CUT_OFF_TOLD_MAX).cloned().collect();
         let [open, active, blocked, stale, done] = self.base.recorder.world().columns(now_ms());
         let mut codex_delivery = parts.delivery;
         codex_delivery.proven = codex
@@ -77,10 +85,8 @@ impl Daemon {
                     unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
                     silence: self.agents.silences.status(Agent::Claude, clock_ms),
                     limit: self.agents.limits.status(Agent::Claude, outside_ms),
-                    cut_off: self
-                        .deliveries
-                        .cut_off(&self.base, &self.agents.claude, Agent::Claude)
-                        .len() as u64,
+                    cut_off: cut_off_claude.len() as u64,
+                    cut_off_ids: told(&cut_off_claude),
                     tools_gone: tools::gone(&self.base.clients, &self.agents.claude_processes)
                         .is_some(),
                     context: self.agents.contexts.fill(Agent::Claude),
@@ -101,6 +107,7 @@ impl Daemon {
                     turn_text: codex.turn_text,
                     command: self.agents.shown_turn.command(),
                     tool: self.agents.shown_turn.tool(),
+                    retrying: self.agents.shown_turn.retrying().cloned(),
                     app_server: parts.app_server,
                     tui: parts.tui,
                     why: parts.trouble.or(codex.why),
@@ -110,10 +117,8 @@ impl Daemon {
                     continuity: self.agents.continuity_status(&self.base, Agent::Codex),
                     silence: self.agents.silences.status(Agent::Codex, clock_ms),
                     limit: self.agents.limits.status(Agent::Codex, outside_ms),
-                    cut_off: self
-                        .deliveries
-                        .cut_off(&self.base, &self.agents.claude, Agent::Codex)
-                        .len() as u64,
+                    cut_off: cut_off_codex.len() as u64,
+                    cut_off_ids: told(&cut_off_codex),
                     held: self.agents.codex.is_paused(),
                 },
             },

@@ -67,9 +67,14 @@ impl Agents {
                 self.shown_turn.begin();
                 self.turn_lives(base, &TurnOf::Codex);
             }
-            // A command may outlive its turn.
-            CodexFact::Heartbeat if self.silences.is_on(&TurnOf::Codex) => {
-                self.turn_lives(base, &TurnOf::Codex);
+            CodexFact::Heartbeat => {
+                if self.shown_turn.goes_on() {
+                    base.clients.status_changed();
+                }
+                // A command may outlive its turn.
+                if self.silences.is_on(&TurnOf::Codex) {
+                    self.turn_lives(base, &TurnOf::Codex);
+                }
             }
             CodexFact::ThreadAdopted { .. } => self.shown_turn.forget(),
             _ => {}

@@ -171,6 +171,12 @@ pub enum CodexFact {
     /// The turn of the visible thread is active, with no more detail reported. At most one a
     /// second; input to the turn does not count.
     Heartbeat,
+    /// The model cannot be reached, and Codex tries it again by itself: no sign of the turn. Over with
+    /// the next [`Heartbeat`](Self::Heartbeat), or the turn.
+    Retrying {
+        /// What Codex says of it, at most [`COMMAND_CHARS_MAX`] characters; with secrets.
+        why: String,
+    },
     /// The turn of the visible thread begins to run a command, to call a tool or to change files,
     /// which is worth a line to who looks.
     ToolBegan {

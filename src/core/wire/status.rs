@@ -13,8 +13,8 @@ use crate::word::{OpenWord, words};
 
 pub use self::agents::{
     AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus, ContinuityStatus,
-    CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, PairStatus, SilenceStatus,
-    ToolSort, ToolStatus,
+    CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, PairStatus, RetryStatus,
+    SilenceStatus, ToolSort, ToolStatus,
 };
 pub use self::notice_key::NoticeKey;
 

@@ -202,6 +202,11 @@ impl Daemon {
                     .planned(self.base.recorder.redactor(), steps);
                 self.base.clients.status_changed();
             }
+            CodexFact::Retrying { why } => {
+                let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
+                self.agents.shown_turn.retries(redactor, now_ms, &why);
+                self.base.clients.status_changed();
+            }
             // It was looked at.
             CodexFact::Heartbeat => {}
             CodexFact::LimitEnds { at_ms } => self.agents.limits.codex_ends(Some(at_ms)),

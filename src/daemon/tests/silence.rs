@@ -113,6 +113,37 @@ async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
 }
 
 #[tokio::test]
+async fn a_turn_that_tries_its_model_again_says_why_and_gives_no_sign() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let retries = |rig: &mut Rig, why: &str| {
+        let why = why.to_owned();
+        rig.fact(CodexFact::Retrying { why });
+    };
+    let retrying = |rig: &Rig| rig.daemon.status().agents.codex.retrying;
+    turn_started(&mut rig);
+    retries(
+        &mut rig,
+        "stream disconnected\u{1b}[2J before completion\nmore",
+    );
+    let first = retrying(&rig).unwrap();
+    assert_eq!(first.why, "stream disconnected [2J before completion");
+    pass(&mut rig, 60).await;
+    retries(&mut rig, "connection refused");
+    let second = retrying(&rig).unwrap();
+    assert_eq!(
+        (second.since, second.why.as_str()),
+        (first.since, "connection refused")
+    );
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Quiet));
+    rig.fact(CodexFact::Heartbeat);
+    assert_eq!(retrying(&rig), None);
+    retries(&mut rig, "connection refused");
+    ended(&mut rig, "turn-1", TurnStatus::Failed, &[], false).await;
+    assert_eq!(retrying(&rig), None);
+}
+
+#[tokio::test]
 async fn a_turn_that_asks_the_human_is_not_silent_and_our_own_steer_is_no_sign() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
@@ -272,9 +303,9 @@ async fn what_a_stopped_turn_had_is_sent_again_when_the_operator_says_so() {
     rig.settle().await;
     ended(&mut rig, "turn-2", TurnStatus::Completed, &[&id], false).await;
     assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
-    assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
+    assert!(!rig.daemon.base.recorder.world().unsettled.contains_key(&id));
     let (replayed, _) = Rig::replayed(&place);
-    assert!(replayed.unsettled.is_empty() && replayed.cut_off.is_empty());
+    assert!(!replayed.unsettled.contains_key(&id) && replayed.cut_off.is_empty());
 }
 
 pub async fn ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[&EntryId], limited: bool) {

@@ -1,7 +1,7 @@
 //! The cards of the agents: what the status says of them now, and what the record says.
 
 use ctxrelay_ui::model as ui;
-use ctxrelay_ui::text::{clock, day, day_number};
+use ctxrelay_ui::text::{clock, day, day_number, running as running_for};
 
 use super::super::attention;
 use super::super::model::Model;
@@ -148,7 +148,7 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         tool: codex_tool(codex, state),
         turn: turn(&model.live_turn),
         turn_id: codex.turn_id.as_ref().map(ToString::to_string),
-        hint: slow_start(model, Agent::Codex, now_ms),
+        hint: slow_start(model, Agent::Codex, now_ms).or_else(|| retrying(codex, state, now_ms)),
         installed: codex.installed,
         start_command: "ctxrelay codex".to_owned(),
     }
@@ -254,6 +254,14 @@ fn slow_start(model: &Model, agent: Agent, now_ms: i64) -> Option<String> {
         .then(|| "started, not connected yet: look for its trust question".to_owned())
 }
 
+/// What keeps its turn from its model, while it is known to be in one.
+fn retrying(codex: &CodexStatus, state: AgentState, now_ms: i64) -> Option<String> {
+    let retrying = codex.retrying.as_ref();
+    let retrying = retrying.filter(|_| matches!(state, AgentState::Busy | AgentState::Waiting))?;
+    let since = running_for(now_ms, retrying.since);
+    Some(format!("retrying for {since}: {}", retrying.why))
+}
+
 fn queue(lane: &LaneStatus) -> ui::QueueCounts {
     ui::QueueCounts {
         pending: small(lane.pending),
@@ -264,7 +272,24 @@ fn queue(lane: &LaneStatus) -> ui::QueueCounts {
 
 #[cfg(test)]
 mod tests {
-    use super::of_shell;
+    use super::{of_shell, retrying};
+    use crate::core::agent::AgentState;
+    use crate::wire::status::{CodexStatus, RetryStatus};
+
+    #[test]
+    fn a_turn_that_tries_its_model_again_says_for_how_long_and_why() {
+        let codex = CodexStatus {
+            retrying: Some(RetryStatus {
+                why: "connection refused".to_owned(),
+                since: 1_000,
+            }),
+            ..CodexStatus::default()
+        };
+        let said = |state| retrying(&codex, state, 121_000);
+        let told = said(AgentState::Busy);
+        assert_eq!(told.as_deref(), Some("retrying for 2m: connection refused"));
+        assert_eq!(said(AgentState::Stale), None);
+    }
 
     #[test]
     fn a_command_is_shown_without_the_shell_that_runs_it() {

@@ -182,13 +182,15 @@ impl Session<'_> {
             CodexNotification::RateLimitsUpdated(limits) => self.rate_limits(limits).await,
             CodexNotification::AccountUpdated => self.todo.push_back(Todo::Account),
             CodexNotification::Error(reported) => {
-                if reported.will_retry {
-                    self.heartbeat(&reported.thread_id).await;
-                }
-                if let Some(book) = self.memory.book(&reported.thread_id)
-                    && !reported.will_retry
-                {
-                    book.error(&reported.turn_id, reported.error);
+                if !reported.will_retry {
+                    if let Some(book) = self.memory.book(&reported.thread_id) {
+                        book.error(&reported.turn_id, reported.error);
+                    }
+                } else if self.memory.is_visible(&reported.thread_id) {
+                    // The next sign of life is told at once: with it this is over.
+                    self.memory.sign_told = None;
+                    let why = cut(&reported.error.message);
+                    facts.push(CodexFact::Retrying { why });
                 }
             }
             CodexNotification::TokenUsageUpdated(updated) => {
@@ -275,7 +277,6 @@ impl Session<'_> {
 
 /// What an item that was said or begins tells of the turn to who looks at it.
 fn did(item: &Item) -> Option<CodexFact> {
-    let cut = |text: &str| -> String { text.chars().take(COMMAND_CHARS_MAX).collect() };
     let (id, act, text) = match item {
         Item::AgentMessage { text, .. } => {
             let (act, text) = (LiveAct::Said, cut(text));
@@ -298,6 +299,10 @@ fn did(item: &Item) -> Option<CodexFact> {
     })
 }
 
+fn cut(text: &str) -> String {
+    text.chars().take(COMMAND_CHARS_MAX).collect()
+}
+
 fn planned(step: TurnPlanStep) -> PlanStep {
     PlanStep {
         state: match step.status.as_str() {
@@ -305,6 +310,6 @@ fn planned(step: TurnPlanStep) -> PlanStep {
             "inProgress" => StepState::Active,
             _ => StepState::Open,
         },
-        text: step.step.chars().take(COMMAND_CHARS_MAX).collect(),
+        text: cut(&step.step),
     }
 }

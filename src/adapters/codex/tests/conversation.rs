@@ -305,6 +305,30 @@ async fn garbage_does_no_harm() {
 }
 
 #[tokio::test]
+async fn what_is_tried_again_is_told_with_its_reason_and_is_no_sign_of_the_turn() {
+    let mut script = Script::busy().await;
+    let delta = json!({"threadId": "T", "turnId": "U", "itemId": "i", "delta": "a"});
+    script
+        .notify("item/agentMessage/delta", delta.clone())
+        .await;
+    assert_eq!(script.fact().await, CodexFact::Heartbeat);
+    for thread in ["H", "T", "T"] {
+        let error = json!({"threadId": thread, "turnId": "U", "willRetry": true,
+            "error": {"message": "stream disconnected", "codexErrorInfo": null}});
+        script.notify("error", error).await;
+    }
+    let why = "stream disconnected".to_owned();
+    for _ in 0..2 {
+        let why = why.clone();
+        assert_eq!(script.fact().await, CodexFact::Retrying { why });
+    }
+    // Told at once, though another one was told just now.
+    script.notify("item/agentMessage/delta", delta).await;
+    assert_eq!(script.fact().await, CodexFact::Heartbeat);
+    script.quiet().await;
+}
+
+#[tokio::test]
 async fn a_thread_that_was_unloaded_is_taken_up_again() {
     let mut script = Script::idle().await;
     script

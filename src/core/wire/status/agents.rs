@@ -10,7 +10,7 @@ use crate::context_fill::ContextFill;
 use crate::continuity::{ContinuityState, Staleness};
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::entry::{ReloadCause, ReloadWay};
-use crate::id::{ThreadId, TurnId};
+use crate::id::{EntryId, ThreadId, TurnId};
 use crate::instructions::FileName;
 use crate::relay_cost::RelayCost;
 use crate::wire::control::DeliveryMode;
@@ -54,6 +54,9 @@ pub struct ClaudeStatus {
     pub limit: Option<LimitStatus>,
     /// Messages whose turn ended early, which the operator can have sent again.
     pub cut_off: u64,
+    /// The oldest of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cut_off_ids: Vec<EntryId>,
     /// Its bridge died while it lives: it has none of our tools.
     pub tools_gone: bool,
     /// How full its context is.
@@ -231,6 +234,9 @@ pub struct CodexStatus {
     /// The same, where calls of tools and changes of files count too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolStatus>,
+    /// Its model cannot be reached, and it tries again by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrying: Option<RetryStatus>,
     pub app_server: Option<AppServerStatus>,
     /// The terminal is connected through the proxy.
     pub tui: bool,
@@ -250,6 +256,9 @@ pub struct CodexStatus {
     pub limit: Option<LimitStatus>,
     /// Messages whose turn ended early, which the operator can have sent again.
     pub cut_off: u64,
+    /// The oldest of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cut_off_ids: Vec<EntryId>,
     /// The human stopped a turn: what waits goes on when they say so.
     pub held: bool,
 }
@@ -262,6 +271,15 @@ words! {
         /// Codex runs it.
         Trusted = "trusted",
     }
+}
+
+/// A turn that tries to reach its model again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryStatus {
+    /// What went wrong, in its own words; without secrets; hostile.
+    pub why: String,
+    /// Since when, ms since the epoch.
+    pub since: i64,
 }
 
 /// What an agent's turn does with a tool.
