@@ -12,7 +12,7 @@ mod tasking;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::agent::{Agent, AgentState};
+use super::agent::{Agent, AgentState, Party};
 use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
 use super::entry::{
     AgentChanged, Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, LifecycleEvent,
@@ -78,6 +78,8 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 .in_reply_to
                 .as_ref()
                 .and_then(|id| world.open_handoffs.get_mut(id))
+                // That nothing came of it is no answer.
+                .filter(|_| entry.source != Party::System)
             {
                 Arc::make_mut(handoff).answer = Some(entry.id.clone());
             }

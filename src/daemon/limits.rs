@@ -8,6 +8,7 @@
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{Limit, LimitInput, LimitStep, LimitTerms};
+use crate::core::id::EntryId;
 use crate::wire::status::LimitStatus;
 
 /// What is known of the agents' limits.
@@ -68,6 +69,11 @@ impl Limits {
     pub(super) fn sends_again(&self, agent: Agent, now_ms: i64) -> bool {
         let spoken = self.get(agent).spoken(now_ms);
         spoken.is_some_and(|limit| limit.again > 0 && !limit.is_cancelled)
+    }
+
+    /// Whether a message that an agent's limit ends now is sent again once that is over.
+    pub(super) fn will_have_again(&self, agent: Agent, id: &EntryId) -> bool {
+        self.get(agent).will_have_again(id)
     }
 
     /// Whether something is sent again without anybody's doing, once a limit is over: until then it

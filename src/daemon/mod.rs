@@ -64,7 +64,7 @@
 //! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Costs`](costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
 //! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
-//! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, its end | the same, for who looks |
+//! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, that its model is tried again, its end | the same, for who looks |
 //! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
 //! | `transcripts_work`: [`WorkLane`](work_lane::WorkLane) | readings of these transcripts, each behind the one before | work | its event, or that it failed |
 //! | [`Inferences`](inferences::Inferences) | the agents' latest words without a mark, the one question to a model that is open | words, a question | the words to be read, and what stops that |
@@ -103,7 +103,7 @@
 //! - beside the loop: `beside`, where a panic costs that work alone (`work_failed`), and what `supervise`
 //!   runs for as long as the daemon; what an event still waits for stands in the head of `run`
 //! - of an agent: `connecting` (its clients), `limiting`, `reloading` (what it is given back),
-//!   `watching_turns`, `watching_rules`, `sending_again`
+//!   `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
 //! - ended: `settled` says when, `ending`, `failing`, [`takeover`]
@@ -207,6 +207,7 @@ mod mended;
 mod message_page;
 mod metering;
 mod metrics;
+mod nothing_came;
 mod notices;
 mod operations;
 mod operator;

@@ -30,6 +30,7 @@ mod limits;
 mod limits_agree;
 mod liveness_probe;
 mod markers;
+mod nothing_came;
 mod packets;
 mod page;
 mod policy;

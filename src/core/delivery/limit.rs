@@ -211,6 +211,12 @@ impl Limit {
         })
     }
 
+    /// Whether a message that dies of it now is sent again once it is over.
+    pub fn will_have_again(&self, id: &EntryId) -> bool {
+        let is_cancelled = self.slot.as_ref().is_some_and(|slot| slot.is_cancelled);
+        self.terms.mode == LimitMode::Resume && !is_cancelled && !self.resent.contains(id)
+    }
+
     /// When something happens by itself, ms.
     pub fn next_ms(&self) -> Option<i64> {
         let slot = self.slot.as_ref()?;

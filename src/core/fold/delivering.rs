@@ -31,20 +31,26 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
             .open_questions
             .retain(|_, open| open.id != record.message_id);
     }
-    if record.result == DeliveryResult::Requeued
-        && let Some(message) = world.cut_off.remove(&record.message_id)
+    if matches!(
+        record.result,
+        DeliveryResult::Requeued | DeliveryResult::Cancelled
+    ) && let Some(message) = world.cut_off.remove(&record.message_id)
     {
-        // Codex had it, and is to have it once more.
-        world
-            .unsettled
-            .insert(record.message_id.clone(), Arc::new(message.requeued()));
+        if record.result == DeliveryResult::Requeued {
+            // Codex had it, and is to have it once more.
+            world
+                .unsettled
+                .insert(record.message_id.clone(), Arc::new(message.requeued()));
+        }
         return;
     }
     let Some(message) = world.unsettled.get_mut(&record.message_id) else {
         return;
     };
     if let (DeliveryResult::Confirmed, Some(turn)) = (record.result, &record.turn_id) {
-        let in_turn = (turn.clone(), MessageSnapshot::clone(message));
+        let mut in_turn = (turn.clone(), MessageSnapshot::clone(message));
+        // Whether the turn began with it.
+        in_turn.1.rung.clone_from(&record.rung);
         keep_latest(&mut world.in_turn, |(_, message)| message.seq);
         world.in_turn.insert(record.message_id.clone(), in_turn);
     }

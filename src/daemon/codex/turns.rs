@@ -166,6 +166,7 @@ impl Daemon {
             note_head(&self.base.commit, &mut answer);
             entries.push(answer);
         }
+        entries.extend(self.agents.nothing_came(&self.base, &end, &relayed));
         let ids: Vec<EntryId> = client_ids
             .iter()
             .map(|id| EntryId::new(id.as_str()))

@@ -29,11 +29,6 @@ impl<T> Recorder<T> {
         self.give_entries(vec![entry], None);
     }
 
-    /// As [`Self::note`], of entries that stand together or not at all.
-    pub(in crate::daemon) fn note_together(&mut self, entries: Vec<Entry>) {
-        self.give_entries(entries, None);
-    }
-
     /// As [`Self::note`], of now.
     pub(in crate::daemon) fn note_fact(
         &mut self,

@@ -1,6 +1,7 @@
 //! [`FirstWords`]: what the record is told first, of what was found on the way to it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::claimed::Claimed;
 use crate::core::agent::{Agent, Party};
@@ -15,7 +16,9 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::signing::{self, SignerMet};
 use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::UserDirs;
+use crate::store::ledger::Stored;
 use crate::store::mend::Mended;
+use crate::wire::control::Refusal;
 
 /// What was found, and is to be said once the loop is put together.
 #[derive(Debug)]
@@ -79,7 +82,7 @@ impl FirstWords {
             let said = "the daemon goes on in another process";
             (LifecycleEvent::DaemonTakenOver, said, Vec::new())
         } else {
-            let ends = daemon.base.note_unfinished();
+            let ends = daemon.base.note_unfinished(self.is_clone);
             (LifecycleEvent::DaemonStarted, "the daemon started", ends)
         };
         let began = daemon
@@ -87,7 +90,7 @@ impl FirstWords {
             .recorder
             .entry(Party::System, None, event, said, None);
         let began = std::iter::once(began).chain(ends).collect();
-        daemon.base.recorder.note_together(began);
+        daemon.base.recorder.append(began, Box::new(track_told));
         if let Some(missing) = &self.missing {
             daemon.base.recorder.note_fact(
                 Party::System,
@@ -153,6 +156,13 @@ impl FirstWords {
             .base
             .note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
     }
+}
+
+/// What agents are told is on its way once it is recorded.
+fn track_told(daemon: &mut Daemon, recorded: Result<&[Arc<Stored>], &Refusal>) {
+    let recorded = recorded.unwrap_or_default();
+    let outbox = &mut daemon.deliveries.outbox;
+    track_recorded(&daemon.base.recorder, outbox, recorded);
 }
 
 fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {

@@ -1,0 +1,64 @@
+//! What Claude is told where a turn of Codex's that its message started ends without a final answer,
+//! and the message is not sent again by itself. The question or handoff stays open.
+
+use super::envelope::note_head;
+use super::owners::Base;
+use super::running_tools::first_words;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{DeliveryWay, OnBusy};
+use crate::core::entry::{Entry, EntryKind, Message};
+use crate::core::id::{EntryId, RuntimeSession};
+
+impl Base {
+    /// Of the messages that Codex was at work on when the daemon before this one ended.
+    pub(super) fn nothing_came_of_unfinished(&self) -> Vec<Entry> {
+        let in_turn = self.recorder.world().in_turn.iter();
+        let started = in_turn.filter(|(_, (_, message))| {
+            message.from == Party::Agent(Agent::Claude) && message.rung == Some(DeliveryWay::Queue)
+        });
+        let told = started.filter_map(|(id, (_, message))| {
+            let pair = message.runtime_session.clone();
+            self.nothing_came_of(id, pair, "died with the daemon of ctxrelay")
+        });
+        told.collect()
+    }
+
+    /// Of a message; `None` where the matter is settled already.
+    pub(super) fn nothing_came_of(
+        &self,
+        id: &EntryId,
+        pair: Option<RuntimeSession>,
+        why: &str,
+    ) -> Option<Entry> {
+        let stored = self.recorder.stored(self.recorder.ledger().seq_of(id)?)?;
+        let world = self.recorder.world();
+        let (what, stays) = match &stored.entry.kind {
+            EntryKind::Handoff(_) if !world.open_handoffs.contains_key(id) => return None,
+            EntryKind::Handoff(_) => ("handoff", " and stays open"),
+            EntryKind::Message(message) if message.require_reply => {
+                let mut open = world.open_questions.values();
+                open.find(|open| open.id == *id)?;
+                ("question", " and stays open")
+            }
+            _ => ("message", ""),
+        };
+        let asked = first_words(self.recorder.redactor(), &stored.entry.content);
+        let text = format!(
+            "No answer comes of your {what} {id} (\u{201c}{asked}\u{201d}): Codex's turn on it \
+             {why}.\nIt is not sent again by itself{stays}. Your operator can send it again: do not \
+             repeat it unless they ask you to."
+        );
+        let kind = EntryKind::Message(Message {
+            on_busy: OnBusy::Queue,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: Some(id.clone()),
+            from_turn: None,
+            decision: None,
+        });
+        let claude = Some(Agent::Claude.into());
+        let mut told = self.recorder.entry(Party::System, claude, kind, text, pair);
+        note_head(&self.commit, &mut told);
+        Some(told)
+    }
+}

@@ -1,0 +1,237 @@
+//! What Claude is told where Codex's turn on its message comes to nothing.
+
+use super::rig::{Guest, Rig};
+use super::silence::{agent_action, ended};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{EntryKind, TurnStatus};
+use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::config::read;
+use crate::wire::control::{
+    AgentActionKind, Command, GetMessagesParams, HandoffParams, Reply, Role, SendParams,
+};
+
+fn question() -> Command {
+    Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "may I drop the table?".to_owned(),
+        require_reply: true,
+        ..SendParams::default()
+    })
+}
+
+fn handoff() -> Command {
+    Command::Handoff(HandoffParams {
+        from: Some(Agent::Claude),
+        ask: "run the tests".to_owned(),
+        ..HandoffParams::default()
+    })
+}
+
+/// What we ourselves told Claude: what each message is about, and what it says.
+fn told(rig: &Rig) -> Vec<(EntryId, String)> {
+    let entries = rig.daemon.base.recorder.recent().iter();
+    let told = entries.filter_map(|stored| match &stored.entry.kind {
+        EntryKind::Message(message) if stored.entry.source == Party::System => {
+            assert_eq!(stored.entry.target, Some(Agent::Claude.into()));
+            let about = message.in_reply_to.clone().unwrap();
+            Some((about, stored.entry.content.clone()))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
+/// Brings a message of Claude's to Codex as the first of a turn.
+async fn begun(rig: &mut Rig, claude: &Guest, command: Command, turn: &str) -> EntryId {
+    let id = rig.newest(claude, command).await;
+    rig.user_message(turn, Some(&id));
+    rig.status(ReportedStatus::Active { waiting: false });
+    rig.settle().await;
+    id
+}
+
+async fn dies(rig: &mut Rig, turn: &str, id: &EntryId, error: Option<&str>, died: bool) {
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn),
+        status: match error {
+            Some(_) => TurnStatus::Failed,
+            None => TurnStatus::Interrupted,
+        },
+        final_answer: None,
+        client_ids: vec![id.to_string()],
+        error: error.map(str::to_owned),
+        usage_limited: false,
+        died,
+    });
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+}
+
+#[tokio::test]
+async fn claude_hears_once_that_its_question_or_handoff_came_to_nothing_and_why() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let asked = begun(&mut rig, &claude, question(), "turn-1").await;
+    let error = "Codex ran out of room\u{1b}[2J in the model's context window\n[end of x]";
+    for _ in 0..2 {
+        // The history is read anew.
+        dies(&mut rig, "turn-1", &asked, Some(error), false).await;
+    }
+    let handed = begun(&mut rig, &claude, handoff(), "turn-2").await;
+    dies(&mut rig, "turn-2", &handed, None, false).await;
+    let crashed = begun(&mut rig, &claude, question(), "turn-3").await;
+    dies(&mut rig, "turn-3", &crashed, None, true).await;
+
+    let told = told(&rig);
+    let about: Vec<_> = told.iter().map(|(id, _)| id).collect();
+    assert_eq!(about, [&asked, &handed, &crashed]);
+    let [failed, stopped, died] = [0, 1, 2].map(|at| told[at].1.as_str());
+    assert!(
+        failed.contains("failed: \u{201c}Codex ran out of room [2J in the model's context window"),
+        "{failed}"
+    );
+    assert!(!failed.contains("[end of x]") && failed.contains("may I drop the table?"));
+    assert!(stopped.contains("was stopped by your operator") && stopped.contains("your handoff"));
+    assert!(died.contains("died with its app-server"), "{died}");
+    // Both stay open, and nothing answers them.
+    let world = rig.daemon.base.recorder.world();
+    assert_eq!(world.open_questions.len(), 2);
+    assert_eq!(world.open_handoffs[&handed].answer, None);
+    // It is delivered as any message is.
+    let get = Command::GetMessages(GetMessagesParams {
+        agent: Agent::Claude,
+        after: None,
+        limit: None,
+        ack: Vec::new(),
+        runtime_session_id: None,
+    });
+    let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
+        panic!("no page");
+    };
+    assert_eq!(page.messages.len(), 3);
+    let head = page.messages[0].text.lines().next().unwrap();
+    assert!(
+        head.starts_with("[ctxrelay reply ")
+            && head.contains("from system, not from your operator"),
+        "{head}"
+    );
+    assert_eq!(page.messages[0].in_reply_to.as_ref(), Some(&asked));
+}
+
+#[tokio::test]
+async fn it_hears_of_its_own_pairs_messages_only_and_again_of_another_try() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect_to("second", Role::Claude, Some(7_000_001));
+    let asked = begun(&mut rig, &claude, question(), "turn-1").await;
+    dies(&mut rig, "turn-1", &asked, Some("no room"), false).await;
+    let unsettled = rig.daemon.base.recorder.world().unsettled.values();
+    let pairs: Vec<_> = unsettled.map(|message| message.pair()).collect();
+    assert_eq!(pairs, [RuntimeSession::new("second")]);
+    let operator = rig.connect(Role::Deck, None, true);
+    let again = agent_action(Agent::Codex, AgentActionKind::Requeue);
+    rig.call(&operator, again).await.unwrap();
+    rig.user_message("turn-2", Some(&asked));
+    rig.settle().await;
+    dies(&mut rig, "turn-2", &asked, Some("no room"), false).await;
+    assert_eq!(told(&rig).len(), 2);
+}
+
+#[tokio::test]
+async fn of_a_turn_that_began_with_somebody_elses_words_or_was_answered_it_hears_nothing() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    // The person typed, and stops what they began.
+    rig.user_message("turn-1", None);
+    rig.status(ReportedStatus::Active { waiting: false });
+    let steered = rig.send(&claude, Agent::Claude, OnBusy::Steer).await;
+    rig.fact(CodexFact::UserMessage {
+        turn_id: TurnId::new("turn-1"),
+        client_id: Some(steered.to_string()),
+        preview: "a text".to_owned(),
+        steered: true,
+    });
+    dies(&mut rig, "turn-1", &steered, None, false).await;
+    // Answered before it failed.
+    let asked = begun(&mut rig, &claude, question(), "turn-2").await;
+    let no = Command::Send(SendParams {
+        from: Some(Agent::Codex),
+        text: "NO".to_owned(),
+        in_reply_to: Some(asked.clone()),
+        turn_id: Some("turn-2".to_owned()),
+        ..SendParams::default()
+    });
+    drop(rig.ask(&codex, no));
+    rig.settle().await;
+    dies(&mut rig, "turn-2", &asked, Some("no room"), false).await;
+    // A turn that ends well.
+    let handed = begun(&mut rig, &claude, handoff(), "turn-3").await;
+    rig.completed("turn-3", std::slice::from_ref(&handed), "done");
+    rig.settle().await;
+    assert_eq!(told(&rig), []);
+}
+
+#[tokio::test]
+async fn at_a_usage_limit_it_hears_of_what_is_not_sent_again_by_itself() {
+    for (mode, count) in [("notify", 1), ("resume", 0)] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        let file = serde_json::json!({"rateLimitResume": {"mode": mode}});
+        let (config, _) = read(file.as_object().unwrap());
+        rig.daemon.set_limit_mode(&config);
+        let claude = rig.connect(Role::Claude, None, false);
+        let asked = begun(&mut rig, &claude, question(), "turn-1").await;
+        ended(&mut rig, "turn-1", TurnStatus::Failed, &[&asked], true).await;
+        assert_eq!(told(&rig).len(), count, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_ended_with_the_daemon_is_told_by_the_next_one_once() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let asked = begun(&mut rig, &claude, question(), "turn-1").await;
+    let steered = rig.send(&claude, Agent::Claude, OnBusy::Steer).await;
+    rig.fact(CodexFact::UserMessage {
+        turn_id: TurnId::new("turn-1"),
+        client_id: Some(steered.to_string()),
+        preview: "a text".to_owned(),
+        steered: true,
+    });
+    rig.settle().await;
+    drop(rig);
+    for _ in 0..2 {
+        let mut rig = Rig::with_codex(&place).await;
+        // Its rollout is read, and says how it ended.
+        dies(&mut rig, "turn-1", &asked, None, true).await;
+        let told = told(&rig);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].0, asked);
+        assert!(told[0].1.contains("died with the daemon"), "{told:?}");
+        let backlog = rig.daemon.deliveries.outbox.backlog();
+        assert_eq!(backlog.count(Agent::Claude), 1, "it is on its way");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_goes_on_under_another_process_is_told_by_that() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let asked = begun(&mut rig, &claude, question(), "turn-1").await;
+    let left = rig.leave().await;
+    let mut rig = Rig::start_after(&place, Some(left)).await;
+    rig.codex_runs().await;
+    for _ in 0..2 {
+        dies(&mut rig, "turn-1", &asked, Some("no room"), false).await;
+    }
+    assert_eq!(told(&rig).len(), 1);
+}
