@@ -24,13 +24,13 @@ use crate::wire::control::{
 /// What can be done with messages on their way.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Messages that are not settled
+    /// Messages that are not settled, and those whose turn ended early
     #[command(after_help = "Example: ctxrelay queue list --json")]
     List,
     /// One message, with its text
     #[command(after_help = "Example: ctxrelay queue show 01997b2e-…")]
     Show(ShowArgs),
-    /// Send an ambiguous message again (operator)
+    /// Send an ambiguous message again, or one whose turn ended early (operator)
     #[command(after_help = "Example: ctxrelay queue retry 01997b2e-… --apply")]
     Retry(QueueChangeArgs),
     /// Take a message back (operator)
@@ -114,6 +114,7 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
                 .as_ref()
                 .and_then(|pair| QueueRow::named_pair(message.to, pair)),
         })
+        .chain(QueueRow::of_cut_off(&world, now))
         .collect())
 }
 
@@ -258,6 +259,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
 /// For the one who is about to ask for it; a refusal where the daemon would refuse.
 fn what_a_retry_does(row: &QueueRow) -> Result<&'static str, Failure> {
     match row.state.known() {
+        _ if row.is_cut_off() => Ok("is sent again, marked as a repetition, and costs a turn"),
         // Of a later version: the daemon knows.
         Some(DeliveryState::Ambiguous) | None => Ok("is sent again: its receiver may get it twice"),
         Some(DeliveryState::Queued | DeliveryState::Offered) if row.to == Agent::Codex => {
@@ -266,7 +268,7 @@ fn what_a_retry_does(row: &QueueRow) -> Result<&'static str, Failure> {
         Some(_) => Err(Failure::from(Refusal::new(
             RefusalCode::WrongState,
             format!("{} is {}", row.id, row.state),
-            "retry what is ambiguous; what is queued is sent by itself",
+            "retry what is ambiguous or cut off; what is queued is sent by itself",
         ))),
     }
 }
@@ -277,6 +279,7 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         let row = find(&rows, &args.id)?;
         let (word, what) = match change {
             QueueChange::Retry => ("retry", what_a_retry_does(row)?),
+            QueueChange::Remove if row.is_cut_off() => ("remove", "is not sent again"),
             QueueChange::Remove => ("remove", "is never sent"),
         };
         let what = format!("{} for {} ({}) {what}", row.id, row.to, row.state);

@@ -10,6 +10,7 @@ use super::operator;
 use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, table};
 use super::report::{Report, ReportText};
 use super::words::count;
+use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::store::queue::Queue;
 use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
@@ -22,9 +23,12 @@ pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
         let (taken, left): (Vec<QueueRow>, Vec<QueueRow>) = rows
             .into_iter()
             .filter(|row| to.is_none_or(|to| row.to == to))
+            // What Codex has is on no way any more.
+            .filter(|row| !row.is_cut_off() || row.to == Agent::Claude)
             .partition(|row| {
                 let state = row.state.known();
-                state.is_some_and(|state| QueueRow::can_be_removed(row.to, *state))
+                row.is_cut_off()
+                    || state.is_some_and(|state| QueueRow::can_be_removed(row.to, *state))
             });
         let what = format!(
             "{} taken back and never sent{}",
@@ -63,6 +67,7 @@ pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
         None => from_disk(context)?,
     }
     .into_iter()
+    .filter(|row| !row.is_cut_off())
     .filter(|row| {
         row.state
             .known()

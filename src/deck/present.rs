@@ -27,7 +27,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot};
-use crate::wire::status::{ChainState, PolicyStatus};
+use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
 const REPLACED_CHARS: usize = 80;
@@ -167,6 +167,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     }
     cards.sort_by_key(|card| card.at_ms);
     let (waits, known): (Vec<_>, Vec<_>) = (states::cards(model).into_iter())
+        .chain(cut_off_cards(model))
         .chain(attention::limit_cards(&model.status))
         .chain(attention::full_cards(&model.status, |agent| {
             model.status.is_attached(agent)
@@ -180,6 +181,34 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     // They stay for long, and nobody waits for an answer.
     cards.extend(known);
     cards
+}
+
+/// A card for each agent with messages whose turn ended early, unless they are sent again by
+/// themselves.
+fn cut_off_cards(model: &Model) -> Vec<ui::InboxCard> {
+    let (claude, codex) = (&model.status.agents.claude, &model.status.agents.codex);
+    let lanes = [
+        (
+            Agent::Claude,
+            &claude.cut_off_ids,
+            claude.cut_off,
+            &claude.limit,
+        ),
+        (
+            Agent::Codex,
+            &codex.cut_off_ids,
+            codex.cut_off,
+            &codex.limit,
+        ),
+    ];
+    let goes_again =
+        |limit: &Option<LimitStatus>| limit.as_ref().is_some_and(|limit| limit.again > 0);
+    let lanes = lanes
+        .into_iter()
+        .filter(|(_, _, _, limit)| !goes_again(limit));
+    let cards = lanes
+        .filter_map(|(to, ids, count, _)| model.unclear.cut_off_card(&model.world, to, ids, count));
+    cards.collect()
 }
 
 /// What waits behind a turn that the human stopped in Codex: release it now, or keep it.

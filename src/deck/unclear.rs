@@ -135,16 +135,7 @@ impl UnclearMessages {
     fn list(&mut self, world: &Snapshot, agent: Agent) {
         let first = self.lane(agent).all.values().take(LISTED_MAX);
         let listed: Arc<[_]> = first
-            .filter_map(|id| {
-                let message = world.unsettled.get(id)?;
-                Some(ui::UnclearMessage {
-                    id: id.to_string(),
-                    line: message.seq.0,
-                    at_ms: message.at_ms,
-                    from: party_of(&message.from),
-                    words: self.words.get(&message.seq.0).cloned(),
-                })
-            })
+            .filter_map(|id| Some(self.listed(id, world.unsettled.get(id)?)))
             .collect();
         #[cfg(test)]
         {
@@ -207,12 +198,11 @@ impl UnclearMessages {
         let lane = self.lane(to);
         let first = lane.listed.first()?;
         let count = lane.all.len();
-        let title = to.title();
-        let mut summary = format!("{} ambiguous to {title}", text::grouped(count as u64));
-        if let Some(words) = &first.words {
-            let words: String = words.chars().take(ROW_CHARS).collect();
-            summary.push_str(&format!(": \u{201c}{words}\u{201d}"));
-        }
+        let counted = format!(
+            "{} ambiguous to {}",
+            text::grouped(count as u64),
+            to.title()
+        );
         Some(ui::InboxCard {
             seq: Some(first.line),
             unclear: Arc::clone(&lane.listed),
@@ -222,10 +212,61 @@ impl UnclearMessages {
                 format!("ambiguous-{to}"),
                 agent_of(to),
                 first.at_ms,
-                summary,
+                summary(counted, first),
             )
         })
     }
+
+    /// A card for the messages whose turn ended early: the oldest of so many.
+    pub(super) fn cut_off_card(
+        &self,
+        world: &Snapshot,
+        to: Agent,
+        ids: &[EntryId],
+        count: u64,
+    ) -> Option<ui::InboxCard> {
+        let known = |id: &EntryId| {
+            let unsettled = world.unsettled.get(id).map(Arc::as_ref);
+            world.cut_off.get(id).or(unsettled)
+        };
+        let listed: Arc<[_]> = ids
+            .iter()
+            .filter_map(|id| Some(self.listed(id, known(id)?)))
+            .collect();
+        let first = listed.first()?.clone();
+        let counted = format!("{} to {}", text::grouped(count), to.title());
+        Some(ui::InboxCard {
+            seq: Some(first.line),
+            unclear_more: count.saturating_sub(listed.len() as u64),
+            unclear: listed,
+            ..ui::InboxCard::new(
+                ui::InboxKind::CutOff,
+                format!("cut-off-{to}"),
+                agent_of(to),
+                first.at_ms,
+                summary(counted, &first),
+            )
+        })
+    }
+
+    fn listed(&self, id: &EntryId, message: &MessageSnapshot) -> ui::UnclearMessage {
+        ui::UnclearMessage {
+            id: id.to_string(),
+            line: message.seq.0,
+            at_ms: message.at_ms,
+            from: party_of(&message.from),
+            words: self.words.get(&message.seq.0).cloned(),
+        }
+    }
+}
+
+/// How many there are, and how the first one begins.
+fn summary(mut counted: String, first: &ui::UnclearMessage) -> String {
+    if let Some(words) = &first.words {
+        let words: String = words.chars().take(ROW_CHARS).collect();
+        counted.push_str(&format!(": \u{201c}{words}\u{201d}"));
+    }
+    counted
 }
 
 #[cfg(test)]
@@ -280,6 +321,26 @@ mod tests {
         let lines: Vec<u64> = card.unclear.iter().map(|message| message.line).collect();
         assert!(lines.is_sorted());
         assert_eq!(card.seq, Some(1));
+    }
+
+    #[test]
+    fn what_was_cut_off_is_a_list_of_its_own_that_nobody_waits_for() {
+        let mut world = world(1);
+        let ids: Vec<EntryId> = (3..=4).map(id).collect();
+        for seq in 3..=4 {
+            world.cut_off.insert(id(seq), message(seq, "confirmed"));
+        }
+        let mut messages = of(&world);
+        messages.read(&world, vec![(3, "look at plum.rs".to_owned())]);
+        let card = messages
+            .cut_off_card(&world, Agent::Codex, &ids, 7)
+            .unwrap();
+        assert!(!card.kind.waits());
+        assert_eq!(card.summary, "7 to Codex: \u{201c}look at plum.rs\u{201d}");
+        let lines: Vec<u64> = card.unclear.iter().map(|message| message.line).collect();
+        assert_eq!((lines, card.unclear_more), (vec![3, 4], 5));
+        let none = messages.cut_off_card(&world, Agent::Claude, &[], 0);
+        assert_eq!(none, None);
     }
 
     #[test]

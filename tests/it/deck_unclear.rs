@@ -37,7 +37,7 @@ fn they_are_one_row_that_opens_to_their_words_and_are_given_up_together() {
     deck.wait_for_text("Give up these 2 messages?");
     assert_eq!(states(&project), ["ambiguous", "ambiguous"], "it only asks");
     deck.press(Key::Enter);
-    deck.wait_for_text("None of them is ambiguous any more");
+    deck.wait_for_text("None of them is left");
     deck.wait_for_text("2 given up: entries ");
     assert_eq!(states(&project), [""; 0]);
     let given_up = project

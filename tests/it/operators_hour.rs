@@ -242,8 +242,8 @@ fn an_operators_hour_is_a_few_hundred_keys_and_all_of_it_is_on_record() {
     operator.key('r', "Send this message again?");
     operator.enter("1 ambiguous");
     operator.key('x', "Give up this message?");
-    operator.enter("None of them is ambiguous any more");
-    operator.back("None of them is ambiguous any more");
+    operator.enter("None of them is left");
+    operator.back("None of them is left");
 
     // A thread, from the task to its last entry and back.
     operator.pane('4');

@@ -122,6 +122,7 @@ impl Glyphs {
             | InboxKind::Trust
             | InboxKind::Tampering
             | InboxKind::Stuck
+            | InboxKind::CutOff
             | InboxKind::Trouble
             | InboxKind::Full
             | InboxKind::Setup => self.pick("▲", "!"),

@@ -134,6 +134,7 @@ fn sentence(card: &InboxCard) -> String {
         InboxKind::Trouble | InboxKind::Setup | InboxKind::Notice => {
             "something is not as it should be".to_owned()
         }
+        InboxKind::CutOff => format!("a turn of {by}'s ended early"),
         InboxKind::Limited => format!("{by} is at its usage limit"),
         InboxKind::Full => format!("{by}'s context is nearly full"),
         InboxKind::Stuck => format!("{by}'s turn gives no sign for long"),

@@ -13,6 +13,7 @@ mod gates;
 mod hook_params;
 mod message_cursor;
 mod params;
+mod queue_row;
 mod refusal;
 mod reply;
 mod review;
@@ -53,11 +54,11 @@ pub use params::{
     QueueDrainParams, ReadContextParams, ReportKeyParams, SendParams, StopParams, TrustParams,
     WaitMessagesParams,
 };
+pub use queue_row::QueueRow;
 pub use refusal::{Refusal, RefusalCode};
 pub use reply::{
     AckedPartly, Cleared, CodexJoin, Compacted, ContextPage, EntryPage, HookReply, MailMessage,
-    MessagePage, PAGE_CHARS_MAX, PolicySet, Proposed, QueueRow, Recorded, Reply, Sent, TextPart,
-    WorkText,
+    MessagePage, PAGE_CHARS_MAX, PolicySet, Proposed, Recorded, Reply, Sent, TextPart, WorkText,
 };
 pub use review::{
     FindingText, IMPORT_BATCH_MAX, ReadFindingParams, ReadReview, ReviewChange, ReviewChanged,

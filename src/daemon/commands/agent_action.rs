@@ -8,6 +8,7 @@ use tokio::time::timeout;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
+use crate::core::id::EntryId;
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
@@ -74,14 +75,26 @@ impl Deliveries {
                 "see `ctxrelay queue list` for what waits",
             ));
         }
+        self.send_cut_off(base, agent, ids, |_| {});
+        Ok(())
+    }
+
+    /// Sends messages again whose turn ended early, because the operator says so.
+    pub(super) fn send_cut_off(
+        &mut self,
+        base: &mut Base,
+        agent: Agent,
+        ids: Vec<EntryId>,
+        then: impl FnOnce(&mut Daemon) + Send + 'static,
+    ) {
         let why = "the operator asked for another try: its turn ended early";
         self.send_again(base, agent, ids, why, move |daemon| {
             if agent == Agent::Codex && daemon.agents.codex.is_paused() {
                 // What the human stopped goes on, because they say so.
                 daemon.codex_input(CodexInput::Released);
             }
+            then(daemon);
         });
-        Ok(())
     }
 }
 

@@ -256,7 +256,9 @@ impl Daemon {
             }
             Command::QueueList => answer(
                 reply,
-                Ok(Reply::Queue(self.deliveries.queue_rows(&self.base))),
+                Ok(Reply::Queue(
+                    self.deliveries.queue_rows(&self.base, &self.agents.claude),
+                )),
             ),
             Command::Subscribe => {
                 self.base.clients.subscribe(conn);

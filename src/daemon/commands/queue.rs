@@ -8,6 +8,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
+use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::clock::now_ms;
 use crate::daemon::owners::continuation::ThenStored;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
@@ -19,26 +20,35 @@ use crate::wire::control::{
 };
 
 impl Deliveries {
-    pub(super) fn queue_rows(&self, base: &Base) -> Vec<QueueRow> {
+    /// What is on its way, and what lost its turn.
+    pub(super) fn queue_rows(&self, base: &Base, claude: &ClaudeLane) -> Vec<QueueRow> {
         let now = now_ms();
+        let of_claude = self.cut_off(base, claude, Agent::Claude);
+        let of_claude: HashSet<&EntryId> = of_claude.iter().collect();
         let mut rows: Vec<&Delivery> = self.outbox.backlog().rows().collect();
         rows.sort_by_key(|row| (row.to, row.seq));
-        rows.into_iter()
-            .map(|row| QueueRow {
-                id: row.id.clone(),
-                to: row.to,
-                state: row.state.into(),
-                attempts: row.attempts,
-                age_ms: base
-                    .recorder
-                    .world()
-                    .unsettled
-                    .get(&row.id)
-                    .map_or(0, |message| (now - message.at_ms).max(0)),
-                on_busy: row.on_busy,
-                pair: QueueRow::named_pair(row.to, &row.runtime_session),
-            })
-            .collect()
+        let rows = rows.into_iter();
+        // Of Codex's there is no row any more.
+        let of_codex = QueueRow::of_cut_off(base.recorder.world(), now);
+        rows.map(|row| QueueRow {
+            id: row.id.clone(),
+            to: row.to,
+            state: match of_claude.contains(&row.id) {
+                true => QueueRow::cut_off(),
+                false => row.state.into(),
+            },
+            attempts: row.attempts,
+            age_ms: base
+                .recorder
+                .world()
+                .unsettled
+                .get(&row.id)
+                .map_or(0, |message| (now - message.at_ms).max(0)),
+            on_busy: row.on_busy,
+            pair: QueueRow::named_pair(row.to, &row.runtime_session),
+        })
+        .chain(of_codex)
+        .collect()
     }
 
     /// Takes back all that can be taken back. What is on its way to Codex stays.
@@ -104,6 +114,27 @@ impl Deliveries {
         );
     }
 
+    /// A message that Codex has, and whose turn ended early, is not sent again.
+    fn give_cut_off_up(&self, base: &mut Base, params: QueueChangeParams, reply: ReplySender) {
+        let (id, result) = (params.id, DeliveryResult::Cancelled);
+        let entry = self.delivery_entry(base, &id, Agent::Codex, result, None, None);
+        base.recorder.append(
+            vec![entry],
+            Box::new(move |daemon, outcome| {
+                let is_sent_again = daemon.deliveries.outbox.get(&id).is_some();
+                if outcome.is_ok() && is_sent_again {
+                    // That was recorded before this.
+                    daemon.result_is_durable(id, result);
+                } else if outcome.is_ok() {
+                    // Handed over again it is another one.
+                    daemon.deliveries.handoff_dedup.forget(&id);
+                    daemon.base.clients.status_changed();
+                }
+                answer(reply, changed(outcome, params.placed));
+            }),
+        );
+    }
+
     /// Records the same result of these messages in one batch: all of them, or none. Then goes on
     /// with their ids.
     fn end_all(
@@ -143,6 +174,25 @@ impl Deliveries {
 
 impl Daemon {
     pub(super) fn change_queue(&mut self, params: QueueChangeParams, reply: ReplySender) {
+        let claude = &self.agents.claude;
+        let mut agents = Agent::ALL.into_iter();
+        let cut_off = agents.find(|agent| {
+            let ids = self.deliveries.cut_off(&self.base, claude, *agent);
+            ids.contains(&params.id)
+        });
+        match (cut_off, params.change) {
+            (Some(to), QueueChange::Retry) => {
+                let (base, id) = (&mut self.base, params.id);
+                let then = move |_: &mut Self| answer(reply, Ok(Reply::Done));
+                return self.deliveries.send_cut_off(base, to, vec![id], then);
+            }
+            (Some(Agent::Codex), QueueChange::Remove) => {
+                return self
+                    .deliveries
+                    .give_cut_off_up(&mut self.base, params, reply);
+            }
+            _ => {}
+        }
         let Some(row) = self.deliveries.outbox.get(&params.id) else {
             return answer(
                 reply,
@@ -206,13 +256,16 @@ impl Daemon {
             &mut self.base,
             vec![(params.id, to)],
             result,
-            move |_, _, outcome| {
-                let done = outcome.map(|stored| match stored.first().filter(|_| placed) {
-                    Some(stored) => Reply::Recorded(Recorded::of(&stored.entry)),
-                    None => Reply::Done,
-                });
-                answer(reply, done.map_err(Clone::clone));
-            },
+            move |_, _, outcome| answer(reply, changed(outcome, placed)),
         );
     }
+}
+
+/// The answer to a change of one message; with its entry where that is wanted.
+fn changed(outcome: Result<&[Arc<Stored>], &Refusal>, placed: bool) -> Result<Reply, Refusal> {
+    let done = outcome.map(|stored| match stored.first().filter(|_| placed) {
+        Some(stored) => Reply::Recorded(Recorded::of(&stored.entry)),
+        None => Reply::Done,
+    });
+    done.map_err(Clone::clone)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ladder::{Pair, take};
-use super::rig::Rig;
+use super::rig::{Guest, Rig};
 use super::silence::{agent_action, ended};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
@@ -12,7 +12,10 @@ use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{AgentActionKind, HookParams, Reply, Role};
+use crate::wire::control::{
+    AgentActionKind, Command, HookParams, QueueChange, QueueChangeParams, QueueRow, RefusalCode,
+    Reply, Role,
+};
 
 /// What the adapter was asked to deliver, or to find out about, since the last look.
 fn handed_over(rig: &mut Rig) -> Vec<AttemptedMessage> {
@@ -211,4 +214,70 @@ async fn a_compaction_does_not_forget_what_was_cut_off_nor_what_a_running_turn_h
         replayed.unsettled[&id].cut_off_in,
         live.cut_off[&id].cut_off_in
     );
+}
+
+fn change(id: &EntryId, change: QueueChange) -> Command {
+    Command::QueueChange(QueueChangeParams {
+        id: id.clone(),
+        change,
+        placed: true,
+    })
+}
+
+async fn listed(rig: &mut Rig, operator: &Guest) -> Vec<EntryId> {
+    let Ok(Reply::Queue(rows)) = rig.call(operator, Command::QueueList).await else {
+        panic!("no rows");
+    };
+    let cut_off = rows.into_iter().filter(QueueRow::is_cut_off);
+    cut_off.map(|row| row.id).collect()
+}
+
+#[tokio::test]
+async fn one_that_was_cut_off_is_listed_and_given_up_for_good() {
+    let place = Place::new();
+    let (mut rig, id) = cut_off(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    assert_eq!(listed(&mut rig, &operator).await, std::slice::from_ref(&id));
+    assert_eq!(
+        rig.daemon.status().agents.codex.cut_off_ids,
+        std::slice::from_ref(&id)
+    );
+    let give_up = change(&id, QueueChange::Remove);
+    let done = rig.call(&operator, give_up.clone()).await;
+    assert!(matches!(done, Ok(Reply::Recorded(_))), "{done:?}");
+    assert_eq!(recorded(&rig, &id, DeliveryResult::Cancelled), 1);
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
+    assert_eq!(listed(&mut rig, &operator).await, []);
+    let again = rig.call(&operator, give_up).await.unwrap_err();
+    assert_eq!(again.code, RefusalCode::NotFound);
+    let again = agent_action(Agent::Codex, AgentActionKind::Requeue);
+    let again = rig.call(&operator, again).await.unwrap_err();
+    assert_eq!(again.code, RefusalCode::NothingCutOff);
+    assert_eq!(handed_over(&mut rig), []);
+    let (replayed, _) = Rig::replayed(&place);
+    assert!(replayed.cut_off.is_empty() && !replayed.unsettled.contains_key(&id));
+}
+
+#[tokio::test]
+async fn one_that_was_cut_off_is_sent_again_alone() {
+    let place = Place::new();
+    let (mut rig, first) = cut_off(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-2", Some(&second));
+    rig.settle().await;
+    ended(
+        &mut rig,
+        "turn-2",
+        TurnStatus::Interrupted,
+        &[&second],
+        false,
+    )
+    .await;
+    handed_over(&mut rig);
+    let again = change(&second, QueueChange::Retry);
+    rig.call(&operator, again).await.unwrap();
+    assert_eq!(handed_over(&mut rig), of_attempt(&second, &["turn-2"]));
+    assert_eq!(listed(&mut rig, &operator).await, [first]);
 }

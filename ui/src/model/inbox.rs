@@ -26,6 +26,8 @@ pub enum InboxKind {
     Stuck,
     /// The record, the queue or the daemon is not as it should be: it stays until it is.
     Trouble,
+    /// Messages that an agent has, and whose turn ended early: a list.
+    CutOff,
     /// An agent is at its usage limit: its own sheet has the keys.
     Limited,
     /// An agent's context is nearly full: its own sheet has the keys.
@@ -46,6 +48,7 @@ impl InboxKind {
             Self::Trust => "trust",
             Self::Alarm | Self::Tampering | Self::Trouble => "alarm",
             Self::Stuck => "stuck",
+            Self::CutOff => "cut off",
             Self::Limited => "limit",
             Self::Full => "full",
             Self::Setup => "setup",
@@ -57,7 +60,7 @@ impl InboxKind {
     pub fn waits(self) -> bool {
         !matches!(
             self,
-            Self::Limited | Self::Full | Self::Setup | Self::Notice
+            Self::CutOff | Self::Limited | Self::Full | Self::Setup | Self::Notice
         )
     }
 
@@ -178,7 +181,8 @@ pub struct InboxCard {
     pub blockers: Vec<NamedEntry>,
     /// How much more.
     pub blockers_more: u64,
-    /// Messages of which nobody can know whether they arrived, oldest first: the card is a list.
+    /// Messages of which nobody can know whether they arrived, or whose turn ended early, oldest
+    /// first: the card is a list.
     pub unclear: Arc<[UnclearMessage]>,
     /// How many more there are.
     pub unclear_more: u64,

@@ -155,6 +155,7 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
         | InboxKind::Question
         | InboxKind::Trust
         | InboxKind::Stuck
+        | InboxKind::CutOff
         | InboxKind::Limited
         | InboxKind::Full => {}
     }

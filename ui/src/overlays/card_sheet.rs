@@ -172,6 +172,7 @@ impl CardSheet {
             InboxKind::Alarm
             | InboxKind::Tampering
             | InboxKind::Stuck
+            | InboxKind::CutOff
             | InboxKind::Trouble
             | InboxKind::Limited
             | InboxKind::Full

@@ -1,4 +1,4 @@
-//! [`MessagesSheet`]: the messages behind an alarm, to be settled one by one or as many as marked.
+//! [`MessagesSheet`]: the messages behind a row of the inbox, to be settled one by one or as many as marked.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
-use crate::model::{InboxCard, UnclearMessage};
+use crate::model::{InboxCard, InboxKind, UnclearMessage};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -145,7 +145,7 @@ impl MessagesSheet {
             return SheetText {
                 title: Line::styled("Settled", theme.style(ThemeRole::TitleFocus)),
                 lines: vec![Line::styled(
-                    "None of them is ambiguous any more.",
+                    "None of them is left: each is settled.",
                     theme.style(ThemeRole::Text),
                 )],
                 keys: KeyFooter::new(deck, &[(Action::Back, "close")]),
@@ -169,19 +169,27 @@ impl MessagesSheet {
             0 => String::new(),
             n => format!("{} marked", text::grouped(n as u64)),
         };
+        let by = card.by.title();
+        let (what, says) = match card.kind {
+            InboxKind::CutOff => (
+                "cut off",
+                format!("{by} has them, and its turn ended early"),
+            ),
+            _ => (
+                "ambiguous",
+                format!("Nobody can know whether {by} has them"),
+            ),
+        };
         let (footer, keys) = self.foot(card, columns);
         let wait = theme.style(ThemeRole::Wait);
         let asked = footer.into_iter().map(|line| Line::styled(line, wait));
         SheetText {
             title: Line::from(vec![
                 Span::styled(
-                    format!("{} ambiguous", deck.glyphs.card(card.kind)),
+                    format!("{} {what}", deck.glyphs.card(card.kind)),
                     theme.style(ThemeRole::OutcomeAttention),
                 ),
-                Span::styled(
-                    format!("  Nobody can know whether {} has them", card.by.title()),
-                    theme.style(ThemeRole::TitleFocus),
-                ),
+                Span::styled(format!("  {says}"), theme.style(ThemeRole::TitleFocus)),
             ]),
             mark: Line::styled(marked, theme.style(ThemeRole::TextMuted)),
             lines,
@@ -259,6 +267,10 @@ impl MessagesSheet {
                 ];
                 (Vec::new(), keys.to_vec())
             }
+            MessagesStage::Retrying if card.kind == InboxKind::CutOff => asks(
+                format!("Send {count} again, marked as a repetition? Each costs a turn."),
+                "send again",
+            ),
             MessagesStage::Retrying => asks(
                 format!("Send {count} again? What has arrived once arrives twice."),
                 "send again",

@@ -140,15 +140,18 @@ fn wrong(deck: &Deck) -> Line<'static> {
         )),
         _ if silent.is_some() => silent.map(|word| (Level::Warn, word)),
         _ if alarms.is_some() => alarms.map(|word| (Level::Warn, word)),
-        _ if cut_off > 0 => Some((
-            Level::Warn,
-            format!("{} cut off", text::grouped(u64::from(cut_off))),
-        )),
         _ if view.banner.is_some() => {
             let banner = view.banner.as_ref();
             banner.map(|banner| (banner.level, "see the notice".to_owned()))
         }
-        _ => look.map(|card| (Level::Warn, format!("look at {}", card.agent.title()))),
+        _ if look.is_some() => {
+            look.map(|card| (Level::Warn, format!("look at {}", card.agent.title())))
+        }
+        // Stopping a turn is an everyday act: it hides nothing else.
+        _ => (cut_off > 0).then(|| {
+            let cut_off = text::grouped(u64::from(cut_off));
+            (Level::Warn, format!("{cut_off} cut off"))
+        }),
     };
     let (glyph, word, role) = match found {
         None => (

@@ -35,6 +35,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             InboxKind::Alarm
                 | InboxKind::Tampering
                 | InboxKind::Stuck
+                | InboxKind::CutOff
                 | InboxKind::Trouble
                 | InboxKind::Full
                 | InboxKind::Setup

@@ -4,8 +4,9 @@
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::{AgentAction, Effect, WhenBusy};
-use crate::model::{Agent, AgentCard, AgentState, Level};
+use crate::model::{Agent, AgentCard, AgentState, InboxKind, Level, Party};
 use crate::overlays::{AgentSheet, Choice, ChoiceOption, Overlay, Pick};
+use crate::sanitize;
 use crate::text;
 
 /// What the person types at Claude.
@@ -16,6 +17,12 @@ const COMPACT_CLAUDE: &str =
 const WRITE_DOWN: &str = "Your context is nearly full, and may be compacted soon. Write down in the \
     record now what you are at (append_note: goal, plan, constraint, decision, next_step, question). \
     It comes back to you after the compaction. Nothing else is asked of you.";
+
+/// Messages that are named before they are sent again.
+const CUT_OFF_NAMED: usize = 5;
+
+/// Columns of the beginning of each.
+const CUT_OFF_COLUMNS: usize = 60;
 
 /// Whether it would do something for this agent now.
 pub(super) fn can_act_on(deck: &Deck, agent: Agent, action: Action) -> bool {
@@ -133,16 +140,7 @@ pub(super) fn agent_action(deck: &mut Deck, agent: Agent, action: Action) -> Vec
         ),
         (Action::SendAgain, _) => (
             "Send again what was cut off?",
-            vec![
-                match card.cut_off {
-                    1 => format!("{title} has one message whose turn ended early."),
-                    n => format!(
-                        "{title} has {} messages whose turn ended early.",
-                        text::grouped(u64::from(n))
-                    ),
-                },
-                "They come a second time, marked as a repetition, and cost a turn.".to_owned(),
-            ],
+            cut_off_lines(deck, card),
             "send again",
             "in their order, as turns of their own",
             AgentAction::SendAgain,
@@ -170,6 +168,43 @@ pub(super) fn agent_action(deck: &mut Deck, agent: Agent, action: Action) -> Vec
     deck.overlays
         .push(Overlay::Choice(Choice::new(question, lines, options)));
     Vec::new()
+}
+
+/// Which messages would be sent again, and what that costs.
+fn cut_off_lines(deck: &Deck, card: &AgentCard) -> Vec<String> {
+    let title = card.agent.title();
+    let mut lines = vec![match card.cut_off {
+        1 => format!("{title} has one message whose turn ended early:"),
+        n => format!(
+            "{title} has {} messages whose turn ended early:",
+            text::grouped(u64::from(n))
+        ),
+    }];
+    let mut cards = deck.view.inbox.iter();
+    let row = cards.find(|row| row.kind == InboxKind::CutOff && row.by == Party::Agent(card.agent));
+    let named = row.map_or(&[][..], |row| &row.unclear);
+    let named = &named[..named.len().min(CUT_OFF_NAMED)];
+    lines.extend(named.iter().map(|message| {
+        let number = text::grouped(message.line);
+        match &message.words {
+            Some(words) => {
+                let words = text::fit(&sanitize::line(words), CUT_OFF_COLUMNS);
+                format!("{number}  \u{201c}{words}\u{201d}")
+            }
+            None => format!("{number}  from {}", sanitize::line(message.from.title())),
+        }
+    }));
+    let more = u64::from(card.cut_off).saturating_sub(named.len() as u64);
+    if more > 0 && !named.is_empty() {
+        lines.push(format!("and {} more", text::grouped(more)));
+    }
+    lines.push(match card.cut_off {
+        1 => "It comes a second time, marked as a repetition, and costs a turn.".to_owned(),
+        _ => "All of them come a second time, marked as a repetition; each costs a turn. Single ones \
+              are sent again, or given up, on their row of the inbox."
+            .to_owned(),
+    });
+    lines
 }
 
 /// The agent whose context is being compacted.

@@ -48,7 +48,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
             deck.focus == Pane::Inbox
                 && selected_card(deck).is_some_and(|card| is_decided(action, card))
         }
-        Action::Retry => deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Alarm),
+        Action::Retry => {
+            deck.focus == Pane::Inbox && selected_kind(deck).is_some_and(is_tried_again)
+        }
         Action::Acknowledge => {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Tampering)
         }
@@ -225,6 +227,11 @@ pub(super) fn is_decided(action: Action, card: &InboxCard) -> bool {
         InboxKind::Trust => action == Action::Approve,
         _ => false,
     }
+}
+
+/// Whether what a card is about can be tried again.
+pub(super) fn is_tried_again(kind: InboxKind) -> bool {
+    matches!(kind, InboxKind::Alarm | InboxKind::CutOff)
 }
 
 fn selected_card(deck: &Deck) -> Option<&InboxCard> {

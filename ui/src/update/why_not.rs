@@ -2,7 +2,7 @@
 //! something.
 
 use super::agent_action::can_act_on;
-use super::applies::{applies, can_start, is_decided, selected_agent};
+use super::applies::{applies, can_start, is_decided, is_tried_again, selected_agent};
 use super::taking_text::why_none;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -32,7 +32,7 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
     };
     match action {
         Action::Approve | Action::Reject => card(&|card| is_decided(action, card)),
-        Action::Retry => card(&|card| card.kind == InboxKind::Alarm),
+        Action::Retry => card(&|card| is_tried_again(card.kind)),
         Action::Acknowledge => card(&|card| card.kind == InboxKind::Tampering),
         Action::Start => agent(&|agent| can_start(deck, agent)),
         Action::WorkState | Action::Instructions if deck.view.daemon.state.can_act() => {

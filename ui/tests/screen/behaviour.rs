@@ -612,6 +612,54 @@ fn messages_whose_turn_was_cut_off_are_not_called_well() {
     );
 }
 
+/// Messages of Claude's that Codex has, and whose turn ended early.
+fn cut_off(count: u64) -> DeckView {
+    let mut view = unclear(count, "the words of\u{1b}[2J");
+    view.agents[1].cut_off = u32::try_from(count).expect("few");
+    view.inbox[0].kind = InboxKind::CutOff;
+    view.inbox[0].by = Party::Agent(Agent::Codex);
+    view
+}
+
+#[test]
+fn what_was_cut_off_hides_no_other_warning() {
+    let mut view = cut_off(1);
+    view.agents[0].hint = Some("look for its trust question".to_owned());
+    let screen = shown(&deck_at(view, (80, 24)));
+    assert!(screen.contains("look at Claude"), "{screen}");
+}
+
+#[test]
+fn what_was_cut_off_is_listed_and_sent_again_or_given_up_one_by_one() {
+    let mut deck = deck(cut_off(3));
+    keys(&mut deck, "3r");
+    assert!(shown(&deck).contains("Codex has them, and its turn ended early"));
+    assert_eq!(keys(&mut deck, "jr"), []);
+    assert!(shown(&deck).contains("marked as a repetition"));
+    let ids = vec!["m-2".to_owned()];
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::Retry { ids }]);
+    keys(&mut deck, "x");
+    let ids = vec!["m-2".to_owned()];
+    assert_eq!(keys(&mut deck, "<enter>"), [Effect::GiveUp { ids }]);
+}
+
+#[test]
+fn what_would_all_be_sent_again_is_named_before() {
+    let mut deck = deck(cut_off(7));
+    keys(&mut deck, "1jrr");
+    let screen = shown(&deck);
+    for words in [
+        "the words of",
+        "101",
+        "105",
+        "and 2 more",
+        "All of them come a second time",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    assert!(!screen.contains("106"), "{screen}");
+}
+
 #[test]
 fn a_handoff_that_only_waits_says_what_for() {
     let mut view = handed_over();
@@ -2032,7 +2080,7 @@ fn without_a_mark_it_is_about_the_message_under_the_cursor_and_what_is_gone_is_n
     let ids = vec!["m-1".to_owned()];
     assert_eq!(keys(&mut deck, "<enter>"), [Effect::GiveUp { ids }]);
     update(&mut deck, Msg::View(Box::new(quiet())));
-    assert!(shown(&deck).contains("None of them is ambiguous any more"));
+    assert!(shown(&deck).contains("None of them is left"));
     assert_eq!(keys(&mut deck, "vVrx<enter>"), []);
 }
 

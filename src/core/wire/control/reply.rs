@@ -9,19 +9,17 @@ use serde_json::{Value, json};
 use super::variant;
 use super::{
     ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, FindingText, GateReport, GatesReport,
-    ReviewChanged, TaskChanged,
+    QueueRow, ReviewChanged, TaskChanged,
 };
-use crate::agent::Agent;
-use crate::delivery::{DeliveryState, MessageCursor, OnBusy, Outcome};
+use crate::delivery::{MessageCursor, Outcome};
 use crate::entry::Entry;
 use crate::envelope::MessageKind;
-use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, SessionId, ThreadId};
+use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
 use crate::wire::search::{FoundPage, IndexReport, SealedPage, SearchPage};
 use crate::wire::status::Status;
 use crate::wire::window::WindowPage;
-use crate::word::OpenWord;
 
 /// The answer to a [`Command`](super::Command). On the wire it has another form than serde's, see
 /// [`Reply::to_json`].
@@ -377,51 +375,6 @@ pub struct EntryPage {
     pub places: Vec<u64>,
     /// More; `None` at the end.
     pub cursor: Option<String>,
-}
-
-/// One row of the outbox.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueueRow {
-    /// The message.
-    pub id: EntryId,
-    /// Its receiver.
-    pub to: Agent,
-    /// Where it stands.
-    pub state: OpenWord<DeliveryState>,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// How long ago it was recorded, in ms.
-    pub age_ms: i64,
-    /// What to do when the receiver works.
-    #[serde(rename = "onBusy")]
-    pub on_busy: OnBusy,
-    /// The pair whose Claude gets it, where that is not the first one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pair: Option<RuntimeSession>,
-}
-
-impl QueueRow {
-    /// The pair of a receiver as a row names it.
-    pub fn named_pair(to: Agent, pair: &RuntimeSession) -> Option<RuntimeSession> {
-        let is_named = to == Agent::Claude && *pair != RuntimeSession::default();
-        is_named.then(|| pair.clone())
-    }
-
-    /// Whether the operator can take it back now. What was handed to Claude and not acknowledged
-    /// is unread; what is on its way to Codex cannot be called back.
-    pub fn can_be_removed(to: Agent, state: DeliveryState) -> bool {
-        match state {
-            DeliveryState::Queued | DeliveryState::Ambiguous | DeliveryState::Confirmed => true,
-            DeliveryState::Attempted => to == Agent::Claude,
-            _ => false,
-        }
-    }
-
-    /// Whether a rebuilt queue knows nothing of it any more, so that only the operator may have it
-    /// sent again.
-    pub fn becomes_ambiguous(state: DeliveryState) -> bool {
-        !matches!(state, DeliveryState::Ambiguous | DeliveryState::Confirmed)
-    }
 }
 
 /// What a hook should print.
