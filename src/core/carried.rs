@@ -18,11 +18,11 @@ pub struct CarriedEntry {
     /// Nobody has to get it any more: carried for what it says, not to be delivered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settled: bool,
-    /// It asked for an answer, and nobody owes one any more.
+    /// It asked for an answer, or handed work over, and nobody owes anything for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
-    /// Its task was over and was opened again: it makes that task what it was, and does nothing else
-    /// a second time.
+    /// Its task was over and was opened again, or nobody has to answer it in this file: it makes that
+    /// task what it was, and does nothing else a second time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub task_only: bool,
     /// Codex has it in this turn, whose end is not known.

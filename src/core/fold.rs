@@ -307,25 +307,30 @@ fn raise(world: &mut Snapshot, entry: &Entry, alarm: Alarm) {
 }
 
 fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
-    world.open_handoffs.insert(
-        entry.id.clone(),
-        Arc::new(HandoffSnapshot {
-            id: entry.id.clone(),
-            seq: entry.seq,
-            from: entry.source.clone(),
-            to: entry.target.clone(),
-            ask: cut(&entry.content).into(),
-            reason: cut(reason),
-            at_ms: entry.timestamp_ms,
-            runtime_session: entry.runtime_session.clone(),
-            delivered: false,
-            never_delivered: false,
-            answer: None,
-            blocked_by: None,
-            handled_by: None,
-            closed_by: None,
-        }),
-    );
+    let carried = entry.carried.as_ref();
+    let is_over = carried.is_some_and(|carried| carried.answered);
+    let handoff = HandoffSnapshot {
+        id: entry.id.clone(),
+        seq: entry.seq,
+        from: entry.source.clone(),
+        to: entry.target.clone(),
+        ask: cut(&entry.content).into(),
+        reason: cut(reason),
+        at_ms: entry.timestamp_ms,
+        runtime_session: entry.runtime_session.clone(),
+        delivered: false,
+        never_delivered: false,
+        answer: None,
+        blocked_by: None,
+        handled_by: is_over.then(|| (entry.id.clone(), entry.timestamp_ms)),
+        closed_by: None,
+    };
+    if is_over {
+        // It was counted where it was closed.
+        return push_recent(&mut world.closed_handoffs, handoff);
+    }
+    let open = &mut world.open_handoffs;
+    open.insert(entry.id.clone(), Arc::new(handoff));
 }
 
 fn track(world: &mut Snapshot, entry: &Entry) {
@@ -463,6 +468,11 @@ pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 /// The beginning of a text; all of it is in the record.
 pub(crate) fn cut(text: &str) -> String {
     cut_to(text, TEXT_CHARS_MAX)
+}
+
+/// Whether what [`cut`] gave is a beginning.
+pub(crate) fn is_cut(text: &str) -> bool {
+    text.chars().nth(TEXT_CHARS_MAX).is_some()
 }
 
 /// The beginning of a text, as one line.

@@ -105,34 +105,19 @@ pub(super) fn entry_at(ledger: &Ledger, seq: Seq) -> Result<Entry, Refusal> {
     Ok(stored.entry)
 }
 
-/// Handoffs that a pending proposal counts as resolved, and what resolved them: a rejection opens
-/// them again.
-fn resolved_for_now(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
+/// Handoffs that a pending proposal counts as resolved: a rejection opens them again.
+fn resolved_for_now(world: &Snapshot) -> Vec<Seq> {
     let pending = world.pending_proposals.values();
     let named: BTreeSet<&EntryId> = pending
         .flat_map(|pending| &pending.proposal.handles)
         .collect();
-    let mut resolved = Vec::new();
     let closed = world.closed_handoffs.iter();
-    for handoff in closed.filter(|closed| named.contains(&closed.id)) {
-        let closer = handoff.handled_by.as_ref();
-        let closer = closer.and_then(|(id, _)| ledger.read(ledger.seq_of(id)?).ok().flatten());
-        // A decision closes nothing without its proposal, and a handoff would be open again:
-        // without what closed it, it is better not there.
-        if let Some(closer) = closer.filter(|closer| {
-            matches!(
-                closer.entry.kind,
-                EntryKind::Message(_) | EntryKind::Note { .. }
-            )
-        }) {
-            resolved.extend([handoff.seq, closer.entry.seq]);
-        }
-    }
-    resolved
+    let resolved = closed.filter(|closed| named.contains(&closed.id));
+    resolved.map(|closed| closed.seq).collect()
 }
 
-/// Messages that Codex has and may lose with its turn, or has lost: they can be sent again. A
-/// handoff that was answered must not come back as an open one.
+/// Messages that Codex has and may lose with its turn, or has lost: they can be sent again. Handoffs
+/// go on where they are open, or a task is made of them.
 fn with_their_turns(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
     let in_turn = world.in_turn.values().map(|(_, message)| message.seq);
     let cut_off = world.cut_off.values().map(|message| message.seq);
@@ -146,7 +131,7 @@ fn with_their_turns(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
 /// The places of the entries that a compaction carries on. Reads the record for some of them.
 pub(super) fn compaction_wants(world: &Snapshot, ledger: &Ledger) -> BTreeSet<Seq> {
     let mut wanted = wanted(world, |id| ledger.seq_of(id));
-    wanted.extend(resolved_for_now(world, ledger));
+    wanted.extend(resolved_for_now(world));
     wanted.extend(with_their_turns(world, ledger));
     wanted
 }

@@ -59,11 +59,14 @@ impl SealedTask {
         wanted.extend(task.stated().map(|said| said.seq));
         wanted.extend(task.files.iter().map(|file| file.seq));
         wanted.extend(task.claims.iter().map(|claim| claim.seq));
+        wanted.extend(task.handoffs.iter().map(|handoff| handoff.seq));
         wanted.extend(task.kept.iter().map(|kept| kept.seq));
         let mut entries = Vec::new();
         // To its end, which tells whether it is still the one that was verified.
         session.read(|stored| {
-            if wanted.contains(&stored.entry.seq) {
+            let is_begun = matches!(stored.entry.kind, EntryKind::Handoff(_))
+                && !task.has_handoff(&stored.entry);
+            if wanted.contains(&stored.entry.seq) && !is_begun {
                 entries.push(carried(stored.entry, &session.session_id, &task));
             }
         })?;
@@ -84,6 +87,10 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
     };
     entry.carried = Some(CarriedEntry {
         settled: entry.receiver().is_some(),
+        answered: task
+            .handoffs
+            .iter()
+            .any(|handoff| handoff.id == entry.id && handoff.is_answered),
         task_only: true,
         ..CarriedEntry::of(session_id, seq)
     });
@@ -93,6 +100,7 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
     {
         record.dropped.clone_from(&task.dropped);
         record.forgotten.clone_from(&task.forgotten);
+        task.leave_begun(record);
     }
     entry
 }

@@ -122,12 +122,15 @@ impl Entry {
         self.meta.get(TASK_ONLY).and_then(Value::as_bool) == Some(true)
     }
 
-    /// Whether it stands here for its task alone, which was over and was opened again. What no task
-    /// is made of is taken in whole, whatever it says of itself.
+    /// Whether it stands here for its task alone, which was over and was opened again, or which alone
+    /// goes on. What no task is made of is taken in whole, whatever it says of itself.
     pub fn only_rebuilds_task(&self) -> bool {
         let is_of_task = match &self.kind {
             EntryKind::Artifact(_) => self.source.agent().is_some(),
-            EntryKind::Note { .. } | EntryKind::Continuity(_) | EntryKind::Task(_) => true,
+            EntryKind::Note { .. }
+            | EntryKind::Handoff(_)
+            | EntryKind::Continuity(_)
+            | EntryKind::Task(_) => true,
             _ => false,
         };
         is_of_task

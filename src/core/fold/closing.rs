@@ -198,16 +198,20 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
     }
 }
 
-/// Closes the handoffs, and lifts the blockers, that an entry names.
-pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
-    // A proposal names what it would close, and a blocker what it blocks: neither closes it.
-    let closes = match &entry.kind {
+/// Whether an entry closes what it names. A proposal names what it would close, and a blocker what it
+/// blocks: neither closes it.
+pub(super) fn closes(entry: &Entry) -> bool {
+    match &entry.kind {
         EntryKind::FinalityProposal(_) => false,
         EntryKind::Note { note, .. } => *note != NoteKind::Blocker,
         EntryKind::FinalityDecision(decision) => decision.approved,
         _ => true,
-    };
-    if !closes || entry.handles().is_empty() {
+    }
+}
+
+/// Closes the handoffs, and lifts the blockers, that an entry names.
+pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
+    if !closes(entry) || entry.handles().is_empty() {
         return;
     }
     for id in entry.handles() {

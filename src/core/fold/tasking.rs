@@ -1,9 +1,11 @@
 //! Tasks that can travel: their steps, and what is recorded while one of them is current.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use super::closing::closes;
 use super::{brief, cut};
 use crate::agent::Party;
 use crate::continuity::{StateTag, StatedText};
@@ -105,16 +107,20 @@ fn take_import(world: &mut Snapshot, entry: &Entry, id: &CapsuleId) {
     }
 }
 
-/// The handoff that a task began with.
+/// The handoff that a task began with; where both are carried on, it may be answered by now.
 fn begin_with(world: &Snapshot, record: &TaskRecord, task: &mut TaskSnapshot) {
-    let id = record.handoff.as_ref();
-    if let Some(handoff) = id.and_then(|id| world.open_handoffs.get(id)) {
+    let Some(id) = &record.handoff else { return };
+    let mut closed = world.closed_handoffs.iter();
+    let handoff = world.open_handoffs.get(id).map(Arc::as_ref);
+    if let Some(handoff) = handoff.or_else(|| closed.find(|handoff| handoff.id == *id)) {
         task.handoffs.push_back(TaskHandoff {
             id: handoff.id.clone(),
+            seq: handoff.seq,
             from: handoff.from.clone(),
             to: handoff.to.clone(),
             ask: handoff.ask.to_string(),
-            is_answered: false,
+            tells_task: false,
+            is_answered: handoff.handled_by.is_some(),
         });
     }
 }
@@ -165,10 +171,12 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Handoff(_) => {
             let handoff = TaskHandoff {
                 id: entry.id.clone(),
+                seq: entry.seq,
                 from: entry.source.clone(),
                 to: entry.target.clone(),
                 ask: cut(&entry.content),
-                is_answered: false,
+                tells_task: entry.hands_over(&id),
+                is_answered: carried.is_some_and(|carried| carried.answered),
             };
             task.handoffs.retain(|other| other.id != handoff.id);
             let oldest = |_: &VecDeque<_>| 0;
@@ -227,7 +235,9 @@ fn settle_handoffs(world: &mut Snapshot, entry: &Entry) {
     let tasks = world.tasks.values_mut();
     for handoff in tasks.flat_map(|task| &mut task.handoffs) {
         if entry.handles().contains(&handoff.id) {
-            handoff.is_answered = !open.contains_key(&handoff.id);
+            // One of an earlier session is not among the open ones.
+            let is_over = handoff.is_answered || closes(entry);
+            handoff.is_answered = is_over && !open.contains_key(&handoff.id);
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct HandoffSnapshot {
     pub answer: Option<EntryId>,
     /// A blocker note that names it.
     pub blocked_by: Option<EntryId>,
-    /// The entry that closed it, and when.
+    /// The entry that closed it, and when. Where it is carried on as closed, that is its own.
     pub handled_by: Option<(EntryId, i64)>,
     /// Who wrote that entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +67,17 @@ impl Snapshot {
     pub fn standing_handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
         let open = self.open_handoffs.values();
         open.filter(|handoff| !handoff.never_delivered)
+    }
+}
+
+impl Snapshot {
+    /// Whether nobody owes an answer to a handoff any more. One that stands in this file for its task
+    /// alone is not among the open ones, answered or not.
+    pub fn is_handoff_over(&self, id: &EntryId) -> bool {
+        let of_tasks = self.tasks.values().flat_map(|task| &task.handoffs);
+        let mut of_tasks = of_tasks.filter(|handoff| handoff.id == *id);
+        !self.open_handoffs.contains_key(id)
+            && of_tasks.next().is_none_or(|handoff| handoff.is_answered)
     }
 }
 

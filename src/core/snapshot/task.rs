@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{FindingSnapshot, FindingState, Snapshot};
 use crate::agent::Party;
 use crate::continuity::StatedText;
-use crate::entry::ArtifactStatus;
+use crate::entry::{ArtifactStatus, Entry, TaskRecord};
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
 
 /// How many tasks can be open at a time.
@@ -121,12 +121,18 @@ pub struct TaskEnd {
 #[serde(rename_all = "camelCase")]
 pub struct TaskHandoff {
     pub id: EntryId,
+    /// Where it stands.
+    #[serde(default)]
+    pub seq: Seq,
     /// Who handed over.
     pub from: Party,
     /// To whom.
     pub to: Option<Party>,
     /// What is asked.
     pub ask: String,
+    /// The operator had this very task told by it.
+    #[serde(default)]
+    pub tells_task: bool,
     /// It was answered.
     pub is_answered: bool,
 }
@@ -206,6 +212,25 @@ impl TaskSnapshot {
         let single = single.into_iter().flatten();
         single.chain(listed.into_iter().flatten())
     }
+
+    /// Has the entry that opens it in another file count the handoff that it began with, which is no
+    /// work of the task and does not go on there.
+    pub fn leave_begun(&self, record: &mut TaskRecord) {
+        let begun = record.handoff.take();
+        if self
+            .handoffs
+            .iter()
+            .any(|it| Some(&it.id) == begun.as_ref())
+        {
+            *record.dropped.entry("handoffs".to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Whether an entry that hands work over is work of this task.
+    pub fn has_handoff(&self, entry: &Entry) -> bool {
+        let is_its = entry.task().as_ref() == Some(&self.id);
+        is_its && self.handoffs.iter().any(|it| it.id == entry.id)
+    }
 }
 
 impl Snapshot {
@@ -233,9 +258,9 @@ impl Snapshot {
         kept.is_some_and(|kept| kept.seq > self.foreign_through)
     }
 
-    /// The entries that make the open tasks what they are, the latest run of each gate among them and
-    /// without those of handoffs; and those that tell of imported capsules, whose files stay, and of
-    /// findings that the operator does not count, which another import would bring back.
+    /// The entries that make the open tasks what they are, the latest run of each gate among them; and
+    /// those that tell of imported capsules, whose files stay, and of findings that the operator does
+    /// not count, which another import would bring back.
     pub fn entries_of_open_tasks(&self) -> BTreeSet<Seq> {
         let mut entries = BTreeSet::new();
         if self.open_tasks().next().is_some() {
@@ -246,6 +271,7 @@ impl Snapshot {
             entries.extend(task.stated().map(|said| said.seq));
             entries.extend(task.files.iter().map(|file| file.seq));
             entries.extend(task.claims.iter().map(|claim| claim.seq));
+            entries.extend(task.handoffs.iter().map(|handoff| handoff.seq));
             entries.extend(task.kept.iter().map(|kept| kept.seq));
             let findings = self.findings.values();
             let own = findings.filter(|finding| finding.task.as_ref() == Some(&task.id));

@@ -2,7 +2,9 @@
 //! vanishes unsaid.
 
 use crate::core::agent::Party;
-use crate::core::entry::{Entry, Fate, LifecycleEvent, TASK_ONLY, TaskStep, imported_words};
+use crate::core::entry::{
+    Entry, EntryKind, Fate, LifecycleEvent, TASK_ONLY, TaskStep, imported_words,
+};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::daemon::carrying::{CarryingRead, EndingWish};
 use crate::daemon::deletion::Deletion;
@@ -112,15 +114,30 @@ impl Daemon {
 
 impl Base {
     /// What the open tasks are made of. What was said for one that is not current is nothing that
-    /// the agents are at.
+    /// the agents are at, and what was handed over is the task's alone: its messages are taken back.
     fn entries_of_tasks(&self, read: &CarryingRead) -> Result<Vec<Entry>, Refusal> {
         let world = self.recorder.world();
         let mut entries = self.carried_entries(world.entries_of_open_tasks(), read)?;
+        entries.retain(|entry| {
+            let is_handoff = matches!(entry.kind, EntryKind::Handoff(_));
+            !is_handoff || world.open_tasks().any(|task| task.has_handoff(entry))
+        });
         for entry in &mut entries {
             let session = entry.pair();
             let current = world.current_task(&session).map(|task| &task.id);
             if entry.task().as_ref() != current {
                 entry.meta.insert(TASK_ONLY.to_owned(), true.into());
+            }
+            match (&mut entry.kind, &mut entry.carried) {
+                (EntryKind::Handoff(_), Some(carried)) => {
+                    (carried.settled, carried.task_only) = (true, true);
+                }
+                (EntryKind::Task(record), _) if record.step == TaskStep::Opened => {
+                    if let Some(task) = world.tasks.get(&record.task) {
+                        task.leave_begun(record);
+                    }
+                }
+                _ => {}
             }
         }
         Ok(entries)

@@ -103,13 +103,15 @@ impl Base {
                 Some(first) => (first.session_id, first.seq, first.task_only),
                 None => (self.recorder.session_id().clone(), seq, false),
             };
+            // Nobody was asked by it, and it must not stand in the way: its task has it.
+            let task_only = task_only || is_never_delivered(world, &entry.id);
             let (past_for, held) = (world.past_for(&entry), world.held_of(&entry));
             let codex_pair = world.codex_pair_of(&entry);
             entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
                 settled: entry.receiver().is_some() && !world.unsettled.contains_key(&entry.id),
-                answered: asks(&entry) && !is_open_question(world, &entry.id),
+                answered: is_over(&entry, world),
                 task_only,
                 in_turn: in_turn.map(|(turn, _)| turn.clone()),
                 cut_off_in: known.map_or_else(Vec::new, |message| message.cut_off_in.clone()),
@@ -120,10 +122,14 @@ impl Base {
             entry.seq = Seq(0);
             if let EntryKind::Task(record) = &mut entry.kind
                 && record.step == TaskStep::Opened
-                && let Some(task) = self.recorder.world().tasks.get(&record.task)
+                && let Some(task) = world.tasks.get(&record.task)
             {
                 record.dropped.clone_from(&task.dropped);
                 record.forgotten.clone_from(&task.forgotten);
+                let begun = record.handoff.as_ref();
+                if begun.is_some_and(|begun| is_never_delivered(world, begun)) {
+                    task.leave_begun(record);
+                }
             }
             entries.push(entry);
         }
@@ -214,15 +220,21 @@ fn began_in_next(run: &GateRun, at: Seq, world: &Snapshot) -> Option<Seq> {
     is_before_one.then_some(Seq(0))
 }
 
-fn asks(entry: &Entry) -> bool {
-    matches!(&entry.kind, EntryKind::Message(message) if message.require_reply)
+/// Whether it asked for something that nobody owes any more.
+fn is_over(entry: &Entry, world: &Snapshot) -> bool {
+    match &entry.kind {
+        EntryKind::Message(message) => {
+            let mut open = world.open_questions.values();
+            message.require_reply && open.all(|question| question.id != entry.id)
+        }
+        EntryKind::Handoff(_) => world.is_handoff_over(&entry.id),
+        _ => false,
+    }
 }
 
-fn is_open_question(world: &Snapshot, id: &EntryId) -> bool {
-    world
-        .open_questions
-        .values()
-        .any(|question| question.id == *id)
+fn is_never_delivered(world: &Snapshot, id: &EntryId) -> bool {
+    let open = world.open_handoffs.get(id);
+    open.is_some_and(|handoff| handoff.never_delivered)
 }
 
 fn receiver(to: Option<&Party>) -> Option<Agent> {
