@@ -89,9 +89,9 @@ pub struct ImportedFinding {
 impl ImportedFinding {
     /// Of a comment; none where it says nothing, or has no name at all. Secrets are masked.
     pub fn of(comment: &ReviewComment, review: &str, redactor: &Redactor) -> Option<Self> {
-        let finding = well_formed(&comment.id)?;
         let (raw, _) = redactor.redact_text(&comment.body);
         let mask = |text: &str| redactor.redact_text(text).0.into_owned();
+        let finding = well_formed(&comment.id, mask)?;
         let mut clean = CleanBody::of(&raw);
         // A character that nobody sees may have stood in the middle of a secret.
         clean.text = mask(&clean.text);
@@ -200,19 +200,26 @@ impl ImportedFinding {
 const APART_DIGITS: usize = 8;
 
 /// A name as it is written here: what tools give theirs may have blanks, brackets and more than there
-/// is room for. None of an empty one.
-fn well_formed(id: &FindingId) -> Option<FindingId> {
+/// is room for, and secrets, which the record would mask. None of an empty one.
+fn well_formed(id: &FindingId, mask: impl Fn(&str) -> String) -> Option<FindingId> {
     let name = id.as_str();
-    if name.is_empty() || FindingId::is_well_formed(name) {
-        return (!name.is_empty()).then(|| id.clone());
+    if name.is_empty() {
+        return None;
+    }
+    let masked = mask(name);
+    if masked == name && FindingId::is_well_formed(name) {
+        return Some(id.clone());
     }
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || ":._-/#".contains(letter);
-    let letters = name.chars();
+    let letters = masked.chars();
     let letters = letters.map(|letter| if is_letter(letter) { letter } else { '-' });
     let room = FindingId::BYTES_MAX - APART_DIGITS - 1;
     let kept: String = letters.take(room).collect();
     let apart = hex(&Sha256::digest(name.as_bytes()));
-    Some(FindingId::new(format!("{kept}-{}", &apart[..APART_DIGITS])))
+    let written = |kept: &str| format!("{kept}-{}", &apart[..APART_DIGITS]);
+    let told = Some(written(&kept)).filter(|told| mask(told) == *told);
+    // Written like this it looks like a secret itself.
+    Some(FindingId::new(told.unwrap_or_else(|| written("masked"))))
 }
 
 /// The first line of words outside of code; below a header of CodeRabbit's the first bold one.
@@ -303,7 +310,9 @@ mod tests {
     #[test]
     fn a_name_that_a_tool_gives_is_written_so_that_it_can_be_named_and_stays_another_one() {
         let named = |name: &str| {
-            let id = well_formed(&FindingId::new(name));
+            let id = well_formed(&FindingId::new(name), |name| {
+                Redactor::new().redact_text(name).0.into_owned()
+            });
             id.map(|id| id.as_str().to_owned()).unwrap_or_default()
         };
         assert_eq!(named(""), "");
@@ -316,6 +325,18 @@ mod tests {
         assert_ne!(semgrep, named("semgrep:rule v1 src/a.rs"));
         let long = named(&"\u{e9}".repeat(500));
         assert!(FindingId::is_well_formed(&long), "{long}");
+        // As the record would mask it, which would be no name.
+        let leaked = |letter: &str| named(&format!("leak:ghp_{}", letter.repeat(36)));
+        let leak = leaked("a1B2");
+        assert!(FindingId::is_well_formed(&leak), "{leak}");
+        assert!(leak.starts_with("leak:-REDACTED"), "{leak}");
+        let redactor = Redactor::new();
+        assert_eq!(redactor.redact_text(&leak).0, leak);
+        assert_ne!(leak, leaked("c3D4"));
+        let odd = named("password=hunter2hunter2 x");
+        assert!(FindingId::is_well_formed(&odd), "{odd}");
+        assert!(!odd.contains("hunter2"), "{odd}");
+        assert_eq!(redactor.redact_text(&odd).0, odd);
     }
 
     #[test]
