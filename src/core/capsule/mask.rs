@@ -180,9 +180,10 @@ impl MaskedPlaces {
                 }
                 // `max_len` is nobody's.
                 _ if name.chars().count() < JOINED_CHARS_MIN => {
-                    vec![format!("(?P<before>)\\b{escaped}\\b(?P<after>)")]
+                    vec![format!("(?P<before>)\\b(?i:{escaped})\\b(?P<after>)")]
                 }
-                _ => vec![format!("{NAME_START}{escaped}{NAME_END}")],
+                // Systems write them small, people as names are written.
+                _ => vec![format!("{NAME_START}(?i:{escaped}){NAME_END}")],
             };
             let words = words.into_iter();
             words.filter_map(move |word| Some((Regex::new(&word).ok()?, mark)))
@@ -470,7 +471,8 @@ fn is_ordinary(name: &str) -> bool {
 
 /// Whether a file or a folder has this name, whatever its ending is.
 fn is_called(own: &str, name: &str) -> bool {
-    own.split('.').find(|part| !part.is_empty()) == Some(name)
+    let first = own.split('.').find(|part| !part.is_empty());
+    first.is_some_and(|first| first.to_lowercase() == name.to_lowercase())
 }
 
 /// A name that somebody could be known by.

@@ -341,6 +341,38 @@ fn secrets_places_and_names_are_masked_and_counted() {
 }
 
 #[test]
+fn names_are_masked_however_they_are_written() {
+    let at = MadeAt {
+        user: Some("gudrun"),
+        host: Some("Quiet-Fox.local"),
+        ..AT
+    };
+    let mask = CapsuleMask::new(&REDACTOR, at);
+    let found = mask.masked("Gudrun and GUDRUN on quiet-fox: a_Gudrun, gudruns");
+    assert_eq!(
+        found.as_deref(),
+        Some("[REDACTED_USER] and [REDACTED_USER] on [REDACTED_HOST]: a_[REDACTED_USER], gudruns")
+    );
+    let at = MadeAt {
+        user: Some("kim"),
+        ..AT
+    };
+    let found = CapsuleMask::new(&REDACTOR, at).masked("ask Kim");
+    assert_eq!(found.as_deref(), Some("ask [REDACTED_USER]"));
+    // Of a project that has the name it is none of this machine's, in whatever letters.
+    let own = ["Gudrun.md".to_owned()];
+    let at = MadeAt {
+        user: Some("gudrun"),
+        own: &own,
+        ..AT
+    };
+    assert_eq!(
+        CapsuleMask::new(&REDACTOR, at).masked("see Gudrun.md"),
+        None
+    );
+}
+
+#[test]
 fn a_user_with_the_name_of_a_part_of_a_mark_leaves_marks_as_they_are() {
     let at = MadeAt {
         user: Some("ACME"),
