@@ -11,6 +11,7 @@ use crate::capsule::{
     agent, clone_of, closed_as_before, done, imported, in_terminal, listed, login, note,
 };
 use crate::capsule_readme::wrote;
+use crate::search_everywhere::clear;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -329,6 +330,19 @@ fn a_task_begins_with_a_handoff_that_is_open() {
         "handles": [handoff]});
     codex.expect("note/append", answer);
     assert_eq!(first()["state"], "answered");
+    // Its log begins with it, also where both stand in an earlier session.
+    let logged = |of: &str| {
+        let log = read(&project, &["log", of]);
+        let entries = log["entries"].as_array().unwrap().iter();
+        let texts = entries.map(|entry| entry["content"].as_str().unwrap().to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let log = logged(&id);
+    assert_eq!(log[..2], ["find the leak", "The leak"], "{log:?}");
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    let log = logged(&id);
+    assert_eq!(log[..2], ["find the leak", "The leak"], "{log:?}");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, entry_word, now_ms, short, time};
-use crate::core::entry::Entry;
-use crate::core::id::{CapsuleId, Seq, SessionId};
+use crate::core::entry::{Entry, EntryKind, TaskStep};
+use crate::core::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::store::ledger::{EntryFilter, Reading, Stored};
 use crate::store::sealed_way::way_back;
 
@@ -25,7 +25,12 @@ const TEXT_CHARS: usize = 90;
 
 pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
     let id = CapsuleMaker::open(&context.setting)?.id_of(&args.id)?;
-    let log = TaskLog::read(context, id, args.limit as usize)?;
+    let limit = args.limit as usize;
+    let mut log = TaskLog::read(context, id, limit, None)?;
+    // What it began with was recorded before it, and only its own beginning names that.
+    if let Some(begun) = log.begun.take() {
+        log = TaskLog::read(context, log.id, limit, Some(begun))?;
+    }
     let (id, total, entries) = (log.id, log.total, log.latest);
     let mut text = ReportText::new();
     if entries.is_empty() {
@@ -71,6 +76,8 @@ pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
 struct TaskLog {
     id: CapsuleId,
     limit: usize,
+    /// The handoff that it began with.
+    begun: Option<EntryId>,
     /// Oldest first.
     latest: VecDeque<Stored>,
     total: usize,
@@ -82,10 +89,16 @@ struct TaskLog {
 impl TaskLog {
     /// Through the sealed sessions that this one follows, where it was not opened in this one: no
     /// entry has its id before.
-    fn read(context: &CliContext, id: CapsuleId, limit: usize) -> Result<Self, Failure> {
+    fn read(
+        context: &CliContext,
+        id: CapsuleId,
+        limit: usize,
+        begun: Option<EntryId>,
+    ) -> Result<Self, Failure> {
         let mut log = Self {
             id,
             limit,
+            begun,
             latest: VecDeque::new(),
             total: 0,
             heard: HashSet::new(),
@@ -99,8 +112,11 @@ impl TaskLog {
         };
         let opened = opened.map_err(|error| disk::unreadable(current.path(), &error))?;
         let opened = opened.filter(|stored| stored.entry.carried.is_none());
-        if let Some(opened) = opened {
-            log.hear_from(&current, Some(opened.entry.seq.0.saturating_sub(1)))?;
+        let begun = log.begun.as_ref().map(|begun| current.seq_of(begun));
+        // In this session stands what it began with, too, unless that was carried here.
+        if let (Some(opened), None | Some(Some(_))) = (opened, begun) {
+            let first = begun.flatten().unwrap_or(opened.entry.seq);
+            log.hear_from(&current, Some(first.0.saturating_sub(1)))?;
             return Ok(log);
         }
         let mut sessions = Vec::new();
@@ -108,9 +124,12 @@ impl TaskLog {
             match reached {
                 Ok(reached) => sessions.push(reached),
                 Err(session) => {
-                    context.out.note(&format!(
-                        "the log begins behind {session}: that session is not as it was sealed"
-                    ));
+                    // Once, where it is read again.
+                    if log.begun.is_none() {
+                        context.out.note(&format!(
+                            "the log begins behind {session}: that session is not as it was sealed"
+                        ));
+                    }
                     break;
                 }
             }
@@ -140,7 +159,17 @@ impl TaskLog {
 
     fn hear(&mut self, stored: Stored) {
         let entry = &stored.entry;
-        let is_its = entry.task().as_ref() == Some(&self.id) || entry.hands_over(&self.id);
+        if let EntryKind::Task(record) = &entry.kind
+            && record.task == self.id
+            && record.step == TaskStep::Opened
+            && self.begun.is_none()
+        {
+            self.begun.clone_from(&record.handoff);
+        }
+        let is_its = entry.task().as_ref() == Some(&self.id)
+            || entry.hands_over(&self.id)
+            || matches!(entry.kind, EntryKind::Handoff(_))
+                && self.begun.as_ref() == Some(&entry.id);
         if !is_its || !self.heard.insert(first_place(entry)) {
             return;
         }
