@@ -1,10 +1,10 @@
 //! Tasks that can travel, for reading: made from the record, or as they are kept, and held against
 //! the work tree. All of it beside the loop: git is asked.
 //!
-//! A kept file lies where an agent can write. Of a task that this record knows only the state of the
-//! work tree is taken from it; what was said for the task the record tells. Of any other task the
-//! file is all there is: a session of the project may vouch for it, which may take as long as reading
-//! that does; else nobody does.
+//! A kept file lies where an agent can write. Of a task that this record knows it is taken where the
+//! record tells its digest since the task was closed; else only the state of the work tree is, and
+//! what was said for the task the record tells. Of any other task the file is all there is: a session
+//! of the project may vouch for it, which may take as long as reading that does; else nobody does.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -250,9 +250,17 @@ impl CapsuleReading {
         })
     }
 
-    /// The task as the record tells it. A closed one stands on the work tree on which it was closed,
-    /// where that was kept.
+    /// The task as the record tells it. A closed one is what was kept of it, where the record tells
+    /// that by its digest; else it stands on the work tree on which it was closed, where that was kept.
     fn of_record(&self, task: &TaskSnapshot, kept: Option<&Capsule>) -> Result<Capsule, Refusal> {
+        let is_told = |kept: &&Capsule| {
+            let told = self.world.has_kept_since_close(task, &kept.digest);
+            told == Some(true)
+        };
+        // Gates ran on since, and findings and handoffs went on.
+        if let Some(kept) = kept.filter(is_told) {
+            return Ok(kept.clone());
+        }
         let made = match task.is_open() {
             true => self.now.make(task),
             false => self.now.make_late(task),
