@@ -304,6 +304,7 @@ impl Capsule {
         }
         self.not_run.iter_mut().for_each(&mut *look);
         for finding in &mut self.findings {
+            look(&mut finding.external_id);
             look(&mut finding.severity);
             look(&mut finding.state);
             look(&mut finding.title);

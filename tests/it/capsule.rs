@@ -500,12 +500,13 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
         );
         // Told within itself, it is one line.
         let said = project.run(["capsule", "show", &id]).expect_success();
-        let line = format!(
-            "human → {receiver}, open: to go on with this task, as it was told then (`ctxrelay \
-             capsule show {id} --json` has it)"
-        );
+        let brief = "to go on with this task, as it was told then";
+        let line = format!("human → {receiver}, open: {brief}\n");
         assert!(said.stdout.contains(&line), "{}", said.stdout);
         assert!(!said.stdout.contains("data from a record"));
+        let shown = json_of(&project, "show", &id);
+        let handed_over = shown["handoffs"].as_array().unwrap().last().unwrap();
+        assert_eq!(handed_over["ask"], brief);
     }
     let nobody = ["handoff", &id, "--to", "cursor", "--send"];
     assert_eq!(in_terminal(&project, &nobody).0, 2);

@@ -4,8 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{clone_of, done, from_base64, imported, in_terminal, listed};
+use crate::capsule::{agent, clone_of, done, from_base64, imported, in_terminal, listed};
 use crate::capsule_readme::wrote;
+use crate::capsule_sealed::compact;
 use crate::search_everywhere::clear;
 use crate::support::child::run;
 use crate::support::operator::Operator;
@@ -524,4 +525,62 @@ fn a_file_that_has_the_name_of_the_user_is_compared_where_it_is() {
     stands("moved", 0);
     project.write(path, "pub fn changed() {}\n");
     stands("touched", 1);
+}
+
+/// How a gate ended, as the operator is told and as an agent is.
+fn told_gate(project: &Project, id: &str) -> [String; 2] {
+    let shown = project.run(["capsule", "show", id]);
+    let params = json!({"question": "show", "id": id});
+    let told = agent(project, "codex").expect("capsules/read", params);
+    let told = told["value"]["text"].as_str().unwrap().to_owned();
+    [shown.expect_success().stdout, told].map(|text| {
+        let mut lines = text.lines().map(str::trim);
+        let line = lines.find(|line| line.contains("unit") && line.contains("verified"));
+        line.unwrap_or(&text).to_owned()
+    })
+}
+
+#[test]
+fn a_closed_task_is_told_with_the_gates_of_its_close_whatever_they_come_to_later() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mark = project.base().join("mended");
+    let cmd = format!("test -e {}", mark.display());
+    run_gates(&project, &json!([{"name": "unit", "cmd": cmd}]));
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    done(&project, &["close", &id]);
+    let before = told_gate(&project, &id);
+    assert_eq!(before[0], "unit: failed (verified)");
+    assert!(
+        before[1].starts_with("- unit failed (verified on the tree that this was made on"),
+        "{before:?}"
+    );
+    fs::write(&mark, "").unwrap();
+    project.git(&["commit", "-q", "--allow-empty", "-m", "mended"]);
+    let mut green = Pty::spawn(&project.ctxrelay(["gates", "run"]));
+    assert_eq!(green.wait_exit(), 0, "{}", green.screen());
+    assert_eq!(told_gate(&project, &id), before);
+}
+
+#[test]
+fn what_gates_came_to_without_git_is_said_without_a_tree_and_goes_on_in_later_sessions() {
+    let project = Project::without_git();
+    let _daemon = project.daemon();
+    trust_gates(&project, &json!([{"name": "unit", "cmd": "true"}]));
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut green = Pty::spawn(&project.ctxrelay(["gates", "run"]));
+    assert_eq!(green.wait_exit(), 0, "{}", green.screen());
+    let told = [
+        "unit: passed (verified, tree not known)",
+        "- unit passed (verified, tree not known, exit code 0): true",
+    ];
+    assert_eq!(told_gate(&project, &id), told);
+    compact(&project);
+    assert_eq!(told_gate(&project, &id), told);
+    clear(&project, false);
+    assert_eq!(told_gate(&project, &id), told);
+    let shown = project.run(["capsule", "show", &id, "--json"]);
+    assert_eq!(shown.expect_success().json()["git"], Value::Null);
 }

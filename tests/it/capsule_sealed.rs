@@ -46,7 +46,7 @@ fn foreign(project: &Project) -> Vec<String> {
         .collect()
 }
 
-fn compact(project: &Project) {
+pub fn compact(project: &Project) {
     let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "compact", "--apply"]));
     pty.wait_for_text("to go on, anything else");
     pty.type_text("compact\r");

@@ -81,7 +81,7 @@ impl CapsulesNow {
             let is_its = (&raw.by, raw.at) == (&kept.by, kept.at) && is_cited;
             says = says.min(words.says(&raw.text, &kept.text).only(is_its));
         }
-        says = says.min(asked(&words, &raw, &kept));
+        says = says.min(asked(&words, task, &raw, &kept));
         says = says.min(self.ran_all(&kept, &words)?);
         // What has no room in the one has none in the other.
         let full = Capsule {
@@ -347,8 +347,8 @@ impl CapsulesNow {
 }
 
 /// Whether each handoff of a masked capsule was one, however far it is now, and whether all are told
-/// or counted as left out.
-fn asked(words: &KeptWords<'_>, raw: &Capsule, kept: &Capsule) -> KeptSays {
+/// or counted as left out. Of one by which the task was told earlier versions have what was told.
+fn asked(words: &KeptWords<'_>, task: &TaskSnapshot, raw: &Capsule, kept: &Capsule) -> KeptSays {
     let count = |capsule: &Capsule| {
         let left = capsule.left_out.iter();
         let left = left.filter(|left| left.what == CapsuleSection::Handoffs);
@@ -359,7 +359,10 @@ fn asked(words: &KeptWords<'_>, raw: &Capsule, kept: &Capsule) -> KeptSays {
         let raw = raw.handoffs.iter().find(|raw| raw.id == kept.id);
         raw.map_or(KeptSays::Else, |raw| {
             let is_its = (&raw.from, &raw.to) == (&kept.from, &kept.to);
-            words.says(&raw.ask, &kept.ask).only(is_its)
+            let mut told = task.handoffs.iter().filter(|told| told.id == kept.id);
+            let as_then = told.next().map(|told| words.says(&told.ask, &kept.ask));
+            let says = words.says(&raw.ask, &kept.ask);
+            says.max(as_then.unwrap_or(says)).only(is_its)
         })
     });
     let each = each.min().unwrap_or(KeptSays::Same);

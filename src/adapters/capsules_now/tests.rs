@@ -8,12 +8,12 @@ use serde_json::Map;
 
 use super::*;
 use crate::core::agent::{Agent, Party};
-use crate::core::capsule::StandsNow;
+use crate::core::capsule::{KeptSays, StandsNow};
 use crate::core::continuity::{ContinuityState, StatedText, TouchedFile};
 use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun, NoteKind};
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession, SessionId};
 use crate::core::redact::secret_samples::{SecretSample, leaks, one_of_each};
-use crate::core::snapshot::{GateSnapshot, TaskFile};
+use crate::core::snapshot::{GateSnapshot, TaskFile, TaskHandoff};
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, read};
 
 /// A repository with a commit of these files, each of one line.
@@ -536,4 +536,45 @@ fn what_gates_printed_has_room_for_so_much_and_the_rest_is_counted() {
         let left: usize = count.parse().unwrap();
         assert_eq!(head.len() + left + tail.len(), printed.len());
     }
+}
+
+#[test]
+fn a_long_handoff_says_that_it_is_cut_and_one_by_which_the_task_was_told_is_told_briefly() {
+    let folder = tempfile::tempdir().unwrap();
+    let handoff = |number: u64, ask: String, tells_task: bool| TaskHandoff {
+        id: EntryId::new(format!("e{number}")),
+        seq: Seq(number),
+        from: Party::Human,
+        to: Some(Party::Agent(Agent::Codex)),
+        ask,
+        tells_task,
+        is_answered: false,
+    };
+    let mut task = task();
+    let (short, long) = ("x".repeat(4_000), format!("{}…", "x".repeat(4_000)));
+    let told = format!("# Task: Fix the login\n{long}");
+    task.handoffs = [
+        handoff(2, short.clone(), false),
+        handoff(3, long.clone(), false),
+        handoff(4, told.clone(), true),
+    ]
+    .into();
+    let (world, redactor) = (Arc::new(Snapshot::default()), Arc::new(Redactor::new()));
+    let root = folder.path().to_owned();
+    let now = CapsulesNow::new(root, world, Vec::new(), redactor, |_| Ok(None));
+    let (mut capsule, _) = now.make(&task).unwrap();
+    let asked = capsule.handoffs.iter();
+    let asked: Vec<_> = asked.map(|it| (&*it.ask, it.cut)).collect();
+    let brief = "to go on with this task, as it was told then";
+    assert_eq!(
+        asked,
+        [(&*short, None), (&*long, Some(true)), (brief, None)]
+    );
+    assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Same);
+    // Earlier versions kept what was told, and marked nothing.
+    capsule.handoffs[1].cut = None;
+    capsule.handoffs[2].ask = told;
+    assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Same);
+    capsule.handoffs[2].ask = "to push it".to_owned();
+    assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Else);
 }

@@ -83,6 +83,9 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         let how = match (run.verified, made.owner, run.current) {
             (true, CapsuleOwner::Foreign, _) => "verified elsewhere, not here",
             (true, CapsuleOwner::Project, true) => "verified",
+            (true, CapsuleOwner::Project, false) if run.tree.is_none() => {
+                "verified, tree not known"
+            }
             (true, CapsuleOwner::Project, false) => "verified, on another tree",
             (false, ..) => "claimed",
         };
@@ -91,10 +94,18 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
     });
     let files = capsule.touched.iter();
     let files = files.map(|file| format!("{} ({} by {})", told_path(&file.path), file.op, file.by));
+    let is_foreign = made.owner == CapsuleOwner::Foreign;
     let handoffs = capsule.handoffs.iter().map(|handoff| {
         let (asked, is_whole) = handoff.asked();
         // The command's one value is the capsule, with all that it has.
         let how = match is_whole {
+            true if handoff.cut == Some(true) && !is_foreign => {
+                format!(
+                    " (cut here: `ctxrelay capsule log {} --json` has all of it)",
+                    capsule.id
+                )
+            }
+            true if handoff.cut == Some(true) => " (its sender has all of it)".to_owned(),
             true => String::new(),
             false => format!(" (`ctxrelay capsule show {} --json` has it)", capsule.id),
         };
@@ -116,7 +127,6 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         )
     });
     let left = capsule.left_out.iter();
-    let is_foreign = made.owner == CapsuleOwner::Foreign;
     let left = left.map(|left| left.told(is_foreign, |name| told_path(name).into_owned()));
     let sections = [
         ("Goal", one(&capsule.goal)),
@@ -198,7 +208,7 @@ mod tests {
             verified,
             exit_code: None,
             duration_ms: None,
-            tree: None,
+            tree: (verified && name != "no git").then(|| "4b".repeat(20)),
             current,
             flaky: None,
             output_sha256: None,
@@ -210,6 +220,7 @@ mod tests {
                 capsule.verification = vec![
                     run("lint", true, true),
                     run("unit", true, false),
+                    run("no git", true, false),
                     run("by hand", false, false),
                 ];
             })
@@ -217,12 +228,14 @@ mod tests {
         let ours = [
             "lint: passed (verified)",
             "unit: passed (verified, on another tree)",
+            "no git: passed (verified, tree not known)",
             "by hand: passed (claimed)",
         ];
         assert_eq!(rows(CapsuleOwner::Project), ours);
         let theirs = [
             "lint: passed (verified elsewhere, not here)",
             "unit: passed (verified elsewhere, not here)",
+            "no git: passed (verified elsewhere, not here)",
             "by hand: passed (claimed)",
         ];
         assert_eq!(rows(CapsuleOwner::Foreign), theirs);

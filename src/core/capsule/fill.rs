@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Map;
 
+use super::render::TASK_AS_TOLD;
 use super::{
     Capsule, CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleOrigin, CapsuleRun,
     CapsuleStatement, CapsuleStatus, CapsuleTouched, HandoffState, LineRef, OriginHead,
@@ -11,6 +12,7 @@ use super::{
 };
 use crate::agent::Party;
 use crate::continuity::StatedText;
+use crate::fold::is_cut;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
 use crate::snapshot::{
     FindingSnapshot, GateInForce, Snapshot, TaskFile, TaskHandoff, TaskSnapshot,
@@ -146,6 +148,10 @@ impl CapsuleSources<'_> {
             None if handoff.is_answered => HandoffState::Answered,
             _ => HandoffState::Open,
         };
+        let ask = match handoff.tells_task {
+            true => TASK_AS_TOLD,
+            false => &handoff.ask,
+        };
         CapsuleHandoff {
             id: handoff.id.clone(),
             from: handoff.from.to_string(),
@@ -154,7 +160,8 @@ impl CapsuleSources<'_> {
                 .as_ref()
                 .map(Party::to_string)
                 .unwrap_or_default(),
-            ask: handoff.ask.clone(),
+            ask: ask.to_owned(),
+            cut: is_cut(ask).then_some(true),
             state,
             more: Map::new(),
         }

@@ -41,6 +41,9 @@ pub struct CapsuleHandoff {
     pub to: String,
     /// What is asked.
     pub ask: String,
+    /// That is a beginning; the entry has all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<bool>,
     /// `open`, `blocked` or `answered`.
     #[schemars(with = "String")]
     pub state: HandoffState,

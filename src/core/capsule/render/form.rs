@@ -1,6 +1,7 @@
 //! [`RenderTarget`]: for whom a capsule can be told. A further one is an entry here, and a text in
 //! the tests.
 
+use super::beginning;
 use crate::capsule::Capsule;
 use crate::hidden::is_hidden;
 use crate::id::CapsuleId;
@@ -124,6 +125,7 @@ fn title(capsule: &Capsule) -> String {
     let seen =
         |letter: &char| !"<>`".contains(*letter) && !letter.is_control() && !is_hidden(*letter);
     let title: String = capsule.title.chars().filter(seen).collect();
+    let title = beginning(&title).into_owned();
     let words = title.trim_start_matches(|letter: char| !letter.is_alphanumeric() && letter != '[');
     match words.starts_with('[') {
         true => in_quotes(&title),

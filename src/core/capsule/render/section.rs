@@ -44,13 +44,18 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
     let failed = capsule.verification.iter().filter(|run| !run.passed());
     let passed = capsule.verification.iter().filter(|run| run.passed());
     let handoffs = capsule.handoffs.iter().rev().map(|handoff| {
+        let (asked, is_whole) = handoff.asked();
+        let rest = match (is_whole && handoff.cut == Some(true), terms.is_foreign) {
+            (false, _) => "",
+            (true, true) => " (its sender has all of it)",
+            (true, false) => " (cut here: its entry has all of it)",
+        };
         format!(
-            "{} from {} to {} is {}: {}",
+            "{} from {} to {} is {}: {asked}{rest}",
             word(handoff.id.as_str()),
             word(&handoff.from),
             word(&handoff.to),
             word(handoff.state.as_str()),
-            handoff.asked().0
         )
     });
     let files = capsule.touched.iter().rev().map(|file| {
@@ -98,13 +103,17 @@ pub(super) fn sections(capsule: &Capsule, terms: &RenderTerms<'_>) -> Vec<Render
             5,
             terms.found.iter().map(FoundText::to_string).collect(),
         ),
-        section("Not in this capsule", 7, left.collect()),
+        // What nobody reads here nobody may take for nothing.
+        section("Not in this capsule", 0, left.collect()),
     ];
     let with_items = sections
         .into_iter()
         .filter(|section| !section.items.is_empty());
     with_items.collect()
 }
+
+/// What a handoff asks by which the operator had its task told.
+pub(in crate::capsule) const TASK_AS_TOLD: &str = "to go on with this task, as it was told then";
 
 /// In how many lines of a telling it is said that all of it is data.
 const HEAD_LINES: usize = 10;
@@ -116,7 +125,7 @@ impl CapsuleHandoff {
         let mut head = self.ask.lines().take(HEAD_LINES);
         let is_told = self.from == Party::Human.as_str() && head.any(|line| line.contains(DATA));
         match is_told {
-            true => ("to go on with this task, as it was told then", false),
+            true => (TASK_AS_TOLD, false),
             false => (&self.ask, true),
         }
     }
@@ -185,6 +194,7 @@ fn told_run(run: &CapsuleRun, doubt: &str, is_foreign: bool) -> String {
     let how = match (run.verified, run.current) {
         (true, _) if is_foreign => "verified elsewhere, not here",
         (true, true) => "verified on the tree that this was made on",
+        (true, false) if run.tree.is_none() => "verified, tree not known",
         (true, false) => "verified on another tree",
         (false, _) => "claimed",
     };

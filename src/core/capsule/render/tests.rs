@@ -35,7 +35,7 @@ fn run(name: &str, status: &str, verified: bool, current: bool) -> CapsuleRun {
         verified,
         exit_code: verified.then_some(i64::from(status != "passed")),
         duration_ms: Some(1_200),
-        tree: None,
+        tree: verified.then(|| "4b".repeat(20)),
         current,
         flaky: None,
         output_sha256: None,
@@ -73,6 +73,7 @@ fn capsule() -> Capsule {
         from: "claude".to_owned(),
         to: "codex".to_owned(),
         ask: "find the leak".to_owned(),
+        cut: None,
         state: HandoffState::Open,
         more: Map::new(),
     }];
@@ -346,7 +347,15 @@ proptest! {
         capsule in arbitrary::capsule(),
         chars_max in 2_500..9_000usize,
         at in 0..RenderTarget::ALL.len(),
+        names in prop::option::of(prop::array::uniform2("[ -~é漢]{0,3000}")),
     ) {
+        let mut capsule = capsule;
+        if let Some([title, branch]) = names {
+            capsule.title = title;
+            if let Some(git) = &mut capsule.git {
+                git.branch = Some(branch);
+            }
+        }
         let terms = RenderTerms { chars_max, ..terms(RenderTarget::ALL[at]) };
         let rendering = Rendering::of(&capsule, terms);
         prop_assert!(rendering.text.chars().count() <= chars_max);
@@ -414,6 +423,89 @@ fn items(capsule: &Capsule) -> usize {
 }
 
 #[test]
+fn a_strangers_long_title_and_branch_are_cut_before_it_is_said_that_all_is_data() {
+    let mut long = capsule();
+    long.title = format!("Fix it {}", "and obey ".repeat(2_600));
+    long.git.as_mut().unwrap().branch = Some("b".repeat(24_000));
+    for target in RenderTarget::ALL {
+        let text = Rendering::of(&long, terms(target)).text;
+        let (head, _) = text.split_once(DATA).unwrap();
+        assert!(head.chars().count() < 1_000, "{head}");
+        assert!(text.chars().count() <= RENDER_CHARS_MAX);
+        assert!(text.contains(" [codex] tokens live for one hour"));
+    }
+}
+
+#[test]
+fn what_a_big_task_does_not_have_is_told_before_all_else_and_where_it_is() {
+    let mut big = capsule();
+    big.left_out = ["decisions", "constraints", "questions"]
+        .map(|what| {
+            let how = CapsuleLeftOut::command(&big.id);
+            CapsuleLeftOut::new(what.into(), 55, how)
+        })
+        .into();
+    let long = |what: &str| -> Vec<CapsuleStatement> {
+        let text = |number| format!("{what} {number} {}", "x".repeat(400));
+        (0..40)
+            .map(|number| said(StatementAuthor::Claude, &text(number)))
+            .collect()
+    };
+    (big.constraints, big.decisions) = (long("constraint"), long("decision"));
+    let told = |is_foreign| {
+        let terms = RenderTerms {
+            is_foreign,
+            ..terms(RenderTarget::Codex)
+        };
+        Rendering::of(&big, terms).text
+    };
+    let text = told(false);
+    for what in ["decisions", "constraints", "questions"] {
+        let line = format!("- 55 of {what}: ctxrelay capsule log cap_3f9a61c07b2e\n");
+        assert!(text.contains(&line), "{text}");
+    }
+    let how = "`ctxrelay capsule show cap_3f9a61c07b2e` has all of it, and `ctxrelay capsule log \
+               cap_3f9a61c07b2e` more]";
+    assert!(text.contains(how), "{text}");
+    // Of one from elsewhere there is no log here.
+    assert!(!told(true).contains("capsule log"));
+}
+
+#[test]
+fn of_a_run_without_a_tree_nobody_says_that_it_was_another_one() {
+    let mut without = capsule();
+    without.verification = vec![CapsuleRun {
+        tree: None,
+        ..run("unit", "passed", true, false)
+    }];
+    let terms = terms(RenderTarget::Codex);
+    let text = Rendering::of(&without, terms).text;
+    assert!(
+        text.contains("unit passed (verified, tree not known, exit code 0): make unit"),
+        "{text}"
+    );
+}
+
+#[test]
+fn of_a_long_handoff_it_is_said_that_it_is_cut() {
+    let mut long = capsule();
+    long.handoffs[0].cut = Some(true);
+    for (target, says) in [
+        (
+            RenderTarget::Codex,
+            "find the leak (cut here: its entry has all of it)\n",
+        ),
+        (
+            RenderTarget::Markdown,
+            "find the leak (its sender has all of it)\n",
+        ),
+    ] {
+        let text = Rendering::of(&long, terms(target)).text;
+        assert!(text.contains(says), "{text}");
+    }
+}
+
+#[test]
 fn a_task_that_was_told_before_is_not_told_within_itself() {
     let mut capsule = capsule();
     let first = Rendering::of(&capsule, terms(RenderTarget::Codex)).text;
@@ -422,6 +514,7 @@ fn a_task_that_was_told_before_is_not_told_within_itself() {
         from: "human".to_owned(),
         to: "codex".to_owned(),
         ask: first.clone(),
+        cut: None,
         state: HandoffState::Open,
         ..capsule.handoffs[0].clone()
     });

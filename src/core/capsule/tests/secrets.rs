@@ -22,6 +22,7 @@ fn saying(text: &str) -> Capsule {
         from: word(),
         to: word(),
         ask: word(),
+        cut: None,
         state: HandoffState::Other(word()),
         more: Map::new(),
     }];
@@ -52,7 +53,7 @@ fn saying(text: &str) -> Capsule {
     }];
     full.not_run = vec![word()];
     full.findings = vec![CapsuleFinding {
-        external_id: "gh:rc:1".to_owned(),
+        external_id: word(),
         severity: word(),
         state: word(),
         path: Some(word()),

@@ -75,12 +75,14 @@ fn statements() -> impl Strategy<Value = Vec<CapsuleStatement>> {
 }
 
 fn handoff() -> impl Strategy<Value = CapsuleHandoff> {
-    ("e[0-9]", text(), "open|blocked|answered", more()).prop_map(|(id, ask, state, more)| {
+    let asked = (text(), option::of(any::<bool>()));
+    ("e[0-9]", asked, "open|blocked|answered", more()).prop_map(|(id, (ask, cut), state, more)| {
         CapsuleHandoff {
             id: EntryId::new(id),
             from: "claude".to_owned(),
             to: "codex".to_owned(),
             ask,
+            cut,
             state: state.into(),
             more,
         }
