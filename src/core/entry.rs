@@ -404,6 +404,20 @@ impl Entry {
         }
     }
 
+    /// Takes out of what it closes what is open again: read once more it would close that a second
+    /// time. A proposal names what it would close, and a blocker what it blocks: neither closes it.
+    pub fn leave_open(&mut self, is_open: impl Fn(&EntryId) -> bool) {
+        let handles = match &mut self.kind {
+            EntryKind::Message(message) => &mut message.handles,
+            EntryKind::Handoff(handoff) => &mut handoff.handles,
+            EntryKind::Note { note, handles, .. } if *note != NoteKind::Blocker => handles,
+            EntryKind::FinalityDecision(decision) if decision.approved => &mut decision.handles,
+            EntryKind::Other { handles, .. } => handles,
+            _ => return,
+        };
+        handles.retain(|id| !is_open(id));
+    }
+
     /// How the receiver's being busy is to be met, for what is delivered at all.
     pub fn on_busy(&self) -> Option<OnBusy> {
         match &self.kind {

@@ -90,6 +90,8 @@ impl Base {
         for seq in wanted {
             let mut entry = self.carried_entry(seq, read)?;
             let world = self.recorder.world();
+            // A rejection opened it again.
+            entry.leave_open(|id| world.open_handoffs.contains_key(id));
             if let EntryKind::Artifact(artifact) = &mut entry.kind
                 && let Some(run) = &mut artifact.verified
             {
