@@ -28,7 +28,7 @@ use acting::fold_activity;
 use approving::{fold_answer, fold_approval, withdraw_question};
 use closing::{
     close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
-    withdraw,
+    take_answer, withdraw,
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
 use delivering::{fold_delivery, fold_turn_end};
@@ -74,15 +74,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             if let Some(decision) = &message.decision {
                 decision_is_told(world, decision, entry.receiver());
             }
-            if let Some(handoff) = message
-                .in_reply_to
-                .as_ref()
-                .and_then(|id| world.open_handoffs.get_mut(id))
-                // That nothing came of it is no answer.
-                .filter(|_| entry.source != Party::System)
-            {
-                Arc::make_mut(handoff).answer = Some(entry.id.clone());
-            }
+            take_answer(world, entry, message);
         }
         EntryKind::Handoff(handoff) => {
             track(world, entry);
@@ -321,6 +313,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
         delivered: false,
         never_delivered: false,
         answer: None,
+        final_answer: None,
         blocked_by: None,
         handled_by: is_over.then(|| (entry.id.clone(), entry.timestamp_ms)),
         closed_by: None,

@@ -726,6 +726,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             delivered: true,
             never_delivered: false,
             answer: None,
+            final_answer: None,
             blocked_by: None,
             handled_by: None,
             closed_by: None,

@@ -18,7 +18,7 @@ pub const PACKET_CHARS_MAX: usize = 8_000;
 pub const SHORT_CHARS_MAX: usize = 2_000;
 
 /// What the last line may take, in characters: it names every section.
-const LAST_LINE_CHARS_MAX: usize = 400;
+const LAST_LINE_CHARS_MAX: usize = 450;
 
 /// Up to this weight the first item of a section comes before the second one of any.
 const WEIGHS: u8 = 2;

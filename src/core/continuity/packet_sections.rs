@@ -77,6 +77,7 @@ pub(super) fn sections(
         work("Decisions", 4, view.decisions()),
         work("Done, do not redo", 3, view.done()),
         work("In progress, yours", 2, view.in_progress()),
+        work("Answered, not closed", 4, view.answered()),
         work("Next steps", 1, state.next_steps.iter().map(said).collect()),
         work("Not yours", 5, view.not_yours()),
         work("Waiting", 2, view.waiting()),
@@ -177,11 +178,29 @@ impl View<'_> {
         done
     }
 
-    fn in_progress(&self) -> Vec<String> {
+    /// Its own, with whether it is done with them.
+    fn mine(&self, is_answered: bool) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
         let mine = self
             .handoffs()
             .filter(|handoff| handoff.to.as_ref().and_then(Party::agent) == Some(self.agent));
-        let mut items: Vec<String> = mine
+        mine.filter(move |handoff| handoff.final_answer.is_some() == is_answered)
+    }
+
+    /// Codex's final answer closes nothing.
+    fn answered(&self) -> Vec<String> {
+        let answered = self.mine(true).filter_map(|handoff| {
+            let (id, from, ask) = (&handoff.id, &handoff.from, brief(&handoff.ask));
+            let at = handoff.final_answer?;
+            Some(format!(
+                "handoff {id} from {from}: you answered it (entry #{at}); not closed: {ask}"
+            ))
+        });
+        answered.collect()
+    }
+
+    fn in_progress(&self) -> Vec<String> {
+        let mut items: Vec<String> = self
+            .mine(false)
             .map(|handoff| {
                 let held_up = match &handoff.blocked_by {
                     Some(id) => format!(", held up by {id}"),
@@ -208,7 +227,15 @@ impl View<'_> {
             .handoffs()
             .filter(|handoff| handoff.to.as_ref().and_then(Party::agent) == Some(peer));
         let mut items: Vec<String> = its
-            .map(|handoff| format!("{name} has handoff {}: {}", handoff.id, brief(&handoff.ask)))
+            .map(|handoff| {
+                let (id, ask) = (&handoff.id, brief(&handoff.ask));
+                match handoff.final_answer {
+                    Some(at) => {
+                        format!("{name} answered handoff {id} (entry #{at}); not closed: {ask}")
+                    }
+                    None => format!("{name} has handoff {id}: {ask}"),
+                }
+            })
             .collect();
         let running = self.world.agents.get(&peer);
         if let Some(text) = running.and_then(|agent| agent.turn_text.as_deref()) {

@@ -29,6 +29,20 @@ pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Messa
     }
 }
 
+/// What is said to a handoff without closing it.
+pub(super) fn take_answer(world: &mut Snapshot, entry: &Entry, message: &Message) {
+    // That nothing came of it is no answer.
+    let answered = message.in_reply_to.as_ref();
+    let answered = answered.filter(|_| entry.source != Party::System);
+    if let Some(handoff) = answered.and_then(|id| world.open_handoffs.get_mut(id)) {
+        let handoff = Arc::make_mut(handoff);
+        handoff.answer = Some(entry.id.clone());
+        if message.from_turn.is_some() {
+            handoff.final_answer = Some(entry.seq);
+        }
+    }
+}
+
 /// Closes the questions that an entry answers. Only what names a question answers it: what its
 /// receiver happens to say next may be about anything.
 pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
@@ -185,7 +199,7 @@ pub(super) fn decision_is_told(world: &mut Snapshot, decision: &EntryId, to: Opt
     }
 }
 
-/// What a rejected proposal had resolved is not resolved.
+/// What a rejected proposal had resolved is not resolved, and what was answered to it is no answer.
 fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
     for id in resolved {
         let closed = world.closed_handoffs.iter().position(|one| one.id == *id);
@@ -194,6 +208,10 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
             handoff.closed_by = None;
             world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
             world.open_handoffs.insert(id.clone(), Arc::new(handoff));
+        }
+        if let Some(handoff) = world.open_handoffs.get_mut(id) {
+            let handoff = Arc::make_mut(handoff);
+            (handoff.answer, handoff.final_answer) = (None, None);
         }
     }
 }

@@ -33,6 +33,9 @@ pub struct HandoffSnapshot {
     pub never_delivered: bool,
     /// A message that answers it without closing it.
     pub answer: Option<EntryId>,
+    /// The place of the final answer of the very turn that it started: its receiver is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_answer: Option<Seq>,
     /// A blocker note that names it.
     pub blocked_by: Option<EntryId>,
     /// The entry that closed it, and when. Where it is carried on as closed, that is its own.

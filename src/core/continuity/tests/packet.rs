@@ -6,7 +6,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::continuity::packet_sections::sections;
 use crate::delivery::OnBusy;
-use crate::entry::{DeliveryRecord, DeliveryResult, Handoff, TurnFiles};
+use crate::entry::{
+    DeliveryRecord, DeliveryResult, FinalityDecision, FinalityProposal, Handoff, Message, TurnFiles,
+};
+use crate::id::TurnId;
 
 #[test]
 fn no_long_list_takes_the_room_of_the_next_step_and_the_last_line_names_all_that_is_left_out() {
@@ -172,6 +175,90 @@ fn a_handoff_that_nobody_got_is_neither_ones_own_work_nor_the_peers() {
         }),
     );
     assert_eq!(told(&record), [0, 0]);
+}
+
+#[test]
+fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
+    let mut record = Record::default();
+    let by = |record: &mut Record, from: Agent, to: Agent, text: &str, kind: EntryKind| {
+        let mut entry = record.entry(Party::Agent(from), text, kind);
+        entry.target = Some(Party::Agent(to));
+        fold(&mut record.world, &entry);
+        entry.id
+    };
+    let handoff = EntryKind::Handoff(Handoff {
+        reason: String::new(),
+        context_refs: Vec::new(),
+        on_busy: OnBusy::Queue,
+        handles: Vec::new(),
+    });
+    let id = by(
+        &mut record,
+        Agent::Claude,
+        Agent::Codex,
+        "Sort the plums",
+        handoff,
+    );
+    let says = |from_turn: Option<&str>| {
+        EntryKind::Message(Message {
+            on_busy: OnBusy::Queue,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: Some(id.clone()),
+            from_turn: from_turn.map(TurnId::new),
+            decision: None,
+        })
+    };
+    let told = |record: &Record| {
+        [Agent::Codex, Agent::Claude].map(|agent| {
+            let all = sections(&record.world, None, agent, &RuntimeSession::default());
+            let mut items = all.iter().flat_map(|section| {
+                let items = section.items.iter();
+                items.map(|item| format!("{}: {}", section.title, item.text))
+            });
+            items
+                .find(|item| item.contains("plums"))
+                .unwrap_or_default()
+        })
+    };
+    let at_work = [
+        format!("In progress, yours: handoff {id} from claude: Sort the plums"),
+        format!("Not yours: Codex has handoff {id}: Sort the plums"),
+    ];
+    assert_eq!(told(&record), at_work);
+    let (claude, codex) = (Agent::Claude, Agent::Codex);
+    by(&mut record, codex, claude, "On it", says(None));
+    assert_eq!(told(&record), at_work, "a word on its way");
+    by(&mut record, codex, claude, "Sorted", says(Some("turn-1")));
+    let answered = [
+        format!(
+            "Answered, not closed: handoff {id} from claude: you answered it (entry #3); not \
+             closed: Sort the plums"
+        ),
+        format!("Not yours: Codex answered handoff {id} (entry #3); not closed: Sort the plums"),
+    ];
+    assert_eq!(told(&record), answered);
+    let proposal = EntryKind::FinalityProposal(FinalityProposal {
+        summary: "All sorted".to_owned(),
+        evidence: Vec::new(),
+        remaining_risk: None,
+        handles: vec![id.clone()],
+        tree: None,
+    });
+    record.put(Party::Agent(codex), "All sorted", proposal);
+    let proposal_id = EntryId::new("n4");
+    let rejected = EntryKind::FinalityDecision(FinalityDecision {
+        proposal_id,
+        approved: false,
+        reason: Some("the green ones too".to_owned()),
+        tree: None,
+        handles: vec![id.clone()],
+        tells: Vec::new(),
+        runs: Vec::new(),
+        signature: None,
+    });
+    record.put(Party::Human, "The green ones too", rejected);
+    assert_eq!(told(&record), at_work, "it was no answer");
 }
 
 #[test]
