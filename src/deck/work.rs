@@ -222,11 +222,12 @@ fn stage(world: &Snapshot, handoff: &HandoffSnapshot) -> ui::HandoffStage {
     if handoff.blocked_by.is_some() {
         return ui::HandoffStage::Blocked;
     }
-    if handoff.answer.is_some() {
-        return ui::HandoffStage::Answered;
-    }
+    // What it said on its way there hides no turn that died.
     if world.cut_off.contains_key(id) {
         return ui::HandoffStage::CutOff;
+    }
+    if handoff.answer.is_some() {
+        return ui::HandoffStage::Answered;
     }
     let message = world.unsettled.get(id);
     if message.is_some_and(|message| message.result == Some(DeliveryResult::Ambiguous)) {

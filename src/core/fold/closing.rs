@@ -29,16 +29,23 @@ pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Messa
     }
 }
 
-/// What is said to a handoff without closing it.
+/// What is said to a handoff without closing it. What asks back is no answer, and neither is that
+/// nothing came of it.
 pub(super) fn take_answer(world: &mut Snapshot, entry: &Entry, message: &Message) {
-    // That nothing came of it is no answer.
     let answered = message.in_reply_to.as_ref();
-    let answered = answered.filter(|_| entry.source != Party::System);
-    if let Some(handoff) = answered.and_then(|id| world.open_handoffs.get_mut(id)) {
+    let is_answer = entry.source != Party::System && !message.require_reply;
+    let Some(id) = answered.filter(|_| is_answer) else {
+        return;
+    };
+    if let Some(handoff) = world.open_handoffs.get_mut(id) {
         let handoff = Arc::make_mut(handoff);
         handoff.answer = Some(entry.id.clone());
         if message.from_turn.is_some() {
             handoff.final_answer = Some(entry.seq);
+        }
+        // It came behind the turn that was cut off; a carried one came before it.
+        if entry.carried.is_none() {
+            world.cut_off.remove(id);
         }
     }
 }

@@ -28,6 +28,9 @@ enum Step {
         of: usize,
         closes: bool,
     },
+    AsksBack {
+        of: usize,
+    },
     Blocker {
         of: usize,
     },
@@ -59,6 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => any::<bool>().prop_map(|to_codex| Step::Handoff { to_codex }),
         2 => (at(), any::<bool>()).prop_map(|(of, closes)| Step::Answer { of, closes }),
+        1 => at().prop_map(|of| Step::AsksBack { of }),
         1 => at().prop_map(|of| Step::Blocker { of }),
         1 => at().prop_map(|of| Step::Note { of }),
         6 => (at(), 0usize..7, 0usize..5)
@@ -120,6 +124,13 @@ impl Record {
                 set(
                     json!({"type": "message", "source": "codex", "target": "claude",
                     "message": {"inReplyTo": of}, "handles_handoff_ids": handles}),
+                );
+            }
+            Step::AsksBack { of } => {
+                let of = self.handoff(of);
+                set(
+                    json!({"type": "message", "source": "codex", "target": "claude",
+                    "message": {"inReplyTo": of, "requireReply": true}}),
                 );
             }
             Step::Blocker { of } => {
@@ -273,7 +284,16 @@ fn what_stops_a_handoff_is_said_step_by_step() {
             },
             ui::HandoffStage::InTurn,
         ),
+        (Step::AsksBack { of: 0 }, ui::HandoffStage::InTurn),
+        (
+            Step::Answer {
+                of: 0,
+                closes: false,
+            },
+            ui::HandoffStage::Answered,
+        ),
         (Step::Turn { turn: 1, status: 2 }, ui::HandoffStage::CutOff),
+        (Step::AsksBack { of: 0 }, ui::HandoffStage::CutOff),
         (
             Step::Answer {
                 of: 0,
