@@ -405,9 +405,7 @@ fn whole(status: &mut Status, reading: &Reading) {
         stale,
         done,
     };
-    status.handoffs = HandoffsStatus {
-        open: world.open_handoffs.len() as u64,
-    };
+    status.handoffs = HandoffsStatus::of(world);
     status.findings = FindingsStatus::of(world);
     let current = world.current_task(&RuntimeSession::default());
     status.capsule = current.map(|task| task.id.clone());

@@ -1,4 +1,4 @@
-//! `ctxrelay handoff close`: the operator's word that a handoff is over.
+//! `ctxrelay handoff close`: the operator's word that a handoff, or a question, is over.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -11,11 +11,12 @@ use super::operator;
 use super::report::Report;
 use super::words::{said, short};
 use crate::core::entry::NoteKind;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::BRIEF_CHARS_MAX;
 use crate::wire::control::{Command, NoteParams, Reply};
 
 const WANTED: Wanted = Wanted {
-    what: "open handoff",
+    what: "open handoff or question",
     place: "",
     list: "ctxrelay recover",
 };
@@ -23,17 +24,25 @@ const WANTED: Wanted = Wanted {
 /// What can be done with handoffs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Say that one is over, whatever became of it (operator)
+    /// Say that one is over, or a question that has no answer, whatever became of it (operator)
     #[command(
         after_help = "Example: ctxrelay handoff close 01997b2e-… --why 'done in another branch'"
     )]
     Close(HandoffCloseArgs),
 }
 
+/// What somebody owes an answer to.
+struct OpenDebt<'a> {
+    what: &'static str,
+    id: &'a EntryId,
+    ask: &'a str,
+    pair: Option<&'a RuntimeSession>,
+}
+
 /// Arguments of `handoff close`.
 #[derive(Debug, clap::Args)]
 pub struct HandoffCloseArgs {
-    /// Its id, or the end of it
+    /// Its id or that of a question, or the end of it
     #[arg(value_name = "ID")]
     pub id: String,
     /// What the record says of it
@@ -51,10 +60,21 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
     wait_for(async {
         let live = connect::needed(connect::control(&context.setting).await)?;
         let world = live.snapshot().await?;
-        let open = world.open_handoffs.values();
-        let handoff = by_id(open, |handoff| &handoff.id, &args.id, &WANTED)?;
-        let (id, ask) = (handoff.id.clone(), short(&handoff.ask, BRIEF_CHARS_MAX));
-        let what = format!("handoff {id} is closed, unanswered or not: {ask}");
+        let handoffs = world.open_handoffs.values().map(|handoff| OpenDebt {
+            what: "handoff",
+            id: &handoff.id,
+            ask: &handoff.ask,
+            pair: handoff.runtime_session.as_ref(),
+        });
+        let questions = world.open_questions.values().map(|question| OpenDebt {
+            what: "question",
+            id: &question.id,
+            ask: &question.text,
+            pair: question.runtime_session.as_ref(),
+        });
+        let debt = by_id(handoffs.chain(questions), |debt| debt.id, &args.id, &WANTED)?;
+        let (id, ask) = (debt.id.clone(), short(debt.ask, BRIEF_CHARS_MAX));
+        let what = format!("{} {id} is closed, unanswered or not: {ask}", debt.what);
         // A note closes what it names, and wakes nobody.
         let note = Command::AppendNote(NoteParams {
             agent: None,
@@ -63,7 +83,7 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
             handles: vec![id.clone()],
             finding: None,
             withdraws: None,
-            runtime_session_id: handoff.runtime_session.clone(),
+            runtime_session_id: debt.pair.cloned(),
         });
         match operator::ask(context, note, &what, "close").await? {
             Reply::Recorded(recorded) => {

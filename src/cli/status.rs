@@ -217,6 +217,19 @@ fn work(out: &mut ReportText, status: &Status) {
             ),
         ),
     ]);
+    let questions = status.handoffs.questions;
+    if questions > 0 {
+        let text = count(questions, "question has", "questions have");
+        let waits = format!("{text} no answer yet");
+        out.spans(&[
+            (Tone::Faint, "questions "),
+            (Tone::Plain, &waits),
+            (
+                Tone::Faint,
+                ": `ctxrelay recover` names them, `ctxrelay handoff close ID` ends one",
+            ),
+        ]);
+    }
     let findings = &status.findings;
     if findings.open > 0 {
         let tone = match findings.blocking {

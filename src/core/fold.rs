@@ -12,7 +12,7 @@ mod tasking;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::agent::{Agent, AgentState, Party};
+use super::agent::{Agent, AgentState};
 use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
 use super::entry::{
     AgentChanged, Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, LifecycleEvent,

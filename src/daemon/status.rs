@@ -126,9 +126,7 @@ impl Daemon {
                 claude: self.deliveries.lane_status(Agent::Claude),
                 codex: self.deliveries.lane_status(Agent::Codex),
             },
-            handoffs: HandoffsStatus {
-                open: self.base.recorder.world().open_handoffs.len() as u64,
-            },
+            handoffs: HandoffsStatus::of(self.base.recorder.world()),
             tasks: TasksStatus {
                 open,
                 active,

@@ -26,7 +26,7 @@ use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
-use crate::core::snapshot::{Blocker, ProposalSnapshot};
+use crate::core::snapshot::{Blocker, ProposalSnapshot, Snapshot};
 use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
@@ -34,6 +34,9 @@ const REPLACED_CHARS: usize = 80;
 
 /// The most blockers of a proposal that are named on its card.
 const BLOCKERS_MAX: usize = 100;
+
+/// How many questions that have no answer have a line.
+const QUESTIONS_SHOWN: usize = 3;
 
 /// The whole visible world at a time.
 pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
@@ -76,6 +79,8 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         sent: rows::sent(model),
         tasks: model.work.tasks(&model.world),
         handoffs: model.work.open().clone(),
+        questions: questions(&model.world),
+        questions_open: model.world.open_questions.len(),
         inbox: inbox(model, now_ms),
         findings: model.findings.rows(),
         policy: policy(&status.policy),
@@ -93,6 +98,18 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         running_gate: (status.gates.running.as_ref()).map(|gate| gate.name.clone()),
         demo: model.about.demo,
     }
+}
+
+/// The first of the questions that have no answer.
+fn questions(world: &Snapshot) -> Vec<ui::QuestionRow> {
+    let open = world.open_questions.iter().take(QUESTIONS_SHOWN);
+    let rows = open.map(|(seq, question)| ui::QuestionRow {
+        seq: seq.0,
+        from: party_of(&question.from),
+        to: ui::Party::Agent(agent_of(question.to)),
+        ask: question.text.clone(),
+    });
+    rows.collect()
 }
 
 /// Both agents have written something: the pair was complete once.

@@ -422,6 +422,41 @@ fn the_operator_closes_a_handoff_and_nobody_else_does() {
 }
 
 #[test]
+fn a_question_between_the_agents_is_counted_and_the_operator_ends_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut socket = project.control_of("codex").unwrap();
+    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
+    socket.expect("hello", hello);
+    let asked = json!({"from": "codex", "text": "which lock?", "requireReply": true});
+    let asked = socket.expect("message/send", asked);
+    let id = asked["value"]["messageId"].as_str().unwrap().to_owned();
+    let told = || {
+        let status = project.run(["status", "--json"]).expect_success().json();
+        let text = project.run(["status"]).expect_success().stdout;
+        let line = text.lines().find(|line| line.starts_with("questions"));
+        (
+            status["handoffs"]["questions"].clone(),
+            line.map(str::to_owned),
+        )
+    };
+    let (count, line) = told();
+    assert_eq!(count, json!(1));
+    let line = line.unwrap();
+    assert!(line.contains("1 question has no answer yet"), "{line}");
+    let args = ["handoff", "close", &id];
+    let (code, screen) = confirm(&project.ctxrelay(args), "Type `close`", "close");
+    assert_eq!(code, 0, "{screen}");
+    assert!(screen.contains("which lock?"), "{screen}");
+    assert_eq!(told(), (json!(0), None));
+    let ledger = project.ledger();
+    let note = ledger.iter().find(|line| line["type"] == "note").unwrap();
+    assert_eq!(note["source"], "human");
+    assert_eq!(note["handles_handoff_ids"], json!([id]));
+    assert_eq!(project.run(args).code(), 3, "it is over");
+}
+
+#[test]
 fn clearing_is_a_dry_run_until_it_is_applied_and_confirmed() {
     let project = Project::new();
     let _daemon = project.daemon();

@@ -40,9 +40,9 @@ pub use recovery::broken_work;
 pub use regions::painted_outside;
 pub use trouble::{held_up, trouble};
 pub use worlds::{
-    bad_lines, compacted, disconnected, empty_first_run, failed, gated, gates_running, handed_over,
-    hostile_text, long_session, not_signed, pair_at_work, passphrase_asked, quiet, ruled, signed,
-    signed_elsewhere, stale, touch_asked, unlocked,
+    asked_between, bad_lines, compacted, disconnected, empty_first_run, failed, gated,
+    gates_running, handed_over, hostile_text, long_session, not_signed, pair_at_work,
+    passphrase_asked, quiet, ruled, signed, signed_elsewhere, stale, touch_asked, unlocked,
 };
 
 /// A world and the keys that were pressed in it.

@@ -59,10 +59,11 @@ pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
     let in_reply_to = match &entry.kind {
         EntryKind::Message(message) => message.in_reply_to.as_ref(),
         EntryKind::Handoff(_) => None,
-        // Nobody gets a note: with it who asked says that the matter is settled.
+        // Nobody gets a note: with it who asked says that the matter is settled, or the operator does.
         EntryKind::Note { note, handles, .. } if *note != NoteKind::Blocker => {
             return world.open_questions.retain(|_, open| {
-                open.from != entry.source
+                let may_end = open.from == entry.source || entry.source == Party::Human;
+                !may_end
                     || !handles.contains(&open.id)
                     || !is_same_pair(open.runtime_session.as_ref(), entry)
             });

@@ -162,6 +162,19 @@ pub struct LaneStatus {
 pub struct HandoffsStatus {
     /// Not answered.
     pub open: u64,
+    /// Messages whose sender waits for an answer.
+    #[serde(default)]
+    pub questions: u64,
+}
+
+impl HandoffsStatus {
+    /// As the record tells.
+    pub fn of(world: &Snapshot) -> Self {
+        Self {
+            open: world.open_handoffs.len() as u64,
+            questions: world.open_questions.len() as u64,
+        }
+    }
 }
 
 /// Findings of reviews.

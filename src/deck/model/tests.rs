@@ -442,6 +442,37 @@ fn a_run_that_is_read_in_pieces_is_one_row() {
 }
 
 #[test]
+fn questions_between_the_agents_are_shown_until_they_are_over_and_the_rest_is_counted() {
+    let mut model = read(Vec::new(), 0);
+    let mut line = 0;
+    let mut tell = |model: &mut Model, id: &str, members: Value| {
+        line += 1;
+        let mut value = json!({"schema": "v1", "id": id, "timestamp": line, "sessionId": "s",
+            "content": "which lock?"});
+        for (name, member) in members.as_object().unwrap() {
+            value[name] = member.clone();
+        }
+        model.append(&entry(value, line));
+    };
+    let asks = json!({"type": "message", "source": "codex", "target": "claude",
+        "message": {"requireReply": true}});
+    let shown = |model: &Model| {
+        let view = present(model, 0);
+        let lines: Vec<u64> = view.questions.iter().map(|row| row.seq).collect();
+        (lines, view.questions_open)
+    };
+    for id in ["q1", "q2", "q3", "q4"] {
+        tell(&mut model, id, asks.clone());
+    }
+    assert_eq!(shown(&model), (vec![1, 2, 3], 4));
+    assert_eq!(present(&model, 0).questions[0].ask, "which lock?");
+    let over = json!({"type": "note", "source": "human", "noteKind": "note",
+        "handles_handoff_ids": ["q1", "q3"]});
+    tell(&mut model, "n", over);
+    assert_eq!(shown(&model), (vec![2, 4], 2));
+}
+
+#[test]
 fn an_agents_minutes_go_on_with_the_clock_and_not_without_a_daemon() {
     let busy = json!({"schema": "v1", "id": "b", "timestamp": 120_000, "sessionId": "s",
         "type": "runtime_event", "source": "system", "content": "", "runtimeEvent":

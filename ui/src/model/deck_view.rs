@@ -9,7 +9,7 @@ use super::hint::FirstStep;
 use super::inbox::InboxCard;
 use super::local_time::LocalTime;
 use super::policy::PolicyView;
-use super::task::Tasks;
+use super::task::{QuestionRow, Tasks};
 use super::timeline::{SentMessage, TimelineRow};
 use super::timeline_window::TimelineWindow;
 
@@ -160,6 +160,10 @@ pub struct DeckView {
     pub tasks: Tasks,
     /// Handoffs that are open, all of them.
     pub handoffs: HandoffRows,
+    /// The first few of the questions between agents that have no answer, oldest first.
+    pub questions: Vec<QuestionRow>,
+    /// How many there are.
+    pub questions_open: usize,
     /// What waits for the operator, oldest first.
     pub inbox: Vec<InboxCard>,
     /// What reviews say, what stands first, the worst first. Shared, because there may be many.

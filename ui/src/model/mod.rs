@@ -55,7 +55,7 @@ pub use live_turn::{StepProgress, TurnAct, TurnLine, TurnView};
 pub use local_time::LocalTime;
 pub use policy::PolicyView;
 pub use recovery::{AgentRecovery, RecoveryPart, RecoveryRow, RecoveryView};
-pub use task::{HandoffRow, HandoffStage, TaskColumn, Tasks};
+pub use task::{HandoffRow, HandoffStage, QuestionRow, TaskColumn, Tasks};
 pub use thread::ThreadView;
 pub use timeline::{
     BadLines, EntryPlace, EntryRef, Field, FoldedRows, OutcomeState, RowOutcome, RowSort,

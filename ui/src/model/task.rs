@@ -108,6 +108,19 @@ pub struct HandoffRow {
     pub since_ms: i64,
 }
 
+/// A question that has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionRow {
+    /// Its entry's line in the record.
+    pub seq: u64,
+    /// Who asked.
+    pub from: Party,
+    /// Who owes the answer.
+    pub to: Party,
+    /// The beginning of what is asked; raw.
+    pub ask: String,
+}
+
 /// All tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tasks {

@@ -15,32 +15,66 @@ pub(super) fn len(deck: &Deck) -> usize {
     deck.work.handoffs.len()
 }
 
+/// How many answers are owed.
+pub(super) fn owed(deck: &Deck) -> usize {
+    deck.view.handoffs.len() + deck.view.questions_open
+}
+
+/// The questions that have no answer, above what was handed over: they stand in the way of a sign-off
+/// as well.
+pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
+    let view = &deck.view;
+    let style = |role| deck.theme.style(role);
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for question in &view.questions {
+        let mut spans = owes(deck, &question.to, &question.from);
+        let place = text::fill(&format!("#{}", question.seq), 5);
+        spans.extend([
+            Span::styled(place, style(ThemeRole::TextMuted)),
+            blank(1),
+            Span::styled("asked: ", style(ThemeRole::TextMuted)),
+            Span::styled(sanitize::line(&question.ask), style(ThemeRole::Text)),
+        ]);
+        lines.push(fit_line(Line::from(spans), columns));
+    }
+    let more = view.questions_open.saturating_sub(view.questions.len());
+    if more > 0 {
+        let more = format!("and {} more without an answer", text::grouped(more as u64));
+        lines.push(Line::styled(more, style(ThemeRole::TextMuted)));
+    }
+    lines
+}
+
+/// Who owes whom.
+fn owes(deck: &Deck, to: &Party, from: &Party) -> Vec<Span<'static>> {
+    let party = |party: &Party| Span::styled(deck.glyphs.party(party), deck.theme.party(party));
+    // The human's own debts read as a sentence too.
+    let owes = match to {
+        Party::Human => " owe  ",
+        _ => " owes ",
+    };
+    vec![
+        party(to),
+        Span::styled(owes, deck.theme.style(ThemeRole::TextMuted)),
+        party(from),
+        blank(2),
+    ]
+}
+
 pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let Some(row) = deck.work.handoffs.get(index) else {
         return RowLines::default();
     };
     let theme = &deck.theme;
-    let party = |party: &Party| Span::styled(deck.glyphs.party(party), theme.party(party));
-    let spans = vec![
-        party(&row.to),
-        Span::styled(
-            // The human's own debts read as a sentence too.
-            if row.to == Party::Human {
-                " owe  "
-            } else {
-                " owes "
-            },
-            theme.style(ThemeRole::TextMuted),
-        ),
-        party(&row.from),
-        blank(2),
+    let mut spans = owes(deck, &row.to, &row.from);
+    spans.extend([
         Span::styled(
             text::fill(&sanitize::line(&row.id_short), 5),
             theme.style(ThemeRole::TextMuted),
         ),
         blank(1),
         Span::styled(sanitize::line(&row.ask), theme.style(ThemeRole::Text)),
-    ];
+    ]);
     let is_gone = deck.work.is_gone(None, row.seq);
     let age = if is_gone {
         gone(deck, row)
@@ -148,6 +182,9 @@ pub(crate) fn stage(deck: &Deck, row: &HandoffRow) -> (OutcomeState, String) {
 }
 
 pub(super) fn empty(deck: &Deck) -> Vec<String> {
+    if deck.view.questions_open > 0 {
+        return Vec::new();
+    }
     vec![
         "Nobody owes an answer.".to_owned(),
         format!("{} hands work to an agent.", deck.key(Action::Handoff)),

@@ -43,6 +43,7 @@ fn row(deck: &Deck, pane: Pane, index: usize, columns: usize) -> RowLines {
 fn preface(deck: &Deck, pane: Pane, columns: usize) -> Vec<Line<'static>> {
     match pane {
         Pane::Timeline => timeline::preface(deck, columns),
+        Pane::Handoffs => handoffs::preface(deck, columns),
         _ => Vec::new(),
     }
 }
@@ -288,7 +289,7 @@ pub(crate) fn pane_title(deck: &Deck, pane: Pane, focus: bool, columns: usize) -
     let title = Line::from(spans);
     let (n, role) = match pane {
         Pane::Inbox => (inbox::waiting(deck), ThemeRole::Wait),
-        Pane::Handoffs => (deck.view.handoffs.len(), ThemeRole::TextMuted),
+        Pane::Handoffs => (handoffs::owed(deck), ThemeRole::TextMuted),
         _ => (0, ThemeRole::Text),
     };
     if n == 0 {

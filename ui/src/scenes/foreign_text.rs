@@ -7,9 +7,10 @@ use crate::model::{
     AgentCard, AgentRecovery, AlikeTo, AnswerParts, AskedCard, AskedChoice, Banner, CapsuleLine,
     CapsulePart, CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow,
     FindingView, FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow,
-    HeaderDaemon, InboxCard, NamedEntry, PacketView, Party, PolicyView, RecoveryPart, RecoveryRow,
-    RecoveryView, RowOutcome, RulesView, RunningTool, ThreadView, TimelineRow, ToldRule, TrustCard,
-    TurnLine, TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection, WorkValue, WorkView,
+    HeaderDaemon, InboxCard, NamedEntry, PacketView, Party, PolicyView, QuestionRow, RecoveryPart,
+    RecoveryRow, RecoveryView, RowOutcome, RulesView, RunningTool, ThreadView, TimelineRow,
+    ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection,
+    WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -87,6 +88,7 @@ fills!(UnclearMessage { from, words; id; line, at_ms });
 fills!(PolicyView { coordinator, rules; ; });
 fills!(RowOutcome { text; ; state, since_ms, took_ms });
 fills!(HandoffRow { id_short, from, to, ask; ; column, stage, seq, since_ms });
+fills!(QuestionRow { from, to, ask; ; seq });
 fills!(WorkValue { text, tag; ; line });
 fills!(WorkSection { title, values; ; });
 fills!(PacketView { cause, way, why, text; ; line, at_ms, fate });
@@ -278,6 +280,8 @@ impl ForeignText for DeckView {
             sent,
             tasks,
             handoffs,
+            questions,
+            questions_open: _,
             findings,
             inbox,
             missing,
@@ -300,6 +304,7 @@ impl ForeignText for DeckView {
             *rows = rows.map(|row| row.fill(text));
         }
         *handoffs = handoffs.map(|row| row.fill(text));
+        questions.fill(text);
         Arc::make_mut(findings).fill(text);
         inbox.fill(text);
         missing.fill(text);

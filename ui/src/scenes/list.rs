@@ -5,11 +5,11 @@ use super::trouble::{
     held_messages, held_up_for_days, key_replaced, taken_back, tampered, unanswered,
 };
 use super::{
-    Scene, agent_work, asked, asked_user, bad_lines, capsules, compacted, disconnected,
-    empty_first_run, failed, far_back, findings, found_entries, found_everywhere, gated,
-    gates_running, handed_over, held_up, hostile_text, long_session, not_signed, pair_at_work,
-    passphrase_asked, quiet, recovery, reviewed, ruled, rules_changed, signed, signed_elsewhere,
-    stale, touch_asked, trouble, trust_waits, unlocked,
+    Scene, agent_work, asked, asked_between, asked_user, bad_lines, capsules, compacted,
+    disconnected, empty_first_run, failed, far_back, findings, found_entries, found_everywhere,
+    gated, gates_running, handed_over, held_up, hostile_text, long_session, not_signed,
+    pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled, rules_changed, signed,
+    signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
 };
 use crate::model::{Agent, DeckView};
 use crate::msg::Msg;
@@ -334,6 +334,7 @@ pub const SCENES: &[Scene] = &[
     scene("timeline_zoomed", pair_at_work, "2z", None),
     scene("inbox_zoomed", trouble, "3z", None),
     scene("handoffs_zoomed", handed_over, "5z", None),
+    scene("handoffs_questions", asked_between, "5", None),
     scene("compacted", compacted, "2", None),
     Scene {
         name: "wide",

@@ -9,7 +9,8 @@ use super::pieces::{
 use crate::model::{
     Agent, AgentCard, AgentState, BadLines, Banner, Chain, DaemonState, DeckView, FirstStep,
     GateState, HandoffRow, HeaderDaemon, HeaderLedger, HeaderPorts, InboxCard, InboxKind, Level,
-    OutcomeState, Party, PolicyView, QueueCounts, RowOutcome, StepAct, TimelineRow, TimelineWindow,
+    OutcomeState, Party, PolicyView, QuestionRow, QueueCounts, RowOutcome, StepAct, TimelineRow,
+    TimelineWindow,
 };
 use crate::msg::Msg;
 
@@ -46,6 +47,29 @@ pub fn handed_over() -> DeckView {
     DeckView {
         tasks,
         handoffs,
+        ..pair_at_work()
+    }
+}
+
+/// The same, where the agents asked one another and have no answer.
+pub fn asked_between() -> DeckView {
+    let question = |seq, from: Agent, to: Agent, ask: &str| QuestionRow {
+        seq,
+        from: from.into(),
+        to: to.into(),
+        ask: ask.to_owned(),
+    };
+    DeckView {
+        questions: vec![
+            question(1_195, Agent::Codex, Agent::Claude, "may the old table go?"),
+            question(
+                1_200,
+                Agent::Claude,
+                Agent::Codex,
+                "which lock do you mean?",
+            ),
+        ],
+        questions_open: 4,
         ..pair_at_work()
     }
 }

@@ -199,6 +199,13 @@ fn nobody_else_answers_a_question_and_no_other_pair() {
             note(NoteKind::Note, &["question"]),
         );
     assert_eq!(record.open(), ["question"]);
+    record.put(
+        "over",
+        Party::Human,
+        None,
+        note(NoteKind::Note, &["question"]),
+    );
+    assert!(record.open().is_empty(), "the operator's word ends it");
 }
 
 #[test]
