@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::{ToolCall, unexpected};
-use super::message::wait_tool;
+use super::message::{ACKNOWLEDGE, wait_tool};
 use super::message_view::MessageView;
+use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, Refusal, Reply, WaitMessagesParams};
 
@@ -50,7 +51,12 @@ impl AnswerWait<'_> {
                 structured["status"] = json!("answered");
                 structured["answers"] = json!(view.messages);
                 structured["cursor"] = json!(page.cursor);
-                if let Some(next) = self.when_answered {
+                let mut next: Vec<String> = self.when_answered.into_iter().collect();
+                if call.side == Agent::Claude && !view.handed.is_empty() {
+                    next.insert(0, ACKNOWLEDGE.to_owned());
+                }
+                if !next.is_empty() {
+                    let next = next.join(" ");
                     text.push_str(&format!("\n\n{next}"));
                     structured["next"] = json!(next);
                 }

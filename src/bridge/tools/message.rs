@@ -208,7 +208,7 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
         lines.push(format!("{} acknowledged.", page.acked.len()));
     }
     if call.side == Agent::Claude && !view.handed.is_empty() {
-        lines.push("When read, acknowledge by id with ack_messages.".to_owned());
+        lines.push(ACKNOWLEDGE.to_owned());
     }
     let mut structured = json!({
         "messages": view.messages,
@@ -227,6 +227,9 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
     answer.handed = view.handed;
     answer
 }
+
+/// Said to Claude of what it fetched: unlike what a hook handed it, no end of a turn makes that read.
+pub(super) const ACKNOWLEDGE: &str = "When read, acknowledge by id with ack_messages.";
 
 /// Said to a second bridge of the same pair.
 pub(super) const NOT_RECEIVER: &str = "Another session of this agent receives this project's messages; here nothing arrives by itself.";

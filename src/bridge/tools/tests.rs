@@ -380,6 +380,11 @@ async fn a_deliberation_returns_the_answer_and_marks_it_delivered() {
         .unwrap();
     assert_eq!(answer.structured["status"], "answered");
     assert_eq!(answer.structured["answers"][0]["text"], "I agree");
+    // Nothing else makes it read.
+    let next = answer.structured["next"].as_str().unwrap();
+    assert!(next.contains("ack_messages"), "{next}");
+    assert!(next.contains("append_note"), "{next}");
+    assert!(answer.text.ends_with(next), "{}", answer.text);
     let asked = daemon.so_far();
     let Command::Send(params) = &asked[0] else {
         panic!("{asked:?}");
