@@ -33,6 +33,7 @@ use crate::store::erase::KeptTexts;
 use crate::store::ledger::LedgerError;
 use crate::store::session;
 use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::status::KeptOpen;
 
 /// How long the loop waits for the disk at each of the two appends; everybody waits with it.
 const APPEND: Duration = super::stop::STEP;
@@ -101,28 +102,37 @@ impl Daemon {
                 "nothing was changed; `ctxrelay status` says why",
             ));
         }
-        // Bodies that were handed to a caller, and of which nobody knows yet whether they arrived.
-        let is_claimed = self.deliveries.outbox.backlog().has_claims();
-        let in_flight = !self.agents.codex.is_quiet() || is_claimed;
-        if in_flight {
-            let codex = &self.agents.codex;
-            let hint = match !codex.is_quiet() && (codex.is_paused() || !codex.is_awaited()) {
-                false => "nothing was changed; try again in a moment",
-                true => {
-                    "nothing was changed; Codex does not take it now: let it go on, or give it up \
-                     with `ctxrelay queue rebuild --apply`"
-                }
-            };
-            return Err(Refusal::new(
-                RefusalCode::InFlight,
-                "a message is on its way",
-                hint,
-            ));
+        if let Some(KeptOpen { message, hint }) = self.on_its_way() {
+            let hint = format!("nothing was changed; {hint}");
+            return Err(Refusal::new(RefusalCode::InFlight, message, hint));
         }
         if !self.deliveries.held.is_empty() {
             return Err(being_written());
         }
         Ok(())
+    }
+
+    /// Bodies that were handed over, and of which nobody knows yet whether they arrived. That may take
+    /// as long as a turn of Codex.
+    pub(super) fn on_its_way(&self) -> Option<KeptOpen> {
+        let codex = &self.agents.codex;
+        let is_claimed = self.deliveries.outbox.backlog().has_claims();
+        if codex.is_quiet() && !is_claimed {
+            return None;
+        }
+        let mut message = "a message is on its way".to_owned();
+        let mut hint = "try again in a moment".to_owned();
+        if !codex.is_quiet() && (codex.is_paused() || !codex.is_awaited()) {
+            hint = "Codex does not take it now: let it go on, or give it up with `ctxrelay queue \
+                    rebuild --apply`"
+                .to_owned();
+        } else if let Some(turn) = codex.running_turn().filter(|_| !codex.is_quiet()) {
+            message.push_str(&format!(" to Codex, whose turn {turn} runs"));
+            hint =
+                "Codex takes it when that turn ends: try again then, or stop the turn in the deck"
+                    .to_owned();
+        }
+        Some(KeptOpen { message, hint })
     }
 
     /// Ends the session and begins the next. On an error the old one goes on.

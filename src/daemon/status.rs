@@ -156,6 +156,7 @@ impl Daemon {
             notices: self.base.notices.lines(),
             notice_keys: self.base.notices.keys(),
             detached: self.base.identity.is_detached(),
+            kept_open: self.on_its_way(),
         }
     }
 }

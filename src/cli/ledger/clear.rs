@@ -80,8 +80,12 @@ fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
         "entries": open.world.entries,
         "archive": archive,
         "open": open.to_json(),
+        "keptOpen": open.kept_open,
     });
     let text = ReportText::dry_run(&what(open, discard), |text| {
+        if let Some(line) = open.not_now() {
+            text.line(line);
+        }
         let lines = open.lines();
         text.line(match lines.is_empty() {
             true => NOTHING,
@@ -95,6 +99,7 @@ fn dry_run(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
 }
 
 async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
+    open.check_can_end()?;
     let command = |signature| {
         Command::Clear(ClearParams {
             session_id: Some(open.session.clone()),

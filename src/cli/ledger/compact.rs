@@ -46,8 +46,12 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             "entries": open.world.entries,
             "archive": archives.join(format!("{}.jsonl", open.session)),
             "open": open.to_json(),
+            "keptOpen": open.kept_open,
         });
         let text = ReportText::dry_run(&what, |text| {
+            if let Some(line) = open.not_now() {
+                text.line(line);
+            }
             let lines = open.lines();
             if !lines.is_empty() {
                 text.line(BECOMES);
@@ -61,6 +65,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 }
 
 async fn apply(context: &CliContext, open: &Open, what: &str) -> CliOutcome {
+    open.check_can_end()?;
     let command = |signature| {
         Command::Compact(CompactParams {
             session_id: Some(open.session.clone()),

@@ -12,7 +12,8 @@ use crate::cli::words::{count, field, short};
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
 use crate::store::ledger::Reading;
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::{Command, RefusalCode, Reply};
+use crate::wire::status::KeptOpen;
 
 /// How much of a text stands beside its id, in characters.
 const TEXT_CHARS: usize = 70;
@@ -32,6 +33,8 @@ pub struct Open {
     pub session: SessionId,
     /// What it folds to.
     pub world: Snapshot,
+    /// Why it cannot end now.
+    pub kept_open: Option<KeptOpen>,
     /// How the oldest messages begin.
     words: BTreeMap<Seq, String>,
 }
@@ -43,9 +46,11 @@ impl Open {
     ///
     /// When there is no session, or it cannot be read.
     pub async fn read(context: &CliContext) -> Result<Self, Failure> {
+        let mut kept_open = None;
         let (world, words) = match connect::control(&context.setting).await {
             DaemonFound::Live(live) => {
                 let world = live.snapshot().await?;
+                kept_open = live.status().await?.kept_open;
                 let words = words_of_daemon(&live, &world).await;
                 (world, words)
             }
@@ -65,8 +70,29 @@ impl Open {
         Ok(Self {
             session,
             world,
+            kept_open,
             words,
         })
+    }
+
+    /// Refuses where it cannot end now, before a word is typed for nothing.
+    ///
+    /// # Errors
+    ///
+    /// Then.
+    pub fn check_can_end(&self) -> Result<(), Failure> {
+        match &self.kept_open {
+            None => Ok(()),
+            Some(KeptOpen { message, hint }) => {
+                Err(Failure::state(RefusalCode::InFlight, message, hint))
+            }
+        }
+    }
+
+    /// The line of a dry run that says so.
+    pub fn not_now(&self) -> Option<String> {
+        let kept_open = self.kept_open.as_ref();
+        kept_open.map(|KeptOpen { message, hint }| format!("not now: {message}; {hint}"))
     }
 
     /// `12 entries`.
@@ -220,4 +246,28 @@ fn words_on_disk(reading: &Reading) -> BTreeMap<Seq, String> {
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     short(&words.join(" "), TEXT_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn what_keeps_a_session_open_is_told_in_the_dry_run_and_before_a_word_is_typed() {
+        let mut open = Open {
+            session: SessionId::new("session_1"),
+            world: Snapshot::default(),
+            kept_open: None,
+            words: BTreeMap::new(),
+        };
+        assert_eq!((open.check_can_end(), open.not_now()), (Ok(()), None));
+        open.kept_open = Some(KeptOpen {
+            message: "a message is on its way to Codex, whose turn t1 runs".to_owned(),
+            hint: "try again then".to_owned(),
+        });
+        let refused = open.check_can_end().unwrap_err();
+        assert!(refused.message.contains("t1"), "{refused:?}");
+        assert!(open.not_now().unwrap().contains("t1"));
+    }
 }

@@ -82,6 +82,18 @@ pub struct Status {
     pub notice_keys: Vec<NoticeKey>,
     /// A detached daemon that ends by itself when nothing is attached.
     pub detached: bool,
+    /// Why the session can be neither cleared nor compacted now; `None` where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_open: Option<KeptOpen>,
+}
+
+/// What keeps a session from ending for now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptOpen {
+    /// A sentence.
+    pub message: String,
+    /// The next step.
+    pub hint: String,
 }
 
 impl Status {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use super::compact::note;
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent, NoteKind};
 
 use crate::core::continuity::ContinuityState;
-use crate::core::id::{EntryId, RuntimeSession, SessionId};
+use crate::core::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 use crate::daemon::event::Event;
 use crate::daemon::inferences::Question;
 use crate::daemon::reminders::RidesAlong;
@@ -164,6 +164,34 @@ async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is
     );
     rig.call(&operator, Command::QueueRebuild).await.unwrap();
     rig.call(&operator, clear()).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_waits_for_the_end_of_codexs_turn_keeps_the_session_and_status_names_the_turn() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    assert_eq!(rig.daemon.status().kept_open, None);
+    rig.fact(CodexFact::ThreadStatus {
+        status: ReportedStatus::Active { waiting: false },
+    });
+    rig.fact(CodexFact::TurnStarted {
+        thread_id: ThreadId::new("T"),
+        turn_id: TurnId::new("turn-1"),
+    });
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));
+    let kept_open = rig.daemon.status().kept_open.unwrap();
+    assert!(kept_open.message.contains("turn-1"), "{kept_open:?}");
+    for ending in endings() {
+        let refused = rig.call(&operator, ending).await.unwrap_err();
+        assert_eq!(refused.code, RefusalCode::InFlight);
+        assert_eq!(refused.message, kept_open.message);
+    }
+    rig.user_message("turn-2", Some(&id));
+    rig.settle().await;
+    assert_eq!(rig.daemon.status().kept_open, None);
 }
 
 #[tokio::test]
