@@ -68,6 +68,10 @@ pub struct Snapshot {
     pub session_id: Option<SessionId>,
     /// The sealed session before it.
     pub predecessor: Option<Predecessor>,
+    /// When the session began, where it follows that one, ms since the epoch: what the agents did
+    /// before stands there.
+    #[serde(default)]
+    pub follows_since_ms: i64,
     /// The last entry folded in.
     pub seq: Seq,
     /// Its timestamp.

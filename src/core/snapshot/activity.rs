@@ -52,6 +52,14 @@ impl RecentActivity {
         })
     }
 
+    /// How many of the last minutes a record tells of that began at a time: the one in which it did is
+    /// among them.
+    pub fn minutes_since(since_ms: i64, now_ms: i64) -> usize {
+        let before = minute_of(now_ms).saturating_sub(minute_of(since_ms));
+        let before = usize::try_from(before).unwrap_or(0);
+        before.saturating_add(1).min(ACTIVITY_MINUTES)
+    }
+
     /// One minute, and forgets what is too old beside it. A clock that was put back empties the
     /// rest.
     fn reach(&mut self, minute: i64) -> &mut ActivityMinute {

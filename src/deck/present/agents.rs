@@ -10,7 +10,7 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::DeliveryWay;
 use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
-use crate::core::snapshot::AgentSnapshot;
+use crate::core::snapshot::{ACTIVITY_MINUTES, AgentSnapshot, RecentActivity};
 use crate::wire::status::{
     ClaudeStatus, CodexStatus, CommandStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus,
 };
@@ -221,13 +221,16 @@ fn of_shell(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// What an agent did lately. Where nobody tells of it any more, no turn is said to run on.
+/// What an agent did lately, as far back as this session goes: of minutes before it nobody says that no
+/// turn ran. Where nobody tells of it any more, no turn is said to run on.
 fn activity(model: &Model, agent: &AgentSnapshot, now_ms: i64) -> Vec<ui::WorkedMinute> {
     let minutes = match model.link().is_live() {
         true => agent.activity_until(now_ms),
         false => agent.activity.until(now_ms),
     };
-    let minutes = minutes.into_iter().map(|minute| ui::WorkedMinute {
+    let told = RecentActivity::minutes_since(model.world.follows_since_ms, now_ms);
+    let minutes = minutes.into_iter().skip(ACTIVITY_MINUTES - told);
+    let minutes = minutes.map(|minute| ui::WorkedMinute {
         worked: minute.worked,
         entries: u32::from(minute.entries),
     });

@@ -199,7 +199,11 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
         }
     }
     if !card.activity.is_empty() {
-        document.heading(&format!("The last {} minutes", card.activity.len()), "");
+        let heading = match card.activity.len() {
+            1 => "This minute".to_owned(),
+            minutes => format!("The last {minutes} minutes"),
+        };
+        document.heading(&heading, "");
         let (worked, entries) = card.worked();
         let bars = activity(deck, card);
         document.line(Line::from_iter([blank(2)].into_iter().chain(bars)));
