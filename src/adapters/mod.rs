@@ -16,6 +16,7 @@ pub mod gate;
 pub mod gh;
 pub mod git;
 pub mod git_anchor;
+pub mod git_difference;
 pub mod git_facts;
 pub mod git_found;
 pub mod git_head;

@@ -26,6 +26,7 @@ use super::screen_files::ScreenFiles;
 use super::screen_watch::ScreenWatch;
 use super::search::{self, SearchPlace};
 use super::settings::environment;
+use crate::adapters::git_difference::difference;
 use crate::adapters::git_found::{tree_found_since, tree_glanced_since};
 use crate::adapters::program_start::{start, stop_group};
 use crate::client::Client;
@@ -143,7 +144,7 @@ pub(super) fn options(
     screen: &DeckScreen,
 ) -> DeckOptions {
     let root = setting.dirs.root.clone();
-    let glanced_at = root.clone();
+    let (glanced_at, compared) = (root.clone(), root.clone());
     let starter = setting.clone();
     let reader = setting.clone();
     let (recovering, importer) = (setting.clone(), setting.clone());
@@ -175,6 +176,7 @@ pub(super) fn options(
         }),
         read_rules: Arc::new(move |agent, said| rules_of_files(&reader, agent, said)),
         capsules: for_deck::access(setting),
+        read_diff: Arc::new(move |commit| difference(&compared, commit)),
         read_recovery: Arc::new(move || recovery_view(&recovering)),
         keys: OperatorKeyAccess {
             unlock: Arc::new(move |wanted, typed| deck_key(&unlocker, wanted, typed)),

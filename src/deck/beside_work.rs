@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 
 use super::capsules::CapsuleWork;
-use super::deck_options::{DeckOptions, ReadRecovery};
+use super::deck_options::{DeckOptions, ReadDiff, ReadRecovery};
 use super::perform::{SearchAsked, search};
 use super::queue_changes::{QueueChanges, change_queue};
 use super::unsent::WishesBeside;
@@ -18,6 +18,7 @@ use super::unsent::WishesBeside;
 pub(super) struct BesideWork {
     searching: Option<AbortHandle>,
     recovering: Option<JoinHandle<()>>,
+    comparing: Option<JoinHandle<()>>,
     importing: Option<JoinHandle<()>>,
     changing: Option<JoinHandle<()>>,
     capsules: CapsuleWork,
@@ -105,6 +106,14 @@ impl BesideWork {
                 }
                 Begun::Silently
             }
+            Some(Effect::ReadDiff { commit }) => {
+                // A second press shares the same answer.
+                if is_over(&self.comparing) {
+                    let read = Arc::clone(&options.read_diff);
+                    self.comparing = Some(tokio::spawn(compare(read, commit, answers.clone())));
+                }
+                Begun::Silently
+            }
             Some(Effect::ImportReview) if is_over(&self.importing) => {
                 // Its program may take a minute; the deck goes on meanwhile.
                 let import = (options.import_review)(options.operator.clone());
@@ -127,6 +136,14 @@ async fn recover(read: ReadRecovery, answers: mpsc::Sender<Msg>) {
     let read = read.unwrap_or_else(|_| Err("The record cannot be read.".to_owned()));
     // Nobody waits for it where the deck was left.
     let _ = answers.send(Msg::Recovery(read.map(Box::new))).await;
+}
+
+/// What differs from a commit, whenever that is read.
+async fn compare(read: ReadDiff, commit: String, answers: mpsc::Sender<Msg>) {
+    let read = spawn_blocking(move || read(&commit)).await;
+    let read = read.unwrap_or_else(|_| Err("what differs cannot be read".to_owned()));
+    // Nobody waits for it where the deck was left.
+    let _ = answers.send(Msg::Diff(read)).await;
 }
 
 /// Says what came of it.

@@ -89,6 +89,9 @@ pub type ReadRules = Arc<dyn Fn(Agent, Option<BTreeSet<FileName>>) -> RulesOfFil
 /// Reads where the work stands after a break, and how each agent goes on; slow. Otherwise a sentence.
 pub type ReadRecovery = Arc<dyn Fn() -> Result<RecoveryView, String> + Send + Sync>;
 
+/// Reads what the work tree has otherwise than a commit, as a patch; slow. Otherwise a sentence.
+pub type ReadDiff = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
 /// What a deck is given.
 pub struct DeckOptions {
     /// For reading.
@@ -115,6 +118,8 @@ pub struct DeckOptions {
     pub read_rules: ReadRules,
     /// Where the work stands, from the record on the disk; slow.
     pub read_recovery: ReadRecovery,
+    /// What the work tree has otherwise than a commit; slow.
+    pub read_diff: ReadDiff,
     /// The tasks that can travel.
     pub capsules: CapsuleAccess,
     /// The keys of the operator.

@@ -222,6 +222,7 @@ pub(super) async fn perform(
         | Effect::CloseCapsule { .. }
         | Effect::EditCapsule { .. }
         | Effect::ReadRecovery
+        | Effect::ReadDiff { .. }
         | Effect::ImportReview
         | Effect::Quit(_)
         | Effect::CopyText(_)

@@ -170,6 +170,7 @@ fn in_words(effect: &Effect) -> Option<(String, &str)> {
         | Effect::ReadWork { .. }
         | Effect::ReadRules { .. }
         | Effect::ReadRecovery
+        | Effect::ReadDiff { .. }
         | Effect::ReadCapsules
         | Effect::ReadCapsule { .. }
         | Effect::FindAlike(_)

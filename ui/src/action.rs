@@ -93,6 +93,8 @@ pub enum Action {
     Reject,
     /// Run the gates, or stop them.
     Gates,
+    /// Read what differs from a proposal's commit.
+    Diff,
     /// Try again.
     Retry,
     /// Give messages up.
@@ -216,6 +218,7 @@ const NAMES: &[(&str, Action)] = &[
     ("approve", Action::Approve),
     ("reject", Action::Reject),
     ("gates", Action::Gates),
+    ("diff", Action::Diff),
     ("retry", Action::Retry),
     ("give up", Action::GiveUp),
     ("mark", Action::Mark),

@@ -326,6 +326,11 @@ pub enum Effect {
     },
     /// Give these rows of the timeline with the next view.
     ShowTimeline(TimelineWish),
+    /// Give what the work tree has otherwise than this commit by [`crate::Msg::Diff`].
+    ReadDiff {
+        /// As [`crate::model::InboxCard::commit`].
+        commit: String,
+    },
     /// Open this text in the person's editor. Nothing is drawn and no key comes meanwhile. What
     /// stands there then comes by [`crate::Msg::EditorText`], where `is_draft`.
     OpenEditor {

@@ -9,9 +9,11 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
 use crate::model::Level;
+use crate::overlays::{approve_key, retry_key};
+use crate::pane::Pane;
 use crate::sanitize;
 use crate::theme::ThemeRole;
-use crate::update::applies;
+use crate::update::{applies, selected_card};
 use crate::widgets::{blank, fit_line, width_of};
 
 /// Columns between two hints.
@@ -72,8 +74,10 @@ fn hints(deck: &Deck, area: Rect) -> Vec<Hint> {
         columns.fold(0, u16::saturating_add)
     };
     let room = area.width.saturating_sub(2);
+    // The commands lead to all that has no room: they go last.
     while !left.is_empty() && width(&left).saturating_add(width(&right)) > room + GAP {
-        left.pop();
+        let other = left.iter().rposition(|hint| hint.action != Action::Palette);
+        left.remove(other.unwrap_or(0));
     }
     // Where not even these have room, they begin at the left and are cut at the right.
     let from_right = (area.right() + GAP).saturating_sub(width(&right) + 1);
@@ -138,10 +142,16 @@ pub(crate) fn draw_notice(deck: &Deck, area: Rect, buf: &mut Buffer) {
     buf.set_line(area.x + 1, area.y, &line, area.width.saturating_sub(1));
 }
 
-/// The word of the map, except where the same key says two things.
+/// The word of the map, except where the same key says two things. Of a card of the Inbox it is as
+/// on the card.
 fn word(deck: &Deck, action: Action, hint: &str) -> String {
-    match action {
-        Action::Follow if deck.timeline.follow => "pause".to_owned(),
-        _ => hint.to_owned(),
-    }
+    let card = selected_card(deck);
+    let own = match (action, card) {
+        (Action::Follow, _) if deck.timeline.follow => Some("pause"),
+        (Action::Zoom, _) if deck.is_zoomed => Some("all panes"),
+        (Action::Approve, Some(card)) if deck.focus == Pane::Inbox => approve_key(card),
+        (Action::Retry, Some(card)) if deck.focus == Pane::Inbox => Some(retry_key(card)),
+        _ => None,
+    };
+    own.unwrap_or(hint).to_owned()
 }

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use crate::banner::banner_lines;
 use crate::deck::Deck;
 use crate::pane::Pane;
 use crate::panes;
@@ -94,8 +95,12 @@ impl Layout {
             body.height -= u16::from(!is_wide);
         }
         if deck.view.banner.is_some() {
-            layout.banner = row(body.y);
-            body = below(body, 1);
+            let rows = banner_lines(deck, screen.width).len() as u16;
+            layout.banner = Rect {
+                height: rows,
+                ..row(body.y)
+            };
+            body = below(body, rows);
         }
         if is_wide {
             layout.framed = true;

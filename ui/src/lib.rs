@@ -14,6 +14,7 @@
 //! of a [`keymap`].
 
 pub mod action;
+mod banner;
 mod clock_change;
 mod counted_seconds;
 mod deck;

@@ -75,6 +75,9 @@ pub enum Msg {
     /// A task as a text for somebody, or why there is none; asked for by
     /// [`crate::Effect::TellCapsule`].
     CapsuleText(Result<String, String>),
+    /// What the work tree has otherwise than a commit, as a patch, or why that cannot be told; asked
+    /// for by [`crate::Effect::ReadDiff`].
+    Diff(Result<String, String>),
     /// What a review finding says, asked for by [`crate::Effect::ReadFinding`].
     Finding {
         id: String,

@@ -5,19 +5,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::banner::draw_banner;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
 use crate::hint_bar::{draw_hints, draw_notice};
 use crate::layout::Layout;
-use crate::model::Level;
 use crate::pane::Pane;
 use crate::panes::{
     draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board, pane_title,
 };
-use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{fit_line, width_of};
+use crate::widgets::width_of;
 
 /// Draws the whole screen. Any size will do, also one the deck was not told of.
 pub fn view(deck: &Deck, frame: &mut Frame<'_>) {
@@ -55,7 +54,7 @@ pub(crate) fn draw(deck: &Deck, area: Rect, buf: &mut Buffer) {
             draw_hints(deck, layout.hints, buf);
             draw_notice(deck, layout.notice, buf);
         }
-        draw_overlays(deck, area, buf);
+        draw_overlays(deck, &layout, buf);
     }
     match deck.glyphs {
         Glyphs::Ascii => to_ascii(deck, area, buf),
@@ -76,10 +75,18 @@ fn forget_hidden(area: Rect, buf: &mut Buffer) {
     }
 }
 
-fn draw_overlays(deck: &Deck, area: Rect, buf: &mut Buffer) {
+fn draw_overlays(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
+    let area = layout.screen;
     if deck.overlays.iter().any(|overlay| overlay.is_modal()) {
-        // What is behind steps back; it keeps its place and its words.
-        buf.set_style(area, deck.theme.style(ThemeRole::Covered));
+        // What is behind steps back; it keeps its place and its words. The header's answers count as
+        // ever.
+        let header = layout.header.height;
+        let behind = Rect {
+            y: area.y + header,
+            height: area.height - header,
+            ..area
+        };
+        buf.set_style(behind, deck.theme.style(ThemeRole::Covered));
     }
     for overlay in &deck.overlays {
         overlay.draw(deck, area, buf);
@@ -113,24 +120,6 @@ pub(crate) fn notice_line(deck: &Deck, layout: &Layout) -> Rect {
         true => last_line(layout.screen),
         false => layout.notice,
     }
-}
-
-pub(crate) fn draw_banner(deck: &Deck, area: Rect, buf: &mut Buffer) {
-    let Some(banner) = deck.view.banner.as_ref().filter(|_| !area.is_empty()) else {
-        return;
-    };
-    let style = deck.theme.level(banner.level);
-    buf.set_style(area, style);
-    let glyph = match banner.level {
-        Level::Info => deck.glyphs.dot(),
-        Level::Warn | Level::Error => deck.glyphs.wrong(),
-    };
-    let line = Line::from(Span::styled(
-        format!("{glyph} {}", sanitize::line(&banner.text)),
-        style,
-    ));
-    let room = usize::from(area.width).saturating_sub(2);
-    buf.set_line(area.x + 1, area.y, &fit_line(line, room), area.width - 1);
 }
 
 /// The tab at each column of the line of tabs.

@@ -8,6 +8,9 @@ use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 
+/// How many lines of what should be read before answering stand beside the answers; the card has all.
+const DETAILS_BESIDE: usize = 3;
+
 /// What is asked, why, and what may be answered.
 pub(super) fn asked(document: &mut Document<'_>, asked: &AskedCard, by: &Party) {
     if !asked.hints.is_empty() {
@@ -81,5 +84,14 @@ pub(crate) fn answers(card: &InboxCard) -> Option<Choice> {
     options.push(ChoiceOption::new("not now", "it waits on", Pick::Nothing));
     let first = sanitize::line(card.summary.lines().next().unwrap_or_default());
     let title = format!("{} asks {}", card.by.title(), asked.what);
-    Some(Choice::new(sanitize::line(&title), vec![first], options))
+    // The answers lie over the card.
+    let mut lines = vec![first];
+    lines.extend(asked.hints.iter().map(|hint| sanitize::line(hint)));
+    let details = sanitize::lines(&asked.details).into_iter();
+    let mut details = details.filter(|line| !line.trim().is_empty());
+    lines.extend(details.by_ref().take(DETAILS_BESIDE));
+    if details.next().is_some() {
+        lines.push("the rest stands on the card".to_owned());
+    }
+    Some(Choice::new(sanitize::line(&title), lines, options))
 }

@@ -42,6 +42,10 @@ impl CapsulesSheet {
         self.list.selected = found.unwrap_or(self.list.selected).min(last);
     }
 
+    pub(crate) fn is_being_read(&self) -> bool {
+        self.read.is_none()
+    }
+
     /// The tasks that were read.
     pub(crate) fn rows(&self) -> &[CapsuleLine] {
         match &self.read {
@@ -246,6 +250,10 @@ impl CapsuleSheet {
     /// It was read.
     pub(crate) fn take(&mut self, read: Result<Box<CapsuleView>, String>) {
         self.read = Some(read);
+    }
+
+    pub(crate) fn is_being_read(&self) -> bool {
+        self.read.is_none()
     }
 
     /// What stands in it, once that was read.

@@ -126,7 +126,7 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
             (Action::Reject, "reject with a reason"),
         ]),
         InboxKind::Trust if card.can_be_trusted() => {
-            keys.push((Action::Approve, "trust it"));
+            keys.extend(approve_key(card).map(|words| (Action::Approve, words)));
         }
         InboxKind::Alarm => keys.push((Action::Retry, retry_key(card))),
         InboxKind::Tampering => {
@@ -136,7 +136,7 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
             }
         }
         InboxKind::Approval | InboxKind::Question if card.asked.is_some() => {
-            keys.push((Action::Approve, "answer"));
+            keys.extend(approve_key(card).map(|words| (Action::Approve, words)));
             if card
                 .asked
                 .as_ref()
@@ -162,6 +162,9 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
     if !card.gates.is_empty() {
         keys.push((Action::Gates, gates_key(card.are_gates_running())));
     }
+    if card.kind == InboxKind::Finality && card.commit.is_some() {
+        keys.push((Action::Diff, "diff"));
+    }
     if CardSheet::names_entries(card) {
         keys.push((Action::NextField, "what it names"));
     }
@@ -169,7 +172,17 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
     keys
 }
 
-fn retry_key(card: &InboxCard) -> &'static str {
+/// What the key that approves does with a card of which it is another thing.
+pub(crate) fn approve_key(card: &InboxCard) -> Option<&'static str> {
+    match card.kind {
+        InboxKind::Trust => Some("trust it"),
+        InboxKind::Approval | InboxKind::Question => Some("answer"),
+        _ => None,
+    }
+}
+
+/// What the key that tries again does with a card.
+pub(crate) fn retry_key(card: &InboxCard) -> &'static str {
     match card.held {
         0 => "try again",
         _ => "release",

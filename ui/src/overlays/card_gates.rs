@@ -39,8 +39,33 @@ pub(super) fn gates_question(card: &InboxCard, stop: bool) -> String {
     )
 }
 
-/// What was run, and what stands against it.
+/// What was run, and what stands against it: that comes first where there is any, so that it is in
+/// sight where the card is approved.
 pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard, entries: &ShownEntries) {
+    let is_blocked = card.blocker_count() > 0;
+    if is_blocked {
+        blockers(document, card, entries);
+    }
+    gates(document, card);
+    changed_checks(document, card);
+    if !is_blocked {
+        document.heading("Blockers", "");
+        document.body("none open", ThemeRole::TextMuted);
+    }
+}
+
+fn blockers(document: &mut Document<'_>, card: &InboxCard, entries: &ShownEntries) {
+    document.heading("Blockers", "");
+    let glyph = document.deck.glyphs.wrong();
+    let attention = document.style(ThemeRole::OutcomeAttention);
+    entries.write(document, CardPart::Blockers, glyph, attention);
+    if card.blockers_more > 0 {
+        let more = format!("and {} more", text::grouped(card.blockers_more));
+        document.body(&more, ThemeRole::OutcomeAttention);
+    }
+}
+
+fn gates(document: &mut Document<'_>, card: &InboxCard) {
     let deck = document.deck;
     let muted = document.style(ThemeRole::TextMuted);
     if card.gates.is_empty() {
@@ -77,17 +102,6 @@ pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard, entries: &Sh
             ]);
             document.line(fit_line(line, document.columns));
         }
-    }
-    changed_checks(document, card);
-    document.heading("Blockers", "");
-    if card.blockers.is_empty() {
-        document.body("none open", ThemeRole::TextMuted);
-    }
-    let attention = document.style(ThemeRole::OutcomeAttention);
-    entries.write(document, CardPart::Blockers, deck.glyphs.wrong(), attention);
-    if card.blockers_more > 0 {
-        let more = format!("and {} more", text::grouped(card.blockers_more));
-        document.body(&more, ThemeRole::OutcomeAttention);
     }
 }
 

@@ -14,8 +14,8 @@ use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{ListState, blank, fit_line};
 
-/// Most columns of the answers beside which stands what they come to.
-const LABEL_MAX: usize = 30;
+/// Most columns of the answers beside which stands what they come to: none of ours has more.
+const LABEL_MAX: usize = 40;
 
 /// Columns before an answer: the cursor, and a blank.
 const INDENT: usize = 2;
@@ -109,13 +109,9 @@ impl Choice {
     }
 
     fn label_columns(&self) -> usize {
-        let labels = self.options.iter().map(|option| {
-            let columns = text::width(&option.label);
-            match option.desc.is_empty() && columns > LABEL_MAX {
-                true => 0,
-                false => columns,
-            }
-        });
+        // One that comes to nothing else has the full width.
+        let labels = self.options.iter().filter(|it| !it.desc.is_empty());
+        let labels = labels.map(|option| text::width(&option.label));
         labels.max().unwrap_or(0).min(LABEL_MAX)
     }
 

@@ -64,7 +64,7 @@ const PAIRS: [(Action, Action, &str); 32] = [
     ),
     (Action::Copy, Action::CopyId, "copy the text, the id"),
     (Action::Raw, Action::NextField, "JSON, what it names"),
-    (Action::Gates, Action::NextField, "gates, what it names"),
+    (Action::Gates, Action::Diff, "gates, what differs"),
     (Action::Resolve, Action::NextField, "resolve it, its entry"),
     (Action::Edit, Action::Thread, "$EDITOR, its thread"),
     (Action::Zoom, Action::Back, "this pane alone, back"),

@@ -14,8 +14,9 @@ use crate::widgets::{blank, fit_line, width_of};
 /// Columns between two keys.
 const GAP: usize = 3;
 
-/// Lines at most: more would stand in place of what the keys are about.
-const LINES_MAX: usize = 2;
+/// Lines at most: more would stand in place of what the keys are about. On the smallest screen an agent
+/// with all its keys takes three.
+const LINES_MAX: usize = 3;
 
 /// A key with what it does.
 #[derive(Debug, Clone)]

@@ -39,7 +39,7 @@ pub(crate) use agent_sheet::AgentSheet;
 pub(crate) use asked::answers;
 pub(crate) use begin_line::BeginLine;
 pub(crate) use capsules_sheet::{CapsuleAsk, CapsuleSheet, CapsulesSheet};
-pub(crate) use card_foot::{starts_codex, warnings};
+pub(crate) use card_foot::{approve_key, retry_key, starts_codex, warnings};
 pub(crate) use card_sheet::{CardSheet, CardStage};
 pub(crate) use chip_bar::{ChipSheet, chip_step, thread_chip};
 pub(crate) use choice::{Choice, ChoiceOption, Pick};

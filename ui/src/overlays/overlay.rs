@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
 
 use super::key_footer::KeyFooter;
 use super::sheet::{
@@ -137,6 +138,16 @@ impl Overlay {
 
     /// Its text, where it is a sheet. All else has a place, a foot and a look of its own.
     fn sheet(&self, deck: &Deck, columns: usize) -> Option<SheetText> {
+        let mut text = self.sheet_text(deck, columns)?;
+        if let Some(typed) = self.typed() {
+            // Its box has the keys.
+            text.keys = KeyFooter::default();
+            text.footer = vec![Line::default(); typed.rows_on_sheet()];
+        }
+        Some(text)
+    }
+
+    fn sheet_text(&self, deck: &Deck, columns: usize) -> Option<SheetText> {
         match self {
             Self::Help(sheet) => Some(sheet.text(deck, columns)),
             Self::Entry(sheet) => Some(sheet.text(deck, columns)),
@@ -208,7 +219,7 @@ impl Overlay {
             Self::Search(_) => Some(SearchSheet::area(screen)),
             Self::Chips(_) => Some(ChipSheet::area(deck, screen)),
             Self::Place(_) => Some(PlaceLine::area(screen)),
-            Self::Begin(begin) => Some(begin.typed().area(screen)),
+            Self::Begin(begin) => Some(begin.typed().alone(screen)),
             _ => sheet_place(screen, |columns| self.sheet(deck, columns)),
         }
     }
@@ -219,7 +230,7 @@ impl Overlay {
         keys.action_at(place, at)
     }
 
-    /// The line that is typed over it.
+    /// The line that is typed on it.
     fn typed(&self) -> Option<TypedLine<'_>> {
         match self {
             Self::Card(sheet) => sheet.typed(),
@@ -230,10 +241,21 @@ impl Overlay {
         }
     }
 
+    /// The same, with where its box stands.
+    fn typed_at(&self, deck: &Deck, screen: Rect) -> Option<(TypedLine<'_>, Rect)> {
+        let typed = self.typed()?;
+        let area = self.area(deck, screen)?;
+        let area = match self {
+            Self::Begin(_) => area,
+            _ => typed.on_sheet(area),
+        };
+        Some((typed, area))
+    }
+
     /// The keys at its foot, and where they stand.
     fn keys(&self, deck: &Deck, screen: Rect) -> Option<(Rect, KeyFooter)> {
-        if let Some(typed) = self.typed() {
-            return Some(typed.keys(deck, screen));
+        if let Some((typed, area)) = self.typed_at(deck, screen) {
+            return Some(typed.keys(deck, area));
         }
         match self {
             Self::Palette(_) | Self::Place(_) | Self::Begin(_) => None,
@@ -285,14 +307,17 @@ impl Overlay {
             Self::Unlock(unlock) => unlock.draw(deck, screen, buf),
             Self::Search(search) => search.draw(deck, screen, buf),
             Self::Place(place) => place.draw(deck, screen, buf),
-            Self::Begin(begin) => begin.typed().draw(deck, screen, buf),
+            Self::Begin(begin) => {
+                let typed = begin.typed();
+                typed.draw(deck, typed.alone(screen), buf);
+            }
             Self::Chips(chips) => chips.draw(deck, screen, buf),
             _ => {
                 draw_sheet(deck, screen, buf, self.scroll(), |columns| {
                     self.sheet(deck, columns)
                 });
-                if let Some(typed) = self.typed() {
-                    typed.draw(deck, screen, buf);
+                if let Some((typed, area)) = self.typed_at(deck, screen) {
+                    typed.draw(deck, area, buf);
                 }
             }
         }

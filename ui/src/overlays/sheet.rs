@@ -37,10 +37,11 @@ pub(crate) fn overlay_area(screen: Rect, columns: u16, rows: usize) -> Rect {
         .min(screen.height.saturating_sub(2))
         .max(1)
         .min(screen.height);
+    let free = screen.height - height;
     Rect {
         x: screen.x + (screen.width - width) / 2,
-        // A little above the middle, where eyes are.
-        y: screen.y + (screen.height - height) * 2 / 5,
+        // A little above the middle, where eyes are; below the header.
+        y: screen.y + (free * 2 / 5).max(free.min(1)),
         width,
         height,
     }

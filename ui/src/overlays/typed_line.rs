@@ -1,4 +1,5 @@
-//! [`TypedLine`]: a line that is typed in a box of its own, over the overlay that asks for it.
+//! [`TypedLine`]: a line that is typed in a box of its own, at the foot of the overlay that asks for
+//! it: what it is about is read above it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -30,25 +31,41 @@ pub(super) struct TypedLine<'f> {
 }
 
 impl TypedLine<'_> {
-    pub(super) fn area(&self, screen: Rect) -> Rect {
-        overlay_area(screen, 84, 5 + usize::from(self.ticks.is_some()))
+    /// Rows of its box.
+    fn rows(&self) -> u16 {
+        5 + u16::from(self.ticks.is_some())
+    }
+
+    /// Where its box stands when nothing else asks for it.
+    pub(super) fn alone(&self, screen: Rect) -> Rect {
+        overlay_area(screen, 84, self.rows().into())
+    }
+
+    /// Where it stands on the sheet that asks for it, whose lower edge is its own.
+    pub(super) fn on_sheet(&self, sheet: Rect) -> Rect {
+        foot(sheet, self.rows())
+    }
+
+    /// Rows that a sheet leaves free for it, below the one that is empty above its foot.
+    pub(super) fn rows_on_sheet(&self) -> usize {
+        usize::from(self.rows()) - 2
     }
 
     /// Its keys, and where they stand.
-    pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
+    pub(super) fn keys(&self, deck: &Deck, area: Rect) -> (Rect, KeyFooter) {
         let ticks = self.ticks.as_ref();
         let mut keys = vec![(Action::Open, self.does), (Action::Back, "back")];
         keys.extend(ticks.map(|ticks| (Action::NextField, ticks.title)));
-        let inner = box_inner(self.area(screen));
+        let inner = box_inner(area);
         let rows = u16::from(inner.height >= 3);
         (foot(inner, rows), KeyFooter::new(deck, &keys))
     }
 
-    pub(super) fn draw(&self, deck: &Deck, screen: Rect, buf: &mut Buffer) {
+    pub(super) fn draw(&self, deck: &Deck, area: Rect, buf: &mut Buffer) {
         let theme = &deck.theme;
         let inner = draw_box(
             deck,
-            self.area(screen),
+            area,
             buf,
             Line::styled(self.title, theme.style(ThemeRole::TitleFocus)),
             Line::styled(self.goes, theme.style(ThemeRole::TextFaint)),
@@ -58,7 +75,7 @@ impl TypedLine<'_> {
         }
         let line = Rect { height: 1, ..inner };
         self.field.draw(line, buf, theme, true);
-        let (place, keys) = self.keys(deck, screen);
+        let (place, keys) = self.keys(deck, area);
         if let Some(ticks) = &self.ticks
             && inner.y + 1 < place.y
         {

@@ -212,7 +212,7 @@ fn daemon(deck: &Deck) -> Line<'static> {
             },
         ),
     ];
-    if let Some(control) = deck.view.ports.control {
+    if let Some(control) = deck.view.ports.control.filter(|_| well) {
         spans.push(Span::styled(
             format!(" {control}"),
             theme.style(ThemeRole::TextMuted),
@@ -237,7 +237,16 @@ fn chain(deck: &Deck) -> Line<'static> {
     }
     let theme = &deck.theme;
     let ledger = deck.view.ledger;
+    let bad = deck.theme.style(ThemeRole::OutcomeAttention);
     let (glyph, word, style) = match ledger.chain {
+        Chain::Ok | Chain::Unchecked if ledger.bad_lines > 0 => (
+            deck.glyphs.wrong(),
+            match ledger.chain {
+                Chain::Unchecked => "unchecked",
+                _ => "chain",
+            },
+            bad,
+        ),
         Chain::Ok => (
             deck.glyphs.gate(crate::model::GateState::Passed),
             "chain",
@@ -269,10 +278,9 @@ fn chain(deck: &Deck) -> Line<'static> {
         }
     }
     if ledger.bad_lines > 0 {
-        spans.push(Span::styled(
-            format!(" {} bad", text::grouped(ledger.bad_lines)),
-            theme.style(ThemeRole::OutcomeAttention),
-        ));
+        let count = text::grouped(ledger.bad_lines);
+        let words = format!(" {} {count} bad", deck.glyphs.dot());
+        spans.push(Span::styled(words, bad));
     }
     Line::from(spans)
 }

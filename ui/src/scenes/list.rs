@@ -268,12 +268,7 @@ pub const SCENES: &[Scene] = &[
         "Tjjjjj<enter>",
         Some(capsules::tampered),
     ),
-    scene(
-        "capsule_close",
-        pair_at_work,
-        "T<enter>c",
-        Some(capsules::fresh),
-    ),
+    scene("capsule_close", pair_at_work, "Tc", Some(capsules::fresh)),
     scene(
         "capsule_exported",
         pair_at_work,

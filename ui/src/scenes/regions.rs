@@ -3,13 +3,14 @@
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 
+use crate::banner::draw_banner;
 use crate::deck::Deck;
 use crate::hint_bar::{draw_hints, draw_notice};
 use crate::layout::Layout;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
 use crate::panes::{draw_board, draw_detail, draw_header, draw_pane, is_board};
-use crate::view::{draw_banner, draw_tabs};
+use crate::view::draw_tabs;
 
 /// Draws each part of the screen alone, and names the first one that painted a cell outside of its
 /// region. Parts that lie over the panes must also fill theirs: nothing shines through.

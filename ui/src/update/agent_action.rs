@@ -4,6 +4,7 @@
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::{AgentAction, Effect, WhenBusy};
+use crate::keymap::KeyContext;
 use crate::model::{Agent, AgentCard, AgentState, InboxKind, Level, Party};
 use crate::overlays::{AgentSheet, Choice, ChoiceOption, Overlay, Pick};
 use crate::sanitize;
@@ -83,6 +84,7 @@ pub(super) fn agent_action(deck: &mut Deck, agent: Agent, action: Action) -> Vec
         return wait_for_compaction(deck, compacting, agent);
     }
     let title = agent.title();
+    let release = deck.key_in(&[KeyContext::Inbox], Action::Retry);
     let effect = |act| Effect::AgentAction { agent, act };
     let (question, lines, yes, what, act) = match (action, agent) {
         (Action::Snooze, _) => return vec![effect(AgentAction::Snooze)],
@@ -98,9 +100,11 @@ pub(super) fn agent_action(deck: &mut Deck, agent: Agent, action: Action) -> Vec
             "Stop Codex's turn?",
             vec![
                 "What it has said so far in this turn and not finished is lost.".to_owned(),
-                "Messages that wait in its queue stay there until you write to Codex in its \
-                 terminal. What the turn had of ctxrelay's messages you can send again."
-                    .to_owned(),
+                format!(
+                    "Messages that wait in its queue stay there until you write to Codex in its \
+                     terminal, or release them: {release} in the Inbox. What the turn had of \
+                     ctxrelay's messages you can send again."
+                ),
             ],
             "stop it",
             "the turn ends now",

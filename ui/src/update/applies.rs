@@ -55,6 +55,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
             deck.focus == Pane::Inbox && selected_kind(deck) == Some(InboxKind::Tampering)
         }
         Action::Gates
+        | Action::Diff
         | Action::Resolve
         | Action::Dismiss
         | Action::Import
@@ -105,6 +106,13 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
                     .card(&card.id)
                     .is_some_and(|card| !card.gates.is_empty())
         }
+        (Overlay::Card(card), Action::Diff) => {
+            matches!(card.stage, CardStage::Reading)
+                && deck
+                    .card(&card.id)
+                    .is_some_and(|card| card.kind == InboxKind::Finality && card.commit.is_some())
+        }
+        (_, Action::Diff) => false,
         (Overlay::Card(card), Action::Acknowledge) => {
             matches!(card.stage, CardStage::Reading)
                 && deck
@@ -234,7 +242,8 @@ pub(super) fn is_tried_again(kind: InboxKind) -> bool {
     matches!(kind, InboxKind::Alarm | InboxKind::CutOff)
 }
 
-fn selected_card(deck: &Deck) -> Option<&InboxCard> {
+/// The card under the cursor of the Inbox, as long as it waits.
+pub(crate) fn selected_card(deck: &Deck) -> Option<&InboxCard> {
     let row = deck.inbox.selected()?;
     row.gone_until_ms.is_none().then_some(&row.card)
 }

@@ -16,7 +16,7 @@ use super::perform::perform;
 use super::recovering::take_recovery;
 use super::reviewing::take_finding;
 use super::searching::search_now;
-use super::taking_text::take_wanted;
+use super::taking_text::{take_diff, take_wanted};
 use super::tasking::{
     take_alike, take_capsule, take_capsules, take_edited_task, take_export, take_told,
 };
@@ -145,6 +145,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::CapsuleText(told) => take_told(deck, told),
+        Msg::Diff(read) => take_diff(deck, read),
         Msg::Capsule { id, read } => {
             take_capsule(deck, &id, read);
             Vec::new()

@@ -24,7 +24,7 @@ mod too_small;
 mod unlocking;
 mod why_not;
 
-pub(crate) use applies::applies;
+pub(crate) use applies::{applies, selected_card};
 pub use message::update;
 pub(crate) use taking_text::WantedText;
 pub(crate) use why_not::why_not;

@@ -8,6 +8,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
+use crate::keymap::KeyContext;
 use crate::model::{
     Agent, AgentState, DaemonState, DeckView, FirstStep, InboxCard, Level, StepAct,
 };
@@ -195,9 +196,15 @@ fn confirm_clear(deck: &mut Deck, discard: bool) {
 pub(super) fn confirm_stale(deck: &mut Deck, card: &InboxCard) {
     let mut lines = warnings(card);
     lines.extend(starts_codex(deck, card).map(str::to_owned));
+    if let Some(commit) = &card.commit {
+        let diff = deck.key_in(&[KeyContext::Card], Action::Diff);
+        let commit = text::short(&sanitize::line(commit), 7);
+        lines.push(format!(
+            "{diff} on the card shows all that differs from commit {commit}: look at it first."
+        ));
+    }
     lines.push(
-        "Look at what changed first. Your approval names the tree that lies there now; it is \
-         refused if that changes again."
+        "Your approval names the tree that lies there now; it is refused if that changes again."
             .to_owned(),
     );
     deck.overlays.push(Overlay::Confirm(Confirm {

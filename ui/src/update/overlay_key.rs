@@ -12,7 +12,7 @@ use super::reviewing::on_findings;
 use super::searching::{
     change_chips, choose_chips, leave_search, move_in_search, search_in, search_now,
 };
-use super::taking_text::take_text;
+use super::taking_text::{read_diff, take_text};
 use super::tasking::{choose_along, on_capsules};
 use super::unlocking::leave_unlock;
 use crate::action::Action;
@@ -85,6 +85,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
             deck.say(Level::Info, text);
         }
         Action::Gates => ask_gates(deck),
+        Action::Diff => return read_diff(deck),
         Action::Acknowledge => stage(deck, CardStage::Acknowledging),
         Action::Copy | Action::CopyId | Action::NextEntry | Action::PrevEntry | Action::Message
             if matches!(deck.overlays.last(), Some(Overlay::Recovery(_))) =>

@@ -135,6 +135,7 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck)),
         Action::Gates
+        | Action::Diff
         | Action::Resolve
         | Action::Dismiss
         | Action::Import

@@ -1,11 +1,13 @@
 //! [`take_text`]: copies the text or the id of what is read, or opens the text in the person's
 //! editor. What is not loaded whole is read before.
 
+use super::perform::refuse;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{EntryPlace, Level};
-use crate::overlays::{EntrySheet, Subject};
+use crate::overlays::{EntrySheet, Overlay, Subject};
+use crate::sanitize;
 
 /// What was wanted of an entry and has not come after this long is not wanted any more, ms: nobody
 /// expects an editor to open over what they do by then.
@@ -101,6 +103,48 @@ pub(super) fn take_wanted(deck: &mut Deck, place: EntryPlace) -> Vec<Effect> {
     }
     deck.notice = None;
     take_text(deck, Some(Subject::Entry(place)), wanted.action)
+}
+
+/// Has what the work tree has otherwise than the commit of the proposal in front read.
+pub(super) fn read_diff(deck: &mut Deck) -> Vec<Effect> {
+    let shown = match deck.overlays.last() {
+        Some(Overlay::Card(sheet)) => deck.card(&sheet.id),
+        _ => None,
+    };
+    let commit = shown.and_then(|card| card.commit.clone());
+    match commit.filter(|_| super::applies(deck, Action::Diff)) {
+        Some(commit) => {
+            deck.say(Level::Info, "what differs is being read …");
+            vec![Effect::ReadDiff { commit }]
+        }
+        None => {
+            refuse(deck, Action::Diff);
+            Vec::new()
+        }
+    }
+}
+
+/// It was read: it opens in the person's editor, unless they have gone on since.
+pub(super) fn take_diff(deck: &mut Deck, read: Result<String, String>) -> Vec<Effect> {
+    let text = match read {
+        Ok(text) => text,
+        Err(why) => {
+            deck.say(Level::Warn, why);
+            return Vec::new();
+        }
+    };
+    if !super::applies(deck, Action::Diff) {
+        return Vec::new();
+    }
+    if text.is_empty() {
+        deck.say(Level::Info, "nothing differs from its commit");
+        return Vec::new();
+    }
+    deck.notice = None;
+    // A pager obeys what a terminal does.
+    let text = sanitize::lines(&text).join("\n");
+    let is_draft = false;
+    vec![Effect::OpenEditor { text, is_draft }]
 }
 
 /// Copies and says so.

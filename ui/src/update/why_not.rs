@@ -90,6 +90,11 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::TryNow | Action::CancelRetries => "no agent is at a usage limit",
         Action::Resolve | Action::Dismiss => "no review finding that stands is open",
         Action::Import => "the review findings are not open",
+        Action::Handoff | Action::Edit | Action::Export | Action::CloseTask
+            if is_being_read(deck) =>
+        {
+            "the task is still being read"
+        }
         Action::Export => "no task that can be read is selected",
         Action::CloseTask => "no task that is open is selected",
         Action::Approve if waits => "what is selected waits for no answer",
@@ -107,6 +112,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::ClearChips => "no chip is on",
         Action::LandmarkOlder | Action::LandmarkNewer => "the timeline is not in front",
         Action::Gates => "they are run from the card of a proposal",
+        Action::Diff => "only a proposal that names a commit differs from it",
         Action::Thread => "only an entry of the record has a thread",
         Action::NextColumn | Action::PrevColumn => "only the tasks stand by column",
         Action::Copy | Action::CopyId | Action::Edit => {
@@ -119,6 +125,15 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+/// Whether the task in front, or the list of them, is not there yet.
+fn is_being_read(deck: &Deck) -> bool {
+    match deck.overlays.last() {
+        Some(Overlay::Capsule(sheet)) => sheet.is_being_read(),
+        Some(Overlay::Capsules(sheet)) => sheet.is_being_read(),
+        _ => false,
+    }
 }
 
 /// Which it is: there, or not installed. Of the selected agent, or of each.

@@ -538,3 +538,21 @@ fn what_is_written_of_a_task_stays_while_the_daemon_is_away() {
     update(&mut deck, back());
     assert_eq!(keys(&mut deck, "e"), [editor("title: better\n")]);
 }
+
+#[test]
+fn a_key_pressed_before_a_task_is_read_is_told_that_it_is_being_read() {
+    let mut deck = deck();
+    keys(&mut deck, "<enter>");
+    for key in ["c", "w", "h", "e"] {
+        assert_eq!(keys(&mut deck, key), []);
+        let shown = terminal(&deck, SIZE).backend().to_string();
+        assert!(
+            shown.contains("the task is still being read"),
+            "{key}: {shown}"
+        );
+    }
+    read(&mut deck, row("cap_1", "first"));
+    keys(&mut deck, "c");
+    let shown = terminal(&deck, SIZE).backend().to_string();
+    assert!(shown.contains("Close the task"), "{shown}");
+}

@@ -15,6 +15,7 @@ mod far_entries;
 mod first_tab;
 mod holds;
 mod identity;
+mod in_sight;
 mod large_entry;
 mod lost_daemon;
 mod meanwhile;

@@ -50,6 +50,7 @@ fn a_click_on_a_key_at_the_foot_of_an_overlay_does_what_the_key_does() {
         ("approve", "esc not yet", "<esc>"),
         ("reject", "esc back", "<esc>"),
         ("agent_open", "m write to it", "m"),
+        ("stuck_agent", "esc close", "<esc>"),
         ("ambiguous", "v mark", "v"),
         ("ambiguous", "esc later", "<esc>"),
         ("composer", "ctrl-t agent", "<ctrl-t>"),

@@ -198,7 +198,7 @@ fn the_whole_help_is_seen_at_once_on_a_common_screen() {
         "Marks",
         "unconfirmed",
         "tick, or not",
-        "gates, what it names",
+        "gates, what differs",
     ] {
         assert!(screen.contains(words), "{words} is not in\n{screen}");
     }

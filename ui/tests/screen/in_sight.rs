@@ -1,0 +1,215 @@
+//! What must be in sight where something is decided: nothing that is asked covers what it asks about,
+//! and nothing that says what to do is cut.
+
+use ctxrelay_ui::model::DeckView;
+use ctxrelay_ui::scenes::{
+    asked, asked_user, bad_lines, disconnected, failed, gates_running, keys, pair_at_work, scene,
+    screen, terminal, trust_waits,
+};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+
+const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 50)];
+
+fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
+    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
+    update(&mut deck, Msg::Resize(size.0, size.1));
+    update(&mut deck, Msg::View(Box::new(view)));
+    deck
+}
+
+fn shown(deck: &Deck) -> String {
+    terminal(deck, deck.size()).backend().to_string()
+}
+
+fn scene_at(name: &str, size: (u16, u16)) -> Deck {
+    let scene = scene(name).expect("a scene");
+    scene.deck_with(Settings::new().expect("keymap"), size)
+}
+
+/// The hint bar.
+fn hints(deck: &Deck) -> String {
+    shown(deck).lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_stands_against_an_approval_is_above_the_fold() {
+    let mut deck = deck_at(gates_running(), (80, 24));
+    keys(&mut deck, "3<enter>");
+    let card = shown(&deck);
+    assert!(card.contains("required gate tests has not run"), "{card}");
+    keys(&mut deck, "x");
+    let card = shown(&deck);
+    assert!(card.contains("Reject: why?"), "{card}");
+    assert!(card.contains("required gate tests has not run"), "{card}");
+}
+
+#[test]
+fn a_line_that_is_typed_does_not_cover_what_it_is_about() {
+    let about = [
+        ("own_words", "Keep the old endpoint until March?"),
+        ("reject", "Token refresh is done"),
+        ("review_dismiss", "gone since: it blocks sign-off"),
+        ("capsule_close", "one refresh request"),
+    ];
+    for (name, words) in about {
+        for size in SIZES {
+            let shown = shown(&scene_at(name, size));
+            assert!(shown.contains(words), "{name} at {size:?}:\n{shown}");
+        }
+    }
+    let closes = shown(&scene_at("capsule_close", (80, 24)));
+    assert!(
+        closes.contains("Close the task: what came of it?"),
+        "{closes}"
+    );
+}
+
+#[test]
+fn the_answers_to_a_request_stand_with_why_it_is_risky() {
+    let mut view = asked();
+    let of = view.inbox[0].asked.as_mut().expect("a request");
+    of.hints = vec!["reaches the network: cargo add".to_owned()];
+    for size in SIZES {
+        let mut deck = deck_at(view.clone(), size);
+        keys(&mut deck, "3<enter>a");
+        let shown = shown(&deck);
+        for words in [
+            "▸ allow once",
+            "reaches the network: cargo add",
+            "reason: the lock must not poison",
+            "It wants to reach index.crates.io",
+        ] {
+            assert!(shown.contains(words), "{words:?} at {size:?}:\n{shown}");
+        }
+        assert!(!shown.contains("the rest"), "{shown}");
+    }
+    let of = view.inbox[0].asked.as_mut().expect("a request");
+    of.details.push_str("\n--- a.rs\n+one");
+    let mut deck = deck_at(view, (80, 24));
+    keys(&mut deck, "3<enter>a");
+    let shown = shown(&deck);
+    assert!(shown.contains("the rest stands on the card"), "{shown}");
+}
+
+#[test]
+fn the_header_is_read_beside_everything_that_is_open() {
+    for name in ["approve", "entry_open", "capsule_stale", "help", "stale"] {
+        for size in SIZES {
+            let world = scene(name).expect("a scene").world;
+            let under = screen(&deck_at(world(), size), size);
+            let open = screen(&scene_at(name, size), size);
+            let row = |of: &ratatui::buffer::Buffer| {
+                (0..size.0).map(|x| of[(x, 0)].clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(row(&open), row(&under), "{name} at {size:?}");
+        }
+    }
+}
+
+#[test]
+fn a_banner_is_read_to_its_end() {
+    for (view, end) in [
+        (failed(), "it can be started again from here."),
+        (disconnected(), "every entry is on disk."),
+    ] {
+        for size in SIZES {
+            let shown = shown(&deck_at(view.clone(), size));
+            let words: Vec<&str> = shown.split(['"', ' ', '\n']).collect();
+            let words: Vec<&str> = words.into_iter().filter(|it| !it.is_empty()).collect();
+            assert!(words.join(" ").contains(end), "{size:?}:\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_in_the_header_is_told_apart() {
+    let bad = shown(&deck_at(bad_lines(), (120, 40)));
+    assert!(bad.contains("▲ chain 1 210 · 4 bad "), "{bad}");
+    let late = shown(&scene_at("unanswered", (120, 40)));
+    assert!(late.contains("no answer for 4s   "), "{late}");
+    assert!(!late.contains("4502"), "{late}");
+}
+
+#[test]
+fn the_hint_bar_leads_to_all_commands_and_says_what_the_card_says() {
+    for size in SIZES {
+        let mut deck = deck_at(pair_at_work(), size);
+        for pane in ["1", "2", "3", "4", "5"] {
+            keys(&mut deck, pane);
+            let hints = hints(&deck);
+            assert!(hints.contains(": commands"), "{pane} at {size:?}: {hints}");
+        }
+    }
+    let held = scene("retry").expect("a scene").world;
+    for (view, words) in [
+        (pair_at_work(), "a approve"),
+        (asked(), "a answer"),
+        (asked_user(), "a answer"),
+        (trust_waits(), "a trust it"),
+        (held(), "r release"),
+    ] {
+        let mut deck = deck_at(view, (120, 40));
+        keys(&mut deck, "3");
+        let hints = hints(&deck);
+        assert!(hints.contains(words), "{words:?}: {hints}");
+    }
+    let mut deck = deck_at(pair_at_work(), (120, 40));
+    keys(&mut deck, "4z");
+    assert!(hints(&deck).contains("z all panes"), "{}", hints(&deck));
+    keys(&mut deck, "z");
+    assert!(hints(&deck).contains("z zoom"), "{}", hints(&deck));
+}
+
+#[test]
+fn no_answer_of_ours_is_cut() {
+    for size in SIZES {
+        let shown = shown(&scene_at("compact", size));
+        let label = "have it write down what it is at";
+        assert!(shown.contains(label), "{size:?}:\n{shown}");
+    }
+}
+
+#[test]
+fn who_stops_a_turn_is_told_how_what_waits_is_released() {
+    let shown = shown(&scene_at("stop_turn", (120, 40)));
+    assert!(shown.contains("release them: r"), "{shown}");
+}
+
+#[test]
+fn what_differs_is_read_from_the_card_before_what_changed_is_approved() {
+    let stale = shown(&scene_at("stale", (80, 24)));
+    assert!(
+        stale.contains("d on the card shows all that differs"),
+        "{stale}"
+    );
+
+    let mut deck = deck_at(pair_at_work(), (80, 24));
+    keys(&mut deck, "3<enter>");
+    let commit = pair_at_work().inbox[0].commit.clone().expect("a commit");
+    assert_eq!(keys(&mut deck, "d"), [Effect::ReadDiff { commit }]);
+    let told = Msg::Diff(Ok("-one\u{1b}[2J\n+two".to_owned()));
+    let opened = update(&mut deck, told.clone());
+    let [Effect::OpenEditor { text, is_draft }] = &opened[..] else {
+        panic!("{opened:?}");
+    };
+    assert!(
+        text.contains("+two") && !text.contains('\u{1b}'),
+        "{text:?}"
+    );
+    assert!(!is_draft);
+    assert_eq!(update(&mut deck, Msg::Diff(Ok(String::new()))), []);
+    assert!(shown(&deck).contains("nothing differs"), "{}", shown(&deck));
+    let why = "git does not tell".to_owned();
+    assert_eq!(update(&mut deck, Msg::Diff(Err(why))), []);
+    assert!(
+        shown(&deck).contains("git does not tell"),
+        "{}",
+        shown(&deck)
+    );
+    // Who has gone on expects no editor.
+    keys(&mut deck, "<esc>");
+    assert_eq!(update(&mut deck, told), []);
+
+    let mut deck = deck_at(asked(), (80, 24));
+    assert_eq!(keys(&mut deck, "3<enter>d"), [], "it is no proposal");
+}
