@@ -65,7 +65,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
     match &entry.kind {
         EntryKind::SessionStarted { predecessor } => {
             world.predecessor.clone_from(predecessor);
-            world.follows_since_ms = predecessor.as_ref().map_or(0, |_| entry.timestamp_ms);
+            world.follows_since_ms = predecessor.as_ref().map(|_| entry.timestamp_ms);
             world.begun_by = ActSignature::of(entry);
         }
         EntryKind::Message(message) => {

@@ -71,7 +71,7 @@ pub struct Snapshot {
     /// When the session began, where it follows that one, ms since the epoch: what the agents did
     /// before stands there.
     #[serde(default)]
-    pub follows_since_ms: i64,
+    pub follows_since_ms: Option<i64>,
     /// The last entry folded in.
     pub seq: Seq,
     /// Its timestamp.

@@ -228,7 +228,10 @@ fn activity(model: &Model, agent: &AgentSnapshot, now_ms: i64) -> Vec<ui::Worked
         true => agent.activity_until(now_ms),
         false => agent.activity.until(now_ms),
     };
-    let told = RecentActivity::minutes_since(model.world.follows_since_ms, now_ms);
+    let since = model.world.follows_since_ms;
+    let told = since.map_or(ACTIVITY_MINUTES, |since| {
+        RecentActivity::minutes_since(since, now_ms)
+    });
     let minutes = minutes.into_iter().skip(ACTIVITY_MINUTES - told);
     let minutes = minutes.map(|minute| ui::WorkedMinute {
         worked: minute.worked,
