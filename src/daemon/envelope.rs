@@ -7,7 +7,7 @@ use super::tree_commit::TreeCommit;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::BEGINNING_CHARS;
 use crate::core::entry::{Entry, EntryKind};
-use crate::core::envelope::{Envelope, MessageKind, wrap};
+use crate::core::envelope::{Envelope, MessageKind, SentWhen, wrap};
 use crate::core::id::EntryId;
 use crate::wire::control::MailMessage;
 use serde_json::Value;
@@ -19,18 +19,44 @@ const LATE_S: i64 = 120;
 /// The key of an entry's `meta` with the commit that the work tree stood on.
 const HEAD: &str = "gitHead";
 
+/// How much of that commit is said, in characters.
+const COMMIT_CHARS: usize = 12;
+
 /// The message as its receiver gets it. Here and nowhere else its text is made, whichever way
 /// it goes.
 pub(super) fn enveloped(identity: &Identity, body: &Body, repeat: bool) -> MailMessage {
-    enveloped_text(identity, body, repeat, whole_text(body))
+    enveloped_text(body, repeat, whole_text(body), sent_before(identity, body))
+}
+
+/// As [`enveloped`], for a receiver that reads it only when something else has ended: what it says is
+/// true then, too.
+pub(super) fn enveloped_for_later(body: &Body, repeat: bool) -> MailMessage {
+    let entry = &body.stored.entry;
+    let time = jiff::Timestamp::from_millisecond(entry.timestamp_ms).unwrap_or_default();
+    let time = time.strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let commit = entry.meta.get(HEAD).and_then(Value::as_str);
+    let sent = SentWhen::At {
+        time: &time,
+        commit: commit.and_then(|commit| commit.get(..COMMIT_CHARS)),
+    };
+    enveloped_text(body, repeat, whole_text(body), sent)
 }
 
 /// Its first [`BEGINNING_CHARS`] characters, in an envelope that says so.
 pub(super) fn enveloped_beginning(identity: &Identity, body: &Body) -> MailMessage {
-    enveloped_text(identity, body, false, &beginning(whole_text(body)))
+    let text = beginning(whole_text(body));
+    enveloped_text(body, false, &text, sent_before(identity, body))
 }
 
-fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) -> MailMessage {
+/// For who reads it now.
+fn sent_before(identity: &Identity, body: &Body) -> SentWhen<'static> {
+    SentWhen::Ago {
+        seconds: age_s(&body.stored.entry),
+        head_moved: head_moved(identity, body),
+    }
+}
+
+fn enveloped_text(body: &Body, repeat: bool, text: &str, sent: SentWhen<'_>) -> MailMessage {
     let entry = &body.stored.entry;
     let (require_reply, in_reply_to, reason, context_refs, kind) = match &entry.kind {
         EntryKind::Message(message) => (
@@ -57,14 +83,12 @@ fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) ->
         ),
         _ => (false, None, None, Vec::new(), MessageKind::Message),
     };
-    let age_s = age_s(entry);
     let text = wrap(
         &Envelope {
             id: &entry.id,
             from: &entry.source,
             kind: &kind,
-            age_s,
-            head_moved: head_moved(identity, body),
+            sent,
             repeat,
             require_reply,
             reason: reason.as_deref(),
@@ -78,7 +102,7 @@ fn enveloped_text(identity: &Identity, body: &Body, repeat: bool, text: &str) ->
         from: entry.source.as_str().to_owned(),
         kind,
         sent_at: entry.timestamp_ms,
-        age_s,
+        age_s: age_s(entry),
         repeat,
         require_reply,
         in_reply_to,

@@ -7,7 +7,7 @@ use crate::core::id::{AttemptId, EntryId, RuntimeSession};
 use crate::core::instructions::coordinator_note;
 use crate::daemon::bodies::Body;
 use crate::daemon::codex_lane::CoordinatorChange;
-use crate::daemon::envelope::{enveloped, whole_text};
+use crate::daemon::envelope::{enveloped, enveloped_for_later, whole_text};
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::codex::call::INPUT_CHARS_MAX;
 
@@ -38,7 +38,11 @@ impl Daemon {
                 "a message could not be read from the record",
             );
         };
-        let message = enveloped(&self.base.identity, &body, repeat);
+        // It lies in Codex's queue until the turn that runs has ended.
+        let message = match self.agents.codex.is_busy() {
+            true => enveloped_for_later(&body, repeat),
+            false => enveloped(&self.base.identity, &body, repeat),
+        };
         self.deliveries.given.note(&message);
         let mut text = message.text;
         let pair = RuntimeSession::default();

@@ -218,6 +218,34 @@ async fn what_a_sender_was_promised_is_not_rejected_any_more() {
 }
 
 #[tokio::test]
+async fn what_has_to_wait_for_the_end_of_a_turn_says_when_it_was_sent_and_at_which_commit() {
+    let place = Place::new();
+    let git = place.dirs.root.join(".git");
+    std::fs::create_dir_all(&git).unwrap();
+    std::fs::write(git.join("HEAD"), format!("{}\n", "a".repeat(40))).unwrap();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let sent = |rig: &mut Rig| {
+        let (id, text) = rig.delivered().remove(0);
+        let head = text.lines().next().unwrap().to_owned();
+        (id, head)
+    };
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let (first, head) = sent(&mut rig);
+    assert!(head.ends_with("; just now]"), "{head}");
+    rig.user_message("turn-1", Some(&first));
+    rig.status(ReportedStatus::Active { waiting: false });
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let (_, head) = sent(&mut rig);
+    let recent = rig.daemon.base.recorder.recent().iter();
+    let stored = recent.clone().find(|stored| stored.entry.id == second);
+    let at = jiff::Timestamp::from_millisecond(stored.unwrap().entry.timestamp_ms).unwrap();
+    let at = at.strftime("%Y-%m-%d %H:%M UTC");
+    let when = format!("; sent {at} at commit aaaaaaaaaaaa]");
+    assert!(head.ends_with(&when), "{head}");
+}
+
+#[tokio::test]
 async fn an_urgent_message_overtakes_one_that_waits_for_the_end_of_the_turn() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

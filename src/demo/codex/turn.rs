@@ -108,7 +108,7 @@ async fn review(
 mod tests {
     use super::*;
     use crate::core::agent::{Agent, Party};
-    use crate::core::envelope::{Envelope, MessageKind, wrap};
+    use crate::core::envelope::{Envelope, MessageKind, SentWhen, wrap};
     use crate::core::id::EntryId;
 
     #[test]
@@ -119,8 +119,10 @@ mod tests {
                 id: &id,
                 from,
                 kind,
-                age_s: 90,
-                head_moved: false,
+                sent: SentWhen::Ago {
+                    seconds: 90,
+                    head_moved: false,
+                },
                 repeat: true,
                 require_reply,
                 reason: None,

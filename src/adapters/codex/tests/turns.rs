@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::TurnFiles;
-use crate::core::envelope::{Envelope, MessageKind, wrap};
+use crate::core::envelope::{Envelope, MessageKind, SentWhen, wrap};
 use crate::core::id::EntryId;
 use pretty_assertions::assert_eq;
 
@@ -424,8 +424,10 @@ fn a_conversation_that_a_handoff_begins_is_named_after_what_is_asked() {
             id: &id,
             from: &peer,
             kind: &kind,
-            age_s: 0,
-            head_moved: false,
+            sent: SentWhen::Ago {
+                seconds: 0,
+                head_moved: false,
+            },
             repeat: false,
             require_reply: false,
             reason,
