@@ -174,6 +174,7 @@ fn agents(out: &mut ReportText, status: &Status) {
         out,
         agents.claude.silence.as_ref(),
         agents.claude.limit.as_ref(),
+        &status.queue.claude,
         agents.claude.cut_off,
         agents
             .claude
@@ -199,6 +200,7 @@ fn agents(out: &mut ReportText, status: &Status) {
         out,
         agents.codex.silence.as_ref(),
         agents.codex.limit.as_ref(),
+        &status.queue.codex,
         agents.codex.cut_off,
         held.or(retrying).as_deref(),
     );
@@ -296,10 +298,10 @@ fn attention(
     out: &mut ReportText,
     silence: Option<&SilenceStatus>,
     limit: Option<&LimitStatus>,
+    lane: &LaneStatus,
     cut_off: u64,
     wanted: Option<&str>,
 ) {
-    let now = now_ms();
     let mut line = |text: String| {
         out.spans(&[(Tone::Faint, "          "), (Tone::Warning, &text)]);
     };
@@ -314,16 +316,7 @@ fn attention(
         ));
     }
     if let Some(limit) = limit.filter(|limit| limit.mode != LimitMode::Off) {
-        let ends = match limit.resets_at {
-            Some(at) if at > now => format!("ends in {}", age(at - now)),
-            Some(_) => "should be over".to_owned(),
-            None => "its end was not said".to_owned(),
-        };
-        let tries = match limit.next_try {
-            Some(at) => format!("tried in {}", age((at - now).max(0))),
-            None => "waits for a turn that works, or for you in the deck".to_owned(),
-        };
-        line(format!("usage limit, {ends}; {tries}"));
+        line(limit_words(limit, lane, now_ms()));
     }
     if cut_off > 0 {
         let messages = count(cut_off, "message", "messages");
@@ -331,6 +324,22 @@ fn attention(
             "{messages} whose turn ended early: `ctxrelay queue list` has them"
         ));
     }
+}
+
+/// When a limit ends, and what then happens by itself.
+fn limit_words(limit: &LimitStatus, lane: &LaneStatus, now: i64) -> String {
+    let ends = match limit.resets_at {
+        Some(at) if at > now => format!("ends in {}", age(at - now)),
+        Some(_) => "should be over".to_owned(),
+        None => "its end was not said".to_owned(),
+    };
+    let waits = lane.pending > 0 || lane.in_flight > 0 || limit.again > 0;
+    let then = match limit.next_try {
+        Some(at) if waits => format!("tried in {}", age((at - now).max(0))),
+        Some(_) => "nothing is sent then by itself".to_owned(),
+        None => "waits for a turn that works, or for you in the deck".to_owned(),
+    };
+    format!("usage limit, {ends}; {then}")
 }
 
 fn agent(
@@ -374,4 +383,33 @@ fn agent(
         (Tone::Plain, &rest),
         (Tone::Bad, &ambiguous),
     ]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_at_which_nothing_waits_promises_no_try() {
+        let limit = LimitStatus {
+            resets_at: Some(60_000),
+            next_try: Some(62_000),
+            ..LimitStatus::default()
+        };
+        let nothing = "usage limit, ends in 1m; nothing is sent then by itself";
+        assert_eq!(limit_words(&limit, &LaneStatus::default(), 0), nothing);
+        let tried = "usage limit, ends in 1m; tried in 1m";
+        for (pending, in_flight, again) in [(1, 0, 0), (0, 1, 0), (0, 0, 1)] {
+            let limit = LimitStatus {
+                again,
+                ..limit.clone()
+            };
+            let lane = LaneStatus {
+                pending,
+                in_flight,
+                ambiguous: 0,
+            };
+            assert_eq!(limit_words(&limit, &lane, 0), tried);
+        }
+    }
 }

@@ -154,7 +154,7 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
     if let Some(limit) = &card.limit {
         document.heading("Usage limit", "");
         document.body(&limit_words(deck, limit), ThemeRole::Text);
-        document.body(&tries(deck, limit), ThemeRole::Text);
+        document.body(&tries(deck, card, limit), ThemeRole::Text);
         document.body(
             "Messages for it wait here meanwhile. A turn that works ends the limit at once.",
             ThemeRole::TextMuted,

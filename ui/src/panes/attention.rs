@@ -2,7 +2,9 @@
 
 use ratatui::text::Span;
 
+use crate::action::Action;
 use crate::deck::Deck;
+use crate::keymap::KeyContext;
 use crate::model::{AgentCard, AgentState, Silence, SilenceLevel, UsageLimit};
 use crate::text;
 use crate::theme::ThemeRole;
@@ -16,7 +18,7 @@ pub(super) fn lines(deck: &Deck, card: &AgentCard) -> Vec<Vec<Span<'static>>> {
     if let Some(limit) = &card.limit {
         lines.push(limited(deck, card.state, limit));
         lines.push(vec![Span::styled(
-            tries(deck, limit),
+            tries(deck, card, limit),
             deck.theme.style(ThemeRole::TextMuted),
         )]);
     }
@@ -108,10 +110,28 @@ pub(crate) fn limit_words(deck: &Deck, limit: &UsageLimit) -> String {
     }
 }
 
-/// Who tries it next, and what then happens: `try 2 of 6 at 16:12 · resends 3`.
-pub(crate) fn tries(deck: &Deck, limit: &UsageLimit) -> String {
+/// Who tries it next, and what then happens: `try 2 of 6 at 16:12 · resends 3`. Where nothing waits
+/// for its end nothing is tried, and it is only over: `over at 16:12 · r sends 1 again`.
+pub(crate) fn tries(deck: &Deck, card: &AgentCard, limit: &UsageLimit) -> String {
     let view = &deck.view;
+    let waits = card.queue.pending > 0 || card.queue.in_flight > 0 || limit.again > 0;
     let mut words = match limit.try_ms {
+        Some(at_ms) if !waits => {
+            let at = moment(deck, at_ms);
+            let over = match limit.resets_ms {
+                Some(_) => "over",
+                None => "may be over",
+            };
+            let at_word = if at.contains(' ') { "" } else { "at " };
+            let mut words = format!("{over} {at_word}{at}");
+            if card.cut_off > 0 {
+                let key = deck.key_in(&[KeyContext::Agents], Action::SendAgain);
+                let n = text::grouped(u64::from(card.cut_off));
+                let dot = deck.glyphs.dot();
+                words.push_str(&format!(" {dot} {key} sends {n} again"));
+            }
+            words
+        }
         Some(at_ms) => {
             let at = moment(deck, at_ms);
             // Beside a day there is less room.

@@ -529,6 +529,35 @@ fn a_limit_that_ends_on_another_day_names_that_day() {
 }
 
 #[test]
+fn a_limit_at_which_nothing_waits_promises_no_try() {
+    let mut view = held_up();
+    let claude = &mut view.agents[0];
+    claude.queue = QueueCounts::default();
+    claude.cut_off = 1;
+    if let Some(limit) = &mut claude.limit {
+        limit.again = 0;
+    }
+    let mut other_day = view.clone();
+    if let Some(limit) = &mut other_day.agents[0].limit {
+        limit.try_ms = Some(NOW_MS + 3 * 86_400_000);
+    }
+    let mut unsaid = view.clone();
+    unsaid.agents[0].cut_off = 0;
+    if let Some(limit) = &mut unsaid.agents[0].limit {
+        limit.resets_ms = None;
+    }
+    for (view, said) in [
+        (view, "over at 16:12 · r sends 1 again"),
+        (other_day, "over 25 Nov 14:02 · r sends 1 again"),
+        (unsaid, "may be over at 16:12"),
+    ] {
+        let screen = shown(&deck(view));
+        assert!(screen.contains(said), "{said}: {screen}");
+        assert!(!screen.contains("try 2"), "{said}: {screen}");
+    }
+}
+
+#[test]
 fn a_question_cannot_be_approved() {
     let mut deck = deck(pair_at_work());
     assert_eq!(keys(&mut deck, "3ja<enter>a<enter>"), []);
