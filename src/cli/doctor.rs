@@ -54,13 +54,13 @@ pub struct Args {
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
     let setting = &context.setting;
-    let (found, hook) = runtime()?.block_on(async {
+    let (found, status) = runtime()?.block_on(async {
         let found = connect::control(setting).await;
-        let hook = match &found {
+        let status = match &found {
             DaemonFound::Live(live) => live.status().await.ok(),
             _ => None,
         };
-        (found, hook.and_then(|status| status.agents.codex.hook))
+        (found, status)
     });
     let mut checks = vec![
         project(setting),
@@ -74,13 +74,14 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         record(setting),
         space::check(setting),
         writing::check(setting),
-        programs::codex(setting),
+        programs::codex(setting, status.as_ref()),
         programs::claude(setting),
         programs::plugin(setting),
         programs::tmux(setting),
     ];
     checks.extend(programs::installed_plugin(setting));
     checks.extend(programs::codex_mcp(setting));
+    let hook = status.and_then(|status| status.agents.codex.hook);
     checks.extend(hook.map(|review| codex_hook(&review)));
     let ok = checks.iter().all(|check| check.ok);
     let report = Report::new(&json!({"ok": ok, "checks": checks}), text(&checks));

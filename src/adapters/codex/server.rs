@@ -252,7 +252,8 @@ async fn banner(stderr: &mut (impl AsyncBufRead + Unpin), last: &mut String) -> 
             return Banner::Listening(port);
         }
         let words = plain(&line);
-        if !words.is_empty() {
+        // What is wrong with its arguments stands first, and how to get help last.
+        if !words.is_empty() && !last.starts_with("error") {
             *last = words;
         }
     }

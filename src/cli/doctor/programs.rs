@@ -11,6 +11,7 @@ use crate::cli::settings::find_program;
 use crate::host::ProjectContext;
 use crate::store::config;
 use crate::store::dirs::exists;
+use crate::wire::status::{NoticeKey, Status};
 
 /// How long `codex --version` and the like may take.
 const VERSION_WAIT: Duration = Duration::from_secs(5);
@@ -21,7 +22,11 @@ const CLAUDE_MIN: [u64; 3] = [2, 1, 80];
 /// The Codex that this version was built against.
 const CODEX_TRIED: [u64; 3] = [0, 169, 0];
 
-pub(super) fn codex(setting: &ProjectContext) -> Check {
+/// How to have the Codex that this version was built against.
+const CODEX_TRIED_HINT: &str = "if Codex does not work, install the one that this was built against: npm install -g \
+     @openai/codex@0.169.0";
+
+pub(super) fn codex(setting: &ProjectContext, status: Option<&Status>) -> Check {
     let Some(program) = setting.codex_program.find() else {
         return note(
             "codex",
@@ -30,14 +35,41 @@ pub(super) fn codex(setting: &ProjectContext) -> Check {
         );
     };
     match version(setting, &program) {
-        Ok(version) if version.numbers < CODEX_TRIED => note(
-            "codex",
-            format!("{}, older than what this was built against", version.text),
-            "update Codex if it does not answer",
-        ),
-        Ok(version) => good("codex", version.text),
+        Ok(version) => of_codex(&version, status),
         Err(why) => bad("codex", why, "run `codex --version` by yourself"),
     }
+}
+
+/// What is to be known of the installed Codex, and of how the daemon fares with it.
+fn of_codex(version: &Version, status: Option<&Status>) -> Check {
+    let mut said = vec![version.text.clone()];
+    let mut hint = "";
+    let server = status.and_then(|status| status.agents.codex.app_server.as_ref());
+    let other = server.filter(|server| numbers(&server.version) != Some(version.numbers));
+    if let Some(server) = other {
+        said.push(format!("the app-server that runs is {}", server.version));
+        hint = "`ctxrelay kill` ends it; the next start takes the installed Codex";
+    }
+    if version.numbers < CODEX_TRIED {
+        said[0].push_str(", older than what this was built against");
+        hint = "update Codex if it does not answer";
+    }
+    if version.numbers > CODEX_TRIED {
+        said[0].push_str(", newer than what this was built against");
+        hint = CODEX_TRIED_HINT;
+    }
+    if let Some(trouble) = status.and_then(codex_trouble) {
+        said.push(format!("the daemon cannot use it: {trouble}"));
+        hint = CODEX_TRIED_HINT;
+    }
+    note("codex", said.join("\n"), hint)
+}
+
+/// Why the daemon cannot use Codex's program.
+fn codex_trouble(status: &Status) -> Option<&String> {
+    let mut notices = status.notice_keys.iter().zip(&status.notices);
+    let (_, trouble) = notices.find(|(key, _)| **key == NoticeKey::Codex)?;
+    Some(trouble)
 }
 
 /// The entry for a plain `codex`, where an earlier version bound it to one project, or it starts
@@ -195,6 +227,7 @@ pub(super) fn tmux(setting: &ProjectContext) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::status::AppServerStatus;
 
     #[test]
     fn a_version_is_found_in_what_the_agents_say() {
@@ -203,5 +236,39 @@ mod tests {
         assert_eq!(numbers("0.170.0-alpha.1"), Some([0, 170, 0]));
         assert_eq!(numbers("no version"), None);
         assert!([2, 1, 79] < CLAUDE_MIN && [2, 1, 330] > CLAUDE_MIN);
+    }
+
+    #[test]
+    fn what_is_to_be_known_of_codex_is_said() {
+        let of = |text: &str, status: Option<&Status>| {
+            let version = Version {
+                text: text.to_owned(),
+                numbers: numbers(text).unwrap(),
+            };
+            let check = of_codex(&version, status);
+            assert!(check.ok);
+            (check.message, check.hint)
+        };
+        let mut status = Status::default();
+        let tried = "codex-cli 0.169.0";
+        assert_eq!(of(tried, Some(&status)), (tried.to_owned(), String::new()));
+        let (newer, hint) = of("codex-cli 0.170.0", None);
+        assert!(newer.ends_with("newer than what this was built against"));
+        let [major, minor, patch] = CODEX_TRIED;
+        assert!(hint.ends_with(&format!("codex@{major}.{minor}.{patch}")));
+        // It was upgraded below the daemon.
+        status.agents.codex.app_server = Some(AppServerStatus {
+            pid: 7,
+            version: "0.168.0".to_owned(),
+        });
+        let (message, hint) = of(tried, Some(&status));
+        assert!(message.ends_with("\nthe app-server that runs is 0.168.0"));
+        assert!(hint.contains("ctxrelay kill"), "{hint}");
+        status.agents.codex.app_server = None;
+        status.notices = vec!["a full disk".to_owned(), "it ended at its start".to_owned()];
+        status.notice_keys = vec![NoticeKey::Disk, NoticeKey::Codex];
+        let (message, hint) = of(tried, Some(&status));
+        assert!(message.ends_with("\nthe daemon cannot use it: it ended at its start"));
+        assert!(!hint.is_empty());
     }
 }

@@ -27,9 +27,15 @@ async fn a_taken_port_is_told_apart_from_other_ends() {
         read("Error: Address in use (os error 98)\n").await.0,
         Banner::PortTaken
     );
-    let (banner, last) = read("error: unexpected argument '--ws-auth'\u{7}\n\n").await;
+    let said = "WARNING: proceeding\nerror: unexpected argument '--ws-auth'\u{7} found\n\n  tip: a \
+                similar argument exists: '--auth'\n\nUsage: codex app-server [OPTIONS]\n\nFor more \
+                information, try '--help'.\n";
+    let (banner, last) = read(said).await;
     assert_eq!(banner, Banner::Ended);
-    assert_eq!(last, "error: unexpected argument '--ws-auth'");
+    assert_eq!(last, "error: unexpected argument '--ws-auth' found");
+    // Another end says last what was wrong.
+    let said = "ERROR codex_app_server: no bubblewrap\nError: no home\n";
+    assert_eq!(read(said).await.1, "Error: no home");
 }
 
 #[tokio::test]
