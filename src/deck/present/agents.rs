@@ -33,7 +33,11 @@ fn silence(model: &Model, told: Option<&SilenceStatus>, now_ms: i64) -> Option<u
     attention::silence(told, now_ms)
 }
 
-/// Why what is queued for an agent waits, where that is known and nothing is on its way.
+/// Why what lies in Codex's own queue waits there.
+pub(super) const BEHIND_ITS_TURN: &str = "waits for its turn to end";
+
+/// Why what is queued for an agent waits, where that is known: nothing is on its way, or that lies
+/// behind Codex's turn.
 pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> {
     let (agents, queue) = (&model.status.agents, &model.status.queue);
     let (told, limit, is_held, lane) = match agent {
@@ -48,7 +52,10 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> 
             (codex.state, &codex.limit, codex.held, &queue.codex)
         }
     };
-    if model.lost_ms().is_some() || lane.in_flight > 0 {
+    // Claude gets it within its turn, where it can.
+    let is_behind_turn =
+        agent == Agent::Codex && matches!(told, AgentState::Busy | AgentState::Waiting);
+    if model.lost_ms().is_some() || (lane.in_flight > 0 && !is_behind_turn) {
         return None;
     }
     let local = &model.about.local;
@@ -70,10 +77,7 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> 
                 None => "held until its usage limit is over".to_owned(),
             })
         }
-        // Claude gets it within its turn, where it can.
-        AgentState::Busy | AgentState::Waiting if agent == Agent::Codex => {
-            Some("waits for its turn to end".to_owned())
-        }
+        _ if is_behind_turn => Some(BEHIND_ITS_TURN.to_owned()),
         _ => None,
     }
 }

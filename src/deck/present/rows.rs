@@ -6,11 +6,11 @@ use std::sync::Arc;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::{grouped, tokens, took};
 
-use super::agents::waits_for;
+use super::agents::{BEHIND_ITS_TURN, waits_for};
 use super::party_of;
 use super::row_words::{of_artifact, of_finding, vouched, words};
 use crate::core::agent::Agent;
-use crate::core::delivery::DeliveryWay;
+use crate::core::delivery::{DeliveryWay, OnBusy};
 use crate::core::entry::{
     ArtifactStatus, CompactionTrigger, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
     EntryKind, GateRun, ReloadStep, WorkTree,
@@ -240,17 +240,16 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
     let records = model.deliveries.get(id);
     let last = records.and_then(|records| records.last_key_value());
     let Some((_, (last, at_ms))) = last else {
-        return model
-            .world
-            .unsettled
-            .contains_key(id)
-            .then(|| ui::RowOutcome {
-                state: ui::OutcomeState::Unconfirmed,
-                text: waits_for(model, to)
-                    .unwrap_or_else(|| format!("no proof yet that {} has it", to.title())),
-                since_ms: Some(sent_ms),
-                took_ms: None,
-            });
+        let message = model.world.unsettled.get(id)?;
+        // What joins the turn that runs does not wait for its end.
+        let joins = message.on_busy == OnBusy::Steer;
+        let waits = waits_for(model, to).filter(|why| !(joins && why == BEHIND_ITS_TURN));
+        return Some(ui::RowOutcome {
+            state: ui::OutcomeState::Unconfirmed,
+            text: waits.unwrap_or_else(|| format!("no proof yet that {} has it", to.title())),
+            since_ms: Some(sent_ms),
+            took_ms: None,
+        });
     };
     let first_proof = records
         .into_iter()

@@ -215,6 +215,16 @@ impl AgentCard {
         (worked.count(), entries.fold(0, u32::saturating_add))
     }
 
+    /// How many messages are queued for it, and of how many nobody knows yet whether it has them.
+    /// Where it is known what they wait for, what was offered is queued, too: it lies behind that.
+    pub fn queued_and_unconfirmed(&self) -> (u32, u32) {
+        let queue = self.queue;
+        match self.waits_for {
+            Some(_) => (queue.pending.saturating_add(queue.in_flight), 0),
+            None => (queue.pending, queue.in_flight),
+        }
+    }
+
     /// A card of an agent that is installed and not running.
     pub fn offline(agent: Agent) -> Self {
         Self {

@@ -173,14 +173,13 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
         }
     }
     document.heading("Waiting for it", "");
-    let queue = card.queue;
+    let (queued, unconfirmed) = card.queued_and_unconfirmed();
     document.body(
         &format!(
-            "{} unread {dot} {} queued {dot} {} unconfirmed {dot} {} ambiguous {dot} {} cut off",
+            "{} unread {dot} {queued} queued {dot} {unconfirmed} unconfirmed {dot} {} ambiguous \
+             {dot} {} cut off",
             card.unread,
-            queue.pending,
-            queue.in_flight,
-            queue.ambiguous,
+            card.queue.ambiguous,
             card.cut_off,
             dot = glyphs.dot()
         ),

@@ -203,8 +203,9 @@ fn waiting(card: &AgentCard, deck: &Deck, columns: usize) -> Vec<Vec<Span<'stati
         }
     };
     add(card.unread, "unread", ThemeRole::Text);
-    add(card.queue.pending, "queued", ThemeRole::TextMuted);
-    add(card.queue.in_flight, "unconfirmed", ThemeRole::TextMuted);
+    let (queued, unconfirmed) = card.queued_and_unconfirmed();
+    add(queued, "queued", ThemeRole::TextMuted);
+    add(unconfirmed, "unconfirmed", ThemeRole::TextMuted);
     add(
         card.queue.ambiguous,
         "ambiguous",

@@ -698,10 +698,18 @@ fn a_handoff_that_only_waits_says_what_for() {
     });
     view.agents[1].state = AgentState::Busy;
     view.agents[1].waits_for = Some("waits for its turn to end".to_owned());
+    // It lies in Codex's own queue already.
+    view.agents[1].queue = QueueCounts {
+        pending: 1,
+        in_flight: 1,
+        ambiguous: 0,
+    };
     let mut deck = deck(view);
     keys(&mut deck, "5");
     let screen = shown(&deck);
     assert!(screen.contains("waits for its turn to end"), "{screen}");
+    assert!(screen.contains("2 queued"), "{screen}");
+    assert!(!screen.contains("unconfirmed"), "{screen}");
 }
 
 #[test]

@@ -100,8 +100,11 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
         all.push(told(&model));
     };
     is(AgentState::Busy, 0, None, false);
-    // Nobody knows whether it is the one on its way.
+    // It lies in Codex's queue, also while you are asked something.
     is(AgentState::Busy, 1, None, false);
+    is(AgentState::Waiting, 1, None, false);
+    // Nobody knows whether it is the one on its way.
+    is(AgentState::Idle, 1, None, false);
     is(AgentState::Limited, 0, None, false);
     is(AgentState::Limited, 0, Some(24_900_000), false);
     is(AgentState::Limited, 0, Some(3 * 86_400_000), false);
@@ -122,6 +125,8 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
     all.push(told(&model));
     insta::assert_snapshot!(all.join("\n"), @"
     Unconfirmed: no proof yet that Codex has it
+    Unconfirmed: waits for its turn to end
+    Unconfirmed: waits for its turn to end
     Unconfirmed: waits for its turn to end
     Unconfirmed: no proof yet that Codex has it
     Unconfirmed: held until its usage limit is over
@@ -317,6 +322,19 @@ fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
     [run by the daemon] kind: test_report | status: failed (run by the daemon) | gate: tests | command: cargo test | exit code: none: it never began, was stopped, or took too long | took: 12.4 s | tree: 71ab at 4c1d, 3 changed files | stale: the tree had changed when it ended: it says nothing of either | where: in a work tree of its own | output: 2 048 bytes, SHA-256 cd | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
     [claimed] kind: test_report | status: failed (claimed) | evidence: cargo test | entry: 1 · 019c2f3a-5b6c-7d8e-9f01-23456789abcd
     ");
+}
+
+#[test]
+fn what_joins_a_turn_is_not_said_to_wait_for_its_end() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    model.status.agents.codex.state = AgentState::Busy;
+    model.status.queue.codex.in_flight = 1;
+    let message = json!({"source": "claude", "target": "codex", "content": "stop there",
+        "message": {"onBusy": "steer", "requireReply": false}});
+    assert!(model.append(&entry(1, ID, "message", &message)));
+    let (rows, _) = model.timeline.shown();
+    let outcome = rows[0].outcome.as_ref().unwrap();
+    assert_eq!(outcome.text, "no proof yet that Codex has it");
 }
 
 #[test]
