@@ -698,7 +698,8 @@ fn a_handoff_that_only_waits_says_what_for() {
     });
     view.agents[1].state = AgentState::Busy;
     view.agents[1].waits_for = Some("waits for its turn to end".to_owned());
-    // It lies in Codex's own queue already.
+    view.agents[0].queue = QueueCounts::default();
+    // One lies in Codex's own queue already.
     view.agents[1].queue = QueueCounts {
         pending: 1,
         in_flight: 1,
