@@ -41,4 +41,6 @@ pub use state::{
 };
 pub use state_json::{StatedField, changed_since_by, state_json, stated_fields};
 pub use stated::{PINNED, STATE_TAG, StateTag, StatedText, is_note_for, is_state};
-pub use work_files::{RECENT_WORK, WorkFiles, WorkFolder, WorkSources};
+pub use work_files::{
+    RECENT_WORK, WorkEventRow, WorkFileRow, WorkFiles, WorkFolder, WorkResultRow, WorkSources,
+};

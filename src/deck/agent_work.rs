@@ -10,11 +10,12 @@ use super::clock::utc;
 use super::deck_options::RulesOfFiles;
 use super::model::{Model, entries, entry};
 use super::perform::agent_of;
+use super::present::verdict_of;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::continuity::{
     CompactionSeen, ContinuityState, PacketSeen, RECENT_WORK, Staleness, StateTag, StatedText,
-    TouchedFile, WorkSources, changed_since_by,
+    TouchedFile, WorkEventRow, WorkFileRow, WorkResultRow, WorkSources, changed_since_by,
 };
 use crate::core::entry::{Entry, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession};
@@ -56,12 +57,45 @@ pub(super) async fn work(
         about: about(state, cost(model, agent_of(agent))),
         sections: sections(agent_of(agent), state, &peers),
         packet,
-        index: sources(&[]).index(),
+        files: sources(&[]).file_rows().into_iter().map(touched).collect(),
+        results: sources(&[]).result_rows().into_iter().map(result).collect(),
         log: match recent {
             None => ui::WorkLog::NotRead,
             Some(None) => ui::WorkLog::Unreadable,
-            Some(Some(entries)) => ui::WorkLog::Read(sources(&entries).log()),
+            Some(Some(entries)) => ui::WorkLog::Read(
+                sources(&entries)
+                    .event_rows()
+                    .into_iter()
+                    .map(event)
+                    .collect(),
+            ),
         },
+    }
+}
+
+fn touched(row: WorkFileRow) -> ui::WorkFile {
+    ui::WorkFile {
+        path: row.path,
+        how: row.how.to_owned(),
+        line: row.seq.0,
+        changed_by: row.changed_by.map(|by| by.title().to_owned()),
+    }
+}
+
+fn result(row: WorkResultRow) -> ui::WorkResult {
+    ui::WorkResult {
+        title: row.title,
+        sort: row.sort,
+        verdict: verdict_of(row.status),
+        line: row.seq.0,
+    }
+}
+
+fn event(row: WorkEventRow) -> ui::WorkEvent {
+    ui::WorkEvent {
+        at_ms: row.at_ms,
+        line: row.seq.0,
+        what: row.what,
     }
 }
 

@@ -18,7 +18,7 @@ pub(in crate::deck) use agents::waits_for;
 use agents::{claude_card, codex_card};
 use blockers::blocker_named;
 use missing::missing;
-pub(in crate::deck) use rows::{detail, machine_text, row};
+pub(in crate::deck) use rows::{detail, machine_text, row, verdict_of};
 
 use super::attention;
 use super::model::{DaemonLink, Model, session_name};

@@ -15,10 +15,11 @@ use super::state_json::{changed_since_by, state_json};
 use super::stated::{StateTag, is_note_for, is_state};
 use crate::agent::Agent;
 use crate::entry::{
-    ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause, ReloadStep,
+    ArtifactStatus, ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause,
+    ReloadStep,
 };
 use crate::hidden::is_hidden;
-use crate::id::RuntimeSession;
+use crate::id::{RuntimeSession, Seq};
 use crate::snapshot::{ArtifactSnapshot, Snapshot};
 
 /// How many faults are shown: the latest ones.
@@ -35,6 +36,36 @@ pub const RECENT_WORK: [(&str, usize); 2] = [("note", 200), ("runtime_event", 1_
 
 /// The files of one agent in one runtime session: their paths below its folder, and what they say.
 pub type WorkFiles = Vec<(String, String)>;
+
+/// A file that an agent wrote or read last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkFileRow {
+    pub path: String,
+    /// `written`, `read`.
+    pub how: &'static str,
+    /// The entry that says so.
+    pub seq: Seq,
+    /// Who wrote it since.
+    pub changed_by: Option<Agent>,
+}
+
+/// A result of an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkResultRow {
+    pub title: String,
+    pub sort: String,
+    pub status: ArtifactStatus,
+    pub seq: Seq,
+}
+
+/// Something that happened in an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkEventRow {
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    pub seq: Seq,
+    pub what: String,
+}
 
 /// Where such files belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,44 +160,74 @@ impl WorkSources<'_> {
         files
     }
 
-    /// The files and the results of an agent, as one table each.
-    pub fn index(&self) -> String {
+    /// The files that it wrote last and then those that it read, the latest first.
+    pub fn file_rows(&self) -> Vec<WorkFileRow> {
         let none = ContinuityState::default();
         let (state, peers) = self.states(&none);
+        let mut rows = Vec::new();
+        for (files, how) in [(&state.files, "written"), (&state.reads, "read")] {
+            rows.extend(files.iter().rev().map(|file| WorkFileRow {
+                path: line(&file.path),
+                how,
+                seq: file.seq,
+                changed_by: changed_since_by(file, self.agent, &peers),
+            }));
+        }
+        rows
+    }
+
+    /// What came of it.
+    pub fn result_rows(&self) -> Vec<WorkResultRow> {
+        let rows = self.artifacts().map(|artifact| WorkResultRow {
+            title: line(&artifact.artifact.title),
+            sort: line(artifact.artifact.kind.as_str()),
+            status: artifact.artifact.status,
+            seq: artifact.seq,
+        });
+        rows.collect()
+    }
+
+    /// The files and the results of an agent, as one table each.
+    pub fn index(&self) -> String {
         let mut text = format!("# {}: files and results\n", self.agent.title());
         text.push_str("\n| file | how | entry | changed since |\n|---|---|---|---|\n");
-        for (files, op) in [(&state.files, "written"), (&state.reads, "read")] {
-            for file in files.iter().rev() {
-                let since = changed_since_by(file, self.agent, &peers);
-                let since = since.map_or("", Agent::title);
-                let path = cell(&file.path);
-                text.push_str(&format!("| {path} | {op} | #{} | {since} |\n", file.seq.0));
-            }
+        for file in self.file_rows() {
+            let since = file.changed_by.map_or("", Agent::title);
+            let (path, how, seq) = (cell(&file.path), file.how, file.seq.0);
+            text.push_str(&format!("| {path} | {how} | #{seq} | {since} |\n"));
         }
         text.push_str("\n| result | sort | outcome | entry |\n|---|---|---|---|\n");
-        for artifact in self.artifacts() {
-            let (title, kind) = (
-                cell(&artifact.artifact.title),
-                cell(artifact.artifact.kind.as_str()),
-            );
-            let status = artifact.artifact.status.as_str();
-            let seq = artifact.seq.0;
-            text.push_str(&format!("| {title} | {kind} | {status} | #{seq} |\n"));
+        for result in self.result_rows() {
+            let (title, sort) = (cell(&result.title), cell(&result.sort));
+            let (status, seq) = (result.status.as_str(), result.seq.0);
+            text.push_str(&format!("| {title} | {sort} | {status} | #{seq} |\n"));
         }
         text
     }
 
-    /// What happened in its work, a line each, oldest first.
-    pub fn log(&self) -> Vec<String> {
-        let lines = self.entries.iter().filter(|entry| self.is_ours(entry));
-        let lines = lines.filter_map(|entry| {
-            let what = self.happened(entry)?;
-            let at = (self.time)(entry.timestamp_ms);
-            Some(format!("- {at} #{} {what}", entry.seq.0))
+    /// What happened in its work, oldest first.
+    pub fn event_rows(&self) -> Vec<WorkEventRow> {
+        let entries = self.entries.iter().filter(|entry| self.is_ours(entry));
+        let rows = entries.filter_map(|entry| {
+            Some(WorkEventRow {
+                at_ms: entry.timestamp_ms,
+                seq: entry.seq,
+                what: self.happened(entry)?,
+            })
         });
-        let mut lines: Vec<String> = lines.collect();
-        lines.drain(..lines.len().saturating_sub(LOG_LINES_MAX));
-        lines
+        let mut rows: Vec<WorkEventRow> = rows.collect();
+        rows.drain(..rows.len().saturating_sub(LOG_LINES_MAX));
+        rows
+    }
+
+    /// The same, a line each.
+    pub fn log(&self) -> Vec<String> {
+        let rows = self.event_rows().into_iter();
+        let line = |row: WorkEventRow| {
+            let at = (self.time)(row.at_ms);
+            format!("- {at} #{} {}", row.seq.0, row.what)
+        };
+        rows.map(line).collect()
     }
 
     /// Of this pair, and neither of somebody else's record nor of a task of long ago.
@@ -394,9 +455,9 @@ fn line(text: &str) -> String {
     }
 }
 
-/// As [`line`], in a table.
-fn cell(text: &str) -> String {
-    line(text).replace('\\', "\\\\").replace('|', "\\|")
+/// A line in a table.
+fn cell(line: &str) -> String {
+    line.replace('\\', "\\\\").replace('|', "\\|")
 }
 
 /// A value as JSON that can be looked at in a terminal: what nobody sees is written as its number.

@@ -172,7 +172,7 @@ fn steps_of_the_machine_fold_while_they_come_and_an_outcome_stands_at_its_messag
     assert!(model.append(&entry(step(4), 4)));
     assert_eq!(
         told(&model)[1],
-        (2, "daemon started · 2 steps of deliveries".to_owned())
+        (2, "daemon started · 2 on messages' way".to_owned())
     );
     assert!(model.append(&entry(message(5), 5)));
     assert!(model.append(&entry(lifecycle(6), 6)));

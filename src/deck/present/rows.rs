@@ -150,8 +150,8 @@ pub(in crate::deck) fn machine_text(run: &MachineRun, news: &str) -> String {
             "more of the daemon and agents",
             "more of the daemon and agents",
         ),
-        count(run.deliveries, "step of a delivery", "steps of deliveries"),
-        count(run.steps, "step of an agent", "steps of agents"),
+        count(run.deliveries, "on a message's way", "on messages' way"),
+        count(run.steps, "on a turn", "on turns"),
         count(
             run.findings,
             "finding of a review, new or changed",
@@ -165,14 +165,19 @@ fn verdict(entry: &Entry) -> Option<ui::Verdict> {
     let EntryKind::Artifact(artifact) = &entry.kind else {
         return None;
     };
-    Some(match artifact.status {
+    Some(verdict_of(artifact.status))
+}
+
+/// What an artifact came to.
+pub(in crate::deck) fn verdict_of(status: ArtifactStatus) -> ui::Verdict {
+    match status {
         ArtifactStatus::Passed => ui::Verdict::Passed,
         ArtifactStatus::Failed => ui::Verdict::Failed,
         ArtifactStatus::Blocked => ui::Verdict::Blocked,
         ArtifactStatus::Unknown => ui::Verdict::Unknown,
         ArtifactStatus::Skipped => ui::Verdict::Skipped,
         ArtifactStatus::TimedOut => ui::Verdict::TimedOut,
-    })
+    }
 }
 
 pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {

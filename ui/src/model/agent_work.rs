@@ -1,6 +1,7 @@
 //! [`WorkView`] and [`RulesView`]: what an agent is at and was given of it, and what it is told.
 
 use super::agent::Agent;
+use super::timeline::Verdict;
 
 /// One thing that was said of an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,14 +55,50 @@ pub struct PacketView {
     pub text: Option<String>,
 }
 
+/// A file that an agent wrote or read last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkFile {
+    /// Hostile.
+    pub path: String,
+    /// `written`, `read`.
+    pub how: String,
+    /// The entry that says so.
+    pub line: u64,
+    /// The agent that wrote it since.
+    pub changed_by: Option<String>,
+}
+
+/// A result of an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkResult {
+    /// Hostile.
+    pub title: String,
+    /// Of which sort, for example `test`; hostile.
+    pub sort: String,
+    pub verdict: Verdict,
+    /// Its entry.
+    pub line: u64,
+}
+
+/// Something that happened in an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkEvent {
+    /// When, ms since the epoch.
+    pub at_ms: i64,
+    /// Its entry.
+    pub line: u64,
+    /// Hostile.
+    pub what: String,
+}
+
 /// What happened in an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum WorkLog {
     /// Nobody asked for it.
     #[default]
     NotRead,
-    /// A line each, oldest first; hostile.
-    Read(Vec<String>),
+    /// Oldest first.
+    Read(Vec<WorkEvent>),
     /// The record cannot be read now.
     Unreadable,
 }
@@ -76,8 +113,10 @@ pub struct WorkView {
     pub sections: Vec<WorkSection>,
     /// The last packet, if there was one.
     pub packet: Option<PacketView>,
-    /// Its files and results, as tables; hostile.
-    pub index: String,
+    /// Its files, in the order in which they are shown.
+    pub files: Vec<WorkFile>,
+    /// What came of it.
+    pub results: Vec<WorkResult>,
     /// What happened in it.
     pub log: WorkLog,
 }

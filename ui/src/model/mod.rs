@@ -31,8 +31,8 @@ pub use agent::{
     Agent, AgentCard, AgentState, ContextUse, Party, QueueCounts, RunningTool, WorkedMinute,
 };
 pub use agent_work::{
-    PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkLog, WorkSection, WorkValue,
-    WorkView,
+    PacketFate, PacketView, RuleFate, RulesView, ToldRule, WorkEvent, WorkFile, WorkLog,
+    WorkResult, WorkSection, WorkValue, WorkView,
 };
 pub use asked::{AnswerEffect, AnswerParts, AskedCard, AskedChoice};
 pub use attention::{Silence, SilenceLevel, UsageLimit};

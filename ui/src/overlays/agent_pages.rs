@@ -7,8 +7,12 @@ use super::document::Document;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{OutcomeState, PacketFate, PacketView, RuleFate, RulesView, WorkLog, WorkView};
+use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
+
+/// Columns of what became of a file or a result, with those behind it.
+const HOW: usize = 13;
 
 /// A page of an agent's sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +118,7 @@ impl AgentPages {
         match (page, &self.work, &self.rules) {
             (AgentPage::State, Some(work), _) => state(document, work),
             (AgentPage::Packet, Some(work), _) => packet(document, work.packet.as_ref()),
-            (AgentPage::Index, Some(work), _) => document.text(&work.index, ThemeRole::Text),
+            (AgentPage::Index, Some(work), _) => index(document, work),
             (AgentPage::Log, Some(work), _) => log(document, &work.log),
             (AgentPage::Rules, _, Some(rules)) => told(document, rules),
             _ => document.text("reading …", ThemeRole::TextMuted),
@@ -192,11 +196,67 @@ fn log(document: &mut Document<'_>, log: &WorkLog) {
             let about = format!("{count} {lines_word} of the record, the latest last");
             document.text(&about, ThemeRole::TextMuted);
             document.gap();
-            for line in lines {
-                document.text(line, ThemeRole::Text);
+            let view = &document.deck.view;
+            let faint = document.style(ThemeRole::TextMuted);
+            let number = entry_columns(lines.iter().map(|event| event.line));
+            let mut day = None;
+            for event in lines {
+                let offset = view.utc_offset_s(event.at_ms);
+                let number_of_day = text::day_number(event.at_ms, offset);
+                if day.replace(number_of_day) != Some(number_of_day) {
+                    let style = document.style(ThemeRole::Heading);
+                    document.line(Line::styled(text::day(event.at_ms, offset), style));
+                }
+                let time = text::clock(event.at_ms, offset);
+                let entry = text::grouped(event.line);
+                let head = format!("{time}  {entry:>number$}  ");
+                document.row(vec![Span::styled(head, faint)], &event.what, "");
             }
         }
     }
+}
+
+/// The files, and what came of the work: how, which entry says so, and what it is.
+fn index(document: &mut Document<'_>, work: &WorkView) {
+    let deck = document.deck;
+    let faint = document.style(ThemeRole::TextMuted);
+    let lines = work.files.iter().map(|file| file.line);
+    let number = entry_columns(lines.chain(work.results.iter().map(|result| result.line)));
+    let entry = |line| Span::styled(format!("{:>number$}  ", text::grouped(line)), faint);
+    if work.files.is_empty() && work.results.is_empty() {
+        let words = "No file and no result of its work is known.";
+        document.text(words, ThemeRole::Text);
+    }
+    if !work.files.is_empty() {
+        document.heading("Files", "the latest first");
+    }
+    for file in &work.files {
+        let how = text::pad(&sanitize::line(&file.how), HOW);
+        let note = match &file.changed_by {
+            Some(by) => format!("{by} changed it since"),
+            None => String::new(),
+        };
+        let head = vec![Span::styled(how, faint), entry(file.line)];
+        document.row(head, &file.path, &note);
+    }
+    if !work.results.is_empty() {
+        document.heading("Results", "");
+    }
+    for result in &work.results {
+        let (glyph, word) = (deck.glyphs.verdict(result.verdict), result.verdict.as_str());
+        let verdict = text::pad(&format!("{glyph} {word}"), HOW);
+        let style = deck.theme.verdict(result.verdict);
+        let head = vec![Span::styled(verdict, style), entry(result.line)];
+        document.row(head, &result.title, &result.sort);
+    }
+}
+
+/// Columns of the widest of these numbers.
+fn entry_columns(lines: impl Iterator<Item = u64>) -> usize {
+    lines
+        .map(|line| text::grouped(line).len())
+        .max()
+        .unwrap_or(0)
 }
 
 fn told(document: &mut Document<'_>, rules: &RulesView) {

@@ -116,6 +116,26 @@ impl<'d> Document<'d> {
     /// An item with a remark behind it, on its last line where there is room.
     pub(super) fn bullet_with(&mut self, glyph: &str, style: Style, source: &str, note: &str) {
         self.bullet(glyph, style, source);
+        self.remark(INDENT + 2, note);
+    }
+
+    /// A row: what is of one width in all of them, a text that goes on below itself, and a remark
+    /// behind it.
+    pub(super) fn row(&mut self, head: Vec<Span<'static>>, source: &str, note: &str) {
+        let head = Line::from(head);
+        let indent = INDENT + width_of(&head);
+        let (first, text) = (self.lines.len(), self.style(ThemeRole::Text));
+        self.paragraphs(source, indent, text);
+        if let Some(line) = self.lines.get_mut(first) {
+            line.spans
+                .splice(0..1, std::iter::once(blank(INDENT)).chain(head.spans));
+        }
+        if !note.is_empty() {
+            self.remark(indent, note);
+        }
+    }
+
+    fn remark(&mut self, indent: usize, note: &str) {
         let faint = self.style(ThemeRole::TextFaint);
         let note = sanitize::line(note);
         let room = self.columns;
@@ -124,7 +144,7 @@ impl<'d> Document<'d> {
                 last.spans.push(blank(2));
                 last.spans.push(Span::styled(note, faint));
             }
-            _ => self.paragraphs(&note, INDENT + 2, faint),
+            _ => self.paragraphs(&note, indent, faint),
         }
     }
 

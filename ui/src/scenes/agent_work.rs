@@ -4,7 +4,7 @@ use super::pieces::ago;
 use super::worlds::pair_at_work;
 use crate::model::{
     Agent, DeckView, InboxCard, InboxKind, PacketFate, PacketView, Party, RuleFate, RulesView,
-    ToldRule, WorkLog, WorkSection, WorkValue, WorkView,
+    ToldRule, Verdict, WorkEvent, WorkFile, WorkLog, WorkResult, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -21,6 +21,12 @@ pub fn codex_work() -> WorkView {
     let section = |title: &str, values| WorkSection {
         title: title.to_owned(),
         values,
+    };
+    let file = |path: &str, how: &str, line, changed_by: Option<Agent>| WorkFile {
+        path: path.to_owned(),
+        how: how.to_owned(),
+        line,
+        changed_by: changed_by.map(|by| by.title().to_owned()),
     };
     WorkView {
         agent: Agent::Codex,
@@ -82,28 +88,56 @@ pub fn codex_work() -> WorkView {
                     .to_owned(),
             ),
         }),
-        index: "# Codex: files and results\n\n\
-                | file | how | entry | changed since |\n|---|---|---|---|\n\
-                | src/auth/refresh.rs | written | #1190 | Claude |\n\
-                | src/auth/token\u{1b}[2J.rs | written | #1171 |  |\n\
-                | docs/decisions/0007-refresh-and-rotation.md | read | #1140 |  |\n\n\
-                | result | sort | outcome | entry |\n|---|---|---|---|\n\
-                | cargo test -p auth, 118 passed | test | passed | #1188 |\n"
-            .to_owned(),
+        files: vec![
+            file("src/auth/refresh.rs", "written", 1_190, Some(Agent::Claude)),
+            file("src/auth/token\u{1b}[2J.rs", "written", 1_171, None),
+            file(
+                "docs/decisions/0007-refresh-and-rotation.md",
+                "read",
+                1_140,
+                None,
+            ),
+        ],
+        results: vec![WorkResult {
+            title: "cargo test -p auth, 118 passed".to_owned(),
+            sort: "test".to_owned(),
+            verdict: Verdict::Passed,
+            line: 1_188,
+        }],
         log: WorkLog::Read(
             [
-                "- 2026-07-01 13:12 UTC #1102 goal [you]: Nobody is logged out by a refresh",
-                "- 2026-07-01 13:19 UTC #1131 constraint [marker]: No new dependency in the auth crate",
-                "- 2026-07-01 13:22 UTC #1140 turn: read docs/decisions/0007-refresh-and-rotation.md",
-                "- 2026-07-01 13:31 UTC #1149 its context was compacted (auto)",
-                "- 2026-07-01 13:31 UTC #1150 packet compacted, by inject: offered",
-                "- 2026-07-01 13:32 UTC #1152 packet compacted, by inject: given",
-                "- 2026-07-01 13:44 UTC #1171 turn: wrote src/auth/token\u{1b}[2J.rs",
-                "- 2026-07-01 13:58 UTC #1188 next_step [marker]: run the refresh tests 200 times",
-                "- 2026-07-01 14:00 UTC #1190 turn: wrote src/auth/refresh.rs no end was seen of \
-                 cargo test -p auth -- --nocapture",
+                (3_024, 1_102, "goal [you]: Nobody is logged out by a refresh"),
+                (
+                    2_604,
+                    1_131,
+                    "constraint [marker]: No new dependency in the auth crate",
+                ),
+                (
+                    2_424,
+                    1_140,
+                    "turn: read docs/decisions/0007-refresh-and-rotation.md",
+                ),
+                (1_884, 1_149, "its context was compacted (auto)"),
+                (1_884, 1_150, "packet compacted, by inject: offered"),
+                (1_824, 1_152, "packet compacted, by inject: given"),
+                (1_104, 1_171, "turn: wrote src/auth/token\u{1b}[2J.rs"),
+                (
+                    264,
+                    1_188,
+                    "next_step [marker]: run the refresh tests 200 times",
+                ),
+                (
+                    144,
+                    1_190,
+                    "turn: wrote src/auth/refresh.rs no end was seen of cargo test -p auth -- \
+                     --nocapture",
+                ),
             ]
-            .map(str::to_owned)
+            .map(|(seconds, line, what)| WorkEvent {
+                at_ms: ago(seconds),
+                line,
+                what: what.to_owned(),
+            })
             .to_vec(),
         ),
     }

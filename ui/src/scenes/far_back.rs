@@ -19,7 +19,7 @@ pub fn far_back() -> DeckView {
         let last = first + count - 1;
         TimelineRow::of_folded(first, ago(24_000), FoldedRows { last, count }, text)
     };
-    let machine = "daemon started · 2 more of the daemon and agents · 8 steps of deliveries";
+    let machine = "daemon started · 2 more of the daemon and agents · 8 on messages' way";
     view.timeline.push(folded(last + 1, 11, machine));
     view.timeline.push(TimelineRow {
         kind: "finding".to_owned(),

@@ -9,8 +9,8 @@ use crate::model::{
     FindingView, FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow,
     HeaderDaemon, InboxCard, NamedEntry, PacketView, Party, PolicyView, QuestionRow, RecoveryPart,
     RecoveryRow, RecoveryView, RowOutcome, RulesView, RunningTool, ThreadView, TimelineRow,
-    ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage, WaitingKey, WorkLog, WorkSection,
-    WorkValue, WorkView,
+    ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage, WaitingKey, WorkEvent, WorkFile,
+    WorkLog, WorkResult, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -92,7 +92,10 @@ fills!(QuestionRow { from, to, ask; ; seq });
 fills!(WorkValue { text, tag; ; line });
 fills!(WorkSection { title, values; ; });
 fills!(PacketView { cause, way, why, text; ; line, at_ms, fate });
-fills!(WorkView { about, sections, packet, index, log; ; agent });
+fills!(WorkFile { path, how, changed_by; ; line });
+fills!(WorkResult { title, sort; ; verdict, line });
+fills!(WorkEvent { what; ; at_ms, line });
+fills!(WorkView { about, sections, packet, files, results, log; ; agent });
 fills!(ToldRule { file, words, why; ; fate });
 fills!(RecoveryRow { id, code, text; ; at_ms });
 fills!(RecoveryPart { title, note, rows; ; at_ms });

@@ -161,7 +161,7 @@ pub(super) fn work() -> Vec<TimelineRow> {
                 last: 1_195,
                 count: 2,
             },
-            "1 step of a delivery · 1 step of an agent",
+            "1 on a message's way · 1 on a turn",
         ),
         with(
             row(

@@ -61,10 +61,17 @@ fn what_an_agent_is_at_opens_on_its_row_and_turns_to_its_packet_its_files_and_it
     shows(&deck, "No new dependency in the auth crate<U+202E>");
     assert_eq!(keys(&mut deck, "p"), [], "it was read with the rest");
     shows(&deck, "its files and results");
-    shows(&deck, "| src/auth/refresh.rs | written | #1190 | Claude |");
+    shows(
+        &deck,
+        "written      1 190  src/auth/refresh.rs  Claude changed it since",
+    );
+    shows(
+        &deck,
+        "✓ passed     1 188  cargo test -p auth, 118 passed  test",
+    );
     shows(&deck, "src/auth/token^[[2J.rs");
     keys(&mut deck, "p");
-    shows(&deck, "#1149 its context was compacted (auto)");
+    shows(&deck, "13:31  1 149  its context was compacted (auto)");
     shows(&deck, "wrote src/auth/token^[[2J.rs");
     keys(&mut deck, "p");
     shows(&deck, "Open questions");

@@ -234,7 +234,7 @@ fn a_folded_row_says_how_many_it_stands_for_and_enter_asks_for_them() {
         last: 1_310,
         count: 11,
     };
-    let text = "daemon started · 10 steps of deliveries";
+    let text = "daemon started · 10 on messages' way";
     view.timeline
         .push(TimelineRow::of_folded(1_300, NOW_MS, folded, text));
     let mut deck = deck_at(view.clone(), (120, 40));

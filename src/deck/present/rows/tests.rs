@@ -163,9 +163,9 @@ fn a_folded_row_says_its_first_news_and_how_many_of_what_there_are() {
         ),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
-    daemon started · 2 more of the daemon and agents · 8 steps of deliveries
-    daemon started · 1 step of a delivery · 1 step of an agent
-    1 800 steps of deliveries · 2 steps of agents
+    daemon started · 2 more of the daemon and agents · 8 on messages' way
+    daemon started · 1 on a message's way · 1 on a turn
+    1 800 on messages' way · 2 on turns
     1 000 findings of reviews, new or changed
     ");
 }
