@@ -123,10 +123,10 @@ impl Glyphs {
             | InboxKind::Tampering
             | InboxKind::Stuck
             | InboxKind::CutOff
-            | InboxKind::Trouble
-            | InboxKind::Full
-            | InboxKind::Setup => self.pick("▲", "!"),
-            InboxKind::Limited => self.state(AgentState::Limited),
+            | InboxKind::Trouble => self.pick("▲", "!"),
+            // Nobody waits for the operator.
+            InboxKind::Limited | InboxKind::Full => self.state(AgentState::Limited),
+            InboxKind::Setup => self.outcome(OutcomeState::Unconfirmed),
             InboxKind::Notice => self.dot(),
         }
     }

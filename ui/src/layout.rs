@@ -49,6 +49,8 @@ pub(crate) struct Layout {
     pub(crate) detail: Rect,
     /// The panes have frames.
     pub(crate) framed: bool,
+    /// The pane in focus shares the room with others, or would if it were not zoomed.
+    pub(crate) can_zoom: bool,
     /// There is no room for panes.
     pub(crate) too_small: bool,
 }
@@ -72,6 +74,7 @@ impl Layout {
             panes: Vec::new(),
             detail: empty,
             framed: false,
+            can_zoom: false,
             too_small: Self::is_too_small((screen.width, screen.height)),
         };
         if layout.too_small {
@@ -104,6 +107,7 @@ impl Layout {
         }
         if is_wide {
             layout.framed = true;
+            layout.can_zoom = true;
             if deck.is_zoomed {
                 layout.panes = vec![(deck.focus, body)];
             } else {
@@ -117,12 +121,13 @@ impl Layout {
         layout
     }
 
-    /// The pane in focus alone; but Inbox below Agents, where these leave room.
+    /// The pane in focus alone; but Inbox below Agents, where these leave room and neither is zoomed.
     fn on_a_tab(&mut self, deck: &Deck, body: Rect) {
-        let agents = panes::rows_wanted(deck, Pane::Agents, usize::from(body.width));
+        let agents = panes::rows_wanted(deck, Pane::Agents, usize::from(body.width), 1);
         let agents = u16::try_from(agents).unwrap_or(u16::MAX);
         let is_first = matches!(deck.focus, Pane::Agents | Pane::Inbox);
-        if !is_first || agents.saturating_add(SHARED_MIN) > body.height {
+        self.can_zoom = is_first && agents.saturating_add(SHARED_MIN) <= body.height;
+        if !self.can_zoom || deck.is_zoomed {
             self.panes = vec![(deck.focus, body)];
             return;
         }
@@ -228,16 +233,29 @@ fn side_by_side(deck: &Deck, body: Rect) -> Vec<(Pane, Rect)> {
             &Pane::Tasks
         })
     };
-    let wanted = |pane: Pane| {
-        u16::try_from(panes::rows_wanted(deck, pane, inside))
+    let wanted_with = |pane: Pane, lines: usize| {
+        u16::try_from(panes::rows_wanted(deck, pane, inside, lines))
             .unwrap_or(u16::MAX)
             .saturating_add(2)
     };
+    let wanted = |pane: Pane| wanted_with(pane, 1);
     let reserve = PANE_MIN + 1;
     let lower_min = reserve * lower.len() as u16;
     // Agents first, then the inbox, as far as the panes below keep their fewest rows.
     let agents = wanted(Pane::Agents).clamp(PANE_MIN, body.height - lower_min - reserve);
-    let inbox = wanted(Pane::Inbox).clamp(reserve, (body.height - lower_min - agents).max(reserve));
+    // What waits is read to its end where nothing below needs the room, whichever of the two is there.
+    let (tasks, handoffs) = (wanted(Pane::Tasks), wanted(Pane::Handoffs));
+    let below = match both {
+        true => tasks.saturating_add(handoffs),
+        false => tasks.max(handoffs),
+    };
+    let inbox = wanted_with(Pane::Inbox, panes::WRAPPED);
+    let has_room = agents.saturating_add(inbox).saturating_add(below) <= body.height;
+    let inbox = match has_room {
+        true => inbox,
+        false => wanted(Pane::Inbox),
+    };
+    let inbox = inbox.clamp(reserve, (body.height - lower_min - agents).max(reserve));
     let mut y = body.y;
     let mut out = Vec::new();
     let mut place = |pane, height: u16| {
@@ -248,7 +266,7 @@ fn side_by_side(deck: &Deck, body: Rect) -> Vec<(Pane, Rect)> {
     place(Pane::Inbox, inbox);
     let rest = body.height - agents - inbox;
     if both {
-        let tasks = wanted(Pane::Tasks).clamp(reserve, (rest / 2).max(reserve));
+        let tasks = tasks.clamp(reserve, (rest / 2).max(reserve));
         place(Pane::Tasks, tasks);
         place(Pane::Handoffs, rest - tasks);
     } else {

@@ -163,6 +163,20 @@ pub fn wrap_to(text: &str, columns: usize, rows: usize) -> Vec<String> {
     lines
 }
 
+/// [`wrap_to`] for a text whose first line begins behind something of `used` columns.
+pub fn wrap_behind(text: &str, used: usize, columns: usize, rows: usize) -> Vec<String> {
+    if rows == 1 {
+        return vec![fit(text, columns.saturating_sub(used))];
+    }
+    // A word of that width stands in for it, and the space behind it is its last column.
+    let lead = used.clamp(1, columns.max(2) - 1) - 1;
+    let mut lines = wrap_to(&format!("{} {text}", "x".repeat(lead)), columns, rows);
+    if let Some(first) = lines.first_mut() {
+        *first = first.chars().skip(lead + 1).collect();
+    }
+    lines
+}
+
 /// That the chain is broken, at which entry if that is known (0: it is not).
 pub fn broken_chain(seq: u64) -> String {
     match seq {
@@ -325,8 +339,20 @@ mod tests {
 
     use super::{
         age, clock, columns_of, cut, day, fill, fit, grouped, is_now, pad, pieces, running, short,
-        tokens, took, until, width, width_to, wrap, wrap_to,
+        tokens, took, until, width, width_to, wrap, wrap_behind, wrap_to,
     };
+
+    #[test]
+    fn a_text_behind_something_has_less_of_the_first_line_only() {
+        assert_eq!(wrap_behind("one two three", 4, 9, 2), ["one", "two three"]);
+        assert_eq!(
+            wrap_behind("one two three", 8, 9, 3),
+            ["", "one two", "three"]
+        );
+        assert_eq!(wrap_behind("one two three", 4, 9, 1), ["one…"]);
+        assert_eq!(wrap_behind("one", 0, 9, 2), ["one"]);
+        assert_eq!(wrap_behind("", 40, 9, 2), [""]);
+    }
 
     #[test]
     fn what_was_cut_ends_in_an_ellipsis() {

@@ -12,11 +12,12 @@ use crate::hint_bar::{draw_hints, draw_notice};
 use crate::layout::Layout;
 use crate::pane::Pane;
 use crate::panes::{
-    draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board, pane_title,
+    draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board, pane_counts,
+    pane_title,
 };
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::width_of;
+use crate::widgets::{spans_of, width_of};
 
 /// Draws the whole screen. Any size will do, also one the deck was not told of.
 pub fn view(deck: &Deck, frame: &mut Frame<'_>) {
@@ -122,8 +123,17 @@ pub(crate) fn notice_line(deck: &Deck, layout: &Layout) -> Rect {
     }
 }
 
-/// The tab at each column of the line of tabs.
-pub(crate) fn tabs(deck: &Deck) -> Vec<(Pane, Line<'static>)> {
+/// The tabs of a line of so many columns. What waits is said on it; what is open where it has room.
+pub(crate) fn tabs(deck: &Deck, columns: u16) -> Vec<(Pane, Line<'static>)> {
+    let all = tabs_with(deck, &[Pane::Inbox, Pane::Handoffs]);
+    let used = all.iter().map(|(_, line)| width_of(line) + TAB_GAP);
+    match used.sum::<usize>() < usize::from(columns) + TAB_GAP {
+        true => all,
+        false => tabs_with(deck, &[Pane::Inbox]),
+    }
+}
+
+fn tabs_with(deck: &Deck, counted: &[Pane]) -> Vec<(Pane, Line<'static>)> {
     Pane::ALL
         .into_iter()
         .map(|pane| {
@@ -143,12 +153,13 @@ pub(crate) fn tabs(deck: &Deck) -> Vec<(Pane, Line<'static>)> {
                     }),
                 ),
             ];
-            let waiting = deck.view.waiting();
-            if pane == Pane::Inbox && waiting > 0 {
-                spans.push(Span::styled(
-                    format!(" {}", text::grouped(waiting as u64)),
-                    theme.style(ThemeRole::Wait),
-                ));
+            let counts = match counted.contains(&pane) {
+                true => pane_counts(deck, pane, ""),
+                false => Line::default(),
+            };
+            if !counts.spans.is_empty() {
+                spans.push(Span::raw(" "));
+                spans.extend(spans_of(counts));
             }
             (pane, Line::from(spans))
         })
@@ -164,7 +175,7 @@ pub(crate) fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
         return;
     }
     let mut x = area.x + 1;
-    for (pane, line) in tabs(deck) {
+    for (pane, line) in tabs(deck, area.width) {
         let width = width_of(&line) as u16;
         if x + width > area.right() {
             break;

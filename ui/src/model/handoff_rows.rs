@@ -32,6 +32,8 @@ pub struct HandoffRows {
     /// None of them is empty.
     chunks: Vec<Arc<Vec<Arc<HandoffRow>>>>,
     len: usize,
+    /// How many of them are stuck.
+    stuck: usize,
 }
 
 impl HandoffRows {
@@ -43,6 +45,11 @@ impl HandoffRows {
     /// There is none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// How many are stuck.
+    pub fn stuck(&self) -> usize {
+        self.stuck
     }
 
     /// The row at a place, the newest one at 0.
@@ -77,6 +84,7 @@ impl HandoffRows {
     /// Puts a row in, in the place of one of the same line.
     pub fn insert(&mut self, row: Arc<HandoffRow>) {
         let seq = row.seq;
+        self.stuck += usize::from(row.stage.is_stuck());
         let chunk = self.chunk_of(seq);
         let is_last = chunk + 1 == self.chunks.len();
         let Some(rows) = self.chunks.get_mut(chunk) else {
@@ -92,7 +100,10 @@ impl HandoffRows {
         }
         let rows = Arc::make_mut(rows);
         match rows.binary_search_by_key(&seq, |row| row.seq) {
-            Ok(at) => rows[at] = row,
+            Ok(at) => {
+                let before = std::mem::replace(&mut rows[at], row);
+                self.stuck -= usize::from(before.stage.is_stuck());
+            }
             Err(at) => {
                 rows.insert(at, row);
                 self.len += 1;
@@ -110,6 +121,7 @@ impl HandoffRows {
         let rows = Arc::make_mut(&mut self.chunks[chunk]);
         let gone = rows.remove(at);
         self.len -= 1;
+        self.stuck -= usize::from(gone.stage.is_stuck());
         if rows.is_empty() {
             self.chunks.remove(chunk);
         } else {
@@ -184,7 +196,10 @@ mod tests {
     fn row(seq: u64, ask: &str) -> Arc<HandoffRow> {
         Arc::new(HandoffRow {
             column: TaskColumn::Open,
-            stage: HandoffStage::Unproven,
+            stage: match ask {
+                "later" => HandoffStage::CutOff,
+                _ => HandoffStage::Unproven,
+            },
             id_short: format!("h{seq}"),
             seq,
             from: Agent::Claude.into(),
@@ -219,6 +234,8 @@ mod tests {
                 }
             }
             prop_assert_eq!(rows.len(), map.len());
+            let stuck = map.values().filter(|row| row.stage.is_stuck());
+            prop_assert_eq!(rows.stuck(), stuck.count());
             for (place, (seq, row)) in map.iter().rev().enumerate() {
                 prop_assert_eq!(rows.get(place), Some(row));
                 prop_assert_eq!(rows.place_of(*seq), Some(place));

@@ -21,11 +21,11 @@ pub enum TaskColumn {
 }
 
 impl TaskColumn {
-    /// In the order of the list: what goes on comes first.
+    /// In the order of the list: what goes on comes first, and what is stuck before what only waits.
     pub const ALL: [Self; 5] = [
         Self::Active,
-        Self::Open,
         Self::Blocked,
+        Self::Open,
         Self::Stale,
         Self::Done,
     ];
@@ -43,8 +43,8 @@ impl TaskColumn {
     pub fn index(self) -> usize {
         match self {
             Self::Active => 0,
-            Self::Open => 1,
-            Self::Blocked => 2,
+            Self::Blocked => 1,
+            Self::Open => 2,
             Self::Stale => 3,
             Self::Done => 4,
         }
@@ -85,6 +85,16 @@ pub enum HandoffStage {
     Closed,
     /// As [`Self::Closed`]: who handed it over says so, and not its receiver.
     ClosedBySender,
+}
+
+impl HandoffStage {
+    /// Whether it does not go on by itself: a person should look.
+    pub fn is_stuck(self) -> bool {
+        matches!(
+            self,
+            Self::Ambiguous | Self::Undelivered | Self::CutOff | Self::Blocked
+        )
+    }
 }
 
 /// One handoff. Tasks and Handoffs show the same ones.

@@ -12,7 +12,7 @@ use crate::effect::Effect;
 use crate::model::Agent;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{ListState, blank, fit_line};
+use crate::widgets::{ListState, blank, draw_thumb, fit_line};
 
 /// Most columns of the answers beside which stands what they come to: none of ours has more.
 const LABEL_MAX: usize = 40;
@@ -274,6 +274,20 @@ impl Choice {
                 buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
             }
         }
+        let lines: usize = places.descs.iter().map(Vec::len).sum();
+        draw_thumb(
+            // The last column of the box is its frame.
+            Rect {
+                x: options.x + 1,
+                ..options
+            },
+            buf,
+            deck.glyphs,
+            theme.style(ThemeRole::OverlayBorder),
+            top,
+            usize::from(options.height),
+            lines,
+        );
         let (place, keys) = self.keys(deck, screen);
         keys.draw(place, buf);
     }

@@ -226,9 +226,9 @@ impl Composer {
         let first = self.text.draw(text, buf, theme, !self.in_reason);
         draw_thumb(
             Rect {
-                y: text.y.saturating_sub(1),
-                height: text.height + 2,
-                ..area
+                x: area.x,
+                width: area.width,
+                ..text
             },
             buf,
             deck.glyphs,

@@ -7,6 +7,7 @@ use ratatui::text::Line;
 use super::key_footer::KeyFooter;
 use super::sheet::{
     SheetText, draw_sheet, sheet_cursor, sheet_keys, sheet_place, sheet_rows, sheet_scroll_max,
+    text_columns,
 };
 use super::typed_line::TypedLine;
 use super::{
@@ -291,9 +292,14 @@ impl Overlay {
             return;
         }
         let rows = sheet_rows(screen, |columns| self.sheet(deck, columns));
+        let of_thread = match self {
+            Self::Thread(sheet) => Some(sheet.cursor_lines(text_columns(screen))),
+            _ => None,
+        };
         if let Some(list) = self.list_mut() {
-            let lowest = (list.selected + 1).saturating_sub(rows.max(1));
-            list.top = list.top.clamp(lowest, list.selected.max(lowest));
+            let (first, last) = of_thread.unwrap_or((list.selected, list.selected));
+            let lowest = (last + 1).saturating_sub(rows.max(1));
+            list.top = list.top.clamp(lowest, first.max(lowest));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::fuzzy::score;
 use crate::keymap::{Binding, KeyContext};
 use crate::theme::ThemeRole;
 use crate::update::why_not;
-use crate::widgets::{ListState, TextField, blank, fit_line, spread};
+use crate::widgets::{ListState, TextField, blank, draw_thumb, fit_line, spread};
 
 /// Most commands shown at once.
 const ROWS_MAX: usize = 14;
@@ -172,6 +172,20 @@ impl Palette {
                 buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
             }
         }
+        draw_thumb(
+            Rect {
+                x: area.x,
+                y: inner.y + HEAD.min(inner.height),
+                width: area.width,
+                height: inner.height.saturating_sub(HEAD),
+            },
+            buf,
+            deck.glyphs,
+            theme.style(ThemeRole::OverlayBorder),
+            top,
+            rows,
+            found.len(),
+        );
     }
 }
 

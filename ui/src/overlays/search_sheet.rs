@@ -15,7 +15,7 @@ use crate::panes::direction;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{TextField, blank, fit_line};
+use crate::widgets::{TextField, blank, draw_thumb, fit_line};
 
 /// Columns of an entry's number.
 const NUMBER: usize = 9;
@@ -247,6 +247,19 @@ impl SearchSheet {
                 buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
             }
         }
+        draw_thumb(
+            // On the frame, one column out from the inside.
+            Rect {
+                width: area.width + 2,
+                ..area
+            },
+            buf,
+            deck.glyphs,
+            theme.style(ThemeRole::OverlayBorder),
+            top,
+            rows,
+            found.rows.len(),
+        );
     }
 
     fn hit(&self, deck: &Deck, row: &FoundRow, is_selected: bool, columns: usize) -> Line<'static> {

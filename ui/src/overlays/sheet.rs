@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, Clear, Widget as _};
 use super::key_footer::KeyFooter;
 use crate::deck::Deck;
 use crate::theme::ThemeRole;
-use crate::widgets::{draw_frame, draw_thumb, fit_line};
+use crate::widgets::{beside, draw_frame, draw_thumb, fit_line};
 
 /// Widest sheet: lines longer than this are hard to read.
 const COLUMNS_MAX: u16 = 116;
@@ -96,7 +96,7 @@ fn columns(screen: Rect) -> u16 {
 }
 
 /// Room for text inside.
-fn text_columns(screen: Rect) -> usize {
+pub(super) fn text_columns(screen: Rect) -> usize {
     usize::from(columns(screen).saturating_sub(4))
 }
 
@@ -199,8 +199,8 @@ pub(crate) fn draw_sheet(
     }
     draw_thumb(
         Rect {
-            height: rows as u16 + 2,
-            ..area
+            height: rows as u16,
+            ..beside(area)
         },
         buf,
         deck.glyphs,

@@ -11,10 +11,12 @@ use crate::panes::direction;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{ListState, blank, fit_line, spread};
+use crate::widgets::{ListState, blank, fit_line, join, spread, width_of};
 
 /// Columns of the kind.
 const KIND: usize = 9;
+/// From this width on what became of an entry stands beside it.
+const ROOMY: usize = 96;
 
 /// An opened thread.
 #[derive(Debug, Clone)]
@@ -60,6 +62,15 @@ impl ThreadSheet {
             session: self.place.session.clone(),
             line: row.seq,
         })
+    }
+
+    /// The first and the last line of the entry under the cursor.
+    pub(crate) fn cursor_lines(&self, columns: usize) -> (usize, usize) {
+        let lines = |row: &TimelineRow| 1 + usize::from(has_line_below(row, columns));
+        let rows = self.rows();
+        let above: usize = rows.iter().take(self.list.selected).map(lines).sum();
+        let own = rows.get(self.list.selected).map_or(1, lines);
+        (above, above + own - 1)
     }
 
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
@@ -116,14 +127,26 @@ impl ThreadSheet {
             .rows
             .iter()
             .enumerate()
-            .map(|(at, row)| {
+            .flat_map(|(at, row)| {
                 let is_selected = at == self.list.selected;
-                let line = row_line(deck, row, number, columns, is_selected);
-                if is_selected {
-                    line.patch_style(deck.theme.style(ThemeRole::SelectionFocus))
-                } else {
-                    line
+                let mut lines = vec![row_line(deck, row, number, columns, is_selected)];
+                if has_line_below(row, columns) {
+                    let (head, words) = row_parts(deck, row, number, columns, is_selected);
+                    let below = end(deck, row, columns);
+                    let indent = width_of(&head);
+                    lines = vec![fit_line(join(vec![head, words], 0), columns)];
+                    lines.push(fit_line(
+                        join(vec![Line::from(blank(indent)), below], 0),
+                        columns,
+                    ));
                 }
+                lines.into_iter().map(move |line| {
+                    if is_selected {
+                        line.patch_style(deck.theme.style(ThemeRole::SelectionFocus))
+                    } else {
+                        line
+                    }
+                })
             })
             .collect();
         if thread.is_cut {
@@ -142,6 +165,24 @@ pub(super) fn row_line(
     columns: usize,
     is_selected: bool,
 ) -> Line<'static> {
+    let (head, words) = row_parts(deck, row, number, columns, is_selected);
+    let right = end(deck, row, columns / 3);
+    fit_line(spread(join(vec![head, words], 0), right, columns), columns)
+}
+
+/// Whether what became of the entry has a line of its own: beside it there is no room for both.
+fn has_line_below(row: &TimelineRow, columns: usize) -> bool {
+    columns < ROOMY && row.outcome.is_some()
+}
+
+/// What is of one width in all rows, and the words.
+fn row_parts(
+    deck: &Deck,
+    row: &TimelineRow,
+    number: usize,
+    columns: usize,
+    is_selected: bool,
+) -> (Line<'static>, Line<'static>) {
     let theme = &deck.theme;
     let view = &deck.view;
     let muted = theme.style(ThemeRole::TextMuted);
@@ -165,6 +206,7 @@ pub(super) fn row_line(
         text::pad(&sanitize::line(&row.kind), KIND),
         muted,
     ));
+    let head = Line::from(std::mem::take(&mut spans));
     if let Some(verdict) = row.verdict {
         spans.push(Span::styled(
             format!("{} {}  ", deck.glyphs.verdict(verdict), verdict.as_str()),
@@ -176,20 +218,23 @@ pub(super) fn row_line(
         sanitize::line(&words),
         theme.style(ThemeRole::Text),
     ));
-    let right = match (&row.outcome, &row.mark) {
+    (head, Line::from(spans))
+}
+
+/// What became of it, or its mark, in so many columns at most.
+fn end(deck: &Deck, row: &TimelineRow, columns: usize) -> Line<'static> {
+    let theme = &deck.theme;
+    let muted = theme.style(ThemeRole::TextMuted);
+    match (&row.outcome, &row.mark) {
         (Some(outcome), _) => Line::from(vec![
             Span::styled(
                 deck.glyphs.outcome(outcome.state),
                 theme.outcome(outcome.state),
             ),
             blank(1),
-            Span::styled(
-                text::fit(&sanitize::line(&outcome.text), columns / 3),
-                muted,
-            ),
+            Span::styled(text::fit(&sanitize::line(&outcome.text), columns), muted),
         ]),
-        (None, Some(mark)) => Line::styled(text::fit(&sanitize::line(mark), columns / 3), muted),
+        (None, Some(mark)) => Line::styled(text::fit(&sanitize::line(mark), columns), muted),
         (None, None) => Line::default(),
-    };
-    fit_line(spread(Line::from(spans), right, columns), columns)
+    }
 }

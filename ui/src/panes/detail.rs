@@ -8,7 +8,7 @@ use crate::deck::Deck;
 use crate::layout::Layout;
 use crate::overlays::{SheetText, Subject};
 use crate::theme::ThemeRole;
-use crate::widgets::{draw_frame, draw_thumb};
+use crate::widgets::{beside, draw_frame, draw_thumb};
 
 /// Columns free at either side of the text.
 const MARGIN: u16 = 1;
@@ -55,7 +55,7 @@ pub(crate) fn draw_detail(deck: &Deck, area: Rect, buf: &mut Buffer) {
     }
     let style = deck.theme.style(ThemeRole::TextFaint);
     draw_thumb(
-        area,
+        beside(area),
         buf,
         deck.glyphs,
         style,

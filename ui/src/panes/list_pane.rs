@@ -29,11 +29,55 @@ fn len(deck: &Deck, pane: Pane) -> usize {
     }
 }
 
-fn row(deck: &Deck, pane: Pane, index: usize, columns: usize) -> RowLines {
+/// The room of a pane's rows.
+#[derive(Debug, Clone, Copy)]
+struct RowRoom {
+    columns: usize,
+    /// Most lines of a row's own words.
+    words: usize,
+}
+
+/// Lines of the words of a row that is read to its end.
+const ALL_WORDS: usize = usize::MAX;
+/// Lines of the words of a row where there is some room.
+pub(crate) const WRAPPED: usize = 2;
+
+impl RowRoom {
+    /// As many lines as let all rows stand there, so that none is cut where room is empty. That does
+    /// not depend on what is selected: nothing may jump under the cursor.
+    fn of(deck: &Deck, pane: Pane, layout: &Layout, inner: Rect) -> Self {
+        let columns = text_columns(inner);
+        let is_alone = layout.panes.len() == 1;
+        let words: &[usize] = match pane {
+            Pane::Timeline if is_alone => &[ALL_WORDS, WRAPPED],
+            Pane::Timeline => &[WRAPPED],
+            Pane::Inbox if is_alone => &[ALL_WORDS, WRAPPED, 1],
+            Pane::Inbox => &[WRAPPED, 1],
+            _ => &[1],
+        };
+        let preface = preface_shown(deck, pane, inner).len();
+        let lines = usize::from(inner.height).saturating_sub(preface);
+        let rows = len(deck, pane);
+        let rooms = words.iter().map(|words| Self {
+            columns,
+            words: *words,
+        });
+        let fits = |room: &Self| {
+            let heights = (0..rows).map(|index| row(deck, pane, index, *room).lines.len());
+            rows <= lines && heights.sum::<usize>() <= lines
+        };
+        let least = Self { columns, words: 1 };
+        let last = rooms.clone().last().unwrap_or(least);
+        let mut more = rooms.take(words.len() - 1);
+        more.find(fits).unwrap_or(last)
+    }
+}
+
+fn row(deck: &Deck, pane: Pane, index: usize, RowRoom { columns, words }: RowRoom) -> RowLines {
     match pane {
         Pane::Agents => agents::row(deck, index, columns),
-        Pane::Timeline => timeline::row(deck, index, columns),
-        Pane::Inbox => inbox::row(deck, index, columns),
+        Pane::Timeline => timeline::row(deck, index, columns, words),
+        Pane::Inbox => inbox::row(deck, index, columns, words),
         Pane::Tasks => tasks::row(deck, index, columns),
         Pane::Handoffs => handoffs::row(deck, index, columns),
     }
@@ -90,8 +134,9 @@ fn text_columns(inner: Rect) -> usize {
     usize::from(inner.width).saturating_sub(GUTTER + MARGIN)
 }
 
-/// Lines that the pane would fill if it could, for a frame of `inside` columns.
-pub(crate) fn rows_wanted(deck: &Deck, pane: Pane, inside: usize) -> usize {
+/// Lines that the pane would fill if it could, for a frame of `inside` columns and so many lines of
+/// the words of a row.
+pub(crate) fn rows_wanted(deck: &Deck, pane: Pane, inside: usize, words: usize) -> usize {
     // More than this no pane of the left column gets anyway.
     const ROWS_LOOKED_AT: usize = 24;
     let columns = inside.saturating_sub(GUTTER + MARGIN);
@@ -100,7 +145,11 @@ pub(crate) fn rows_wanted(deck: &Deck, pane: Pane, inside: usize) -> usize {
         empty(deck, pane, columns).len()
     } else {
         (0..rows.min(ROWS_LOOKED_AT))
-            .map(|index| row(deck, pane, index, columns).lines.len())
+            .map(|index| {
+                row(deck, pane, index, RowRoom { columns, words })
+                    .lines
+                    .len()
+            })
             .sum()
     };
     lines + preface(deck, pane, columns).len()
@@ -121,11 +170,11 @@ pub(crate) fn settle(deck: &mut Deck, pane: Pane, layout: &Layout) {
         return;
     };
     let inner = layout.inner(area);
-    let columns = text_columns(inner);
+    let rows = RowRoom::of(deck, pane, layout, inner);
     let room = usize::from(inner.height).saturating_sub(preface_shown(deck, pane, inner).len());
     let mut state = list(deck, pane);
     state.settle(len(deck, pane), room, |index| {
-        row(deck, pane, index, columns).lines.len()
+        row(deck, pane, index, rows).lines.len()
     });
     match pane {
         Pane::Agents => deck.agents = state,
@@ -133,7 +182,7 @@ pub(crate) fn settle(deck: &mut Deck, pane: Pane, layout: &Layout) {
             let mut left = room;
             deck.timeline.shown = (state.top..len(deck, pane))
                 .take_while(|index| {
-                    let height = row(deck, pane, *index, columns).lines.len();
+                    let height = row(deck, pane, *index, rows).lines.len();
                     let fits = height <= left;
                     left = left.saturating_sub(height);
                     fits
@@ -155,9 +204,9 @@ pub(crate) fn row_at(deck: &Deck, pane: Pane, layout: &Layout, y: u16) -> Option
     if y >= inner.bottom() {
         return None;
     }
-    let columns = text_columns(inner);
+    let rows = RowRoom::of(deck, pane, layout, inner);
     (list(deck, pane).top..len(deck, pane)).find(|index| {
-        let height = row(deck, pane, *index, columns).lines.len();
+        let height = row(deck, pane, *index, rows).lines.len();
         let here = line < height;
         line = line.saturating_sub(height);
         here
@@ -209,9 +258,10 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
         return;
     }
     let state = list(deck, pane);
+    let room = RowRoom::of(deck, pane, layout, inner);
     let mut shown = 0;
     for index in state.top..rows {
-        let lines = row(deck, pane, index, columns);
+        let lines = row(deck, pane, index, room);
         let mut drawn = 0;
         for (number, line) in lines.lines.iter().enumerate() {
             if y >= inner.bottom() {
@@ -256,13 +306,27 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
     }
     if pane == Pane::Timeline {
         draw_scroll_bar(deck, layout, shown, buf);
-    } else if layout.framed {
+    } else {
         let style = theme.style(if focus {
             ThemeRole::BorderFocus
         } else {
             ThemeRole::TextFaint
         });
-        draw_thumb(area, buf, deck.glyphs, style, state.top, shown.max(1), rows);
+        // On the frame, or in the column that no text has.
+        let track = Rect {
+            x: area.x,
+            width: area.width,
+            ..inner
+        };
+        draw_thumb(
+            track,
+            buf,
+            deck.glyphs,
+            style,
+            state.top,
+            shown.max(1),
+            rows,
+        );
     }
 }
 
@@ -287,27 +351,41 @@ pub(crate) fn pane_title(deck: &Deck, pane: Pane, focus: bool, columns: usize) -
         Span::styled(pane.title(), style),
     ];
     let title = Line::from(spans);
-    let (n, role) = match pane {
-        Pane::Inbox => (inbox::waiting(deck), ThemeRole::Wait),
-        Pane::Handoffs => (handoffs::owed(deck), ThemeRole::TextMuted),
-        _ => (0, ThemeRole::Text),
-    };
-    if n == 0 {
-        return title;
-    }
-    let words = match (pane, n) {
+    let words = match (pane, inbox::waiting(deck)) {
         (Pane::Handoffs, _) => "open",
         (_, 1) => "waits for you",
         _ => "wait for you",
     };
-    let n = text::grouped(n as u64);
     // A number that has no room is left out, never cut.
-    [format!("{n} {words}"), n]
+    [words, ""]
         .into_iter()
-        .map(|count| Line::styled(count, theme.style(role)))
-        .map(|count| join(vec![title.clone(), count], 2))
+        .map(|words| join(vec![title.clone(), pane_counts(deck, pane, words)], 2))
         .find(|line| width_of(line) <= columns)
         .unwrap_or(title)
+}
+
+/// How much is in a pane where that is worth a word, and how much of it is stuck.
+pub(crate) fn pane_counts(deck: &Deck, pane: Pane, words: &str) -> Line<'static> {
+    let theme = &deck.theme;
+    let count = |n: usize, before: &str, words: &str, role: ThemeRole| match n {
+        0 => Line::default(),
+        n => {
+            let parts = [before, &text::grouped(n as u64), words].map(str::to_owned);
+            let parts = parts.into_iter().filter(|part| !part.is_empty());
+            Line::styled(parts.collect::<Vec<_>>().join(" "), theme.style(role))
+        }
+    };
+    match pane {
+        Pane::Inbox => count(inbox::waiting(deck), "", words, ThemeRole::Wait),
+        Pane::Handoffs => {
+            let rows = &deck.view.handoffs;
+            let role = ThemeRole::OutcomeAttention;
+            let open = count(handoffs::owed(deck), "", words, ThemeRole::TextMuted);
+            let stuck = count(rows.stuck(), deck.glyphs.wrong(), "", role);
+            join(vec![open, stuck], if words.is_empty() { 1 } else { 2 })
+        }
+        _ => Line::default(),
+    }
 }
 
 fn mark(deck: &Deck, pane: Pane, layout: &Layout) -> Line<'static> {

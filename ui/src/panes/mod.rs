@@ -21,7 +21,9 @@ pub(crate) use answers::draw_too_small;
 pub(crate) use attention::{limit_words, silence_role, silence_words, tries};
 pub(crate) use detail::{draw_detail, settle_detail};
 pub(crate) use header::draw_header;
-pub(crate) use list_pane::{draw_pane, pane_title, row_at, rows_wanted, settle};
+pub(crate) use list_pane::{
+    WRAPPED, draw_pane, pane_counts, pane_title, row_at, rows_wanted, settle,
+};
 pub(crate) use outcome::outcome_line;
 pub(crate) use party::direction;
 pub(crate) use scroll_bar::{draw_scroll_bar, place_on_bar, scroll_bar};

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::handoffs::stage_lines;
 use super::party::direction;
-use super::tasks::{age, column_count, dim, gone};
+use super::tasks::{age, column_count, dim, gone, latest};
 use crate::deck::Deck;
 use crate::layout::Layout;
 use crate::model::{HandoffRow, TaskColumn};
@@ -15,9 +15,9 @@ use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::view::is_covered;
-use crate::widgets::{draw_frame, draw_thumb, spread, width_of};
+use crate::widgets::{beside, draw_frame, draw_thumb, spread, width_of};
 
-/// Lines of a task's words, and of where it is stuck.
+/// Lines of a task's words, and of where it is stuck, where not all tasks of a column have room.
 const WORDS: usize = 2;
 /// Columns free at either side of the text.
 const MARGIN: u16 = 1;
@@ -47,17 +47,32 @@ fn placed(area: Rect) -> impl Iterator<Item = (usize, Rect)> {
     indices.into_iter().zip(columns(area))
 }
 
-fn inner(column: Rect) -> Rect {
+/// Where the tasks of a column stand; what is said below them has a line of its own.
+fn inner(deck: &Deck, column: usize, area: Rect) -> Rect {
+    let foot = u16::from(latest(deck, TaskColumn::ALL[column]).is_some());
     Rect {
-        x: column.x + 1 + MARGIN,
-        y: column.y + 1,
-        width: column.width.saturating_sub(2 + 2 * MARGIN),
-        height: column.height.saturating_sub(2),
+        x: area.x + 1 + MARGIN,
+        y: area.y + 1,
+        width: area.width.saturating_sub(2 + 2 * MARGIN),
+        height: area.height.saturating_sub(2 + foot),
+    }
+}
+
+/// How many lines the words of a column's tasks have: all, where all tasks have room with them.
+fn words(deck: &Deck, column: usize, inner: Rect) -> usize {
+    let rows = &deck.work.tasks.columns[column];
+    let room = usize::from(inner.height) + 1;
+    let heights = rows
+        .iter()
+        .map(|row| card(deck, row, usize::from(inner.width), usize::MAX).len());
+    match rows.len() <= room && heights.sum::<usize>() <= room {
+        true => usize::MAX,
+        false => WORDS,
     }
 }
 
 /// A task as lines, with an empty one below it.
-fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
+fn card(deck: &Deck, row: &HandoffRow, columns: usize, words: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
     let is_gone = deck.work.is_gone(Some(row.column), row.seq);
     let mut head = vec![
@@ -75,14 +90,14 @@ fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
     };
     let mut lines = vec![spread(Line::from(head), age, columns)];
     let ask = sanitize::line(&row.ask);
-    let words = text::wrap_to(&ask, columns, WORDS).into_iter();
+    let asked = text::wrap_to(&ask, columns, words).into_iter();
     let style = theme.style(if row.column == TaskColumn::Done {
         ThemeRole::TextMuted
     } else {
         ThemeRole::Text
     });
-    lines.extend(words.map(|line| Line::from(Span::styled(line, style))));
-    let stage = stage_lines(deck, row, columns, WORDS);
+    lines.extend(asked.map(|line| Line::from(Span::styled(line, style))));
+    let stage = stage_lines(deck, row, columns, words);
     if is_gone {
         // Where it was stuck is not so any more; its room stays, so that nothing jumps.
         lines.extend(stage.iter().map(|_| Line::default()));
@@ -94,20 +109,21 @@ fn card(deck: &Deck, row: &HandoffRow, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn height(deck: &Deck, column: usize, index: usize, columns: usize) -> usize {
+fn height(deck: &Deck, column: usize, index: usize, columns: usize, words: usize) -> usize {
     let row = deck.work.tasks.columns[column].get(index);
-    row.map_or(0, |row| card(deck, row, columns).len())
+    row.map_or(0, |row| card(deck, row, columns, words).len())
 }
 
 /// Brings each column's selection and scroll into it.
 pub(crate) fn settle_board(deck: &mut Deck, area: Rect) {
     for (column, area) in placed(area) {
-        let inner = inner(area);
+        let inner = inner(deck, column, area);
+        let words = words(deck, column, inner);
         let len = deck.work.tasks.columns[column].len();
         let mut state = deck.tasks.board_list(column);
         // The last empty line needs no room.
         state.settle(len, usize::from(inner.height) + 1, |index| {
-            height(deck, column, index, usize::from(inner.width))
+            height(deck, column, index, usize::from(inner.width), words)
         });
         *deck.tasks.board_list_mut(column) = state;
     }
@@ -116,14 +132,15 @@ pub(crate) fn settle_board(deck: &mut Deck, area: Rect) {
 /// The column at a place of the screen, and the task there.
 pub(crate) fn board_at(deck: &Deck, area: Rect, at: Position) -> Option<(usize, Option<usize>)> {
     let (column, area) = placed(area).find(|(_, column)| column.contains(at))?;
-    let inner = inner(area);
+    let inner = inner(deck, column, area);
+    let words = words(deck, column, inner);
     let mut line = match at.y.checked_sub(inner.y) {
         Some(line) if at.y < inner.bottom() => usize::from(line),
         _ => return Some((column, None)),
     };
     let first = deck.tasks.board_list(column).top;
     let row = (first..deck.work.tasks.columns[column].len()).find(|index| {
-        let height = height(deck, column, *index, usize::from(inner.width));
+        let height = height(deck, column, *index, usize::from(inner.width), words);
         let is_here = line < height;
         line = line.saturating_sub(height);
         is_here
@@ -153,7 +170,12 @@ fn draw_column(deck: &Deck, index: usize, area: Rect, buf: &mut Buffer) {
         title = Line::styled(format!("{glyph} {}", column.as_str()), theme.column(column));
     }
     draw_frame(area, buf, deck.glyphs, border, title, Line::default());
-    let inner = inner(area);
+    let inner = inner(deck, index, area);
+    if let Some(latest) = latest(deck, column) {
+        let style = theme.style(ThemeRole::TextFaint);
+        let words = text::fit(&latest, usize::from(inner.width));
+        buf.set_string(inner.x, inner.bottom(), words, style);
+    }
     if inner.is_empty() {
         return;
     }
@@ -172,11 +194,12 @@ fn draw_column(deck: &Deck, index: usize, area: Rect, buf: &mut Buffer) {
         return;
     }
     let state = deck.tasks.board_list(index);
+    let most = words(deck, index, inner);
     let mut y = inner.y;
     let mut shown = 0;
     for at in state.top..rows.len() {
         let Some(row) = rows.get(at) else { break };
-        let lines = card(deck, row, room);
+        let lines = card(deck, row, room, most);
         let words = lines.len() - 1;
         for (number, line) in lines.into_iter().enumerate() {
             if y >= inner.bottom() {
@@ -204,7 +227,7 @@ fn draw_column(deck: &Deck, index: usize, area: Rect, buf: &mut Buffer) {
     }
     let style = theme.style(ThemeRole::TextFaint);
     draw_thumb(
-        area,
+        beside(area),
         buf,
         deck.glyphs,
         style,

@@ -46,12 +46,10 @@ pub(super) fn column_count(deck: &Deck, column: TaskColumn) -> Line<'static> {
 
 /// `◌ stale 6 842  ⏎ shows them`.
 fn fold(deck: &Deck, column: TaskColumn, columns: usize) -> Line<'static> {
-    let tasks = &deck.view.tasks;
-    let (shown, all) = (tasks.column(column).len() as u64, tasks.count(column));
     let key = key_text(deck, &deck.key(Action::Open));
-    let words = match (deck.tasks.is_opened(column), shown < all) {
-        (true, false) => format!("{key} folds them"),
-        (true, true) => format!("the latest {}, {key} folds them", text::grouped(shown)),
+    let words = match (deck.tasks.is_opened(column), latest(deck, column)) {
+        (true, None) => format!("{key} folds them"),
+        (true, Some(latest)) => format!("{latest}, {key} folds them"),
         (false, _) => format!("{key} shows them"),
     };
     let mut line = column_count(deck, column);
@@ -59,6 +57,13 @@ fn fold(deck: &Deck, column: TaskColumn, columns: usize) -> Line<'static> {
     line.spans
         .push(Span::styled(words, deck.theme.style(ThemeRole::TextFaint)));
     fit_line(line, columns)
+}
+
+/// `the latest 50`, of a column that has more than rows.
+pub(super) fn latest(deck: &Deck, column: TaskColumn) -> Option<String> {
+    let tasks = &deck.view.tasks;
+    let (shown, all) = (tasks.column(column).len() as u64, tasks.count(column));
+    (shown < all).then(|| format!("the latest {}", text::grouped(shown)))
 }
 
 fn task(deck: &Deck, task: &HandoffRow, columns: usize) -> Line<'static> {

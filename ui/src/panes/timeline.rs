@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use super::list_pane::WRAPPED;
 use super::outcome::outcome_line;
 use super::party::direction;
 use crate::action::Action;
@@ -110,7 +111,8 @@ fn chips(deck: &Deck) -> Option<Line<'static>> {
     Some(Line::from(spans))
 }
 
-pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
+/// `lines`: most lines of its text; two of them where it is roomy enough, and more wherever they have room.
+pub(super) fn row(deck: &Deck, index: usize, columns: usize, lines: usize) -> RowLines {
     let Some(row) = deck.timeline.row(&deck.view.timeline, index) else {
         return RowLines::default();
     };
@@ -171,8 +173,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     } else {
         ThemeRole::Text
     });
-    let text_lines = if roomy && mark_columns == 0 {
-        text::wrap_to(&clean, room_beside, 2)
+    let text_lines = if lines > WRAPPED || (roomy && mark_columns == 0) {
+        let room = room_beside.saturating_sub(mark_columns).max(1);
+        text::wrap_to(&clean, room, lines)
     } else {
         vec![text::fit(&clean, room_beside.saturating_sub(mark_columns))]
     };

@@ -1,5 +1,7 @@
 //! [`applies`]: whether an action would do something now; hint bar and palette show no other.
 
+use ratatui::layout::Rect;
+
 use super::agent_action::can_act_on;
 use super::following::has_thread;
 use super::reviewing::selected as selected_finding;
@@ -74,7 +76,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Copy | Action::CopyId | Action::Edit => {
             Subject::selected(deck).is_some_and(|subject| subject.has_text(deck))
         }
-        Action::Zoom => Layout::is_wide(deck.size),
+        Action::Zoom => Layout::of(deck, Rect::new(0, 0, deck.size.0, deck.size.1)).can_zoom,
         Action::Follow | Action::Newest | Action::Oldest => true,
         Action::Raw
         | Action::ToggleChip

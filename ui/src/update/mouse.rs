@@ -237,7 +237,7 @@ fn click_overlay(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
 
 fn tab_at(deck: &Deck, layout: &Layout, x: u16) -> Option<Pane> {
     let mut left = layout.tabs.x;
-    for (pane, line) in tabs(deck) {
+    for (pane, line) in tabs(deck, layout.tabs.width) {
         let right = left + width_of(&line) as u16 + TAB_GAP as u16;
         if (left..right).contains(&x) {
             return Some(pane);

@@ -38,6 +38,15 @@ pub(crate) fn draw_frame(
     inner
 }
 
+/// The frame beside what stands in it.
+pub(crate) fn beside(area: Rect) -> Rect {
+    Rect {
+        y: area.y + 1.min(area.height),
+        height: area.height.saturating_sub(2),
+        ..area
+    }
+}
+
 /// A title with a space at either side.
 fn put(buf: &mut Buffer, x: u16, y: u16, title: Line<'static>) {
     if width_of(&title) == 0 {
@@ -51,9 +60,9 @@ fn put(buf: &mut Buffer, x: u16, y: u16, title: Line<'static>) {
     buf.set_line(x, y, &line, width);
 }
 
-/// Shows on the right edge which part of `len` rows is seen, when not all of them are.
+/// Shows in the last column which part of `len` rows is seen, when not all of them are.
 pub(crate) fn draw_thumb(
-    area: Rect,
+    track: Rect,
     buf: &mut Buffer,
     glyphs: Glyphs,
     style: Style,
@@ -61,8 +70,8 @@ pub(crate) fn draw_thumb(
     shown: usize,
     len: usize,
 ) {
-    let rows = usize::from(area.height.saturating_sub(2));
-    if rows == 0 || area.width == 0 || shown >= len || len == 0 {
+    let rows = usize::from(track.height);
+    if rows == 0 || track.width == 0 || shown >= len || len == 0 {
         return;
     }
     let size = (rows * shown / len).clamp(1, rows);
@@ -73,9 +82,9 @@ pub(crate) fn draw_thumb(
     } else {
         room * first / hidden
     };
-    let x = area.right() - 1;
+    let x = track.right() - 1;
     for row in start..start + size {
-        let y = area.y + 1 + row as u16;
+        let y = track.y + row as u16;
         buf.set_string(x, y, glyphs.thumb(), style);
     }
 }

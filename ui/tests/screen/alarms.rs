@@ -123,8 +123,8 @@ fn what_only_is_so_stands_below_and_is_not_counted() {
     };
     assert!(screen.contains("4 wait for you"), "{screen}");
     assert!(at("▲ alarm") < at("‖ limit    ◇"));
-    assert!(at("‖ limit    ◇") < at("▲ setup"));
-    assert!(at("▲ setup") < at("· notice"));
+    assert!(at("‖ limit    ◇") < at("◌ setup"));
+    assert!(at("◌ setup") < at("· notice"));
 }
 
 #[test]

@@ -57,7 +57,9 @@ fn old_tasks() -> (ctxrelay_ui::model::DeckView, u64) {
     let mut view = handed_over();
     let open = view.tasks.column(TaskColumn::Open);
     let line = open.get(0).expect("a task").seq;
-    view.tasks.columns[TaskColumn::Active.index()] = Default::default();
+    for column in [TaskColumn::Active, TaskColumn::Blocked] {
+        view.tasks.columns[column.index()] = Default::default();
+    }
     view.timeline.retain(|row| row.seq != line);
     (view, line)
 }

@@ -24,6 +24,7 @@ mod overlay_foot;
 mod palette;
 mod recovering;
 mod reviewing;
+mod room;
 mod seconds;
 mod signing;
 mod single_key;
