@@ -12,14 +12,17 @@ use crate::support::pty::Pty;
 /// The program.
 const CTXRELAY: &str = env!("CARGO_BIN_EXE_ctxrelay");
 
-/// The servers of both agents. Each has a parent of its own: whatever runs below an agent, as all
-/// else that this test starts would, is not the operator.
+/// The servers of both agents.
 fn servers(project: &Project) -> [McpClient; 2] {
-    [&["bridge"][..], &["codex-mcp", "server"]].map(|args| {
-        let agent = project.program("sh").envs(project.env());
-        let script = ["-c", "\"$0\" \"$@\"; exit $?", CTXRELAY];
-        McpClient::start(&agent.args(script).args(args))
-    })
+    [&["bridge"][..], &["codex-mcp", "server"]].map(|args| server(project, args))
+}
+
+/// An agent's server. It has a parent of its own: whatever runs below an agent, as all else that this
+/// test starts would, is not the operator.
+pub fn server(project: &Project, args: &[&str]) -> McpClient {
+    let agent = project.program("sh").envs(project.env());
+    let script = ["-c", "\"$0\" \"$@\"; exit $?", CTXRELAY];
+    McpClient::start(&agent.args(script).args(args.iter().copied()))
 }
 
 fn snippets(found: &Value) -> Vec<&str> {

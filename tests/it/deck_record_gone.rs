@@ -215,7 +215,7 @@ fn marks_are_of_the_record_that_they_were_made_in(gone: Gone) {
         deck.wait_until_gone("question 1");
         return shown.leaves_right(gone, "esc later");
     }
-    deck.wait_for_text("None of them is left.");
+    deck.wait_for_text("None of them is left");
     // Nothing is asked about messages of another record.
     deck.wait_until_gone("Give up");
     deck.press(Key::Enter);

@@ -137,5 +137,5 @@ fn findings_of_a_repository_are_found_in_the_project_that_is_a_folder_of_it() {
     deck.wait_for_text("The line is line 3 now.");
     deck.wait_for_text("zero");
     deck.type_text("h");
-    deck.wait_for_text(" on src/a.rs:2. Quoted");
+    deck.wait_for_text(" on src/a.rs:2. The line is line 3");
 }

@@ -812,7 +812,7 @@ const SLOW: [&str; 34] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 39] = [
+const SLOW_FILES: [(&str, &str); 40] = [
     (
         "agent_programs",
         "beside the loop, and once before there is one",
@@ -854,6 +854,7 @@ const SLOW_FILES: [(&str, &str); 39] = [
     ("commands::ledger", "a read beside the loop"),
     ("recorder", "the loop waits: a line of the record"),
     ("codex::turns", "the loop waits: a line of the record"),
+    ("nothing_came", "the loop waits: a line of the record"),
     ("commands::answers", "the loop waits: a line of the record"),
     ("commands::checks", "the loop waits: a line of the record"),
     (

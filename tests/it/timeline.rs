@@ -194,8 +194,8 @@ fn a_thousand_findings_are_one_row_until_one_of_them_is_looked_for() {
     deck.wait_until_gone("1 of 1 in the whole record");
     deck.wait_until_gone("1 000 findings");
     deck.wait_for_text("the zweihander is not sheathed");
-    deck.wait_for_text("gh:rc:501 (low)");
-    deck.wait_for_text("gh:rc:499 (low)");
+    deck.wait_for_text("remark number 501");
+    deck.wait_for_text("remark number 499");
     // Back, and folded again.
     deck.press(Key::Ctrl('o'));
     deck.wait_for_text("following");
