@@ -396,9 +396,9 @@ mod tests {
             next_try: Some(62_000),
             ..LimitStatus::default()
         };
-        let nothing = "usage limit, ends in 1m; nothing is sent then by itself";
+        let nothing = "usage limit, ends in 1 min; nothing is sent then by itself";
         assert_eq!(limit_words(&limit, &LaneStatus::default(), 0), nothing);
-        let tried = "usage limit, ends in 1m; tried in 1m";
+        let tried = "usage limit, ends in 1 min; tried in 1 min";
         for (pending, in_flight, again) in [(1, 0, 0), (0, 1, 0), (0, 0, 1)] {
             let limit = LimitStatus {
                 again,
