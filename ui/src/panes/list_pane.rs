@@ -67,7 +67,7 @@ impl RowRoom {
             rows <= lines && heights.sum::<usize>() <= lines
         };
         let least = Self { columns, words: 1 };
-        let last = rooms.clone().last().unwrap_or(least);
+        let last = rooms.clone().next_back().unwrap_or(least);
         let mut more = rooms.take(words.len() - 1);
         more.find(fits).unwrap_or(last)
     }
