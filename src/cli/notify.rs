@@ -1,6 +1,8 @@
 //! `ctxrelay notify`: how you are told that something waits while you look elsewhere, and a try.
 
-use ctxrelay_ui::NotificationSettings;
+use std::path::Path;
+
+use ctxrelay_ui::{NotificationSettings, NotificationWay};
 use serde_json::json;
 
 use super::context::CliContext;
@@ -54,7 +56,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         "written": is_written,
         "failed": ran.as_ref().err(),
     });
-    let mut text = said(settings);
+    let mut text = said(settings, &files.folder().join(CONFIG));
     for problem in &problems {
         text.line(problem.as_str());
     }
@@ -68,10 +70,20 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     context.out.report(Report::new(&value, text).checked(ok))
 }
 
-fn said(settings: &NotificationSettings) -> ReportText {
+/// `own`: the person's own file, which alone has these keys: a project's has no say in them.
+fn said(settings: &NotificationSettings, own: &Path) -> ReportText {
     let mut text = ReportText::new();
     if settings.is_off() {
-        text.line("off: nobody is told; set notify or notifyCommand in your own config.json");
+        text.line(format!(
+            "off: nobody is told; for a bell of the terminal write {{\"notify\": [\"bell\"]}} into {}",
+            own.display()
+        ));
+        let ways = NotificationWay::ALL.iter().map(|way| way.as_str());
+        let ways: Vec<&str> = ways.collect();
+        text.line(format!(
+            "notify takes {}; notifyCommand a program with its arguments: [\"notify-send\", \"ctxrelay\"]",
+            ways.join(", ")
+        ));
         return text;
     }
     for way in &settings.ways {

@@ -317,6 +317,10 @@ fn a_try_says_how_one_is_told_and_what_is_wrong() {
     let config = folder(&project).join("config.json");
     let off = project.run(["notify"]);
     assert!(off.stdout.contains("off: nobody is told"), "{}", off.stdout);
+    // What to write, and where: the project's own file has no say in it.
+    let words = format!("{{\"notify\": [\"bell\"]}} into {}", config.display());
+    assert!(off.stdout.contains(&words), "{}", off.stdout);
+    assert!(off.stdout.contains("bell, osc9, osc777"), "{}", off.stdout);
     let wrong = json!({
         "notify": "bell",
         "notifyCommand": ["/nowhere/at-all"],

@@ -14,7 +14,8 @@ pub enum NotificationWay {
 }
 
 impl NotificationWay {
-    const ALL: [Self; 3] = [Self::Bell, Self::Osc9, Self::Osc777];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bell, Self::Osc9, Self::Osc777];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
