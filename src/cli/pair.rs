@@ -1,10 +1,13 @@
 //! `ctxrelay pair`: both agents beside the deck, in tmux panes.
 
+mod goes_on;
+
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
+use self::goes_on::goes_on;
 use super::agent_place::AgentPlace;
 use super::context::CliContext;
 use super::deck;
@@ -57,12 +60,15 @@ pub struct Args {
     /// Print the commands and start nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Begin another conversation with Claude; without, the last one of this pair goes on
+    #[arg(long)]
+    pub new: bool,
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
     let Some(tmux) = find_program("tmux") else {
-        return by_hand(context);
+        return by_hand(context, args);
     };
     let outer = environment("TMUX").filter(|tmux| !tmux.is_empty());
     if is_ours(setting, outer.as_deref()) {
@@ -78,7 +84,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if is_open {
         is_of_this_pair(setting, &tmux, environment)?;
     }
-    let (first, last) = match (inside, is_open) {
+    let (mut first, last) = match (inside, is_open) {
         (true, _) => {
             let missing = missing_panes(setting, &tmux, place, true, args.dry_run)?;
             (missing, None)
@@ -90,6 +96,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         }
         (false, false) => (commands(setting, place, environment), Some(attach(setting))),
     };
+    if !args.new {
+        goes_on(context, &mut first);
+    }
     if args.dry_run {
         let commands = first.iter().chain(&last);
         let mut lines: Vec<String> = commands
@@ -300,12 +309,16 @@ fn tmux_run(tmux: &Path, args: &[OsString], root: &Path) -> Result<String, Failu
 }
 
 /// What to type, where there is no tmux.
-fn by_hand(context: &CliContext) -> CliOutcome {
+fn by_hand(context: &CliContext, args: &Args) -> CliOutcome {
     context
         .out
         .note("tmux is not installed; run these in three terminals:");
-    let lines =
-        [None, Some("claude"), Some("codex")].map(|verb| quoted(&own(&context.setting, verb)));
+    let mut commands =
+        [None, Some("claude"), Some("codex")].map(|verb| own(&context.setting, verb));
+    if !args.new {
+        goes_on(context, &mut commands);
+    }
+    let lines = commands.map(|words| quoted(&words));
     show_dry_run(&context.out, &lines)
 }
 

@@ -127,7 +127,13 @@ pub fn panes(listed: &str, root: &Path, pair: Option<&RuntimeSession>) -> Vec<Pa
     let part_of = |command: &str| {
         PairPart::ALL.into_iter().find(|part| match part.verb() {
             None => command.ends_with(&root),
-            Some(verb) => command.ends_with(&format!("{root} {verb}")) && is_its(command, verb),
+            // Behind it stands at most the conversation that goes on.
+            Some(verb) => {
+                let words = format!("{root} {verb}");
+                let behind = command.rsplit_once(&words).map(|(_, behind)| behind);
+                let is_end = |behind: &str| behind.is_empty() || behind.starts_with(" --resume ");
+                behind.is_some_and(is_end) && is_its(command, verb)
+            }
         })
     };
     let panes = listed.lines().filter_map(|line| {
@@ -209,6 +215,8 @@ mod tests {
             format!("%1 runs {}", quoted(&words))
         };
         let found = |of, pair| panes(&listed(of), Path::new("/p"), pair).len();
+        let going_on = format!("{} --resume a-b", listed(&default));
+        assert_eq!(panes(&going_on, Path::new("/p"), Some(&default)).len(), 1);
         for (of, other) in [(&default, &two), (&two, &default)] {
             assert_eq!(found(of, Some(of)), 1, "{of}");
             assert_eq!(found(of, Some(other)), 0, "{of}");

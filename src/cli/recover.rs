@@ -88,6 +88,18 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
+/// The last conversation of this pair's Claude; `None` while one is here, or where none is known.
+pub(super) fn last_conversation(setting: &ProjectContext) -> Option<String> {
+    let past = past(setting).ok()?;
+    let claude = past.world.agent(Agent::Claude).status(past.pairs.own());
+    // Of a daemon that died the record says what was.
+    if claude.state.is_attached() && is_held(&setting.dirs) {
+        return None;
+    }
+    let mut known = past.pairs.state().conversations();
+    known.next().map(str::to_owned)
+}
+
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody
 /// is answered.
 fn past(setting: &ProjectContext) -> Result<Past, Failure> {
@@ -229,6 +241,11 @@ fn text(
             (Tone::Strong, &format!("Tell {}", agent.title())),
             (Tone::Faint, &format!("  after `{command}`")),
         ]);
+        let earlier: Vec<&str> = past.pairs.state().conversations().skip(1).collect();
+        if agent == Agent::Claude && !earlier.is_empty() {
+            let told = format!("  conversations before that one: {}", earlier.join(", "));
+            out.spans(&[(Tone::Faint, &told)]);
+        }
         out.block("  ", prompts.of(agent));
     }
     text

@@ -94,6 +94,10 @@ fn text(status: &Status) -> ReportText {
     for notice in &status.notices {
         out.spans(&[(Tone::Warning, "!         "), (Tone::Plain, notice)]);
     }
+    // More than its first words: somebody has worked here.
+    if !status.running && status.ledger.entries > 1 {
+        out.spans(&[(Tone::Faint, "`ctxrelay recover` says how to go on")]);
+    }
     out
 }
 

@@ -271,6 +271,28 @@ fn each_pair_recovers_its_own_work_and_is_told_of_the_others() {
         }
         assert!(!printed.contains(other.1), "{printed}");
     }
+    // A pair that opens goes on in its own, where Claude still has that.
+    let opened = |args: &[&str]| {
+        let words = ["pair", "--dry-run"]
+            .into_iter()
+            .chain(args.iter().copied());
+        let shown = run(&project.ctxrelay(words)).expect_success().stdout;
+        shown.contains(&format!("claude --resume {}", pairs[0].2))
+    };
+    assert!(!opened(&[]), "Claude has no such conversation");
+    let root = project.root().canonicalize().unwrap();
+    let root = root.to_str().unwrap();
+    let folder = root.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    let kept = project.home().join(".claude/projects").join(folder);
+    std::fs::create_dir_all(&kept).unwrap();
+    std::fs::write(kept.join(format!("{}.jsonl", pairs[0].2)), "{}\n").unwrap();
+    assert!(opened(&[]));
+    assert!(!opened(&["--new"]));
+    let status = project.run(["status"]).expect_success().stdout;
+    assert!(
+        status.contains("`ctxrelay recover` says how to go on"),
+        "{status}"
+    );
     // One that has noted nothing is told what another one has, and whose that is.
     let told = of("three", &["--json"]).json();
     let goal = &told["goal"];

@@ -13,12 +13,15 @@ use crate::core::agent::Agent;
 use crate::core::entry::{Entry, EntryKind, NoteKind};
 use crate::core::id::{RuntimeSession, ThreadId};
 use crate::core::policy::SignOffMode;
-use crate::core::resume_command::{CODEX_GOES_ON, claude_goes_on};
+use crate::core::resume_command::{CODEX_GOES_ON, claude_goes_on, is_plain};
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
 use crate::wire::status::{DecidedStatus, FinalityStatus};
 
 /// How many decisions are told, of the agents and of the operator each.
 const DECISIONS_MAX: usize = 5;
+
+/// How many conversations of Claude's are told.
+const CONVERSATIONS_MAX: usize = 3;
 
 /// How much of a note is told, in characters.
 const NOTE_CHARS: usize = 1_000;
@@ -32,8 +35,10 @@ pub(super) struct RecoveredState {
     /// Of all pairs: what is decided holds for the project.
     decisions: CountedLatest<PairNote>,
     last_note: LatestNote,
-    /// Claude was here, and in which conversation it had a prompt last.
-    claude: Option<Option<ThreadId>>,
+    /// Claude was here.
+    had_claude: bool,
+    /// The conversations in which it had prompts, the latest of them, newest first.
+    conversations: Vec<ThreadId>,
 }
 
 impl Default for RecoveredState {
@@ -44,7 +49,8 @@ impl Default for RecoveredState {
             next_step: LatestNote::default(),
             decisions: CountedLatest::new(DECISIONS_MAX),
             last_note: LatestNote::default(),
-            claude: None,
+            had_claude: false,
+            conversations: Vec::new(),
         }
     }
 }
@@ -56,9 +62,11 @@ impl RecoveredState {
         let note = match &entry.kind {
             EntryKind::Note { note, .. } => note,
             EntryKind::AgentChanged(change) if change.agent == Agent::Claude && pair == *own => {
-                let conversation = self.claude.get_or_insert_default();
-                if change.thread_id.is_some() {
-                    conversation.clone_from(&change.thread_id);
+                self.had_claude = true;
+                if let Some(id) = &change.thread_id {
+                    self.conversations.retain(|known| known != id);
+                    self.conversations.insert(0, id.clone());
+                    self.conversations.truncate(CONVERSATIONS_MAX);
                 }
                 return;
             }
@@ -88,8 +96,14 @@ impl RecoveredState {
     pub(super) fn resume_command(&self, agent: Agent) -> String {
         match agent {
             Agent::Codex => CODEX_GOES_ON.to_owned(),
-            Agent::Claude => claude_goes_on(self.claude.as_ref().map(Option::as_ref)),
+            Agent::Claude => claude_goes_on(self.had_claude.then(|| self.conversations.first())),
         }
+    }
+
+    /// The conversations of this pair's Claude that can be taken up again, newest first.
+    pub(super) fn conversations(&self) -> impl Iterator<Item = &str> {
+        let known = self.conversations.iter().map(ThreadId::as_str);
+        known.filter(|id| is_plain(id))
     }
 
     /// For a program.
@@ -104,6 +118,7 @@ impl RecoveredState {
             })
         });
         json!({
+            "conversations": {"claude": self.conversations().collect::<Vec<_>>()},
             "goal": self.goal.told(),
             "plan": self.plan.told(),
             "nextStep": self.next_step.told(),

@@ -1,0 +1,76 @@
+//! A pair that opens again goes on where it was: Codex does by itself, and Claude is told which
+//! conversation that is.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::cli::context::CliContext;
+use crate::cli::recover::last_conversation;
+use crate::cli::settings::environment;
+
+/// Has Claude go on in the last conversation of this pair, where one of these commands opens it and
+/// none is here.
+pub(super) fn goes_on(context: &CliContext, commands: &mut [Vec<OsString>]) {
+    let setting = &context.setting;
+    let Some(opens) = commands.iter_mut().find(|words| opens_claude(words)) else {
+        return;
+    };
+    let Some(id) = last_conversation(setting) else {
+        return;
+    };
+    let kept = claude_home(environment).map(|home| transcript(&home, &setting.dirs.root, &id));
+    if !kept.is_some_and(|kept| kept.is_file()) {
+        return;
+    }
+    context.out.note(&format!(
+        "Claude goes on in its conversation {id}; `ctxrelay pair --new` begins another one"
+    ));
+    opens.extend(["--resume".into(), id.into()]);
+}
+
+fn opens_claude(words: &[OsString]) -> bool {
+    words.last().is_some_and(|last| last == "claude")
+}
+
+/// Where Claude Code keeps what is the person's.
+fn claude_home(var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| var(name).filter(|value| !value.is_empty());
+    let own = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    own.or_else(|| Some(PathBuf::from(set("HOME")?).join(".claude")))
+}
+
+/// Where Claude Code keeps a conversation of a folder. Of a path that it shortens none is found there.
+fn transcript(home: &Path, root: &Path, id: &str) -> PathBuf {
+    let root = root.to_string_lossy();
+    let plain = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter,
+        false => '-',
+    };
+    let folder: String = root.chars().map(plain).collect();
+    home.join("projects")
+        .join(folder)
+        .join(format!("{id}.jsonl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_lies_in_the_folder_of_its_project() {
+        let kept = transcript(Path::new("/h/.claude"), Path::new("/w/my.app_2"), "a-b");
+        let said = "/h/.claude/projects/-w-my-app-2/a-b.jsonl";
+        assert_eq!(kept, Path::new(said));
+        let own = claude_home(|name| (name == "HOME").then(|| "/h".into()));
+        assert_eq!(own, Some(PathBuf::from("/h/.claude")));
+        let elsewhere = claude_home(|_| Some("/c".into()));
+        assert_eq!(elsewhere, Some(PathBuf::from("/c")));
+    }
+
+    #[test]
+    fn only_the_pane_of_claude_is_told() {
+        let words = |last: &str| ["new-session", last].map(OsString::from);
+        assert!(opens_claude(&words("claude")));
+        assert!(!opens_claude(&words("codex")) && !opens_claude(&words("/p/claude-code")));
+    }
+}
