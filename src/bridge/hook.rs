@@ -56,6 +56,9 @@ const CODEX_CHARS_MAX: usize = SHARED_CHARS_MAX;
 /// How a prompt begins that a monitor made and no human wrote.
 const MONITOR_PROMPT: &str = "<task-notification>";
 
+/// How a pushed message of ours begins where it is a prompt.
+const CHANNEL_PROMPT: &str = "<channel ";
+
 /// The longest detail that is reported, in characters.
 const DETAIL_CHARS_MAX: usize = 200;
 
@@ -284,7 +287,8 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
     let from_monitor = input
         .get("prompt")
         .and_then(Value::as_str)
-        .is_some_and(|prompt| prompt.trim_start().starts_with(MONITOR_PROMPT));
+        .map(str::trim_start)
+        .is_some_and(|it| it.starts_with(MONITOR_PROMPT) || it.starts_with(CHANNEL_PROMPT));
     let of_file = match event {
         HookEvent::PostToolUse => input.get("tool_input"),
         HookEvent::InstructionsLoaded => Some(input),

@@ -113,6 +113,7 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
                 .runtime_session
                 .as_ref()
                 .and_then(|pair| QueueRow::named_pair(message.to, pair)),
+            waits_for_you: false,
         })
         .chain(QueueRow::of_cut_off(&world, now))
         .collect())
@@ -150,6 +151,12 @@ fn list(context: &CliContext) -> CliOutcome {
         text.note("nothing is on its way");
     }
     table(&mut text, &rows);
+    if rows.iter().any(|row| row.waits_for_you) {
+        text.note(
+            "held: the agents answered each other for long without you; the rest goes on with \
+             `ctxrelay queue retry` of one, or your next prompt to either",
+        );
+    }
     context
         .out
         .report(Report::new(&json!({"messages": rows}), text))
@@ -190,7 +197,10 @@ fn cells(row: &QueueRow) -> [String; 6] {
             Some(pair) => format!("{} ({pair})", row.to),
             None => row.to.to_string(),
         },
-        row.state.to_string(),
+        match row.waits_for_you {
+            true => format!("{}, held", row.state),
+            false => row.state.to_string(),
+        },
         row.attempts.to_string(),
         age(row.age_ms),
         row.on_busy.as_str().to_owned(),
@@ -260,6 +270,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
 fn what_a_retry_does(row: &QueueRow) -> Result<&'static str, Failure> {
     match row.state.known() {
         _ if row.is_cut_off() => Ok("is sent again, marked as a repetition, and costs a turn"),
+        _ if row.waits_for_you => Ok("goes on, and the agents may answer each other anew"),
         // Of a later version: the daemon knows.
         Some(DeliveryState::Ambiguous) | None => Ok("is sent again: its receiver may get it twice"),
         Some(DeliveryState::Queued | DeliveryState::Offered) if row.to == Agent::Codex => {

@@ -212,6 +212,14 @@ fn agents(out: &mut ReportText, status: &Status) {
 
 /// Tasks, reviews and what waits for the operator.
 fn work(out: &mut ReportText, status: &Status) {
+    for exchange in &status.exchanges {
+        let told = format!(
+            "{}; let it go on with `ctxrelay queue retry {} --apply`, or write to either of them",
+            exchange.told(),
+            exchange.message
+        );
+        out.spans(&[(Tone::Faint, "held      "), (Tone::Warning, &told)]);
+    }
     let tasks = &status.tasks;
     out.spans(&[
         (Tone::Faint, "tasks     "),

@@ -5,6 +5,7 @@ mod approving;
 mod closing;
 mod continuing;
 mod delivering;
+mod exchanging;
 mod reviewing;
 mod signing;
 mod tasking;
@@ -32,6 +33,7 @@ use closing::{
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
 use delivering::{fold_delivery, fold_turn_end};
+use exchanging::fold_exchange;
 use reviewing::{claim_finding, fold_finding};
 use signing::{fold_signing, is_act_believed, is_signed};
 use tasking::{fold_task, rebuild_task, work_of_task};
@@ -62,6 +64,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         return rebuild_task(world, entry);
     }
     fold_activity(world, entry);
+    let answers = fold_exchange(world, entry);
     match &entry.kind {
         EntryKind::SessionStarted { predecessor } => {
             world.predecessor.clone_from(predecessor);
@@ -69,7 +72,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             world.begun_by = ActSignature::of(entry);
         }
         EntryKind::Message(message) => {
-            track(world, entry);
+            track(world, entry, answers);
             open_question(world, entry, message);
             fold_answer(world, entry, message);
             if let Some(decision) = &message.decision {
@@ -78,7 +81,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             take_answer(world, entry, message);
         }
         EntryKind::Handoff(handoff) => {
-            track(world, entry);
+            track(world, entry, answers);
             open_handoff(world, entry, &handoff.reason);
         }
         EntryKind::Note {
@@ -327,7 +330,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
     open.insert(entry.id.clone(), Arc::new(handoff));
 }
 
-fn track(world: &mut Snapshot, entry: &Entry) {
+fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
     let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) else {
         return;
     };
@@ -343,6 +346,7 @@ fn track(world: &mut Snapshot, entry: &Entry) {
         rung: None,
         hash: None,
         cut_off_in: carried.map_or_else(Vec::new, |carried| carried.cut_off_in.clone()),
+        answers,
     };
     let id = entry.id.clone();
     let Some(carried) = carried.filter(|carried| carried.settled) else {

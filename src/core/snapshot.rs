@@ -8,6 +8,7 @@ mod agent_status;
 mod approval;
 mod blocking;
 mod changed_files;
+mod exchange;
 mod finding;
 mod gates;
 mod handoff;
@@ -33,6 +34,7 @@ pub use agent_status::AgentStatus;
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
 pub use blocking::Blocker;
 pub use changed_files::{ChangedChecks, ChangedFiles};
+pub use exchange::Exchange;
 pub use finding::{
     FINDINGS_MAX, FindingClaim, FindingCursor, FindingSnapshot, FindingState, FindingVerdict,
 };
@@ -99,6 +101,9 @@ pub struct Snapshot {
     pub closed_handoffs: VecDeque<HandoffSnapshot>,
     /// Handoffs that were answered, all in all.
     pub closed_handoffs_total: u64,
+    /// What the agents of each pair have said to each other since their person last spoke.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub exchanges: BTreeMap<RuntimeSession, Exchange>,
     /// Messages whose sender waits for an answer, oldest first.
     pub open_questions: BTreeMap<Seq, QuestionSnapshot>,
     /// Blocker notes that nothing has lifted, the latest of them, oldest first.

@@ -61,6 +61,11 @@ impl Configuration {
         }
     }
 
+    /// How often the agents of a pair may answer each other alone; `None`: for ever.
+    pub(super) fn answers_max(&self) -> Option<u32> {
+        self.config.relay.answers_max()
+    }
+
     /// The gates that the operator trusts.
     pub(super) fn gates(&self) -> &[Gate] {
         &self.config.gates

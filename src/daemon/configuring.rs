@@ -70,6 +70,7 @@ impl Daemon {
         self.apply_configuration(&loaded.config);
         self.base.configuration.replace(loaded.config);
         self.agents.set_delivery_terms(&self.base);
+        self.deliveries.hold_answers(&self.base);
         self.base.note_reloaded(changed);
     }
 }

@@ -183,7 +183,7 @@ impl Deliveries {
         backlog
             .lane(Agent::Codex)
             .filter(move |row| self.is_codex_to_fetch(row, cursor))
-            .filter(|row| row.state != DeliveryState::Cancelled && !backlog.is_ending(&row.id))
+            .filter(|row| backlog.may_be_asked_for(row))
     }
 
     /// Whether Codex gets it by asking: it waits, or a page ended in its middle and this asks for

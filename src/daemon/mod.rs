@@ -103,7 +103,7 @@
 //! - beside the loop: `beside`, where a panic costs that work alone (`work_failed`), and what `supervise`
 //!   runs for as long as the daemon; what an event still waits for stands in the head of `run`
 //! - of an agent: `connecting` (its clients), `limiting`, `reloading` (what it is given back),
-//!   `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
+//!   `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
 //! - ended: `settled` says when, `ending`, `failing`, [`takeover`]
@@ -188,6 +188,7 @@ mod effects;
 mod ending;
 mod envelope;
 pub mod event;
+mod exchanging;
 mod failing;
 pub mod fault;
 mod foreign;

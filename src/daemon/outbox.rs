@@ -44,6 +44,8 @@ pub struct Outbox {
     /// Settled: their rows are removed before anything else is written, so that it costs no write
     /// of its own. Until then a start finds them, and drops them because their messages are settled.
     unforgotten: Vec<EntryId>,
+    /// How often two agents may answer each other alone.
+    answers_max: Option<u32>,
 }
 
 impl Outbox {
@@ -84,6 +86,7 @@ impl Outbox {
             answered: 0,
             ahead: RowsAhead::default(),
             unforgotten: Vec::new(),
+            answers_max: None,
         };
         Ok((outbox, unknowable))
     }
@@ -192,10 +195,38 @@ impl Outbox {
         self.backlog.apply(&id, DeliveryFact::Unknowable, now_ms);
     }
 
+    /// Two agents may answer each other so often alone; what goes beyond that is held.
+    pub fn hold_answers(&mut self, answers_max: Option<u32>, world: &Snapshot) {
+        self.answers_max = answers_max;
+        self.let_answers_go(world);
+        for (id, message) in &world.unsettled {
+            if is_beyond(self.answers_max, message) {
+                self.backlog.keep_back(id);
+            }
+        }
+    }
+
+    /// How often that is.
+    pub fn answers_max(&self) -> Option<u32> {
+        self.answers_max
+    }
+
+    /// Lets go what is held no longer: the person has spoken, or it is settled.
+    pub fn let_answers_go(&mut self, world: &Snapshot) {
+        let max = self.answers_max;
+        self.backlog.let_go(|id| {
+            let message = world.unsettled.get(id);
+            message.is_some_and(|message| is_beyond(max, message))
+        });
+    }
+
     /// Takes a message in that was just recorded.
     pub fn track(&mut self, id: EntryId, message: &MessageSnapshot) {
         self.ahead.recorded(&id);
-        self.backlog.insert(message.delivery(id));
+        self.backlog.insert(message.delivery(id.clone()));
+        if is_beyond(self.answers_max, message) {
+            self.backlog.keep_back(&id);
+        }
     }
 
     /// Has the row of a message written that is being recorded, as it will be when the message
@@ -436,6 +467,11 @@ impl Outbox {
     pub fn has_room(&self, agent: Agent) -> bool {
         self.backlog.has_room(agent)
     }
+}
+
+/// Whether two agents have answered each other too often for this to go on by itself.
+fn is_beyond(answers_max: Option<u32>, message: &MessageSnapshot) -> bool {
+    answers_max.is_some_and(|max| message.answers > max)
 }
 
 #[cfg(test)]

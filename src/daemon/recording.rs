@@ -20,12 +20,16 @@ impl Daemon {
     pub(super) fn follow_recorder(&mut self, action: RecorderAction<Then>) {
         match action {
             RecorderAction::Recorded { entries, then } => {
+                let held = self.deliveries.held_answers();
                 self.base.publish(&entries);
                 match then {
                     Some(then) => then(self, Ok(&entries)),
                     None => self
                         .deliveries
                         .forget_taken_back(&mut self.agents.codex, &entries),
+                }
+                if self.deliveries.let_answers_go(&self.base, held) {
+                    self.base.clients.status_changed();
                 }
                 self.base
                     .later

@@ -126,6 +126,7 @@ impl Daemon {
                 claude: self.deliveries.lane_status(Agent::Claude),
                 codex: self.deliveries.lane_status(Agent::Codex),
             },
+            exchanges: self.deliveries.exchanges(&self.base),
             handoffs: HandoffsStatus::of(self.base.recorder.world()),
             tasks: TasksStatus {
                 open,

@@ -20,6 +20,7 @@ mod compacting_waits;
 mod contexts;
 mod decisions;
 mod discard;
+mod exchanges;
 mod faults;
 mod given;
 mod held;

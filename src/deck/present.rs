@@ -27,7 +27,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, Snapshot};
-use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
+use crate::wire::status::{ChainState, ExchangeStatus, LimitStatus, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
 const REPLACED_CHARS: usize = 80;
@@ -177,6 +177,7 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
     cards.extend(model.world.open_alarms().map(alarms::card));
     cards.extend(approvals::cards(model));
     cards.extend(held_card(model));
+    cards.extend(model.status.exchanges.iter().map(exchange_card));
     cards.extend(trust::card(model));
     if model.lost_ms().is_none() {
         // Of a turn that nobody tells of, silence is no sign.
@@ -255,6 +256,24 @@ fn held_card(model: &Model) -> Option<ui::InboxCard> {
             ),
         )
     })
+}
+
+/// The agents answered each other for too long: let them go on, or keep what waits.
+fn exchange_card(exchange: &ExchangeStatus) -> ui::InboxCard {
+    ui::InboxCard {
+        held: exchange.held,
+        ..ui::InboxCard::new(
+            ui::InboxKind::Alarm,
+            exchange.message.to_string(),
+            agent_of(exchange.to),
+            exchange.at,
+            format!(
+                "{}. r lets them go on and counts anew; so does your next prompt to either of \
+                 them.",
+                exchange.told()
+            ),
+        )
+    }
 }
 
 fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {

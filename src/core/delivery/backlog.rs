@@ -5,6 +5,7 @@
 
 mod claims;
 mod index;
+mod kept_back;
 mod lane;
 mod offers;
 mod pages;
@@ -39,6 +40,8 @@ pub struct Backlog {
     claims: BTreeMap<EntryId, Claim>,
     /// What is being appended to the ledger about a message, by its word.
     recording: BTreeMap<EntryId, BTreeSet<&'static str>>,
+    /// What stays here until it is let go.
+    kept_back: BTreeSet<EntryId>,
 }
 
 /// The backlog after a start.
@@ -183,12 +186,12 @@ impl Backlog {
         self.lanes.get_mut(lane)?.change(*seq, change)
     }
 
-    /// Its text is on its way to nobody, and nothing about it is being recorded.
+    /// Its text is on its way to nobody, nothing about it is being recorded, and it is not kept back.
     fn is_free(&self, id: &EntryId) -> bool {
-        !self.claims.contains_key(id) && !self.is_recording(id)
+        !self.claims.contains_key(id) && !self.is_recording(id) && !self.is_kept_back(id)
     }
 
-    /// One of both may have changed.
+    /// One of these may have changed.
     fn look_whether_free(&mut self, id: &EntryId) {
         let is_free = self.is_free(id);
         self.change(id, |row| row.is_free = is_free);
@@ -295,8 +298,7 @@ impl Backlog {
         matches!(
             row.state,
             DeliveryState::Queued | DeliveryState::Attempted | DeliveryState::Offered
-        ) && !self.claims.contains_key(&row.id)
-            && !self.is_recording(&row.id)
+        ) && self.is_free(&row.id)
     }
 
     /// Its sender was told that it waits: it is not rejected any more.

@@ -43,6 +43,9 @@ words! {
         SessionArchived = "session_archived",
         /// The operator changed what the agents may do.
         PermissionsChanged = "permissions_changed",
+        /// The person wrote into an agent's terminal, or let the agents go on: what these say to each
+        /// other is counted from there.
+        PersonSpoke = "person_spoke",
         /// The operator cleared the session.
         SessionCleared = "session_cleared",
         /// The operator compacted the session.
@@ -63,7 +66,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`LifecycleEvent::ALL`].
-    const TEXTS: [&str; 25] = [
+    const TEXTS: [&str; 26] = [
         "alarm_acknowledged",
         "claude_bridge_replaced",
         "codex_tui_attached",
@@ -83,6 +86,7 @@ mod tests {
         "doorbell_dead",
         "session_archived",
         "permissions_changed",
+        "person_spoke",
         "session_cleared",
         "session_compacted",
         "session_deleted",

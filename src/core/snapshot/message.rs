@@ -37,6 +37,14 @@ pub struct MessageSnapshot {
     /// The turns of Codex that had it and ended early, the latest of them, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off_in: Vec<TurnId>,
+    /// How often the agents had answered each other with it, until their person speaks.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub answers: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_none(answers: &u32) -> bool {
+    *answers == 0
 }
 
 impl MessageSnapshot {
@@ -70,6 +78,7 @@ impl MessageSnapshot {
     pub(crate) fn requeued(self) -> Self {
         Self {
             result: Some(DeliveryResult::Requeued),
+            answers: 0,
             ..self
         }
     }

@@ -1,6 +1,7 @@
 //! [`Status`]: what `ctxrelay status --json` prints, from a live daemon or from the disk alone.
 
 mod agents;
+mod exchange;
 mod notice_key;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub use self::agents::{
     CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, PairStatus, RetryStatus,
     SilenceStatus, ToolSort, ToolStatus,
 };
+pub use self::exchange::ExchangeStatus;
 pub use self::notice_key::NoticeKey;
 
 /// How many decisions a status tells.
@@ -59,6 +61,9 @@ pub struct Status {
     pub agents: AgentsStatus,
     /// The outbox.
     pub queue: QueueStatus,
+    /// Pairs whose agents answered each other for too long without their person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<ExchangeStatus>,
     pub handoffs: HandoffsStatus,
     /// The task lanes.
     pub tasks: TasksStatus,

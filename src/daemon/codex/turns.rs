@@ -68,6 +68,11 @@ impl Daemon {
         }
         let Some(id) = message_id else {
             if !is_ours {
+                if self.agents.codex.running_turn().as_ref() == Some(&turn_id) {
+                    // It is one for all pairs.
+                    let said = "a prompt was typed into Codex's terminal";
+                    self.base.person_spoke(None, said);
+                }
                 let life = self.agents.codex.life();
                 self.codex_input(CodexInput::HumanMessage {
                     life,

@@ -156,6 +156,10 @@ impl Daemon {
         self.agents.claude_continues(&mut self.base, pair, params);
         match &params.event {
             HookEvent::UserPromptSubmit => {
+                if !params.from_monitor {
+                    let said = "a prompt was typed into Claude's terminal";
+                    self.base.person_spoke(Some(pair), said);
+                }
                 // A turn that ends at the limit would have them and do nothing with them.
                 if self.agents.limits.is_active(Agent::Claude) {
                     asked.with_nothing();

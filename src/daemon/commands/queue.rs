@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::checks::not_found;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
 use crate::core::entry::DeliveryResult;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::clock::now_ms;
 use crate::daemon::owners::continuation::ThenStored;
@@ -46,6 +46,7 @@ impl Deliveries {
                 .map_or(0, |message| (now - message.at_ms).max(0)),
             on_busy: row.on_busy,
             pair: QueueRow::named_pair(row.to, &row.runtime_session),
+            waits_for_you: self.outbox.backlog().is_kept_back(&row.id),
         })
         .chain(of_codex)
         .collect()
@@ -172,6 +173,18 @@ impl Deliveries {
     }
 }
 
+impl Base {
+    /// The agents of a message's pair may go on answering each other, and the count begins again.
+    fn release_exchange(&mut self, pair: &RuntimeSession, placed: bool, reply: ReplySender) {
+        let said = "the operator lets the agents go on answering each other";
+        let entry = self.person_spoke_entry(Party::Human, Some(pair), said);
+        self.recorder.append(
+            vec![entry],
+            Box::new(move |_, outcome| answer(reply, changed(outcome, placed))),
+        );
+    }
+}
+
 impl Daemon {
     pub(super) fn change_queue(&mut self, params: QueueChangeParams, reply: ReplySender) {
         let claude = &self.agents.claude;
@@ -214,6 +227,11 @@ impl Daemon {
             // What the human stopped goes on, because the operator says so.
             self.codex_input(CodexInput::Released);
             return answer(reply, Ok(Reply::Done));
+        }
+        let is_held = self.deliveries.outbox.backlog().is_kept_back(&params.id);
+        if params.change == QueueChange::Retry && is_held {
+            let pair = row.runtime_session.clone();
+            return self.base.release_exchange(&pair, params.placed, reply);
         }
         let allowed = match params.change {
             QueueChange::Retry => state == DeliveryState::Ambiguous,

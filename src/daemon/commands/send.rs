@@ -29,6 +29,10 @@ use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParam
 /// second).
 const RECEIPT_WAIT: Duration = Duration::from_secs(1);
 
+/// What the sender of a message hears that waits for the person's word.
+const ANSWERED_FOR_LONG: &str = "you and the other agent answered each other for long without \
+    your operator: this waits until they write to either of you, or release it in the deck's Inbox";
+
 impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: ReplySender) {
         let named = params.in_reply_to;
@@ -224,6 +228,9 @@ impl Daemon {
                 }
                 daemon.deliveries.handoff_dedup.decided(&id, Ok(&sent));
                 track(&daemon.base.recorder, &mut daemon.deliveries.outbox, &id);
+                if daemon.deliveries.outbox.backlog().is_kept_back(&id) {
+                    sent.waits_for_human = Some(ANSWERED_FOR_LONG.to_owned());
+                }
                 match to {
                     Agent::Codex if daemon.agents.codex.may_deliver_soon(on_busy) => {
                         daemon.deliveries.wait(

@@ -20,6 +20,7 @@ fn world(result: Option<DeliveryResult>) -> Snapshot {
         rung: None,
         hash: None,
         cut_off_in: Vec::new(),
+        answers: 0,
     };
     Snapshot {
         seq: Seq(4),

@@ -129,7 +129,10 @@ impl Claimed {
             forget_deliveries(&mut opened.snapshot);
         }
         let (queue, queue_was_older) = Outbox::queue_of(dirs, user_dirs)?;
-        let (outbox, unknowable) = Outbox::open(queue, &opened.snapshot, channel.queue_events())?;
+        let (mut outbox, unknowable) =
+            Outbox::open(queue, &opened.snapshot, channel.queue_events())?;
+        // Before anything is offered.
+        outbox.hold_answers(self.loaded.config.relay.answers_max(), &opened.snapshot);
         let heads = HeadKeeper::start(heads).map_err(state_failed)?;
         let from = report.spared_to.0;
         let checkpoints = CheckpointKeeper::start(dirs, user_dirs, from).map_err(state_failed)?;

@@ -61,6 +61,9 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> 
     let local = &model.about.local;
     match told {
         _ if is_held => Some("held: you stopped its turn".to_owned()),
+        _ if model.status.exchanges.iter().any(|it| it.to == agent) => {
+            Some("held: they answered each other for long without you".to_owned())
+        }
         AgentState::Limited => {
             let limit = limit.as_ref();
             let ends = limit.and_then(|limit| Some((limit.since, limit.resets_at?)));

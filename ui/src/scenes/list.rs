@@ -2,7 +2,8 @@
 
 use super::pieces::{opened_handoff, opened_with_names, thread};
 use super::trouble::{
-    held_messages, held_up_for_days, key_replaced, taken_back, tampered, unanswered,
+    answered_for_long, held_messages, held_up_for_days, key_replaced, taken_back, tampered,
+    unanswered,
 };
 use super::{
     Scene, agent_work, asked, asked_between, asked_user, bad_lines, capsules, compacted,
@@ -315,6 +316,7 @@ pub const SCENES: &[Scene] = &[
     scene("note", pair_at_work, "M<ctrl-t>one request for all", None),
     scene("compact", held_up, "1j<enter>%", None),
     scene("retry", held_messages, "3<enter>r", None),
+    scene("answered_for_long", answered_for_long, "3<enter>r", None),
     scene("acknowledge", tampered, "3<enter>u", None),
     scene("key_replaced", key_replaced, "3<enter>", None),
     scene(

@@ -226,6 +226,21 @@ pub(super) fn held_messages() -> DeckView {
     view
 }
 
+/// The agents answered each other for too long.
+pub(super) fn answered_for_long() -> DeckView {
+    let mut view = pair_at_work();
+    let card = InboxCard::new(
+        InboxKind::Alarm,
+        "m-04c1",
+        Agent::Claude,
+        ago(40),
+        "Claude and Codex answered each other 12 times without you: 1 message waits. r lets them \
+         go on and counts anew; so does your next prompt to either of them.",
+    );
+    view.inbox.insert(0, InboxCard { held: 1, ..card });
+    view
+}
+
 /// Somebody else wrote into the record.
 pub(super) fn tampered() -> DeckView {
     let mut view = pair_at_work();

@@ -41,10 +41,14 @@ impl Backlog {
             .recording
             .keys()
             .filter_map(|id| self.in_lane(id, lane));
-        let ending = ending.filter(|row| !self.may_be_asked_for(row)).count();
+        let ending = ending.filter(|row| !self.may_be_asked_for(row));
+        let ending = ending.filter(|row| !self.is_kept_back(&row.id)).count();
         let cancelled = lane.index().cancelled().filter_map(|seq| lane.get(seq));
-        let cancelled = cancelled.filter(|row| !self.is_recording(&row.delivery.id));
-        lane.len() - ending - cancelled.count()
+        let cancelled = cancelled.filter(|row| {
+            let id = &row.delivery.id;
+            !self.is_recording(id) && !self.is_kept_back(id)
+        });
+        lane.len() - ending - cancelled.count() - self.kept_back_of(pair)
     }
 
     fn in_lane<'a>(&'a self, id: &EntryId, lane: &'a LaneRows) -> Option<&'a Delivery> {
@@ -53,9 +57,11 @@ impl Backlog {
         (row.id == *id).then_some(row)
     }
 
-    /// Neither was it taken back, nor is its end being recorded.
-    fn may_be_asked_for(&self, row: &Delivery) -> bool {
-        row.state != DeliveryState::Cancelled && !self.is_ending(&row.id)
+    /// Neither was it taken back, nor is its end being recorded, nor is it kept back.
+    pub fn may_be_asked_for(&self, row: &Delivery) -> bool {
+        row.state != DeliveryState::Cancelled
+            && !self.is_ending(&row.id)
+            && !self.is_kept_back(&row.id)
     }
 }
 

@@ -226,6 +226,7 @@ impl Lanes {
                         rung: None,
                         hash: None,
                         cut_off_in: Vec::new(),
+                        answers: 0,
                     };
                     (row.id.clone(), Arc::new(message))
                 });

@@ -31,6 +31,8 @@ pub struct Config {
     pub codex: CodexKeys,
     /// How messages reach Claude.
     pub delivery: DeliveryKeys,
+    /// How long the agents may speak with each other alone.
+    pub relay: RelayKeys,
     /// When silence is worth a word.
     pub watchdog: WatchdogKeys,
     /// What happens at a usage limit of an agent's vendor.
@@ -112,6 +114,23 @@ pub struct DeliveryKeys {
     /// A message that waited for this many seconds without an attempt expires: the record says so,
     /// and its receiver does not get it. 0: it waits for ever. What was attempted never expires.
     pub expire_seconds: Seconds<0, 31_536_000>,
+}
+
+/// Keys of `relay`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RelayKeys {
+    /// Once the agents of a pair have answered each other so often without a word of yours, what
+    /// they say next waits until you let it go or write to one of them. 0: it never does.
+    pub loop_turns: Bounded<0, 1_000>,
+}
+
+impl RelayKeys {
+    /// How often the agents of a pair may answer each other alone; `None`: for ever.
+    pub fn answers_max(&self) -> Option<u32> {
+        let max = u32::try_from(self.loop_turns.get()).ok();
+        max.filter(|max| *max > 0)
+    }
 }
 
 /// Keys of `watchdog`.
@@ -219,6 +238,7 @@ impl Default for Config {
             idle_shutdown_seconds: Bounded(30),
             codex: CodexKeys::default(),
             delivery: DeliveryKeys::default(),
+            relay: RelayKeys::default(),
             watchdog: WatchdogKeys::default(),
             rate_limit_resume: LimitKeys::default(),
             storage: StorageKeys::default(),
@@ -250,6 +270,14 @@ impl Default for DeliveryKeys {
         Self {
             idle_seconds: Bounded(20),
             expire_seconds: Bounded(0),
+        }
+    }
+}
+
+impl Default for RelayKeys {
+    fn default() -> Self {
+        Self {
+            loop_turns: Bounded(12),
         }
     }
 }

@@ -30,6 +30,13 @@ pub struct QueueRow {
     /// The pair whose Claude gets it, where that is not the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<RuntimeSession>,
+    /// The agents answered each other for too long without their person, who lets it go on.
+    #[serde(
+        default,
+        rename = "waitsForYou",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub waits_for_you: bool,
 }
 
 impl QueueRow {
@@ -62,6 +69,7 @@ impl QueueRow {
             age_ms: (now_ms - message.at_ms).max(0),
             on_busy: message.on_busy,
             pair: None,
+            waits_for_you: false,
         });
         rows.collect()
     }

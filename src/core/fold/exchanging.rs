@@ -1,0 +1,106 @@
+//! How long the agents have spoken with each other alone.
+
+use crate::agent::Party;
+use crate::entry::{Entry, EntryKind, LifecycleEvent};
+use crate::snapshot::Snapshot;
+
+/// Takes in who spoke. Returns how often the agents of the pair have answered each other with that,
+/// where it is one of them who speaks to the other.
+pub(super) fn fold_exchange(world: &mut Snapshot, entry: &Entry) -> u32 {
+    // What a compaction carried on, or somebody else wrote, is nobody's word of now.
+    if entry.carried.is_some() || entry.seq <= world.foreign_through {
+        return 0;
+    }
+    if is_of_person(entry) {
+        world.person_is_there(entry.runtime_session.as_ref());
+        return 0;
+    }
+    match (entry.source.agent(), entry.receiver()) {
+        (Some(from), Some(to)) if from != to => world.answers_with(entry.pair(), from),
+        _ => 0,
+    }
+}
+
+fn is_of_person(entry: &Entry) -> bool {
+    let is_prompt = EntryKind::from(LifecycleEvent::PersonSpoke) == entry.kind;
+    entry.source == Party::Human || is_prompt && entry.source == Party::System
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::agent::Agent;
+    use crate::delivery::OnBusy;
+    use crate::entry::Message;
+    use crate::fold::fold;
+    use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
+
+    fn entry(seq: u64, source: Party, to: Option<Agent>, kind: EntryKind) -> Entry {
+        Entry {
+            id: EntryId::new(format!("m{seq}")),
+            timestamp_ms: 1,
+            session_id: SessionId::new("session_1_aaaaaaaa"),
+            source,
+            target: to.map(Party::Agent),
+            content: "a text".to_owned(),
+            whole: None,
+            kind,
+            runtime_session: Some(RuntimeSession::default()),
+            carried: None,
+            meta: serde_json::Map::new(),
+            seq: Seq(seq),
+        }
+    }
+
+    fn says(world: &mut Snapshot, from: Agent) -> u32 {
+        let message = EntryKind::Message(Message {
+            on_busy: OnBusy::Queue,
+            require_reply: false,
+            handles: Vec::new(),
+            in_reply_to: None,
+            from_turn: None,
+            decision: None,
+        });
+        let said = entry(world.seq.0 + 1, from.into(), Some(from.peer()), message);
+        fold(world, &said);
+        world.unsettled[&said.id].answers
+    }
+
+    #[test]
+    fn what_one_says_in_a_row_is_one_answer_and_a_person_begins_anew() {
+        use Agent::{Claude, Codex};
+        let mut world = Snapshot::default();
+        let said = [Claude, Claude, Codex, Codex, Claude].map(|from| says(&mut world, from));
+        assert_eq!(said, [0, 0, 1, 1, 2]);
+        let other = RuntimeSession::new("other");
+        for (source, pair, left) in [
+            (Party::Agent(Codex), RuntimeSession::default(), 2),
+            (Party::System, other, 2),
+            (Party::System, RuntimeSession::default(), 0),
+        ] {
+            let kind = LifecycleEvent::PersonSpoke.into();
+            let mut spoke = entry(world.seq.0 + 1, source, None, kind);
+            spoke.runtime_session = Some(pair);
+            fold(&mut world, &spoke);
+            assert_eq!(world.answers_of(&RuntimeSession::default()), left);
+        }
+        assert!(world.unsettled.values().all(|message| message.answers == 0));
+        assert_eq!([Claude, Codex].map(|from| says(&mut world, from)), [0, 1]);
+    }
+
+    #[test]
+    fn names_of_pairs_do_not_add_up() {
+        let mut world = Snapshot::default();
+        let long = RuntimeSession::new("long");
+        for from in [Agent::Claude, Agent::Codex, Agent::Claude] {
+            world.answers_with(long.clone(), from);
+        }
+        for number in 0..1_000 {
+            world.answers_with(RuntimeSession::new(format!("p{number}")), Agent::Claude);
+        }
+        assert!(world.exchanges.len() <= crate::snapshot::RUNTIME_SESSIONS_MAX);
+        assert_eq!(world.answers_of(&long), 2);
+    }
+}

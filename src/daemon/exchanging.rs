@@ -1,0 +1,75 @@
+//! Two agents that answer each other without their person: what goes beyond the limit waits until
+//! the person speaks. The count is the record's, see `core::snapshot::Exchange`; what waits is the
+//! backlog's.
+
+use std::collections::BTreeMap;
+
+use super::owners::{Base, Deliveries};
+use crate::core::agent::Party;
+use crate::core::delivery::Delivery;
+use crate::core::entry::{Entry, LifecycleEvent};
+use crate::core::id::RuntimeSession;
+use crate::wire::status::ExchangeStatus;
+
+impl Base {
+    /// The person wrote into an agent's terminal. It is recorded where the agents have spoken with
+    /// each other since they last did.
+    pub(super) fn person_spoke(&mut self, pair: Option<&RuntimeSession>, said: &str) {
+        if self.recorder.world().has_exchange(pair) {
+            let entry = self.person_spoke_entry(Party::System, pair, said);
+            self.recorder.append_mere_fact(entry);
+        }
+    }
+
+    pub(super) fn person_spoke_entry(
+        &self,
+        by: Party,
+        pair: Option<&RuntimeSession>,
+        said: &str,
+    ) -> Entry {
+        let event = LifecycleEvent::PersonSpoke;
+        self.recorder.entry(by, None, event, said, pair.cloned())
+    }
+}
+
+impl Deliveries {
+    /// The configuration says how often two agents may answer each other alone.
+    pub(super) fn hold_answers(&mut self, base: &Base) {
+        let max = base.configuration.answers_max();
+        self.outbox.hold_answers(max, base.recorder.world());
+    }
+
+    /// Lets go what waited for the person's word. Whether what is held changed since it was `before`.
+    pub(super) fn let_answers_go(&mut self, base: &Base, before: usize) -> bool {
+        self.outbox.let_answers_go(base.recorder.world());
+        self.held_answers() != before
+    }
+
+    /// How many messages wait for the person's word.
+    pub(super) fn held_answers(&self) -> usize {
+        self.outbox.backlog().kept_back().count()
+    }
+
+    /// What waits for the person's word, pair by pair.
+    pub(super) fn exchanges(&self, base: &Base) -> Vec<ExchangeStatus> {
+        let mut pairs: BTreeMap<&RuntimeSession, Vec<&Delivery>> = BTreeMap::new();
+        for row in self.outbox.backlog().kept_back() {
+            pairs.entry(&row.runtime_session).or_default().push(row);
+        }
+        let world = base.recorder.world();
+        let told = pairs.into_iter().filter_map(|(pair, rows)| {
+            let first = rows.iter().min_by_key(|row| row.seq)?;
+            let is_first = *pair == RuntimeSession::default();
+            let at = world.unsettled.get(&first.id).map_or(0, |it| it.at_ms);
+            Some(ExchangeStatus {
+                pair: (!is_first).then(|| pair.clone()),
+                answers: self.outbox.answers_max().unwrap_or_default(),
+                held: rows.len() as u64,
+                message: first.id.clone(),
+                to: first.to,
+                at,
+            })
+        });
+        told.collect()
+    }
+}

@@ -1,0 +1,154 @@
+//! Two agents that answer each other wait for their person after a while.
+
+use super::rig::{Guest, Rig};
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
+use crate::core::agent::Agent;
+use crate::core::delivery::OnBusy;
+use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::store::testing::Place;
+use crate::wire::control::{
+    Command, GetMessagesParams, HookEvent, HookParams, QueueChange, QueueChangeParams, Reply, Role,
+};
+use crate::wire::status::ExchangeStatus;
+
+const CLAUDE: u32 = 4_000_001;
+
+struct Talk {
+    rig: Rig,
+    claude: Guest,
+    hook: Guest,
+    turns: usize,
+}
+
+impl Talk {
+    async fn new(place: &Place) -> Self {
+        let mut rig = Rig::with_codex(place).await;
+        let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
+        let hook = rig.connect(Role::Hook, None, false);
+        Self {
+            rig,
+            claude,
+            hook,
+            turns: 0,
+        }
+    }
+
+    /// Claude says something, and Codex answers it where it gets it.
+    async fn thanks(&mut self) -> EntryId {
+        let id = self.rig.send(&self.claude, Agent::Claude, OnBusy::Queue);
+        let id = id.await;
+        for given in self.rig.delivered_ids() {
+            self.turn(Some(&given)).await;
+        }
+        id
+    }
+
+    /// A turn of Codex with this message, or with the person's words.
+    async fn turn(&mut self, with: Option<&EntryId>) {
+        self.turns += 1;
+        let turn = format!("turn-{}", self.turns);
+        self.rig.status(ReportedStatus::Active { waiting: false });
+        self.rig.fact(CodexFact::TurnStarted {
+            thread_id: ThreadId::new("thread-1"),
+            turn_id: TurnId::new(turn.as_str()),
+        });
+        self.rig.user_message(&turn, with);
+        self.rig.settle().await;
+        let ids: Vec<EntryId> = with.into_iter().cloned().collect();
+        self.rig.status(ReportedStatus::Idle);
+        self.rig.completed(&turn, &ids, "Thanks to you");
+        self.rig.settle().await;
+    }
+
+    /// They thank each other until something waits, and Claude once more.
+    async fn goes_round(&mut self) -> ExchangeStatus {
+        for _ in 0..7 {
+            assert_eq!(self.exchanges(), []);
+            self.thanks().await;
+        }
+        let held = self.exchanges();
+        assert_eq!((held[0].answers, held[0].held), (12, 1));
+        assert_eq!(held[0].to, Agent::Claude);
+        assert_eq!(self.unread().await, 6, "the seventh answer waits");
+        self.thanks().await;
+        assert_eq!(self.turns, 7, "Codex gets no more either");
+        self.exchanges().remove(0)
+    }
+
+    fn exchanges(&self) -> Vec<ExchangeStatus> {
+        self.rig.daemon.status().exchanges
+    }
+
+    async fn unread(&mut self) -> usize {
+        let get = Command::GetMessages(GetMessagesParams {
+            agent: Agent::Claude,
+            after: None,
+            limit: None,
+            ack: Vec::new(),
+            runtime_session_id: None,
+        });
+        match self.rig.call(&self.claude, get).await {
+            Ok(Reply::Messages(page)) => page.messages.len(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn prompt(&mut self, from_monitor: bool) {
+        let prompt = HookParams {
+            event: HookEvent::UserPromptSubmit,
+            claude_pid: Some(CLAUDE),
+            from_monitor,
+            ..HookParams::default()
+        };
+        let done = self.rig.call(&self.hook, Command::Hook(prompt)).await;
+        assert!(matches!(done, Ok(Reply::Hook(_))), "{done:?}");
+        self.rig.settle().await;
+    }
+}
+
+#[tokio::test]
+async fn agents_that_answer_each_other_wait_over_a_restart_until_they_are_let_go_on() {
+    let place = Place::new();
+    let mut talk = Talk::new(&place).await;
+    let held = talk.goes_round().await;
+    assert_eq!(held.held, 2);
+    drop(talk);
+
+    let mut talk = Talk::new(&place).await;
+    talk.turns = 100;
+    assert_eq!(talk.exchanges(), std::slice::from_ref(&held));
+    assert_eq!(talk.rig.delivered_ids(), []);
+    let operator = talk.rig.connect(Role::Deck, None, true);
+    let release = Command::QueueChange(QueueChangeParams {
+        id: held.message,
+        change: QueueChange::Retry,
+        placed: false,
+    });
+    assert_eq!(talk.rig.call(&operator, release).await, Ok(Reply::Done));
+    talk.rig.settle().await;
+    assert_eq!(talk.exchanges(), []);
+    assert_eq!(talk.unread().await, 7);
+    let given = talk.rig.delivered_ids();
+    assert_eq!(given.len(), 1);
+    // Counted anew.
+    talk.turn(Some(&given[0])).await;
+    talk.thanks().await;
+    assert_eq!(talk.exchanges(), []);
+}
+
+#[tokio::test]
+async fn a_prompt_of_the_persons_in_either_terminal_lets_them_go_on() {
+    for in_claude in [true, false] {
+        let place = Place::new();
+        let mut talk = Talk::new(&place).await;
+        talk.goes_round().await;
+        talk.prompt(true).await;
+        assert_eq!(talk.exchanges().len(), 1, "the doorbell is nobody's word");
+        match in_claude {
+            true => talk.prompt(false).await,
+            false => talk.turn(None).await,
+        }
+        assert_eq!(talk.exchanges(), [], "in_claude: {in_claude}");
+        assert_eq!(talk.rig.delivered_ids().len(), 1);
+    }
+}
