@@ -81,7 +81,7 @@ fn get_about(notes: usize) {
 const PAGE: Duration = Duration::from_secs(2);
 
 /// The beginning of what the folded row says: the rest may be cut.
-const STEPS: &str = "1 800 steps";
+const STEPS: &str = "1 800 on messages";
 
 /// A page of the record that has nothing but steps of deliveries is not its end.
 #[test]
