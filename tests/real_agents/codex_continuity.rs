@@ -418,6 +418,7 @@ fn a_codex_that_says_it_read_no_file_is_given_the_rules_of_its_own() {
 #[test]
 fn a_codex_that_says_nothing_of_its_work_is_reminded_with_a_message_after_eight_turns() {
     let Some(pair) = Pair::new() else { return };
+    pair.without_person();
     let _daemon = pair.daemon();
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
     for number in 1..=10 {

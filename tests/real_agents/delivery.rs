@@ -337,6 +337,7 @@ fn shown(requests: &[ModelRequest], of: &str) -> Vec<usize> {
 #[test]
 fn two_hundred_messages_each_way_are_each_shown_once_and_in_order() {
     let Some(pair) = Pair::new() else { return };
+    pair.without_person();
     let _daemon = pair.daemon();
     pair.messages.otherwise(obedient);
     let _claude = attached_claude(&pair);
@@ -386,6 +387,7 @@ pub fn kill(pid: &Value) {
 #[test]
 fn whatever_is_killed_at_any_moment_no_acknowledged_message_is_lost_or_doubled() {
     let Some(pair) = Pair::new() else { return };
+    pair.without_person();
     let mut chance = Chance::begin();
     run(&pair.ctxrelay(["daemon", "--detach"])).expect_success();
     let mut codex = attached_codex(&pair);

@@ -19,6 +19,7 @@ mod compacting;
 mod continuity;
 mod delivery;
 mod dormant;
+mod exchanged;
 mod finding;
 mod followed;
 mod gate;

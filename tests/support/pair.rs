@@ -55,6 +55,12 @@ impl Pair {
             .envs(self.claude_home.env())
     }
 
+    /// The agents may answer each other for ever: in this test no person lets them go on.
+    pub fn without_person(&self) {
+        let config = serde_json::json!({"relay": {"loopTurns": 0}}).to_string();
+        self.project.write(".contextrelay/config.json", &config);
+    }
+
     /// The project's daemon, and with it Codex's app-server.
     #[track_caller]
     pub fn daemon(&self) -> Daemon {
