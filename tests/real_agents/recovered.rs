@@ -54,6 +54,10 @@ fn the_printed_commands_take_both_conversations_up_and_claude_reads_the_prompt()
     let told = run(&pair.ctxrelay(["recover", "--json"]))
         .expect_success()
         .json();
+    // A pair that opens goes on there by itself: Claude keeps it where it is looked for.
+    let opens = run(&pair.ctxrelay(["pair", "--dry-run"])).expect_success();
+    let opens_claude = arguments(&told, "claude").join(" ");
+    assert!(opens.stdout.contains(&opens_claude), "{}", opens.stdout);
     let _daemon = pair.daemon();
     let again = Reply::text("With the plums again.");
     pair.messages

@@ -39,6 +39,11 @@ impl Agents {
         if is_over || first.from != Party::Agent(Agent::Claude) {
             return None;
         }
+        // The person stopped it, and nobody waits for what would have come of it.
+        let is_stopped = end.status == TurnStatus::Interrupted && !end.died;
+        if is_stopped && !(first.asks || first.is_handoff) {
+            return None;
+        }
         let why = match (end.status, &end.error) {
             (TurnStatus::Interrupted, _) if end.died => "died with its app-server".to_owned(),
             (TurnStatus::Interrupted, _) => "was stopped by your operator".to_owned(),

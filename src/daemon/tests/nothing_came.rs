@@ -86,6 +86,14 @@ async fn claude_hears_once_that_its_question_or_handoff_came_to_nothing_and_why(
     dies(&mut rig, "turn-2", &handed, None, false).await;
     let crashed = begun(&mut rig, &claude, question(), "turn-3").await;
     dies(&mut rig, "turn-3", &crashed, None, true).await;
+    // Nobody waits for an answer to a mere message whose turn the person stops.
+    let word = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "the tests are green".to_owned(),
+        ..SendParams::default()
+    });
+    let word = begun(&mut rig, &claude, word, "turn-4").await;
+    dies(&mut rig, "turn-4", &word, None, false).await;
 
     let told = told(&rig);
     let about: Vec<_> = told.iter().map(|(id, _)| id).collect();
