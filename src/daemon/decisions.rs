@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::bodies::as_recorded;
 use super::envelope::note_head;
 use super::outbox::Outbox;
-use super::owners::Base;
+use super::owners::{Base, Daemon};
 use super::recorder::Recorder;
 use super::tree_commit::TreeCommit;
 use crate::core::agent::{Agent, Party};
@@ -17,6 +17,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::core::line_hash::LineHash;
 use crate::core::snapshot::ProposalSnapshot;
 use crate::store::ledger::Stored;
+use crate::wire::control::Refusal;
 
 /// How much of the proposal is repeated, in characters: enough to know which one it is.
 const SUMMARY_CHARS: usize = 160;
@@ -60,17 +61,14 @@ pub(super) fn decision_messages<T>(
 impl Base {
     /// Records messages that follow from what is recorded already, and takes them up.
     pub(super) fn append_messages(&mut self, messages: Vec<Entry>) {
-        self.recorder.append_fact(
-            messages,
-            Box::new(|daemon, stored| {
-                track_recorded(
-                    &daemon.base.recorder,
-                    &mut daemon.deliveries.outbox,
-                    stored.unwrap_or_default(),
-                );
-            }),
-        );
+        self.recorder.append_fact(messages, Box::new(track_told));
     }
+}
+
+/// What agents are told is on its way once it is recorded.
+pub(super) fn track_told(daemon: &mut Daemon, recorded: Result<&[Arc<Stored>], &Refusal>) {
+    let outbox = &mut daemon.deliveries.outbox;
+    track_recorded(&daemon.base.recorder, outbox, recorded.unwrap_or_default());
 }
 
 /// Takes messages up that were just recorded, as far as they have to be delivered.

@@ -49,12 +49,8 @@ impl Base {
              repeat it unless they ask you to."
         );
         let kind = EntryKind::Message(Message {
-            on_busy: OnBusy::Queue,
-            require_reply: false,
-            handles: Vec::new(),
             in_reply_to: Some(id.clone()),
-            from_turn: None,
-            decision: None,
+            ..Message::new(OnBusy::Queue)
         });
         let claude = Some(Agent::Claude.into());
         let mut told = self.recorder.entry(Party::System, claude, kind, text, pair);

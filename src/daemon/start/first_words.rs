@@ -1,7 +1,6 @@
 //! [`FirstWords`]: what the record is told first, of what was found on the way to it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::claimed::Claimed;
 use crate::core::agent::{Agent, Party};
@@ -9,17 +8,14 @@ use crate::core::alarm::Alarm;
 use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::adopt;
-use crate::daemon::decisions::track_recorded;
-use crate::daemon::decisions::untold_messages;
+use crate::daemon::decisions::{track_told, untold_messages};
 use crate::daemon::foreign::say_alarms;
 use crate::daemon::mended::finish_mending;
 use crate::daemon::owners::Daemon;
 use crate::daemon::signing::{self, SignerMet};
 use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::UserDirs;
-use crate::store::ledger::Stored;
 use crate::store::mend::Mended;
-use crate::wire::control::Refusal;
 
 /// What was found, and is to be said once the loop is put together.
 #[derive(Debug)]
@@ -157,13 +153,6 @@ impl FirstWords {
             .base
             .note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
     }
-}
-
-/// What agents are told is on its way once it is recorded.
-fn track_told(daemon: &mut Daemon, recorded: Result<&[Arc<Stored>], &Refusal>) {
-    let recorded = recorded.unwrap_or_default();
-    let outbox = &mut daemon.deliveries.outbox;
-    track_recorded(&daemon.base.recorder, outbox, recorded);
 }
 
 fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
