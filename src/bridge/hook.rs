@@ -103,11 +103,26 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let work = hook(event, caller, input, output, client.clone());
     let wait = match event {
         HookEvent::SessionStart | HookEvent::CodexCompacted => SESSION_START_WAIT,
         _ => HOOK_WAIT,
     };
+    run_within(wait, event, caller, input, output, client).await;
+}
+
+/// As [`run`], which holds Claude up for no longer than this.
+async fn run_within<R, W>(
+    wait: Duration,
+    event: &HookEvent,
+    caller: HookCaller,
+    input: R,
+    output: W,
+    client: Client,
+) where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let work = hook(event, caller, input, output, client.clone());
     match timeout(wait, work).await {
         Err(_) => tracing::debug!(%event, "the hook took too long"),
         Ok(Some(Asked {

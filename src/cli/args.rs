@@ -12,9 +12,9 @@ use super::agent::AgentArgs;
 use super::later::Later;
 use super::{
     approvals, bridge, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon,
-    doctor, finality, gates, handoff, hold, hook, init, instances, instructions, kill, ledger, man,
-    notify, operator_key, pair, policy, queue, recover, redact, review, search, status, statusline,
-    trust, unbuilt, uninit,
+    doctor, finality, gates, guide, handoff, hold, hook, init, instances, instructions, kill,
+    ledger, man, notify, operator_key, pair, policy, queue, recover, redact, review, search,
+    status, statusline, trust, unbuilt, uninit,
 };
 use crate::demo::SPEEDS;
 
@@ -149,6 +149,8 @@ pub enum Verb {
     Completions(completions::Args),
     /// The manual page
     Man(man::Args),
+    /// The guide, page by page
+    Guide(guide::Args),
 
     /// The MCP server that Claude starts
     #[command(hide = true)]
@@ -334,6 +336,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "trust",
             "operator",
             "completions",
+            "guide",
             "man",
         ],
     ),

@@ -41,6 +41,7 @@ pub mod exit;
 mod finality;
 mod gates;
 mod gauge;
+mod guide;
 mod hand_over;
 mod handoff;
 mod hold;

@@ -13,9 +13,10 @@ use super::output::Output;
 use super::settings::Named;
 use super::{
     apart, approvals, bridge, capsule, claude, claude_plugin, codex, codex_mcp, completions,
-    config, continuity, daemon, deck, demo, doctor, doorbell, finality, gates, handoff, hold, hook,
-    init, instances, instructions, kill, ledger, man, notify, operator_key, pair, policy, queue,
-    recover, redact, review, search, settings, status, statusline, trust, unbuilt, uninit,
+    config, continuity, daemon, deck, demo, doctor, doorbell, finality, gates, guide, handoff,
+    hold, hook, init, instances, instructions, kill, ledger, man, notify, operator_key, pair,
+    policy, queue, recover, redact, review, search, settings, status, statusline, trust, unbuilt,
+    uninit,
 };
 use crate::store::dirs::UserDirs;
 use crate::wire::control::ProgramCode;
@@ -155,6 +156,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         // These need no project, and must work where none can be found.
         Some(Verb::Completions(args)) => return completions::run(&out, &args),
         Some(Verb::Man(args)) => return man::run(&out, &args),
+        Some(Verb::Guide(args)) => return guide::run(&out, &args),
         Some(Verb::Config(Later(config::Verb::Schema))) => return config::schema(&out),
         Some(Verb::Hold(args)) => return hold::run(args),
         Some(Verb::Apart(args)) => return apart::run(args),
@@ -248,6 +250,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Some(
             Verb::Completions(_)
             | Verb::Man(_)
+            | Verb::Guide(_)
             | Verb::Hold(_)
             | Verb::Apart(_)
             | Verb::Demo(_)

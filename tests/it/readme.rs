@@ -1,9 +1,9 @@
-//! The README says what there is: its keys are the keymap's, its commands are the program's, and
-//! what it points to exists.
+//! The README and the guide say what there is: their keys are the keymap's, their commands are the
+//! program's, and what they point to exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ctxrelay::cli::args::command;
 use ctxrelay_ui::Keymap;
@@ -18,6 +18,25 @@ fn root() -> &'static Path {
 
 fn readme() -> String {
     fs::read_to_string(root().join("README.md")).unwrap()
+}
+
+/// The pages of the guide, by what they are called.
+fn guide() -> BTreeMap<String, (PathBuf, String)> {
+    let files = fs::read_dir(root().join("src/guide")).unwrap();
+    let pages = files.map(|file| {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        (name, (path, text))
+    });
+    pages.collect()
+}
+
+/// All that is written for users: each file with its text.
+fn documents() -> Vec<(PathBuf, String)> {
+    let readme = (root().join("README.md"), readme());
+    let pages = guide().into_values();
+    std::iter::once(readme).chain(pages).collect()
 }
 
 /// Where the generated table begins and ends, its markers left out.
@@ -55,13 +74,14 @@ fn commands_named(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_keys_are_those_of_the_keymap() {
-    let text = readme();
+    let path = root().join("src/guide/keys.md");
+    let text = fs::read_to_string(&path).unwrap();
     let place = keys_place(&text);
     let table = format!("\n{}", Keymap::builtin().unwrap().markdown());
     if std::env::var("CTXRELAY_README").is_ok_and(|wish| wish == "write") {
         let mut new = text.clone();
         new.replace_range(place, &table);
-        fs::write(root().join("README.md"), new).unwrap();
+        fs::write(path, new).unwrap();
         return;
     }
     assert_eq!(
@@ -81,22 +101,74 @@ fn every_command_is_named_and_none_is_invented() {
         .collect();
     assert!(shown.len() > 10, "{shown:?}");
     assert_eq!(named, shown);
+    for (path, text) in documents() {
+        let invented: Vec<_> = commands_named(&text).difference(&shown).cloned().collect();
+        assert_eq!(invented, [""; 0], "{}", path.display());
+    }
 }
 
 #[test]
-fn what_it_points_to_exists() {
-    let text = readme();
-    let mut links = 0;
-    for (at, _) in text.match_indices("](") {
-        let rest = &text[at + 2..];
-        let link = &rest[..rest.find(')').unwrap()];
+fn the_program_has_each_page_of_the_guide_and_the_readme_points_to_it() {
+    let (readme, mut command) = (readme(), command());
+    command.build();
+    let verb = command.find_subcommand("guide").unwrap();
+    let page = verb.get_arguments().find(|it| it.get_id() == "page");
+    let offered: BTreeSet<String> = page
+        .unwrap()
+        .get_possible_values()
+        .iter()
+        .map(|value| value.get_name().to_owned())
+        .collect();
+    let there: BTreeSet<String> = guide().into_keys().collect();
+    assert_eq!(offered, there);
+    for page in there {
         assert!(
-            root().join(link).is_file(),
-            "the README points to {link}, which is not there"
+            readme.contains(&format!("](src/guide/{page}.md)")),
+            "{page}"
         );
-        links += 1;
     }
-    assert!(links > 3, "the picture, the themes and the licences");
+}
+
+#[test]
+fn what_they_point_to_exists() {
+    let mut links = 0;
+    for (document, text) in documents() {
+        for (at, _) in text.match_indices("](") {
+            let rest = &text[at + 2..];
+            let link = &rest[..rest.find(')').unwrap()];
+            let (file, heading) = match link.split_once('#') {
+                Some((file, heading)) => (file, Some(heading)),
+                None => (link, None),
+            };
+            let target = match file {
+                "" => document.clone(),
+                file => document.parent().unwrap().join(file),
+            };
+            let place = format!("{} points to {link}", document.display());
+            assert!(target.is_file(), "{place}, which is not there");
+            if let Some(heading) = heading {
+                let target = fs::read_to_string(target).unwrap();
+                let is_there = target
+                    .lines()
+                    .any(|line| anchor(line).as_deref() == Some(heading));
+                assert!(is_there, "{place}, and no heading there is that one");
+            }
+            links += 1;
+        }
+    }
+    assert!(
+        links > 30,
+        "the pictures, the pages, the themes and the licences: {links}"
+    );
+}
+
+/// What a heading is called in a link, as GitHub makes it.
+fn anchor(line: &str) -> Option<String> {
+    let heading = line.strip_prefix('#')?.trim_start_matches('#').trim();
+    let kept = heading
+        .chars()
+        .filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
 }
 
 #[test]
@@ -105,8 +177,8 @@ fn every_variable_is_read_by_something() {
     for folder in ["src", "tests", "ui"] {
         gather(&root().join(folder), &mut sources);
     }
-    let text = readme();
-    let variables: BTreeSet<&str> = text
+    let texts: String = documents().into_iter().map(|(_, text)| text).collect();
+    let variables: BTreeSet<&str> = texts
         .split(|letter: char| !(letter.is_ascii_uppercase() || letter == '_'))
         .filter(|word| {
             ["CONTEXTRELAY_", "CTXRELAY_", "CODEX_"]

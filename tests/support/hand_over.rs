@@ -107,7 +107,11 @@ pub fn expect_sound(project: &Project) {
 
 #[track_caller]
 pub fn end_daemon(project: &Project) {
-    let pid = pid(&status(project));
+    // One that begins, or has much to do, may not answer at once.
+    let pid = wait_until("a daemon that answers", timeout(), || {
+        let pid = status(project)["pid"].as_u64()?;
+        u32::try_from(pid).ok()
+    });
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
     wait_until("the daemon's end", timeout(), || {
         (!is_alive(pid)).then_some(())

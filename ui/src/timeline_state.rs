@@ -207,6 +207,12 @@ impl TimelineState {
         Some(self.ask(next, now_ms))
     }
 
+    /// Whether rows elsewhere were asked for, and have not come.
+    pub(crate) fn is_jumping(&self) -> bool {
+        let asked = self.asked.as_ref().map(|asked| asked.go);
+        asked.is_some_and(|go| !matches!(go, TimelineGo::Older | TimelineGo::Newer))
+    }
+
     fn is_waiting(&self, now_ms: i64) -> bool {
         let asked = self.asked.as_ref();
         asked.is_some_and(|asked| is_too_soon(asked.at_ms, now_ms))
@@ -270,8 +276,7 @@ impl TimelineState {
             self.next = None;
             return None;
         }
-        let is_jump = !matches!(asked.go, TimelineGo::Older | TimelineGo::Newer);
-        if !is_jump {
+        if matches!(asked.go, TimelineGo::Older | TimelineGo::Newer) {
             return None;
         }
         if asked.go == TimelineGo::Newest {

@@ -41,7 +41,7 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
                     "Was it you: put the old key back for now, set `operator.signing` to `off`, \
                      `ctxrelay trust`, take the new key, and switch signing on again."
                         .to_owned(),
-                    "Is the old key lost: README, *Signed decisions*, says what is left then. Until \
+                    "Is the old key lost: `ctxrelay guide signing` says what is left then. Until \
                      one of these is done nothing can be signed here."
                         .to_owned(),
                     seen.to_owned(),

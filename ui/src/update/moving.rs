@@ -116,7 +116,8 @@ pub(super) fn show_again(deck: &mut Deck) -> Vec<Effect> {
 
 /// To the newest entry, and follows.
 pub(super) fn newest(deck: &mut Deck) -> Vec<Effect> {
-    if deck.view.window.has_newer {
+    // The answer to a jump that is on its way would lead there.
+    if deck.view.window.has_newer || deck.timeline.is_jumping() {
         return go(deck, TimelineGo::Newest);
     }
     deck.timeline.resume();
@@ -125,7 +126,7 @@ pub(super) fn newest(deck: &mut Deck) -> Vec<Effect> {
 
 /// To the oldest entry.
 pub(super) fn oldest(deck: &mut Deck) -> Vec<Effect> {
-    if deck.view.window.has_older {
+    if deck.view.window.has_older || deck.timeline.is_jumping() {
         return go(deck, TimelineGo::Oldest);
     }
     deck.timeline.select_oldest(&deck.view.timeline);

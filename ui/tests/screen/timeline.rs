@@ -98,6 +98,25 @@ fn the_oldest_and_the_newest_entry_are_one_key_away_however_long_the_record_is()
 }
 
 #[test]
+fn a_jump_that_is_on_its_way_does_not_undo_the_key_behind_it() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    assert!(keys(&mut deck, "2g").is_empty(), "nothing is newer");
+    let late = keys(&mut deck, "#1204<enter>");
+    let effects = keys(&mut deck, "g");
+    assert_eq!(wish(&effects).go, TimelineGo::Newest);
+    let there = answer(wish(&late), Some(1_204), vec![row(1_204, "far back")]);
+    update(&mut deck, Msg::View(Box::new(there)));
+    let mut newest = answer(
+        wish(&effects),
+        Some(1_000_000),
+        vec![row(1_000_000, "the last")],
+    );
+    newest.window.has_newer = false;
+    update(&mut deck, Msg::View(Box::new(newest)));
+    assert!(shown(&deck).contains("following"), "{}", shown(&deck));
+}
+
+#[test]
 fn a_number_or_a_time_is_gone_to_and_a_wrong_one_is_told_in_place() {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     keys(&mut deck, "1#12 noon<enter>");
