@@ -30,7 +30,7 @@ impl Base {
         pair: Option<RuntimeSession>,
         why: &str,
     ) -> Option<Entry> {
-        let stored = self.recorder.stored(self.recorder.ledger().seq_of(id)?)?;
+        let stored = self.recorder.stored_of(id)?;
         let world = self.recorder.world();
         let (what, stays) = match &stored.entry.kind {
             EntryKind::Handoff(_) if !world.open_handoffs.contains_key(id) => return None,

@@ -217,6 +217,17 @@ impl<T> Recorder<T> {
         }
     }
 
+    /// Whether an id is one of this session's.
+    pub(super) fn has(&self, id: &EntryId) -> bool {
+        self.ledger.seq_of(id).is_some()
+    }
+
+    /// The entry of an id, from memory or from disk; nothing where this session has none, or it
+    /// cannot be read.
+    pub(super) fn stored_of(&self, id: &EntryId) -> Option<Arc<Stored>> {
+        self.stored(self.ledger.seq_of(id)?)
+    }
+
     /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
     pub(super) fn written_by_agents(&self, ids: &[EntryId]) -> Vec<EntryId> {
         ids.iter()
@@ -227,8 +238,7 @@ impl<T> Recorder<T> {
 
     /// Who wrote an entry; nobody who can be told where the record does not have it.
     pub(super) fn author(&self, id: &EntryId) -> Option<Party> {
-        let stored = self.stored(self.ledger.seq_of(id)?)?;
-        Some(stored.entry.source.clone())
+        Some(self.stored_of(id)?.entry.source.clone())
     }
 
     /// An entry of now.

@@ -24,30 +24,21 @@ impl Daemon {
         let message_id = client_id.map(EntryId::new);
         let is_ours = message_id
             .as_ref()
-            .is_some_and(|id| self.base.recorder.ledger().seq_of(id).is_some());
+            .is_some_and(|id| self.base.recorder.has(id));
         let message_id = message_id.filter(|id| {
             self.deliveries.outbox.get(id).is_some() || self.agents.codex.receipt(id).is_some()
         });
+        let stored = message_id
+            .as_ref()
+            .and_then(|id| self.base.recorder.stored_of(id));
         let is_first = self.agents.codex.shows_message_of(&turn_id);
         if is_first {
             // What came through no message of ours was typed into the Codex terminal.
-            let author = message_id
-                .as_ref()
-                .and_then(|id| self.base.recorder.author(id));
-            let started_by = author.unwrap_or(Party::Human);
+            let entry = stored.as_ref().map(|stored| &stored.entry);
+            let started_by = entry.map_or(Party::Human, |entry| entry.source.clone());
             // Of a message of ours the text itself: what Codex shows of it begins with the
             // envelope.
-            let about = message_id
-                .as_ref()
-                .and_then(|id| {
-                    self.base
-                        .recorder
-                        .stored(self.base.recorder.ledger().seq_of(id)?)
-                })
-                .map_or_else(
-                    || first_line(preview),
-                    |stored| first_line(&stored.entry.content),
-                );
+            let about = first_line(entry.map_or(preview, |entry| &entry.content));
             let thread_id = self
                 .agents
                 .codex
@@ -81,12 +72,6 @@ impl Daemon {
             }
             return;
         };
-        let stored = self
-            .base
-            .recorder
-            .ledger()
-            .seq_of(&id)
-            .and_then(|seq| self.base.recorder.stored(seq));
         if let Some(stored) = stored {
             let relayed = Relayed {
                 id: id.clone(),
@@ -175,7 +160,7 @@ impl Daemon {
         let ids: Vec<EntryId> = client_ids
             .iter()
             .map(|id| EntryId::new(id.as_str()))
-            .filter(|id| self.base.recorder.ledger().seq_of(id).is_some())
+            .filter(|id| self.base.recorder.has(id))
             .collect();
         let rests = end.status == TurnStatus::Completed
             && self.agents.rests_after_work(&self.base, Agent::Codex);

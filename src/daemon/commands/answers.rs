@@ -26,11 +26,7 @@ pub(super) fn check_reply<T>(
     let Some(named) = named else {
         return Ok(());
     };
-    let stored = recorder
-        .ledger()
-        .seq_of(named)
-        .and_then(|seq| recorder.stored(seq));
-    let is_his = stored.is_some_and(|stored| {
+    let is_his = recorder.stored_of(named).is_some_and(|stored| {
         let entry = &stored.entry;
         let of = entry.runtime_session.as_ref();
         let is_of_pair = from != Some(Agent::Claude) || of.is_none_or(|of| of == pair);

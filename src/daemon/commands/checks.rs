@@ -21,21 +21,17 @@ pub(in crate::daemon) fn check_handles<T>(
 ) -> Result<(), Refusal> {
     let is_asked = |id: &EntryId| {
         recorder.world().open_handoffs.contains_key(id)
-            || recorder
-                .ledger()
-                .seq_of(id)
-                .and_then(|seq| recorder.stored(seq))
-                .is_some_and(|stored| {
-                    matches!(
-                        stored.entry.kind,
-                        EntryKind::Handoff(_)
-                            | EntryKind::Message(_)
-                            | EntryKind::Note {
-                                note: NoteKind::Blocker,
-                                ..
-                            }
-                    )
-                })
+            || recorder.stored_of(id).is_some_and(|stored| {
+                matches!(
+                    stored.entry.kind,
+                    EntryKind::Handoff(_)
+                        | EntryKind::Message(_)
+                        | EntryKind::Note {
+                            note: NoteKind::Blocker,
+                            ..
+                        }
+                )
+            })
     };
     match handles.iter().find(|id| !is_asked(id)) {
         None => Ok(()),
@@ -69,7 +65,7 @@ pub(super) fn check_awaited<T>(
     let world = recorder.world();
     let mut unread = world.unsettled.values();
     let may_stand_here = world.predecessor.is_some() && unread.any(|message| message.to == agent);
-    if may_stand_here || recorder.ledger().seq_of(id).is_some() {
+    if may_stand_here || recorder.has(id) {
         return Ok(());
     }
     Err(not_found(

@@ -53,7 +53,7 @@ pub(super) fn pair_to_send_to<T>(
     // What passed between the operator and Codex says nothing of a Claude.
     let is_of_claude = |party: Option<Agent>| party == Some(Agent::Claude);
     let of_entry = |id: &EntryId| {
-        let stored = recorder.stored(recorder.ledger().seq_of(id)?)?;
+        let stored = recorder.stored_of(id)?;
         let entry = &stored.entry;
         let is_its = is_of_claude(entry.source.agent()) || is_of_claude(entry.receiver());
         entry.runtime_session.clone().filter(|_| is_its)
