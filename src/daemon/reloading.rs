@@ -15,7 +15,7 @@ use super::reminders::RidesAlong;
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms, file_beginnings};
-use crate::core::entry::{ContinuityFact, Reload, ReloadCause, ReloadStep};
+use crate::core::entry::{ContinuityFact, Entry, Reload, ReloadCause, ReloadStep};
 use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
 use crate::core::instructions::SHARED_CHARS_MAX;
@@ -303,16 +303,25 @@ impl Base {
         of: Reload,
         step: ReloadStep,
     ) {
+        let entry = self.reload_entry(agent, pair, of, step);
+        self.recorder.append_mere_fact(entry);
+    }
+
+    /// The entry that says what became of a packet.
+    pub(super) fn reload_entry(
+        &self,
+        agent: Agent,
+        pair: &RuntimeSession,
+        of: Reload,
+        step: ReloadStep,
+    ) -> Entry {
         let content = match &step {
             ReloadStep::NotGiven { why } | ReloadStep::Unknown { why } => why.clone(),
             ReloadStep::Offered { .. } | ReloadStep::Given => String::new(),
         };
         let fact = ContinuityFact::Reloaded(Reload { step, ..of }).of(agent);
-        let to = Some(agent.into());
-        let entry = self
-            .recorder
-            .entry(Party::System, to, fact, content, Some(pair.clone()));
-        self.recorder.append_mere_fact(entry);
+        let (to, pair) = (Some(agent.into()), Some(pair.clone()));
+        self.recorder.entry(Party::System, to, fact, content, pair)
     }
 }
 

@@ -151,6 +151,18 @@ pub struct PacketSeen {
     pub turn: u64,
 }
 
+impl PacketSeen {
+    /// What the record says of it, for an entry that says more.
+    pub fn as_reload(&self) -> Reload {
+        Reload {
+            packet_id: self.id.clone(),
+            cause: self.cause.clone(),
+            way: self.way.clone(),
+            step: self.step.clone(),
+        }
+    }
+}
+
 impl ContinuityState {
     /// A turn of the agent's begins.
     pub fn turn_began(&mut self) {

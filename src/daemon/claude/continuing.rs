@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
-use crate::core::entry::{Reload, ReloadCause, ReloadStep, ReloadWay};
+use crate::core::entry::{ReloadCause, ReloadStep, ReloadWay};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::owners::continuation::ThenReloaded;
 use crate::daemon::owners::{Agents, Base, Daemon, HeldByRows};
@@ -186,13 +186,7 @@ impl Base {
         let offered = states.into_iter().flatten().filter_map(|(pair, state)| {
             let packet = state.packet.as_ref()?;
             let is_open = matches!(packet.step, ReloadStep::Offered { .. });
-            let reload = Reload {
-                packet_id: packet.id.clone(),
-                cause: packet.cause.clone(),
-                way: packet.way.clone(),
-                step: packet.step.clone(),
-            };
-            is_open.then(|| (pair.clone(), reload))
+            is_open.then(|| (pair.clone(), packet.as_reload()))
         });
         for (pair, reload) in offered.collect::<Vec<_>>() {
             let why = "the daemon ended before Claude was seen to go on".to_owned();

@@ -281,15 +281,7 @@ impl Agents {
             return;
         };
         reload.way = way.unwrap_or(reload.way);
-        let content = match &step {
-            ReloadStep::NotGiven { why } | ReloadStep::Unknown { why } => why.clone(),
-            ReloadStep::Offered { .. } | ReloadStep::Given => String::new(),
-        };
-        let fact = ContinuityFact::Reloaded(Reload { step, ..reload }).of(Agent::Codex);
-        let to = Some(Agent::Codex.into());
-        let entry = base
-            .recorder
-            .entry(Party::System, to, fact, content, Some(pair));
+        let entry = base.reload_entry(Agent::Codex, &pair, reload, step);
         // A thread that is gone on with may have waited for this.
         base.recorder.append_fact(
             vec![entry],
@@ -329,12 +321,6 @@ impl Base {
         let ReloadStep::Offered { sha256 } = &packet.step else {
             return None;
         };
-        let reload = Reload {
-            packet_id: packet.id.clone(),
-            cause: packet.cause.clone(),
-            way: packet.way.clone(),
-            step: packet.step.clone(),
-        };
-        Some((reload, sha256.clone()))
+        Some((packet.as_reload(), sha256.clone()))
     }
 }
