@@ -35,36 +35,12 @@ const ANSWERED_FOR_LONG: &str = "you and the other agent answered each other for
 
 impl Daemon {
     pub(super) fn send(&mut self, conn: ConnId, params: SendParams, reply: ReplySender) {
-        let named = params.in_reply_to;
-        let sent = PairAsked {
-            from: params.from,
-            to: params.to,
-            named: params.runtime_session_id,
-            answers: named.iter().chain(&params.handles).collect(),
-            turn: params.turn_id.as_deref(),
-        };
-        let runtime_session = match self.agents.pair_to_send_to(&self.base, conn, sent) {
-            Ok(pair) => pair,
-            Err(refusal) => return answer(reply, Err(refusal)),
-        };
-        let to = match receiver(params.from, params.to)
-            .and_then(|to| check_text("text", &params.text).map(|()| to))
-            .and_then(|to| check_handles(&self.base.recorder, &params.handles).map(|()| to))
-            .and_then(|to| {
-                check_reply(
-                    &self.base.recorder,
-                    params.from,
-                    &runtime_session,
-                    named.as_ref(),
-                )
-                .map(|()| to)
-            })
-            .and_then(|to| self.deliveries.room(to).map(|()| to))
-        {
-            Ok(to) => to,
+        let (to, runtime_session) = match self.receiver_of_message(conn, &params) {
+            Ok(receiver) => receiver,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
+        let named = params.in_reply_to;
         let in_reply_to = named.clone().or_else(|| {
             turns_message(
                 &self.agents.codex,
@@ -84,36 +60,18 @@ impl Daemon {
             params.text,
             Some(runtime_session),
         );
-        let said_in = turn_of_call(&self.agents.codex, params.from, params.turn_id);
-        let said_in = said_in.map(|turn| {
-            let settles = settles_turn(&self.agents.codex, &entry, named.as_ref(), &turn);
-            (turn, settles)
-        });
+        let said_in = self
+            .agents
+            .said_in(params.from, params.turn_id, &entry, named.as_ref());
         self.dispatch(entry, to, params.on_busy, said_in, reply);
     }
 
     pub(super) fn hand_off(&mut self, conn: ConnId, params: HandoffParams, reply: ReplySender) {
-        let to = match receiver(params.from, params.to)
-            .and_then(|to| check_text("ask", &params.ask).map(|()| to))
-            .and_then(|to| check_together(&params).map(|()| to))
-            .and_then(|to| check_handles(&self.base.recorder, &params.handles).map(|()| to))
-            .and_then(|to| self.deliveries.room(to).map(|()| to))
-        {
-            Ok(to) => to,
+        let (to, runtime_session) = match self.receiver_of_handoff(conn, &params) {
+            Ok(receiver) => receiver,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         let from = sender(params.from);
-        let sent = PairAsked {
-            from: params.from,
-            to: params.to,
-            named: params.runtime_session_id,
-            answers: params.handles.iter().collect(),
-            turn: params.turn_id.as_deref(),
-        };
-        let runtime_session = match self.agents.pair_to_send_to(&self.base, conn, sent) {
-            Ok(pair) => pair,
-            Err(refusal) => return answer(reply, Err(refusal)),
-        };
         let ask = Ask::new(from.clone(), to, runtime_session.clone(), &params.ask);
         let handed_over = params.task.filter(|_| params.from.is_none());
         let mut entry = self.base.recorder.entry(
@@ -145,12 +103,55 @@ impl Daemon {
                 return answer(reply, self.sent_before(first).map(Reply::Sent));
             }
         }
-        let said_in = turn_of_call(&self.agents.codex, params.from, params.turn_id);
-        let said_in = said_in.map(|turn| {
-            let settles = settles_turn(&self.agents.codex, &entry, None, &turn);
-            (turn, settles)
-        });
+        let said_in = self
+            .agents
+            .said_in(params.from, params.turn_id, &entry, None);
         self.dispatch(entry, to, params.on_busy, said_in, reply);
+    }
+
+    /// Whom a message is for, and of which pair it is. Refuses what cannot be sent.
+    fn receiver_of_message(
+        &self,
+        conn: ConnId,
+        params: &SendParams,
+    ) -> Result<(Agent, RuntimeSession), Refusal> {
+        let named = params.in_reply_to.as_ref();
+        let sent = PairAsked {
+            from: params.from,
+            to: params.to,
+            named: params.runtime_session_id.clone(),
+            answers: named.into_iter().chain(&params.handles).collect(),
+            turn: params.turn_id.as_deref(),
+        };
+        let pair = self.agents.pair_to_send_to(&self.base, conn, sent)?;
+        let to = receiver(params.from, params.to)?;
+        check_text("text", &params.text)?;
+        check_handles(&self.base.recorder, &params.handles)?;
+        check_reply(&self.base.recorder, params.from, &pair, named)?;
+        self.deliveries.room(to)?;
+        Ok((to, pair))
+    }
+
+    /// The same of a handoff.
+    fn receiver_of_handoff(
+        &self,
+        conn: ConnId,
+        params: &HandoffParams,
+    ) -> Result<(Agent, RuntimeSession), Refusal> {
+        let to = receiver(params.from, params.to)?;
+        check_text("ask", &params.ask)?;
+        check_together(params)?;
+        check_handles(&self.base.recorder, &params.handles)?;
+        self.deliveries.room(to)?;
+        let sent = PairAsked {
+            from: params.from,
+            to: params.to,
+            named: params.runtime_session_id.clone(),
+            answers: params.handles.iter().collect(),
+            turn: params.turn_id.as_deref(),
+        };
+        let pair = self.agents.pair_to_send_to(&self.base, conn, sent)?;
+        Ok((to, pair))
     }
 
     /// Records a message and answers. `said_in`: the turn of Codex whose tool said it, and whether
@@ -293,6 +294,20 @@ impl Agents {
             conn,
             sent,
         )
+    }
+
+    /// The turn of Codex whose tool says this, and whether that settles the turn. `named`: what the
+    /// call says it answers.
+    fn said_in(
+        &self,
+        from: Option<Agent>,
+        turn: Option<String>,
+        entry: &Entry,
+        named: Option<&EntryId>,
+    ) -> Option<(TurnId, bool)> {
+        let turn = turn_of_call(&self.codex, from, turn)?;
+        let settles = settles_turn(&self.codex, entry, named, &turn);
+        Some((turn, settles))
     }
 
     /// Whether no turn of an agent runs or waits for the person, of Claude's that of a pair, and
