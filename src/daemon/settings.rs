@@ -66,8 +66,7 @@ pub(super) struct KeptTrust {
     pub(super) recorded: Recorded,
     /// The signer's key could not be kept; why.
     pub(super) signer: Option<String>,
-    /// The rules, where they name another coordinator: the instruction files are to say so.
-    pub(super) renews: Option<PolicyRules>,
-    /// The file as it counts now; why it does not.
-    pub(super) kept: Result<Loaded, String>,
+    /// The rules, where they name another coordinator: the instruction files are to say so. And the
+    /// file as it counts now; why it does not.
+    pub(super) kept: Result<(Option<PolicyRules>, Loaded), String>,
 }

@@ -3,8 +3,9 @@
 use serde_json::Map;
 use tokio::sync::oneshot;
 
+use super::settings::failed;
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{ErrorCode, LifecycleEvent};
+use crate::core::entry::LifecycleEvent;
 use crate::core::id::{EntryId, Seq};
 use crate::core::instructions::managed_instructions;
 use crate::core::policy::{PolicyChange, PolicyRules, SignOffMode};
@@ -19,7 +20,7 @@ use crate::store::config::{self, Loaded};
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::trust;
 use crate::wire::config::{keys_of, trusted_policy};
-use crate::wire::control::{HookParams, PolicySet, Refusal, RefusalCode, Reply};
+use crate::wire::control::{HookParams, PolicySet, Reply};
 use crate::wire::status::PolicyStatus;
 
 /// How much of the reason for a refused call is recorded, in characters.
@@ -87,12 +88,6 @@ impl Base {
         );
     }
 
-    /// What the operator trusts could not be kept, or read.
-    pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
-        self.recorder
-            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
-    }
-
     /// Has the instruction files say who writes to git. Files are read and written beside the loop.
     fn rewrite_blocks(&self, rules: &PolicyRules, mut set: PolicySet, reply: ReplySender) {
         let root = self.dirs.root.clone();
@@ -135,15 +130,10 @@ impl Daemon {
     /// The rule was written: it counts.
     pub(super) fn policy_kept(&mut self, kept: KeptPolicy, reply: ReplySender) {
         let KeptPolicy { change, set, kept } = kept;
-        let (rules, loaded) = match kept {
-            Ok(kept) => kept,
-            Err(why) => {
-                self.base.note_not_kept(why.clone());
-                return answer(reply, Err(failed(&why)));
-            }
+        let rules = match self.settings_count(kept) {
+            Ok(rules) => rules,
+            Err(refusal) => return answer(reply, Err(refusal)),
         };
-        self.reconfigure(loaded, &[]);
-        self.alarms.trusted();
         self.base.clients.status_changed();
         match change {
             PolicyChange::Coordinator { .. } => self.base.rewrite_blocks(&rules, set, reply),
@@ -229,14 +219,6 @@ fn set(file: &mut Map<String, serde_json::Value>, key: &str, value: Option<serde
         Some(value) => group.insert(name.to_owned(), value),
         None => group.remove(name),
     };
-}
-
-pub(super) fn failed(why: &str) -> Refusal {
-    Refusal::new(
-        RefusalCode::TrustFailed,
-        why,
-        "see that config.json and the registry's folder outside the project can be written",
-    )
 }
 
 #[cfg(test)]

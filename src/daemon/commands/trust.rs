@@ -127,14 +127,13 @@ impl Base {
                     .beside_in_order(WorkBeside::Settings, move |under_way| {
                         let signer = notice.and_then(|it| keep_signer(&user, &id, Some(&it)));
                         let kept = trust::write(&user, &id, power, now_ms())
-                            .map(|()| config::load(&dirs, &user))
+                            .map(|()| (renews, config::load(&dirs, &user)))
                             .map_err(|error| {
                                 format!("what was trusted could not be kept: {error}")
                             });
                         let kept = SettingsWritten::Trust(KeptTrust {
                             recorded,
                             signer,
-                            renews,
                             kept,
                         });
                         Event::SettingsKept(Box::new(SettingsKept {
@@ -154,33 +153,19 @@ impl Daemon {
         let KeptTrust {
             recorded,
             signer,
-            renews,
             kept,
         } = kept;
         if let Some(why) = signer {
             self.base.note_not_kept(why);
         }
-        let loaded = match kept {
-            Ok(loaded) => loaded,
-            Err(why) => {
-                self.base.note_not_kept(why.clone());
-                return answer(reply, Err(failed(&why)));
-            }
+        let renews = match self.settings_count(kept) {
+            Ok(renews) => renews,
+            Err(refusal) => return answer(reply, Err(refusal)),
         };
-        self.reconfigure(loaded, &[]);
-        self.alarms.trusted();
         if let Some(rules) = renews {
             self.base
                 .renew_blocks(&rules, recorded.entry_id.clone(), recorded.seq);
         }
         answer(reply, Ok(Reply::Recorded(recorded)));
     }
-}
-
-pub(super) fn failed(why: &str) -> Refusal {
-    Refusal::new(
-        RefusalCode::TrustFailed,
-        why,
-        "see that the registry's folder outside the project can be written",
-    )
 }
