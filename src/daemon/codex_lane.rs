@@ -13,8 +13,6 @@ mod relayed;
 mod remember;
 mod requests;
 
-use std::collections::HashSet;
-
 use super::bounded_map::BoundedMap;
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::compaction_hook::CompactionHook;
@@ -49,7 +47,8 @@ pub struct CodexLane {
     /// The Claudes that a tool call of a turn answered; an entry of an older process names none,
     /// and means all.
     answered: BoundedMap<TurnId, Option<Vec<RuntimeSession>>>,
-    turns_noted: HashSet<TurnId>,
+    /// Turns of which the record says that they began.
+    turns_noted: BoundedMap<TurnId, ()>,
     /// The app-server that runs, or ran last.
     server: Option<(AppServerStatus, Option<u16>)>,
     tui: bool,
@@ -84,7 +83,7 @@ impl CodexLane {
             ours: BoundedMap::default(),
             relayed: BoundedMap::default(),
             answered: BoundedMap::default(),
-            turns_noted: HashSet::new(),
+            turns_noted: BoundedMap::default(),
             server: None,
             tui: false,
             tui_pid: None,

@@ -38,6 +38,7 @@ impl CodexLane {
     /// What the next process gets.
     pub(in crate::daemon) fn carried(&self) -> LaneState {
         let flow = self.flow.carried();
+        let noted = self.turns_noted.to_vec().into_iter();
         LaneState {
             receipts: self.receipts.to_vec(),
             attempts: self.attempts.to_vec(),
@@ -45,7 +46,7 @@ impl CodexLane {
             relayed: self.relayed.to_vec(),
             answered: self.answered.to_vec(),
             ends: flow.ends().map(|end| (end, ())).collect(),
-            turns_noted: self.turns_noted.iter().cloned().collect(),
+            turns_noted: noted.map(|(turn, ())| turn).collect(),
             server: self.server().cloned(),
             port: self.app_server_port(),
             tui: self.tui,
@@ -69,7 +70,8 @@ impl CodexLane {
         self.ours = BoundedMap::from_vec(carried.ours);
         self.relayed = BoundedMap::from_vec(carried.relayed);
         self.answered = BoundedMap::from_vec(carried.answered);
-        self.turns_noted = carried.turns_noted.into_iter().collect();
+        let noted = carried.turns_noted.into_iter().map(|turn| (turn, ()));
+        self.turns_noted = BoundedMap::from_vec(noted.collect());
         let ends = carried.ends.into_iter().map(|(end, ())| end);
         let flow = carried.flow.with_ends(ends.collect());
         self.flow.take_over(flow, server_stays);

@@ -5,7 +5,6 @@ use super::CodexLane;
 use super::relayed::Relayed;
 use crate::core::delivery::Outcome;
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, TurnId};
-use crate::daemon::bounded_map::REMEMBERED_MAX;
 use crate::wire::status::{AppServerStatus, HookReview};
 
 impl CodexLane {
@@ -78,10 +77,8 @@ impl CodexLane {
     /// first.
     pub(in crate::daemon) fn shows_message_of(&mut self, turn: &TurnId) -> bool {
         self.trouble = None;
-        let is_first = self.turns_noted.insert(turn.clone());
-        if is_first && self.turns_noted.len() > REMEMBERED_MAX {
-            self.turns_noted.retain(|noted| noted == turn);
-        }
+        let is_first = self.turns_noted.get(turn).is_none();
+        self.turns_noted.insert(turn.clone(), ());
         is_first
     }
 

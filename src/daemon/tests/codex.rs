@@ -5,8 +5,9 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
-use crate::core::entry::{ErrorCode, TurnStatus};
+use crate::core::entry::{EntryKind, ErrorCode, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::daemon::bounded_map::REMEMBERED_MAX;
 use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::codex::call::INPUT_CHARS_MAX;
@@ -467,4 +468,20 @@ async fn the_parts_of_a_handoff_are_as_long_together_as_one_message_may_be() {
     let delivered = rig.delivered();
     assert_eq!(delivered.len(), 1);
     assert!(delivered[0].1.chars().count() <= INPUT_CHARS_MAX);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_shown_again_after_many_others_is_recorded_once() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    for turn in 0..=REMEMBERED_MAX {
+        rig.user_message(&format!("turn-{turn}"), None);
+    }
+    // A history that is read again shows it.
+    rig.user_message("turn-1", None);
+    rig.settle().await;
+    let began = rig.daemon.base.recorder.recent().iter().filter(|stored| {
+        matches!(&stored.entry.kind, EntryKind::Turn(turn) if turn.turn_id.as_str() == "turn-1")
+    });
+    assert_eq!(began.count(), 1);
 }
