@@ -107,6 +107,13 @@ impl Role {
             Agent::Codex => Self::Codex,
         }
     }
+
+    /// The agent whose own bridge has this role.
+    pub fn agent(self) -> Option<Agent> {
+        Agent::ALL
+            .into_iter()
+            .find(|agent| self == Self::of(*agent))
+    }
 }
 
 /// The first call on every connection.

@@ -8,10 +8,12 @@ use crate::core::entry::{
     AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent, ReloadCause, ReloadStep,
 };
 use crate::core::id::{EntryId, RuntimeSession, ThreadId};
+use crate::core::redact::Redactor;
 use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::metering::{codex_context, meter_codex};
-use crate::daemon::owners::Daemon;
+use crate::daemon::owners::{Agents, Base, Daemon};
+use crate::daemon::shown_turn::ShownTurn;
 use crate::wire::status::{AppServerStatus, NoticeKey};
 
 impl Daemon {
@@ -174,11 +176,10 @@ impl Daemon {
             }
             CodexFact::Failed => self.base.operations.fail(DaemonFault::Codex),
             CodexFact::ToolBegan { item_id, act, text } => {
-                let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
                 self.agents
-                    .shown_turn
-                    .tool_began(redactor, now_ms, item_id, act, &text);
-                self.base.clients.status_changed();
+                    .show_turn(&mut self.base, |turn, redactor, now_ms| {
+                        turn.tool_began(redactor, now_ms, item_id, act, &text);
+                    });
             }
             CodexFact::ToolEnded { item_id } => {
                 if self.agents.shown_turn.tool_ended(&item_id) {
@@ -186,9 +187,10 @@ impl Daemon {
                 }
             }
             CodexFact::TurnDid { act, text } => {
-                let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
-                self.agents.shown_turn.did(redactor, now_ms, act, &text);
-                self.base.clients.status_changed();
+                self.agents
+                    .show_turn(&mut self.base, |turn, redactor, now_ms| {
+                        turn.did(redactor, now_ms, act, &text)
+                    });
             }
             CodexFact::FilesWritten { paths } => {
                 let now_ms = self.base.clock.now_ms();
@@ -197,15 +199,15 @@ impl Daemon {
                 }
             }
             CodexFact::TurnPlanned { steps } => {
-                self.agents
-                    .shown_turn
-                    .planned(self.base.recorder.redactor(), steps);
-                self.base.clients.status_changed();
+                self.agents.show_turn(&mut self.base, |turn, redactor, _| {
+                    turn.planned(redactor, steps)
+                });
             }
             CodexFact::Retrying { why } => {
-                let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
-                self.agents.shown_turn.retries(redactor, now_ms, &why);
-                self.base.clients.status_changed();
+                self.agents
+                    .show_turn(&mut self.base, |turn, redactor, now_ms| {
+                        turn.retries(redactor, now_ms, &why)
+                    });
             }
             // It was looked at.
             CodexFact::Heartbeat => {}
@@ -414,5 +416,14 @@ impl Daemon {
         }
         self.codex_input(CodexInput::Terminal { attached });
         self.base.clients.status_changed();
+    }
+}
+
+impl Agents {
+    /// What Codex's turn shows is another thing now.
+    fn show_turn(&mut self, base: &mut Base, change: impl FnOnce(&mut ShownTurn, &Redactor, i64)) {
+        let now_ms = base.clock.now_ms();
+        change(&mut self.shown_turn, base.recorder.redactor(), now_ms);
+        base.clients.status_changed();
     }
 }

@@ -18,7 +18,6 @@ use crate::daemon::decisions::track;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::owners::{Base, Deliveries};
-use crate::daemon::tree::read_tree;
 use crate::wire::control::{ContextView, ProposeParams, ReadContextParams};
 
 /// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
@@ -92,23 +91,18 @@ impl Deliveries {
                     .into_iter()
                     .filter(|id| check_handles(&base.recorder, std::slice::from_ref(id)).is_ok())
                     .collect();
-                read_tree(
-                    &base.recorder,
-                    &base.commit,
-                    &base.events,
-                    TreePurpose::Propose {
-                        conn: ConnId::next(),
-                        params: ProposeParams {
-                            agent: Agent::Codex,
-                            summary,
-                            evidence,
-                            remaining_risk,
-                            handles,
-                            runtime_session_id: Some(pair),
-                        },
-                        reply: None,
+                base.read_tree(TreePurpose::Propose {
+                    conn: ConnId::next(),
+                    params: ProposeParams {
+                        agent: Agent::Codex,
+                        summary,
+                        evidence,
+                        remaining_risk,
+                        handles,
+                        runtime_session_id: Some(pair),
                     },
-                );
+                    reply: None,
+                });
                 return None;
             }
             Marker::Note(text) => (None, note(NoteKind::Note), text),

@@ -14,7 +14,6 @@ use crate::core::snapshot::{
 use crate::daemon::envelope::note_head;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::{Base, Decisions};
-use crate::daemon::tree::read_tree;
 use crate::wire::config::Gate;
 
 /// How many reasons an agent is told.
@@ -106,12 +105,7 @@ impl Base {
 
     /// The gates that were run for a proposal are done.
     pub(super) fn gates_ran_for(&self, proposal: EntryId) {
-        read_tree(
-            &self.recorder,
-            &self.commit,
-            &self.events,
-            TreePurpose::SignOff { proposal },
-        );
+        self.read_tree(TreePurpose::SignOff { proposal });
     }
 
     /// The runs that prove a proposal, or what stands in the way.

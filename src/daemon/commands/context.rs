@@ -18,13 +18,14 @@ use crate::core::review::with_suggestions;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clock::now_ms;
+use crate::daemon::owners::{Agents, Base};
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::rules_reading::RulesReading;
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
-    ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply, WorkText,
+    ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply, Role, WorkText,
 };
 
 /// Entries per page when nobody names a number.
@@ -37,17 +38,49 @@ const PAGE_MAX: u32 = 200;
 const SCAN_MAX: usize = 5_000;
 
 /// An agent that asks for what is its own.
-pub(super) struct AskingAgent {
-    pub(super) agent: Agent,
-    pub(super) pair: RuntimeSession,
+struct AskingAgent {
+    agent: Agent,
+    pair: RuntimeSession,
     /// The project's folder.
-    pub(super) root: PathBuf,
+    root: PathBuf,
     /// None where the operator has them not given.
-    pub(super) rules: Option<RulesReading>,
+    rules: Option<RulesReading>,
+}
+
+impl Agents {
+    /// Reads for a client of `role`; for a Claude only of its pair, unless it asks for all.
+    pub(super) fn read_context(
+        &self,
+        base: &Base,
+        conn: ConnId,
+        role: Role,
+        params: ReadContextParams,
+        reply: ReplySender,
+    ) {
+        let own = base.clients.pair(conn, None);
+        let shares_rules = base.configuration.shares_rules();
+        let asking = role.agent().map(|agent| AskingAgent {
+            agent,
+            pair: own.clone(),
+            root: base.dirs.root.clone(),
+            rules: shares_rules.then(|| self.rules_reading(base, agent, &own, true)),
+        });
+        let is_of_pair = role == Role::Claude && !params.all_pairs;
+        let pair = is_of_pair.then_some(own);
+        read(
+            &base.recorder,
+            &base.readers,
+            conn,
+            pair,
+            asking,
+            params,
+            reply,
+        );
+    }
 }
 
 /// Reads beside the loop; of one `pair`, and what belongs to none, or of all.
-pub(super) fn read<T>(
+fn read<T>(
     recorder: &Recorder<T>,
     readers: &Readers,
     conn: ConnId,

@@ -60,8 +60,6 @@ use super::settings::SettingsChange;
 use super::signing::meet_key;
 use super::space::check_space;
 use super::stop::Stop;
-use super::tree::read_tree;
-use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
 
@@ -125,7 +123,9 @@ impl Daemon {
     }
 
     fn carry_out(&mut self, conn: ConnId, role: Role, command: Command, reply: ReplySender) {
+        let base = &mut self.base;
         match command {
+            // What an agent says, and what its bridge and hooks tell.
             Command::Send(params) => self.send(conn, params, reply),
             Command::Handoff(params) => self.hand_off(conn, params, reply),
             Command::GetMessages(params) => self.get_messages(conn, params, reply),
@@ -133,144 +133,26 @@ impl Daemon {
             Command::Fetched(params) => self.fetched(params, reply),
             Command::Ack(params) => self.ack(params, reply),
             Command::AppendNote(params) => {
-                let session = self
-                    .base
-                    .clients
-                    .pair(conn, params.runtime_session_id.clone());
+                let session = base.clients.pair(conn, params.runtime_session_id.clone());
                 let (deciding, approvals) = (&self.decisions.deciding, &self.decisions.approvals);
-                let note = append_note(&self.base.recorder, deciding, approvals, session, params);
-                self.base.append_wish(note, reply);
+                let note = append_note(&base.recorder, deciding, approvals, session, params);
+                base.append_wish(note, reply);
             }
             Command::RecordArtifact(params) => {
-                let session = self
-                    .base
-                    .clients
-                    .pair(conn, params.runtime_session_id.clone());
-                let artifact = append_artifact(&self.base.recorder, session, params);
-                self.base.append_wish(artifact, reply);
+                let session = base.clients.pair(conn, params.runtime_session_id.clone());
+                let artifact = append_artifact(&base.recorder, session, params);
+                base.append_wish(artifact, reply);
             }
-            Command::ProposeFinal(params) => read_tree(
-                &self.base.recorder,
-                &self.base.commit,
-                &self.base.events,
-                TreePurpose::Propose {
-                    conn,
-                    params,
-                    reply: Some(reply),
-                },
-            ),
-            Command::ReadContext(params) => {
-                let agent = Agent::ALL
-                    .into_iter()
-                    .find(|agent| role == Role::of(*agent));
-                let is_of_pair = role == Role::Claude && !params.all_pairs;
-                let pair = is_of_pair.then(|| self.base.clients.pair(conn, None));
-                let own = self.base.clients.pair(conn, None);
-                let asking = agent.map(|agent| context::AskingAgent {
-                    agent,
-                    pair: own.clone(),
-                    root: self.base.dirs.root.clone(),
-                    rules: self
-                        .base
-                        .configuration
-                        .shares_rules()
-                        .then(|| self.agents.rules_reading(&self.base, agent, &own, true)),
-                });
-                context::read(
-                    &self.base.recorder,
-                    &self.base.readers,
-                    conn,
-                    pair,
-                    asking,
-                    params,
-                    reply,
-                )
-            }
-            Command::ReadSnapshot => answer(
-                reply,
-                Ok(Reply::Snapshot(Arc::clone(self.base.recorder.world()))),
-            ),
-            Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
-            Command::ReadTurn => answer(
-                reply,
-                Ok(Reply::Turn(self.agents.shown_turn.live().clone())),
-            ),
-            Command::LedgerList(params) => {
-                ledger::list(&self.base.recorder, &self.base.readers, conn, params, reply)
-            }
-            Command::LedgerShow {
-                entry,
-                full,
-                placed,
-            } => ledger::show(
-                &self.base.recorder,
-                &self.base.readers,
+            Command::ProposeFinal(params) => base.read_tree(TreePurpose::Propose {
                 conn,
-                entry,
-                full,
-                placed,
-                reply,
-            ),
-            Command::LedgerWindow(params) => {
-                ledger::window(&self.base.recorder, &self.base.readers, conn, params, reply)
+                params,
+                reply: Some(reply),
+            }),
+            Command::AskUser(params) => {
+                self.decisions
+                    .ask_user(base, &self.agents.recent_writes, conn, params, reply)
             }
-            Command::LedgerSearch(params) => search::find(&self.base.recorder, &params, reply),
-            Command::SearchCapsules(params) => {
-                search::find_capsules(&self.base.recorder, &params, reply);
-            }
-            Command::SearchSealed(params) => {
-                let dirs = self.base.dirs.clone();
-                let (recorder, readers) = (&self.base.recorder, &self.base.readers);
-                search::find_sealed(dirs, recorder, readers, conn, &params, reply);
-            }
-            Command::ReadCapsules(params) => {
-                let mut agents = Agent::ALL.into_iter();
-                let asking = agents.find(|agent| role == Role::of(*agent));
-                let base = &self.base;
-                let named = params.runtime_session_id.clone();
-                let pair = base.clients.pair(conn, named);
-                let sources = CapsuleInputs::of(&base.dirs, &base.recorder, &base.configuration);
-                capsules::read(&base.readers, sources, conn, pair, asking, params, reply);
-            }
-            Command::ReadFinding(params) => {
-                let root = self.base.dirs.root.clone();
-                read_finding(
-                    &self.base.recorder,
-                    &self.base.readers,
-                    root,
-                    conn,
-                    params,
-                    reply,
-                );
-            }
-            Command::LedgerRebuild(params) => {
-                let dirs = self.base.dirs.clone();
-                search::rebuild(
-                    dirs,
-                    &self.base.recorder,
-                    &self.base.readers,
-                    conn,
-                    params,
-                    reply,
-                );
-            }
-            Command::QueueList => answer(
-                reply,
-                Ok(Reply::Queue(
-                    self.deliveries.queue_rows(&self.base, &self.agents.claude),
-                )),
-            ),
-            Command::Subscribe => {
-                self.base.clients.subscribe(conn);
-                answer(reply, Ok(Reply::Done));
-            }
-            Command::RegisterAgent => {
-                let agents = &mut self.agents.agent_processes;
-                answer(
-                    reply,
-                    register_agent(&self.base.clients, agents, &self.base.events, conn),
-                );
-            }
+            Command::AskApproval(params) => self.ask_approval(conn, params, reply),
             Command::Hook(params) => self.hook(conn, &params, reply),
             Command::ToolBegins(params) => self.tool_begins(conn, &params, reply),
             Command::HookHanded(params) => self.hook_handed(conn, params, reply),
@@ -278,77 +160,108 @@ impl Daemon {
                 self.attach_doorbell(conn);
                 answer(reply, Ok(Reply::Done));
             }
-            Command::EnsureCodex => self.ensure_codex(reply),
-            Command::Decide(params) => read_tree(
-                &self.base.recorder,
-                &self.base.commit,
-                &self.base.events,
-                TreePurpose::Decide { params, reply },
-            ),
-            Command::AskUser(params) => self.decisions.ask_user(
-                &mut self.base,
-                &self.agents.recent_writes,
-                conn,
-                params,
-                reply,
-            ),
-            Command::AskApproval(params) => self.ask_approval(conn, params, reply),
-            Command::AnswerApproval(params) => {
-                self.decisions
-                    .answer_approval(&mut self.base, params, reply)
+            Command::RegisterAgent => {
+                let agents = &mut self.agents.agent_processes;
+                let registered = register_agent(&base.clients, agents, &base.events, conn);
+                answer(reply, registered);
             }
+            Command::EnsureCodex => self.ensure_codex(reply),
+            // What is read.
+            Command::ReadContext(params) => {
+                self.agents.read_context(base, conn, role, params, reply);
+            }
+            Command::ReadSnapshot => {
+                let world = Arc::clone(base.recorder.world());
+                answer(reply, Ok(Reply::Snapshot(world)));
+            }
+            Command::ReadStatus => answer(reply, Ok(Reply::Status(Box::new(self.status())))),
+            Command::ReadTurn => {
+                answer(
+                    reply,
+                    Ok(Reply::Turn(self.agents.shown_turn.live().clone())),
+                );
+            }
+            Command::LedgerList(params) => {
+                ledger::list(&base.recorder, &base.readers, conn, params, reply)
+            }
+            Command::LedgerShow {
+                entry,
+                full,
+                placed,
+            } => {
+                let (recorder, readers) = (&base.recorder, &base.readers);
+                ledger::show(recorder, readers, conn, entry, full, placed, reply);
+            }
+            Command::LedgerWindow(params) => {
+                ledger::window(&base.recorder, &base.readers, conn, params, reply)
+            }
+            Command::LedgerSearch(params) => search::find(&base.recorder, &params, reply),
+            Command::SearchCapsules(params) => {
+                search::find_capsules(&base.recorder, &params, reply);
+            }
+            Command::SearchSealed(params) => {
+                let dirs = base.dirs.clone();
+                let (recorder, readers) = (&base.recorder, &base.readers);
+                search::find_sealed(dirs, recorder, readers, conn, &params, reply);
+            }
+            Command::ReadCapsules(params) => {
+                let pair = base.clients.pair(conn, params.runtime_session_id.clone());
+                let sources = CapsuleInputs::of(&base.dirs, &base.recorder, &base.configuration);
+                let (readers, asking) = (&base.readers, role.agent());
+                capsules::read(readers, sources, conn, pair, asking, params, reply);
+            }
+            Command::ReadFinding(params) => {
+                let root = base.dirs.root.clone();
+                read_finding(&base.recorder, &base.readers, root, conn, params, reply);
+            }
+            Command::QueueList => {
+                let rows = self.deliveries.queue_rows(base, &self.agents.claude);
+                answer(reply, Ok(Reply::Queue(rows)));
+            }
+            Command::ListGates => answer(reply, Ok(self.decisions.list_gates(base))),
+            Command::Subscribe => {
+                base.clients.subscribe(conn);
+                answer(reply, Ok(Reply::Done));
+            }
+            Command::LedgerRebuild(params) => {
+                let dirs = base.dirs.clone();
+                search::rebuild(dirs, &base.recorder, &base.readers, conn, params, reply);
+            }
+            // What the operator decides and changes.
+            Command::Decide(params) => base.read_tree(TreePurpose::Decide { params, reply }),
+            Command::AnswerApproval(params) => self.decisions.answer_approval(base, params, reply),
             Command::StateWork(params) => {
-                let session = self
-                    .base
-                    .clients
-                    .pair(conn, params.runtime_session_id.clone());
-                self.base
-                    .append_wish(state_work(&self.base.recorder, &session, params), reply);
+                let session = base.clients.pair(conn, params.runtime_session_id.clone());
+                let stated = state_work(&base.recorder, &session, params);
+                base.append_wish(stated, reply);
             }
             Command::ForgetWork(params) => {
-                let session = self
-                    .base
-                    .clients
-                    .pair(conn, params.runtime_session_id.clone());
-                self.base
-                    .append_wish(forget_work(&self.base.recorder, &session, &params), reply);
+                let session = base.clients.pair(conn, params.runtime_session_id.clone());
+                let forgotten = forget_work(&base.recorder, &session, &params);
+                base.append_wish(forgotten, reply);
             }
             Command::ChangeReview(params) => {
-                let session = self.base.clients.pair(conn, params.runtime_session_id);
-                let (recorder, imports) = (&self.base.recorder, &self.decisions.imports);
+                let session = base.clients.pair(conn, params.runtime_session_id);
+                let (recorder, imports) = (&base.recorder, &self.decisions.imports);
                 let changed = change_review(recorder, imports, &session, params.change);
-                self.base.append_wish(changed, reply);
+                base.append_wish(changed, reply);
             }
             Command::ChangeTask(params) => {
                 // It is of the task that was the current one then.
-                self.agents.append_touched_so_far(&mut self.base);
-                self.base.change_task(conn, params, reply);
+                self.agents.append_touched_so_far(base);
+                base.change_task(conn, params, reply);
             }
-            Command::ListGates => answer(reply, Ok(self.decisions.list_gates(&self.base))),
             Command::RunGates(params) => {
-                let begun = self.decisions.run_gates(&mut self.base, &params);
-                answer(reply, begun);
+                answer(reply, self.decisions.run_gates(base, &params));
             }
-            Command::StopGates => {
-                let stopped = self.decisions.stop_gates();
-                answer(reply, stopped);
-            }
-            Command::SignRelease(params) => {
-                self.decisions.sign_release(&mut self.base, params, reply)
-            }
+            Command::StopGates => answer(reply, self.decisions.stop_gates()),
+            Command::SignRelease(params) => self.decisions.sign_release(base, params, reply),
             Command::Clear(params) => self.end_session(EndingWish::Clear(params), reply),
             Command::Compact(params) => self.end_session(EndingWish::Compact(params), reply),
-            Command::Stop(params) => {
-                answer(reply, Ok(Reply::Done));
-                self.stop(Stop::now(params.kill));
-            }
-            Command::HandOver(params) => self.base.ask_next_daemon(params, reply),
             Command::QueueChange(params) => self.change_queue(params, reply),
-            Command::QueueDrain(params) => {
-                self.deliveries.drain_queue(&mut self.base, &params, reply)
-            }
-            Command::QueueRebuild => self.deliveries.rebuild_queue(&mut self.base, reply),
-            Command::Trust(params) => self.base.read_settings(
+            Command::QueueDrain(params) => self.deliveries.drain_queue(base, &params, reply),
+            Command::QueueRebuild => self.deliveries.rebuild_queue(base, reply),
+            Command::Trust(params) => base.read_settings(
                 SettingsChange::Trust {
                     params: Box::new(params),
                     is_signer_forgotten: false,
@@ -356,19 +269,23 @@ impl Daemon {
                 reply,
             ),
             Command::SetPolicy(change) => {
-                self.base
-                    .read_settings(SettingsChange::Policy(change), reply);
+                base.read_settings(SettingsChange::Policy(change), reply);
             }
             Command::AgentAction(params) => self.agent_action(params, reply),
             Command::ReportKey(params) => {
-                if let Some(replaced) = meet_key(&self.base.recorder, params.found) {
-                    self.base.raise_alarm(&replaced);
+                if let Some(replaced) = meet_key(&base.recorder, params.found) {
+                    base.raise_alarm(&replaced);
                 }
                 answer(reply, Ok(Reply::Done));
             }
             Command::AcknowledgeAlarm(params) => {
-                let seen = acknowledgement(&self.base.recorder, &params);
-                self.base.append_wish(seen.map(ToRecord::one), reply);
+                let seen = acknowledgement(&base.recorder, &params);
+                base.append_wish(seen.map(ToRecord::one), reply);
+            }
+            Command::HandOver(params) => base.ask_next_daemon(params, reply),
+            Command::Stop(params) => {
+                answer(reply, Ok(Reply::Done));
+                self.stop(Stop::now(params.kill));
             }
         }
     }
