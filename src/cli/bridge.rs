@@ -28,10 +28,7 @@ pub fn run(context: &CliContext) -> CliOutcome {
 /// ended in another way.
 pub fn serve(setting: &ProjectContext, side: Agent) -> CliOutcome {
     let log = logging::start(setting);
-    let role = match side {
-        Agent::Claude => Role::Claude,
-        Agent::Codex => Role::Codex,
-    };
+    let role = Role::of(side);
     let ended = runtime()?.block_on(async {
         let client = client(setting, role, parent(), Vec::new(), autostart(setting));
         stdio::serve(side, client).await

@@ -144,6 +144,17 @@ impl From<ErrorCode> for EntryKind {
     }
 }
 
+/// A note that closes nothing and takes nothing back.
+impl From<NoteKind> for EntryKind {
+    fn from(note: NoteKind) -> Self {
+        Self::Note {
+            note,
+            handles: Vec::new(),
+            withdraws: None,
+        }
+    }
+}
+
 /// A message's details.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {

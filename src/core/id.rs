@@ -78,6 +78,14 @@ id!(
     /// A Codex turn.
     TurnId
 );
+
+impl ThreadId {
+    /// What the record says where nobody knows in which thread a turn was.
+    pub fn unknown() -> Self {
+        Self::new("")
+    }
+}
+
 id!(
     /// A task that can travel, `cap_<12 hex>`: the same id wherever it goes.
     CapsuleId

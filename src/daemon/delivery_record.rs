@@ -23,7 +23,7 @@ impl Deliveries {
             return;
         }
         let result = DeliveryResult::Rejected;
-        let mut settled = self.delivery_entry(base, id, to, result, None, None);
+        let mut settled = self.settled_entry(base, id, to, result);
         settled.content = why;
         self.outbox.mark_recording(id, result);
         let id = id.clone();
@@ -36,6 +36,17 @@ impl Deliveries {
             }),
         );
         base.clients.status_changed();
+    }
+
+    /// The delivery entry of a message of which no way and no turn is told.
+    pub(super) fn settled_entry(
+        &self,
+        base: &Base,
+        id: &EntryId,
+        to: Agent,
+        result: DeliveryResult,
+    ) -> Entry {
+        self.delivery_entry(base, id, to, result, None, None)
     }
 
     /// The delivery entry of a message.

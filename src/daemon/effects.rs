@@ -148,7 +148,7 @@ impl Base {
             .values()
             .filter_map(|agent| {
                 Some(TurnRecord {
-                    thread_id: agent.thread_id.clone().unwrap_or_else(|| ThreadId::new("")),
+                    thread_id: agent.thread_id.clone().unwrap_or_else(ThreadId::unknown),
                     turn_id: agent.turn_id.clone()?,
                     status: TurnStatus::Interrupted,
                     started_by: Party::System,

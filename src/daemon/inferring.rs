@@ -16,7 +16,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{
     ContextMarker, STATE_TAG, StateTag, day_of, inference_prompt, inferred_values,
 };
-use crate::core::entry::{ContinuityFact, Entry, EntryKind, Inference, InferredValue};
+use crate::core::entry::{ContinuityFact, Entry, Inference, InferredValue};
 use crate::core::id::RuntimeSession;
 
 /// A longer text is read by no model, in bytes: all of it has to be masked on the loop.
@@ -179,15 +179,10 @@ impl Agents {
 impl Base {
     fn append_inferred(&mut self, agent: Agent, pair: &RuntimeSession, values: Vec<InferredValue>) {
         let notes = values.into_iter().map(|value| {
-            let kind = EntryKind::Note {
-                note: value.kind,
-                handles: Vec::new(),
-                withdraws: None,
-            };
             let (us, to) = (Party::System, Some(agent.into()));
             let mut note = self
                 .recorder
-                .entry(us, to, kind, value.text, Some(pair.clone()));
+                .entry(us, to, value.kind, value.text, Some(pair.clone()));
             let tag = StateTag::Auto.as_str();
             note.meta.insert(STATE_TAG.to_owned(), json!(tag));
             note

@@ -1,6 +1,6 @@
 //! What tells how full an agent's context is: Codex's figures, and the end of Claude's transcript.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -68,8 +68,7 @@ pub(super) fn meter_claude(
     now_ms: i64,
     params: &HookParams,
 ) -> bool {
-    let path = params.transcript.as_deref().map(Path::new);
-    let Some(path) = path.filter(|path| path.is_absolute()) else {
+    let Some(path) = params.transcript_path() else {
         return false;
     };
     contexts.converses(Agent::Claude, &path.to_string_lossy());
@@ -100,8 +99,7 @@ pub(super) fn meter_claude(
 
 /// What Claude gives to the person's status line. Whether that is new.
 pub(super) fn meter_status_line(contexts: &mut Contexts, now_ms: i64, params: &HookParams) -> bool {
-    let path = params.transcript.as_deref().map(Path::new);
-    let Some(path) = path.filter(|path| path.is_absolute()) else {
+    let Some(path) = params.transcript_path() else {
         return false;
     };
     contexts.converses(Agent::Claude, &path.to_string_lossy());

@@ -174,7 +174,7 @@ impl Deliveries {
             .iter()
             .map(|id| Entry {
                 content: why.to_owned(),
-                ..self.delivery_entry(base, id, agent, DeliveryResult::Requeued, None, None)
+                ..self.settled_entry(base, id, agent, DeliveryResult::Requeued)
             })
             .collect();
         let then: Then = Box::new(move |daemon, result| {

@@ -163,8 +163,8 @@ impl Agents {
         let wrote = |by: &Agent, file: &str| {
             let mut files = self.recent_writes.since(*by, since_ms);
             files.any(|path| {
-                let path = Path::new(path);
-                path.strip_prefix(&base.dirs.root).unwrap_or(path) == Path::new(file)
+                let below = base.in_project(path);
+                Path::new(below.as_deref().unwrap_or(path)) == Path::new(file)
             })
         };
         let files = differ.iter().map(|differs| ChangedRules {
@@ -195,7 +195,8 @@ impl Agents {
 }
 
 impl Base {
-    fn in_project(&self, path: &str) -> Option<String> {
+    /// A path below the project's folder, as from there.
+    pub(super) fn in_project(&self, path: &str) -> Option<String> {
         let path = Path::new(path).strip_prefix(&self.dirs.root).ok()?;
         path.to_str().map(str::to_owned)
     }

@@ -51,8 +51,7 @@ impl Base {
         summary: String,
     ) {
         self.clients.status_changed();
-        let path = params.transcript.as_deref().map(Path::new);
-        let path = path.filter(|path| path.is_absolute()).map(Path::to_owned);
+        let path = params.transcript_path().map(Path::to_owned);
         let began_ms = begun.as_ref().map(|begun| begun.began_ms);
         let mut compacted = ClaudeCompacted {
             session: self.recorder.session_id().clone(),

@@ -1,8 +1,6 @@
 //! How Claude goes on after its context was compacted, cleared or begun: what its hooks tell of
 //! that, and what it is given.
 
-use std::path::Path;
-
 use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, SHORT_CHARS_MAX};
 use crate::core::entry::{ReloadCause, ReloadStep, ReloadWay};
@@ -151,8 +149,7 @@ impl Agents {
         };
         let is_written = WRITING.contains(&tool.as_str());
         if is_written || reading.contains(&tool.as_str()) {
-            let below = Path::new(path).strip_prefix(&base.dirs.root).ok();
-            let below = below.and_then(Path::to_str).unwrap_or(path).to_owned();
+            let below = base.in_project(path).unwrap_or_else(|| path.clone());
             if is_written {
                 let now_ms = base.clock.now_ms();
                 self.recent_writes

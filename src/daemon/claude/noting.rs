@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{ContextMarker, STATE_TAG, StateTag};
-use crate::core::entry::{ContinuityFact, Entry, EntryKind, NoteKind, TurnFiles};
+use crate::core::entry::{ContinuityFact, Entry, NoteKind, TurnFiles};
 use crate::core::id::RuntimeSession;
 use crate::daemon::owners::{Agents, Base};
 
@@ -43,18 +43,13 @@ impl Base {
         markers: Vec<ContextMarker>,
     ) {
         for marker in markers {
-            let kind = EntryKind::Note {
-                note: marker.kind,
-                handles: Vec::new(),
-                withdraws: None,
-            };
             let content = match (marker.kind, marker.text) {
                 (NoteKind::Done, text) if text.is_empty() => "done".to_owned(),
                 (_, text) => text,
             };
             let mut entry =
                 self.recorder
-                    .entry(agent.into(), None, kind, content, Some(pair.clone()));
+                    .entry(agent.into(), None, marker.kind, content, Some(pair.clone()));
             let tag = StateTag::Marker.as_str();
             entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
             self.recorder.append_mere_fact(entry);

@@ -1,7 +1,6 @@
 //! What Claude says of its work in its own words of a whole turn: its transcript is read beside the
 //! loop, and no hook waits for that.
 
-use std::path::Path;
 use std::sync::PoisonError;
 
 use crate::core::agent::Agent;
@@ -62,8 +61,7 @@ impl Agents {
         pair: &RuntimeSession,
         params: &HookParams,
     ) -> bool {
-        let path = params.transcript.as_deref().map(Path::new);
-        let Some(path) = path.filter(|path| path.is_absolute()) else {
+        let Some(path) = params.transcript_path() else {
             return false;
         };
         let Some(words) = self.spoken.of(pair) else {

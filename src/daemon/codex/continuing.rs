@@ -9,8 +9,6 @@
 //! Recorded first, then put in; *given* once the thread's rollout was seen to hold it and the model
 //! has answered after that.
 
-use std::path::Path;
-
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{
     ContinuityState, PACKET_CHARS_MAX, SHORT_CHARS_MAX, markers_of_turn,
@@ -192,9 +190,8 @@ impl Agents {
     ) {
         let pair = RuntimeSession::default();
         for path in &mut files.written {
-            let below = Path::new(&*path).strip_prefix(&base.dirs.root).ok();
-            if let Some(below) = below.and_then(Path::to_str) {
-                *path = below.to_owned();
+            if let Some(below) = base.in_project(path) {
+                *path = below;
             }
         }
         if !files.is_empty() {

@@ -105,10 +105,10 @@ impl Deliveries {
                 });
                 return None;
             }
-            Marker::Note(text) => (None, note(NoteKind::Note), text),
+            Marker::Note(text) => (None, NoteKind::Note.into(), text),
             // A claim and never a decision: those are the operator's.
-            Marker::Done(summary) => (None, note(NoteKind::Note), format!("done: {summary}")),
-            Marker::Human(text) => (Some(Party::Human), note(NoteKind::Note), text),
+            Marker::Done(summary) => (None, NoteKind::Note.into(), format!("done: {summary}")),
+            Marker::Human(text) => (Some(Party::Human), NoteKind::Note.into(), text),
             Marker::Artifact {
                 kind,
                 title,
@@ -205,13 +205,5 @@ impl Base {
             format!("The latest of the record and all open handoffs{about}:\n{record}"),
             Some(pair),
         )
-    }
-}
-
-fn note(note: NoteKind) -> EntryKind {
-    EntryKind::Note {
-        note,
-        handles: Vec::new(),
-        withdraws: None,
     }
 }

@@ -44,7 +44,7 @@ impl Daemon {
                 .codex
                 .thread()
                 .cloned()
-                .unwrap_or_else(|| ThreadId::new(""));
+                .unwrap_or_else(ThreadId::unknown);
             self.base.recorder.note_fact(
                 Party::Agent(Agent::Codex),
                 EntryKind::Turn(TurnRecord {

@@ -52,7 +52,10 @@ pub(super) fn check_reply<T>(
         }
     };
     Err(not_found(
-        &format!("message {} to you in this session", shortened(named)),
+        &format!(
+            "message {} to you in this session",
+            shortened(named.as_str())
+        ),
         &hint,
     ))
 }
@@ -126,14 +129,10 @@ pub(super) fn is_missing(programs: &AgentPrograms, world: &Snapshot, agent: Agen
 
 /// A process of the agent has our tools: it can ask, wherever it came from.
 fn has_client(clients: &Clients, agent: Agent) -> bool {
-    let role = match agent {
-        Agent::Claude => Role::Claude,
-        Agent::Codex => Role::Codex,
-    };
     // The service behind `/mcp` is a client in this process, and nobody's agent.
     let own = std::process::id();
     let mut clients = clients.iter().map(|(_, client)| &client.hello);
-    clients.any(|hello| hello.role == role && hello.pid != own)
+    clients.any(|hello| hello.role == Role::of(agent) && hello.pid != own)
 }
 
 /// The agents that hear of a decision: who proposed, and who is there or has been. A project

@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-use super::checks::{ID_CHARS_MAX, check_length, not_found};
+use super::checks::{check_length, not_found, shortened};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{
@@ -97,7 +97,7 @@ impl Decisions {
     fn check_answer(&self, base: &Base, params: AnswerApprovalParams) -> Result<Approved, Refusal> {
         let AnswerApprovalParams { id, choice, note } = params;
         let Some(asked) = base.recorder.world().open_approvals.get(&id) else {
-            let shown: String = id.as_str().chars().take(ID_CHARS_MAX).collect();
+            let shown = shortened(id.as_str());
             let hint = "it was answered, or what asked is gone: look again";
             return Err(not_found(&format!("request {shown}"), hint));
         };

@@ -11,7 +11,7 @@ use crate::wire::control::{HandoffParams, Refusal, RefusalCode, TEXT_CHARS_MAX};
 const HANDOFFS_NAMED: usize = 5;
 
 /// How much of an unknown id a refusal repeats, in characters.
-pub(super) const ID_CHARS_MAX: usize = 60;
+const ID_CHARS_MAX: usize = 60;
 
 /// Refuses to answer what nobody asked: an id with a slip in it would leave the handoff open
 /// while its receiver believes it closed. One that is closed already may be named again.
@@ -48,7 +48,7 @@ pub(in crate::daemon) fn check_handles<T>(
                 format!("nothing was recorded; open are: {}", open.join(", "))
             };
             Err(not_found(
-                &format!("handoff {} in this session", shortened(unknown)),
+                &format!("handoff {} in this session", shortened(unknown.as_str())),
                 &hint,
             ))
         }
@@ -71,7 +71,7 @@ pub(super) fn check_awaited<T>(
     Err(not_found(
         &format!(
             "message, handoff or question {} in this session",
-            shortened(id)
+            shortened(id.as_str())
         ),
         "leave the id out to wait for any message; read_context has the ids",
     ))
@@ -83,8 +83,8 @@ pub(in crate::daemon) fn not_found(what: &str, hint: &str) -> Refusal {
 }
 
 /// An id that somebody made up may be long.
-pub(super) fn shortened(id: &EntryId) -> String {
-    id.as_str().chars().take(ID_CHARS_MAX).collect()
+pub(super) fn shortened(id: &str) -> String {
+    id.chars().take(ID_CHARS_MAX).collect()
 }
 
 /// The place that a cursor names. Refuses what is none.

@@ -192,7 +192,7 @@ impl Deliveries {
         for (id, handoff) in &base.recorder.world().open_handoffs {
             if let (true, Some(to)) = (handoff.delivered, receiver(handoff.to.as_ref())) {
                 facts.entry(handoff.seq).or_insert_with(|| {
-                    vec![self.delivery_entry(base, id, to, DeliveryResult::Confirmed, None, None)]
+                    vec![self.settled_entry(base, id, to, DeliveryResult::Confirmed)]
                 });
             }
         }

@@ -237,7 +237,7 @@ pub(in crate::daemon) fn context(
         && ledger.seq_of(id).is_none()
     {
         return Err(not_found(
-            &format!("handoff {} in this session", shortened(id)),
+            &format!("handoff {} in this session", shortened(id.as_str())),
             "leave the id out to see all that are open",
         ));
     }

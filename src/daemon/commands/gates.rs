@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use super::checks::{ID_CHARS_MAX, not_found};
+use super::checks::{not_found, shortened};
 use crate::adapters::gate::{self, GateFact, GateOrder, GateOutcome};
 use crate::core::agent::Party;
 use crate::core::entry::{
@@ -79,7 +79,7 @@ impl Decisions {
                 [] => "no gate is in force: `ctxrelay trust --show`".to_owned(),
                 known => format!("in force are: {}", known.join(", ")),
             };
-            let shown: String = name.chars().take(ID_CHARS_MAX).collect();
+            let shown = shortened(name);
             return Err(not_found(&format!("gate {shown}"), &hint));
         }
         let is_chosen = |gate: &&Gate| match params.names.as_slice() {

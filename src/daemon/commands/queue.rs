@@ -118,7 +118,7 @@ impl Deliveries {
     /// A message that Codex has, and whose turn ended early, is not sent again.
     fn give_cut_off_up(&self, base: &mut Base, params: QueueChangeParams, reply: ReplySender) {
         let (id, result) = (params.id, DeliveryResult::Cancelled);
-        let entry = self.delivery_entry(base, &id, Agent::Codex, result, None, None);
+        let entry = self.settled_entry(base, &id, Agent::Codex, result);
         base.recorder.append(
             vec![entry],
             Box::new(move |daemon, outcome| {
@@ -147,7 +147,7 @@ impl Deliveries {
     ) {
         let entries: Vec<_> = rows
             .iter()
-            .map(|(id, to)| self.delivery_entry(base, id, *to, result, None, None))
+            .map(|(id, to)| self.settled_entry(base, id, *to, result))
             .collect();
         let ids: Vec<EntryId> = rows.into_iter().map(|(id, _)| id).collect();
         if entries.is_empty() {

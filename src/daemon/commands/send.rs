@@ -174,14 +174,8 @@ impl Daemon {
             on_busy == OnBusy::Reject && !self.agents.may_take_at_once(&self.base, to, &pair);
         let mut entries = vec![entry];
         if rejected {
-            entries.push(self.deliveries.delivery_entry(
-                &self.base,
-                &id,
-                to,
-                DeliveryResult::Rejected,
-                None,
-                None,
-            ));
+            let result = DeliveryResult::Rejected;
+            entries.push(self.deliveries.settled_entry(&self.base, &id, to, result));
         } else if to == Agent::Claude {
             self.deliveries
                 .store_ahead(&self.base, &self.agents.claude, &id, &pair, on_busy);

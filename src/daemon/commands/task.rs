@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found, shortened};
+use super::checks::{check_marker, check_text, not_found, shortened};
 use super::ledger::unreadable;
 use super::to_record::ToRecord;
 use crate::core::agent::Party;
@@ -205,14 +205,13 @@ impl Base {
 
     /// The operator's word on a task. Of one that is not current it says nothing to the agents.
     fn note_of(&self, id: &CapsuleId, said: StatedValue, session: &RuntimeSession) -> Entry {
-        let kind = EntryKind::Note {
-            note: said.kind,
-            handles: Vec::new(),
-            withdraws: None,
-        };
-        let mut note =
-            self.recorder
-                .entry(Party::Human, None, kind, said.text, Some(session.clone()));
+        let mut note = self.recorder.entry(
+            Party::Human,
+            None,
+            said.kind,
+            said.text,
+            Some(session.clone()),
+        );
         note.meta.insert(TASK.to_owned(), id.as_str().into());
         let current = self.recorder.world().current_task(session);
         if current.is_none_or(|current| current.id != *id) {
@@ -230,7 +229,7 @@ fn new_id() -> CapsuleId {
 
 fn known<'a>(world: &'a Snapshot, id: &CapsuleId) -> Result<&'a TaskSnapshot, Refusal> {
     world.tasks.get(id).ok_or_else(|| {
-        let name: String = id.as_str().chars().take(ID_CHARS_MAX).collect();
+        let name = shortened(id.as_str());
         not_found(&format!("task `{name}` in this record"), LIST)
     })
 }
@@ -277,7 +276,7 @@ fn check_said(field: &str, text: Option<&str>) -> Result<(), Refusal> {
 fn check_handoff(world: &Snapshot, id: Option<&EntryId>) -> Result<(), Refusal> {
     match id {
         Some(id) if !world.open_handoffs.contains_key(id) => Err(not_found(
-            &format!("open handoff `{}`", shortened(id)),
+            &format!("open handoff `{}`", shortened(id.as_str())),
             "see the handoffs in `ctxrelay status`, or open the task without one",
         )),
         _ => Ok(()),

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::checks::{ID_CHARS_MAX, check_marker, check_text, not_found};
+use super::checks::{check_marker, check_text, not_found, shortened};
 use super::to_record::ToRecord;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::PINNED;
-use crate::core::entry::{ContinuityFact, Entry, EntryKind};
+use crate::core::entry::{ContinuityFact, Entry};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::recorder::Recorder;
@@ -23,13 +23,9 @@ pub(super) fn state_work<T>(
     let mut notes = Vec::new();
     for value in params.values {
         for (agent, session) in &told {
-            let kind = EntryKind::Note {
-                note: value.kind,
-                handles: Vec::new(),
-                withdraws: None,
-            };
             let (to, session) = (agent.map(Party::from), Some(session.clone()));
-            let mut entry = recorder.entry(Party::Human, to, kind, value.text.clone(), session);
+            let mut entry =
+                recorder.entry(Party::Human, to, value.kind, value.text.clone(), session);
             if params.pinned {
                 entry.meta.insert(PINNED.to_owned(), Value::Bool(true));
             }
@@ -85,7 +81,7 @@ pub(super) fn forget_work<T>(
     });
     let forgotten: Vec<Entry> = forgotten.collect();
     if forgotten.is_empty() {
-        let what: String = params.what.chars().take(ID_CHARS_MAX).collect();
+        let what = shortened(&params.what);
         let what = match params.all {
             true => "anything to be forgotten".to_owned(),
             false => format!("`{what}`"),

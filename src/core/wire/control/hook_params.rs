@@ -1,5 +1,7 @@
 //! [`HookParams`] and [`ToolBeginsParams`]: what a hook of Claude's reports.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::word::words;
@@ -144,6 +146,12 @@ impl HookParams {
     /// What a `Notification` is about.
     pub fn notification(&self) -> Option<NotificationKind> {
         self.detail.as_deref().map(NotificationKind::from)
+    }
+
+    /// Where the transcript is, unless what is told is no whole path.
+    pub fn transcript_path(&self) -> Option<&Path> {
+        let path = self.transcript.as_deref().map(Path::new);
+        path.filter(|path| path.is_absolute())
     }
 }
 
