@@ -54,16 +54,16 @@ pub use claude::{
     ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
 };
 pub use codex::{
-    Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTerms,
+    Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTimeouts,
 };
 pub use delivery_way::DeliveryWay;
 pub use effect::{DeliveryEffect, Moment};
 pub use held::Held;
 pub use held_effects::{HeldEffect, HeldEffects, HeldTooMuch};
-pub use ladder::{HookPoint, Ladder, LadderInput, LadderMode, LadderTerms, Rung};
+pub use ladder::{HookPoint, Ladder, LadderInput, LadderMode, LadderTimeouts, Rung};
 pub use later_inputs::{LaterInput, LaterInputs};
 pub use leaving::{leaves, stays};
-pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms, Spoken};
+pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitPolicy, LimitStep, Spoken};
 pub use load::{BEGINNING_CHARS, Fit, Load};
 pub use page::{CutMessage, MessageCursor, page_order};
 pub use row::{Delivery, DeliveryFact};

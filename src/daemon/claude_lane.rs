@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::core::delivery::{
     Backlog, ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, DeliveryEffect,
-    Ladder, LadderInput, LadderTerms, Moment,
+    Ladder, LadderInput, LadderTimeouts, Moment,
 };
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::shown_claude::ShownClaude;
@@ -21,7 +21,7 @@ const PAIRS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct ClaudeLane {
     pairs: BTreeMap<RuntimeSession, ClaudePair>,
-    terms: LadderTerms,
+    timeouts: LadderTimeouts,
 }
 
 /// The Claude of one pair.
@@ -73,11 +73,11 @@ impl ClaudeLane {
 
     /// An idle Claude that was told and does nothing for `idle_ms` was not reached; what was not
     /// attempted for `expiry_ms` expires.
-    pub(super) fn set_terms(&mut self, idle_ms: i64, expiry_ms: Option<i64>) {
-        self.terms.idle_ms = idle_ms;
-        self.terms.expiry_ms = expiry_ms;
+    pub(super) fn set_timeouts(&mut self, idle_ms: i64, expiry_ms: Option<i64>) {
+        self.timeouts.idle_ms = idle_ms;
+        self.timeouts.expiry_ms = expiry_ms;
         for pair in self.pairs.values_mut() {
-            pair.ladder.set_terms(self.terms);
+            pair.ladder.set_timeouts(self.timeouts);
         }
     }
 
@@ -130,7 +130,7 @@ impl ClaudeLane {
 
     /// Whether what waits for too long expires.
     pub(super) fn lets_expire(&self) -> bool {
-        self.terms.expiry_ms.is_some()
+        self.timeouts.expiry_ms.is_some()
     }
 
     /// When something about a ladder happens by itself, ms.
@@ -150,11 +150,11 @@ impl ClaudeLane {
                     .retain(|name, pair| *name == first || pair.is_here());
             }
         }
-        let (terms, rests) = (self.terms, self.rests_at_limit());
+        let (timeouts, rests) = (self.timeouts, self.rests_at_limit());
         self.pairs
             .entry(pair.clone())
             .or_insert_with(|| ClaudePair {
-                ladder: Ladder::new(pair.clone(), terms, rests),
+                ladder: Ladder::new(pair.clone(), timeouts, rests),
                 state: ClaudeState::default(),
                 turn: ShownClaude::default(),
             })

@@ -22,7 +22,7 @@ impl Daemon {
     /// Takes the configuration that the daemon starts with; its rules are in use already.
     pub(super) fn configure(&mut self, user: UserDirs, loaded: &Loaded) {
         self.base.configuration = Configuration::new(user, loaded);
-        self.agents.set_delivery_terms(&self.base);
+        self.agents.set_delivery_timeouts(&self.base);
         self.base.note_configuration(loaded);
         if loaded.file.is_none() && !loaded.are_rules_of_before {
             let said = "config.json could not be read when the daemon started, and no redaction rules \
@@ -69,7 +69,7 @@ impl Daemon {
         }
         self.apply_configuration(&loaded.config);
         self.base.configuration.replace(loaded.config);
-        self.agents.set_delivery_terms(&self.base);
+        self.agents.set_delivery_timeouts(&self.base);
         self.deliveries.hold_answers(&self.base);
         self.base.note_reloaded(changed);
     }
@@ -140,9 +140,10 @@ impl Base {
 }
 
 impl Agents {
-    fn set_delivery_terms(&mut self, base: &Base) {
+    fn set_delivery_timeouts(&mut self, base: &Base) {
         let timeouts = base.configuration.delivery_timeouts();
-        self.claude.set_terms(timeouts.idle_ms, timeouts.expiry_ms);
+        self.claude
+            .set_timeouts(timeouts.idle_ms, timeouts.expiry_ms);
         self.codex.set_expiry(timeouts.expiry_ms);
     }
 }

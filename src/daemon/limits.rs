@@ -7,7 +7,7 @@
 //! Claude cannot, and never says when one ends (2.1.330, observed).
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{Limit, LimitInput, LimitStep, LimitTerms};
+use crate::core::delivery::{Limit, LimitInput, LimitPolicy, LimitStep};
 use crate::core::id::EntryId;
 use crate::wire::status::LimitStatus;
 
@@ -23,8 +23,8 @@ pub(super) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            codex: Limit::new(LimitTerms::default()),
-            claude: Limit::new(LimitTerms::default()),
+            codex: Limit::new(LimitPolicy::default()),
+            claude: Limit::new(LimitPolicy::default()),
             codex_ends_ms: None,
         }
     }
@@ -93,7 +93,7 @@ impl Limits {
             resets_at: spoken.until_ms,
             next_try: spoken.try_at_ms,
             tries: spoken.tries,
-            tries_max: LimitTerms::default().tries_max,
+            tries_max: LimitPolicy::default().tries_max,
             again: spoken.again as u64,
             cancelled: spoken.is_cancelled,
         })

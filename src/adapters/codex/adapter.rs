@@ -21,7 +21,7 @@ use super::passed::Passed;
 use super::proxy::{Proxy, Waits};
 use super::request::CodexRequest;
 use super::run::{LeftServer, RetryPolicy, Run};
-use super::session::Timeouts;
+use super::session::SessionContext;
 use super::thread_state::ThreadState;
 
 /// Requests that wait for the adapter. The daemon hands over one message at a time.
@@ -122,7 +122,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
 
     let name = options.project_root.file_name();
     let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let terms = Timeouts {
+    let context = SessionContext {
         project_root: options.project_root.to_string_lossy().into_owned(),
         thread_name: format!("ctxrelay {name}").trim_end().to_owned(),
         account_every: ASK_ACCOUNT_EVERY,
@@ -139,7 +139,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
             mcp_token: options.mcp_token,
             hook: options.hook,
         },
-        terms,
+        context,
         patience: RetryPolicy::default(),
         memory: memory.of_new_process(),
         inherited,
@@ -150,7 +150,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         wishes,
         upstream,
     };
-    let failed = run.terms.facts.clone();
+    let failed = run.context.facts.clone();
     tokio::spawn(async move {
         let left = watched(run.until_dropped(), failed).await;
         let Some(LeftServer {

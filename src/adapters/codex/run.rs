@@ -27,7 +27,7 @@ use super::launch::{LaunchEnv, ServerLaunch, Unavailable};
 use super::passed::Passed;
 use super::request::CodexRequest;
 use super::server::{AppServer, PassedServer, Upstream};
-use super::session::{CallError, Session, Timeouts};
+use super::session::{CallError, Session, SessionContext};
 use super::thread_state::ThreadState;
 use backlog::{interruptible, take_end};
 use talk::talk;
@@ -66,7 +66,7 @@ impl Default for RetryPolicy {
 /// The adapter's state.
 pub(super) struct Run {
     pub(super) surroundings: LaunchEnv,
-    pub(super) terms: Timeouts,
+    pub(super) context: SessionContext,
     pub(super) patience: RetryPolicy,
     pub(super) memory: ThreadState,
     /// The app-server of the owner before us, until it is connected to.
@@ -275,7 +275,7 @@ impl Run {
             let upstream = server.upstream().clone();
             let (pid, keeper) = (server.record().pid, server.record().hold);
             let opening = async {
-                let mut session = Session::open(&upstream, &self.terms, &mut self.memory).await?;
+                let mut session = Session::open(&upstream, &self.context, &mut self.memory).await?;
                 if !std::mem::replace(&mut told, true) {
                     life.told = true;
                     let version = session.version().to_owned();
@@ -286,7 +286,7 @@ impl Run {
                         version,
                         port,
                     };
-                    let _ = self.terms.facts.send(started).await;
+                    let _ = self.context.facts.send(started).await;
                 }
                 session.take_up(fresh).await?;
                 session.ask_account().await?;
@@ -369,7 +369,7 @@ impl Run {
     }
 
     async fn tell(&self, fact: CodexFact) {
-        let _ = self.terms.facts.send(fact).await;
+        let _ = self.context.facts.send(fact).await;
     }
 }
 

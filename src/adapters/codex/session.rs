@@ -50,9 +50,9 @@ const PROOF_WAIT: Duration = Duration::from_secs(3);
 /// 30 ms (observed).
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// What is the same for every session.
+/// What is the same for every session with the app-server.
 #[derive(Debug)]
-pub(super) struct Timeouts {
+pub(super) struct SessionContext {
     /// The folder of new threads.
     pub(super) project_root: String,
     /// The name of new threads.
@@ -104,7 +104,7 @@ enum Todo {
 #[derive(Debug)]
 pub(super) struct Session<'a> {
     rpc: Rpc,
-    terms: &'a Timeouts,
+    context: &'a SessionContext,
     memory: &'a mut ThreadState,
     version: String,
     todo: VecDeque<Todo>,
@@ -136,13 +136,13 @@ impl<'a> Session<'a> {
     /// Connects. The session has no thread before [`Session::take_up`].
     pub(super) async fn open(
         upstream: &Upstream,
-        terms: &'a Timeouts,
+        context: &'a SessionContext,
         memory: &'a mut ThreadState,
     ) -> Result<Self, CallError> {
         let rpc = Rpc::connect(upstream).await?;
         let mut session = Self {
             rpc,
-            terms,
+            context,
             memory,
             version: String::new(),
             todo: VecDeque::new(),
@@ -257,7 +257,7 @@ impl<'a> Session<'a> {
 
     async fn tell(&self, fact: CodexFact) {
         // Without a receiver the adapter is about to end.
-        let _ = self.terms.facts.send(fact).await;
+        let _ = self.context.facts.send(fact).await;
     }
 
     async fn tell_all(&mut self, facts: Vec<CodexFact>) {

@@ -29,9 +29,9 @@ use crate::id::{AttemptId, EntryId, TurnId};
 /// that is read again.
 const ENDED_MAX: usize = 256;
 
-/// How long things may take, ms.
+/// How long things about Codex may take, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CodexTerms {
+pub struct CodexTimeouts {
     /// After a failure the lane rests this long before it tries by itself again.
     pub rest_ms: i64,
     /// How long recovery may take to find out about a message whose request was never answered. It
@@ -41,7 +41,7 @@ pub struct CodexTerms {
     pub expiry_ms: Option<i64>,
 }
 
-impl Default for CodexTerms {
+impl Default for CodexTimeouts {
     fn default() -> Self {
         Self {
             rest_ms: 15_000,
@@ -54,7 +54,7 @@ impl Default for CodexTerms {
 /// What is known of Codex as a receiver. The messages are in the [`Backlog`].
 #[derive(Debug, Default)]
 pub struct CodexFlow {
-    terms: CodexTerms,
+    timeouts: CodexTimeouts,
     state: CodexState,
     /// The turns that ended last: each ends once.
     ended: VecDeque<(TurnId, TurnStatus)>,
@@ -107,9 +107,9 @@ struct Heard {
 impl CodexFlow {
     /// A lane of which nothing is known yet.
     #[cfg(test)]
-    pub fn new(terms: CodexTerms) -> Self {
+    pub fn new(timeouts: CodexTimeouts) -> Self {
         Self {
-            terms,
+            timeouts,
             ..Self::default()
         }
     }
@@ -131,7 +131,7 @@ impl CodexFlow {
 
     /// What was not attempted for this long expires, ms; `None`: never.
     pub fn set_expiry(&mut self, expiry_ms: Option<i64>) {
-        self.terms.expiry_ms = expiry_ms;
+        self.timeouts.expiry_ms = expiry_ms;
     }
 
     /// What Codex is and does.
@@ -181,7 +181,7 @@ impl CodexFlow {
     /// When something happens by itself, ms.
     pub fn next_ms(&self, backlog: &Backlog) -> Option<i64> {
         // The loop asks at each of its turns: the lane is not walked.
-        let expiry = self.terms.expiry_ms.and_then(|expiry| {
+        let expiry = self.timeouts.expiry_ms.and_then(|expiry| {
             let oldest_ms = backlog.index_of_codex()?.oldest_queued_ms()?;
             Some(oldest_ms + expiry)
         });
@@ -384,14 +384,14 @@ impl CodexFlow {
         let mut overdue = Vec::new();
         for (id, until) in &mut self.unanswered {
             if *until <= at.now_ms {
-                *until = at.now_ms + self.terms.recovery_ms;
+                *until = at.now_ms + self.timeouts.recovery_ms;
                 overdue.push(id.clone());
             }
         }
         for id in overdue.iter().filter(|_| can_tell) {
             self.give_up_knowing(backlog, id, effects);
         }
-        if let Some(expiry) = self.terms.expiry_ms {
+        if let Some(expiry) = self.timeouts.expiry_ms {
             backlog.expire(Agent::Codex, at.now_ms - expiry, effects);
         }
     }
@@ -478,7 +478,7 @@ impl CodexFlow {
 
     fn rest(&mut self, at: &Moment) {
         self.untried();
-        self.resting_until = Some(at.now_ms + self.terms.rest_ms);
+        self.resting_until = Some(at.now_ms + self.timeouts.rest_ms);
     }
 
     /// The message that was the test was none.

@@ -17,13 +17,13 @@ mod input;
 mod offer;
 mod offering;
 mod ringing;
-mod terms;
+mod timeouts;
 
 pub use input::{HookPoint, LadderInput, LadderMode, Rung};
 use offer::Bridge;
 pub(super) use offer::Offer;
 use ringing::Ringing;
-pub use terms::LadderTerms;
+pub use timeouts::LadderTimeouts;
 
 use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, Moment, Shown};
 use crate::agent::Agent;
@@ -33,7 +33,7 @@ use crate::id::{EntryId, RuntimeSession, Seq};
 /// The ways to the Claude of one pair.
 #[derive(Debug)]
 pub struct Ladder {
-    terms: LadderTerms,
+    timeouts: LadderTimeouts,
     pair: RuntimeSession,
     bridge: Option<Bridge>,
     /// The Claude whose bridge came last; it may be there without its bridge.
@@ -63,9 +63,9 @@ pub struct Ladder {
 
 impl Ladder {
     /// A pair without a Claude.
-    pub fn new(pair: RuntimeSession, terms: LadderTerms, rests_at_limit: bool) -> Self {
+    pub fn new(pair: RuntimeSession, timeouts: LadderTimeouts, rests_at_limit: bool) -> Self {
         Self {
-            terms,
+            timeouts,
             pair,
             bridge: None,
             process: None,
@@ -98,8 +98,8 @@ impl Ladder {
     }
 
     /// How long things may take from now on.
-    pub fn set_terms(&mut self, terms: LadderTerms) {
-        self.terms = terms;
+    pub fn set_timeouts(&mut self, timeouts: LadderTimeouts) {
+        self.timeouts = timeouts;
     }
 
     /// The rung on which a message of now begins; `None` without bridge and doorbell.
@@ -195,7 +195,7 @@ impl Ladder {
                     id: bridge,
                     process,
                     mode,
-                    bell_due: at.now_ms + self.terms.bell_ms,
+                    bell_due: at.now_ms + self.timeouts.bell_ms,
                 };
                 self.attached(backlog, bridge, effects);
             }
@@ -248,7 +248,7 @@ impl Ladder {
                 // A head is no copy that another one could cross: it is there at once.
                 let whole = whole
                     .iter()
-                    .map(|id| (id, Shown::Whole, self.terms.claim_ms));
+                    .map(|id| (id, Shown::Whole, self.timeouts.claim_ms));
                 let head = head.iter().map(|id| (id, Shown::Head, 0));
                 for (id, shown, claim_ms) in whole.chain(head) {
                     let is_head = shown == Shown::Head;
@@ -276,13 +276,13 @@ impl Ladder {
             LadderInput::OutletFull { id } => {
                 backlog.take_back(&id, at.now_ms, effects);
                 backlog.set_offer(&id, None);
-                self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
+                self.retry_at = Some(at.now_ms + self.timeouts.outlet_ms);
             }
             LadderInput::NotStored { id } => {
                 // Nothing has left, and nothing leaves before the disk is asked again.
                 backlog.take_back(&id, at.now_ms, effects);
                 backlog.set_offer(&id, None);
-                self.retry_at = Some(at.now_ms + self.terms.outlet_ms);
+                self.retry_at = Some(at.now_ms + self.timeouts.outlet_ms);
             }
             LadderInput::Durable { id, result } => {
                 backlog.durable(&id, result, at.now_ms, effects);

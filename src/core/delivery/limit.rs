@@ -29,9 +29,9 @@ words! {
     }
 }
 
-/// How long things may take, ms.
+/// What is done about a usage limit, and how long things may take, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LimitTerms {
+pub struct LimitPolicy {
     /// What is done about it.
     pub mode: LimitMode,
     /// After the time that the vendor named: its clock and ours differ.
@@ -49,7 +49,7 @@ pub struct LimitTerms {
     pub stale_ms: i64,
 }
 
-impl Default for LimitTerms {
+impl Default for LimitPolicy {
     fn default() -> Self {
         Self {
             mode: LimitMode::default(),
@@ -169,7 +169,7 @@ enum TryReason {
 /// One agent's usage limit.
 #[derive(Debug, Default)]
 pub struct Limit {
-    terms: LimitTerms,
+    policy: LimitPolicy,
     slot: Option<Slot>,
     /// Tries since a turn last worked.
     tries: u32,
@@ -181,9 +181,9 @@ pub struct Limit {
 
 impl Limit {
     /// An agent of which no limit is known.
-    pub fn new(terms: LimitTerms) -> Self {
+    pub fn new(policy: LimitPolicy) -> Self {
         Self {
-            terms,
+            policy,
             ..Self::default()
         }
     }
@@ -195,7 +195,7 @@ impl Limit {
 
     /// What is done about it.
     pub fn mode(&self) -> LimitMode {
-        self.terms.mode
+        self.policy.mode
     }
 
     /// What is shown; `None` while no limit holds.
@@ -214,7 +214,7 @@ impl Limit {
     /// Whether a message that dies of it now is sent again once it is over.
     pub fn will_have_again(&self, id: &EntryId) -> bool {
         let is_cancelled = self.slot.as_ref().is_some_and(|slot| slot.is_cancelled);
-        self.terms.mode == LimitMode::Resume && !is_cancelled && !self.resent.contains(id)
+        self.policy.mode == LimitMode::Resume && !is_cancelled && !self.resent.contains(id)
     }
 
     /// When something happens by itself, ms.
@@ -260,8 +260,8 @@ impl Limit {
                 Vec::new()
             }
             LimitInput::Mode(mode) => {
-                if self.terms.mode != mode {
-                    self.terms.mode = mode;
+                if self.policy.mode != mode {
+                    self.policy.mode = mode;
                     self.plan(now_ms);
                 }
                 Vec::new()
@@ -308,15 +308,15 @@ impl Limit {
         if slot.is_cancelled || slot.asked_until.is_some() {
             return;
         }
-        slot.try_at = match (slot.until_ms, self.terms.mode) {
-            _ if self.tries >= self.terms.tries_max => None,
-            (Some(until), _) => Some(until + self.terms.slack_ms),
+        slot.try_at = match (slot.until_ms, self.policy.mode) {
+            _ if self.tries >= self.policy.tries_max => None,
+            (Some(until), _) => Some(until + self.policy.slack_ms),
             // Asking costs nothing.
-            (None, _) if slot.answers => Some(now_ms + self.terms.longest_ms),
+            (None, _) if slot.answers => Some(now_ms + self.policy.longest_ms),
             // Only who wants the work resumed wants it tried without knowing when.
             (None, LimitMode::Resume) => {
-                let doubled = self.terms.first_ms << self.tries.min(16);
-                Some(now_ms + doubled.min(self.terms.longest_ms))
+                let doubled = self.policy.first_ms << self.tries.min(16);
+                Some(now_ms + doubled.min(self.policy.longest_ms))
             }
             (None, LimitMode::Off | LimitMode::Notify) => None,
         };
@@ -331,7 +331,7 @@ impl Limit {
         }
         if slot.try_at.is_some_and(|at| at <= now_ms) {
             slot.try_at = None;
-            slot.asked_until = Some(now_ms + self.terms.answer_ms);
+            slot.asked_until = Some(now_ms + self.policy.answer_ms);
             return vec![LimitStep::Ask];
         }
         Vec::new()
@@ -365,7 +365,7 @@ impl Limit {
         let Some(slot) = self.slot.take() else {
             return Vec::new();
         };
-        let again: Vec<EntryId> = match (self.terms.mode, slot.is_cancelled) {
+        let again: Vec<EntryId> = match (self.policy.mode, slot.is_cancelled) {
             (LimitMode::Resume, false) => self.again(now_ms).cloned().collect(),
             _ => Vec::new(),
         };
@@ -387,11 +387,11 @@ impl Limit {
 
     /// What is to be sent again once it is over.
     fn again(&self, now_ms: i64) -> impl Iterator<Item = &EntryId> {
-        let oldest_ms = now_ms - self.terms.stale_ms;
+        let oldest_ms = now_ms - self.policy.stale_ms;
         self.died
             .iter()
             .filter(move |(_, at_ms)| *at_ms >= oldest_ms)
-            .filter(|_| self.terms.mode == LimitMode::Resume)
+            .filter(|_| self.policy.mode == LimitMode::Resume)
             .map(|(id, _)| id)
     }
 }

@@ -264,7 +264,7 @@ async fn what_waits_for_a_claude_that_never_came_expires() {
     let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     drop(rig);
     let mut rig = Rig::start(&place).await;
-    rig.daemon.agents.claude.set_terms(20_000, Some(60_000));
+    rig.daemon.agents.claude.set_timeouts(20_000, Some(60_000));
     rig.daemon.pump_claude();
     assert!(rig.daemon.base.recorder.world().unsettled.contains_key(&id));
     rig.later(61_000).await;

@@ -71,6 +71,6 @@ impl Session<'_> {
             path.canonicalize().unwrap_or_else(|_| path.to_owned())
         };
         let folder = thread.cwd.as_deref();
-        folder.is_none_or(|folder| whole(folder) == whole(&self.terms.project_root))
+        folder.is_none_or(|folder| whole(folder) == whole(&self.context.project_root))
     }
 }

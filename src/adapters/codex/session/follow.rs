@@ -54,7 +54,7 @@ impl Session<'_> {
         }
         let started = self
             .call(ThreadStart {
-                cwd: self.terms.project_root.clone(),
+                cwd: self.context.project_root.clone(),
             })
             .await?;
         let is_named = self.name(&started.thread).await?;
@@ -253,7 +253,7 @@ impl Session<'_> {
         }
         let name = ThreadNameSet {
             thread_id: thread.id.clone(),
-            name: self.terms.thread_name.clone(),
+            name: self.context.thread_name.clone(),
         };
         match self.call(name).await {
             Ok(_) => Ok(true),
@@ -273,7 +273,7 @@ impl Session<'_> {
             self.tell(CodexFact::InstructionsRead { paths }).await;
         }
         self.rollout.clone_from(&thread.path);
-        self.has_our_name = is_named || thread.name.as_ref() == Some(&self.terms.thread_name);
+        self.has_our_name = is_named || thread.name.as_ref() == Some(&self.context.thread_name);
         self.memory.others.closed(&thread.id);
         let thread_id = ThreadId::new(thread.id.as_str());
         self.tell(CodexFact::ThreadAdopted { thread_id }).await;

@@ -13,12 +13,12 @@ use crate::wire::status::HookReview;
 impl Session<'_> {
     /// Asks what Codex thinks of our hook, where it is wanted, and tells it.
     pub(in super::super) async fn ask_review(&mut self) -> Result<(), Lost> {
-        if !self.terms.hook.is_wanted() {
+        if !self.context.hook.is_wanted() {
             return Ok(());
         }
-        let cwds = vec![self.terms.project_root.clone()];
+        let cwds = vec![self.context.project_root.clone()];
         let review = match self.call(HooksList { cwds }).await {
-            Ok(listed) => listed.review(self.terms.hook.command()),
+            Ok(listed) => listed.review(self.context.hook.command()),
             Err(CallError::Refused(_)) => None,
             Err(CallError::Lost(lost)) => return Err(lost),
         };

@@ -92,7 +92,7 @@ impl Session<'_> {
         self.needs_sign_in = needed;
         // Of who signs in elsewhere, with `codex login`, the app-server knows and does not tell
         // (Codex 0.169.0, observed).
-        self.next_account = needed.then(|| Instant::now() + self.terms.account_every);
+        self.next_account = needed.then(|| Instant::now() + self.context.account_every);
         self.tell(CodexFact::SignIn { needed }).await;
     }
 

@@ -59,7 +59,7 @@ impl Session<'_> {
             CodexNotification::ThreadNamed(named) => {
                 if self.memory.is_visible(&named.thread_id) {
                     let name = named.thread_name.as_ref();
-                    self.has_our_name = name == Some(&self.terms.thread_name);
+                    self.has_our_name = name == Some(&self.context.thread_name);
                 }
             }
             CodexNotification::TurnStarted(started) => {

@@ -17,7 +17,7 @@ use crate::adapters::codex::inflight::Outgoing;
 use crate::adapters::codex::request::AttemptedMessage;
 use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::Upstream;
-use crate::adapters::codex::session::{CallError, Session, Timeouts};
+use crate::adapters::codex::session::{CallError, Session, SessionContext};
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::hex::hex;
@@ -64,7 +64,7 @@ impl Script {
         };
         let (told, facts) = mpsc::channel(256);
         let (asks, mut asked) = mpsc::channel(16);
-        let terms = Timeouts {
+        let context = SessionContext {
             project_root: "/proj".to_owned(),
             thread_name: NAME.to_owned(),
             account_every: std::time::Duration::from_millis(500),
@@ -72,7 +72,7 @@ impl Script {
             facts: told,
         };
         let session = tokio::spawn(async move {
-            let error = drive(&upstream, &terms, &mut memory, fresh, &mut asked).await;
+            let error = drive(&upstream, &context, &mut memory, fresh, &mut asked).await;
             (memory, error.to_string())
         });
         let (stream, _) = listener.accept().await.unwrap();
@@ -297,13 +297,13 @@ impl Script {
 
 async fn drive(
     upstream: &Upstream,
-    terms: &Timeouts,
+    context: &SessionContext,
     memory: &mut ThreadState,
     fresh: bool,
     asked: &mut mpsc::Receiver<Ask>,
 ) -> CallError {
     let run = async {
-        let mut session = Session::open(upstream, terms, memory).await?;
+        let mut session = Session::open(upstream, context, memory).await?;
         session.take_up(fresh).await?;
         loop {
             session.settle().await?;

@@ -18,7 +18,7 @@ use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::launch::LaunchEnv;
 use crate::adapters::codex::request::CodexRequest;
 use crate::adapters::codex::run::{RetryPolicy, Run};
-use crate::adapters::codex::session::Timeouts;
+use crate::adapters::codex::session::SessionContext;
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::entry::ErrorCode;
@@ -62,7 +62,7 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
             mcp_token: "t".to_owned(),
             hook: CompactionHook::default(),
         },
-        terms: Timeouts {
+        context: SessionContext {
             project_root: project.to_string_lossy().into_owned(),
             account_every: Duration::from_secs(5),
             thread_name: "ctxrelay".to_owned(),

@@ -144,7 +144,7 @@ impl CodexFlow {
             AdapterAnswer::NotTaken => self.was_not_taken(backlog, id, at, effects),
             AdapterAnswer::TakenBack => self.was_taken_back(backlog, id, at, effects),
             AdapterAnswer::Unanswered => {
-                let until = at.now_ms + self.terms.recovery_ms;
+                let until = at.now_ms + self.timeouts.recovery_ms;
                 self.unanswered.insert(id.clone(), until);
             }
         }

@@ -10,7 +10,7 @@ impl CodexFlow {
     /// Another app-server can tell what became of what is on its way: recovery has its whole time.
     pub(super) fn begins_anew_to_find_out(&mut self, at: &Moment) {
         for until in self.unanswered.values_mut() {
-            *until = at.now_ms + self.terms.recovery_ms;
+            *until = at.now_ms + self.timeouts.recovery_ms;
         }
     }
 
@@ -38,7 +38,7 @@ impl CodexFlow {
         if ids.is_empty() {
             return;
         }
-        let until = at.now_ms + self.terms.recovery_ms;
+        let until = at.now_ms + self.timeouts.recovery_ms;
         self.in_flight.clone_from(&ids);
         self.unanswered = ids.iter().map(|id| (id.clone(), until)).collect();
         effects.push(DeliveryEffect::Recover(ids));

@@ -10,7 +10,7 @@ impl Ladder {
         let queued = |row: &&&Delivery| row.state == DeliveryState::Queued;
         let queued = waiting.iter().filter(queued);
         let expiry = self
-            .terms
+            .timeouts
             .expiry_ms
             .and_then(|expiry| Some(expiry + queued.map(|row| row.changed_ms).min()?));
         if self.rests_at_limit {
@@ -23,9 +23,9 @@ impl Ladder {
             if offer.rung == Rung::Pull || offer.waits_for_ring() {
                 None
             } else if has_bell && offer.is_ring_sent_once() {
-                Some(began_ms + self.terms.idle_ms / 2)
+                Some(began_ms + self.timeouts.idle_ms / 2)
             } else {
-                Some(began_ms + self.terms.idle_ms)
+                Some(began_ms + self.timeouts.idle_ms)
             }
         });
         let is_unoffered = |row: &&Delivery| backlog.offer(&row.id).is_none();

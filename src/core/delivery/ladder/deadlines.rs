@@ -41,7 +41,7 @@ impl Ladder {
         if let Some(since) = self.idle_since.filter(|_| !self.rests_at_limit) {
             self.was_idle(backlog, since, at);
         }
-        if let Some(expiry) = self.terms.expiry_ms {
+        if let Some(expiry) = self.timeouts.expiry_ms {
             backlog.expire(Agent::Claude, at.now_ms - expiry, effects);
         }
     }
@@ -52,7 +52,7 @@ impl Ladder {
             return;
         };
         let idle_since = |idle_ms: i64| at.now_ms - idle_ms;
-        let descends_until = idle_since(self.terms.idle_ms);
+        let descends_until = idle_since(self.timeouts.idle_ms);
         let rings_until = idle_since(self.second_ring_after());
         let mut due: Vec<Seq> = Vec::new();
         if since_ms <= rings_until {
@@ -78,9 +78,9 @@ impl Ladder {
     /// it starts a turn within a second; a line can be lost on its side.
     fn second_ring_after(&self) -> i64 {
         if self.bell.is_some() {
-            self.terms.idle_ms / 2
+            self.timeouts.idle_ms / 2
         } else {
-            self.terms.idle_ms
+            self.timeouts.idle_ms
         }
     }
 
@@ -92,7 +92,7 @@ impl Ladder {
     /// When a message descends, while Claude is idle, ms.
     fn descent_ms(&self, index: &LaneIndex) -> Option<i64> {
         let offered_ms = index.first_descending_ms()?;
-        Some(offered_ms.max(self.idle_since?) + self.terms.idle_ms)
+        Some(offered_ms.max(self.idle_since?) + self.timeouts.idle_ms)
     }
 
     /// When the doorbell may ring for what waits for it, ms.
@@ -112,6 +112,6 @@ impl Ladder {
     }
 
     fn expiry_ms(&self, index: &LaneIndex) -> Option<i64> {
-        Some(index.oldest_queued_ms()? + self.terms.expiry_ms?)
+        Some(index.oldest_queued_ms()? + self.timeouts.expiry_ms?)
     }
 }

@@ -52,7 +52,7 @@ impl Ladder {
                 (Rung::Channel, Some(bridge)) => {
                     pushes += 1;
                     offer.was_pushed = true;
-                    let push_ms = self.terms.push_ms;
+                    let push_ms = self.timeouts.push_ms;
                     backlog.claim(&id, shown, &at.attempt, push_ms, at.now_ms, effects);
                     let bridge = bridge.id;
                     effects.push(DeliveryEffect::Push {

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use crate::agent::{Agent, Party};
 use crate::delivery::backlog::page_afresh;
 use crate::delivery::{
-    Backlog, CodexFlow, CodexInput, CodexTerms, CutMessage, Delivery, DeliveryFact, DeliveryState,
-    DeliveryWay, Ladder, LadderInput, LadderMode, LadderTerms, MessageCursor, Moment, OnBusy,
-    Shown,
+    Backlog, CodexFlow, CodexInput, CodexTimeouts, CutMessage, Delivery, DeliveryFact,
+    DeliveryState, DeliveryWay, Ladder, LadderInput, LadderMode, LadderTimeouts, MessageCursor,
+    Moment, OnBusy, Shown,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
@@ -161,20 +161,20 @@ struct Lanes {
 
 impl Lanes {
     fn new(expiry_ms: Option<i64>) -> Self {
-        let terms = LadderTerms {
+        let timeouts = LadderTimeouts {
             expiry_ms,
-            ..LadderTerms::default()
+            ..LadderTimeouts::default()
         };
         let ladder = |number| {
             let pair = pair_of(number);
-            (pair.clone(), Ladder::new(pair, terms, false))
+            (pair.clone(), Ladder::new(pair, timeouts, false))
         };
         Self {
             backlog: Backlog::default(),
             ladders: [ladder(0), ladder(1)].into(),
-            flow: CodexFlow::new(CodexTerms {
+            flow: CodexFlow::new(CodexTimeouts {
                 expiry_ms,
-                ..CodexTerms::default()
+                ..CodexTimeouts::default()
             }),
             now_ms: 1_000,
             next: 1,

@@ -5,8 +5,8 @@ mod compaction;
 
 use crate::agent::Agent;
 use crate::delivery::{
-    Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTerms, Delivery, DeliveryEffect,
-    DeliveryState, Moment, OnBusy, Outcome, Shown,
+    Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTimeouts, Delivery,
+    DeliveryEffect, DeliveryState, Moment, OnBusy, Outcome, Shown,
 };
 use crate::entry::{DeliveryResult, TurnStatus};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
@@ -19,9 +19,9 @@ struct Lane {
 
 impl Lane {
     /// With an app-server and an idle thread.
-    fn new(terms: CodexTerms) -> Self {
+    fn new(timeouts: CodexTimeouts) -> Self {
         let mut lane = Self {
-            flow: CodexFlow::new(terms),
+            flow: CodexFlow::new(timeouts),
             backlog: Backlog::default(),
             now_ms: 0,
         };
@@ -106,7 +106,7 @@ fn handed_over(effects: &[DeliveryEffect]) -> Vec<(EntryId, bool)> {
 
 #[test]
 fn the_row_is_written_before_the_message_leaves() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     let effects = lane.send(1, OnBusy::Queue);
     assert_eq!(effects[0], DeliveryEffect::Store(id(1)));
     assert_eq!(handed_over(&effects), [(id(1), false)]);
@@ -117,7 +117,7 @@ fn the_row_is_written_before_the_message_leaves() {
 
 #[test]
 fn what_is_for_a_codex_without_an_account_waits_until_somebody_signs_in() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     let sign_in = |needed| CodexInput::SignIn { life: 1, needed };
     lane.hear(sign_in(true));
     assert!(!lane.flow.may_deliver_soon());
@@ -138,7 +138,7 @@ fn what_is_for_a_codex_without_an_account_waits_until_somebody_signs_in() {
 
 #[test]
 fn after_the_human_stopped_a_turn_the_lane_is_paused_until_they_go_on() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.activity(Activity::Busy { waiting: false });
     let turn = TurnId::new("t1");
     lane.hear(CodexInput::TurnStarted { life: 1, turn });
@@ -153,7 +153,7 @@ fn after_the_human_stopped_a_turn_the_lane_is_paused_until_they_go_on() {
 
 #[test]
 fn a_turn_that_was_cut_off_with_its_app_server_holds_nothing() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     let turn = TurnId::new("t1");
     lane.hear(CodexInput::TurnStarted {
@@ -185,7 +185,7 @@ fn a_turn_that_was_cut_off_with_its_app_server_holds_nothing() {
 
 #[test]
 fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.activity(Activity::Idle);
     lane.send(1, OnBusy::Queue);
     lane.answer(1, AdapterAnswer::Queued);
@@ -197,7 +197,7 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
     assert_eq!(lane.activity(Activity::Idle), []);
 
     // What the thread does may come later.
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     lane.hear(CodexInput::ServerStarted { life: 2 });
     let (life, id, attempt, answer) = (2, id(1), None, AdapterAnswer::StillQueued);
@@ -212,7 +212,7 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
     assert_eq!(effects, [DeliveryEffect::ReleaseQueue]);
 
     // A turn of before, met in the history.
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     let turn = TurnId::new("t1");
     lane.hear(CodexInput::TurnStarted {
@@ -229,7 +229,7 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
     });
     assert!(!lane.flow.state().is_paused());
 
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.activity(Activity::Busy { waiting: false });
     lane.send(1, OnBusy::Queue);
     lane.answer(1, AdapterAnswer::Queued);
@@ -242,7 +242,7 @@ fn what_an_idle_thread_holds_goes_on_unless_the_human_stopped_a_turn() {
 
 #[test]
 fn what_waits_behind_a_turn_that_runs_is_left_alone() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.activity(Activity::Busy { waiting: false });
     lane.send(1, OnBusy::Queue);
     lane.answer(1, AdapterAnswer::Queued);
@@ -252,7 +252,7 @@ fn what_waits_behind_a_turn_that_runs_is_left_alone() {
 #[test]
 fn what_the_human_stopped_before_a_restart_is_paused_in_that_thread() {
     for (thread, is_paused) in [("t", true), ("another", false)] {
-        let mut lane = Lane::new(CodexTerms::default());
+        let mut lane = Lane::new(CodexTimeouts::default());
         let thread = Some(ThreadId::new(thread));
         let effects = lane.hear(CodexInput::Stopped { thread });
         assert_eq!(effects, [DeliveryEffect::Paused(true)]);
@@ -265,7 +265,7 @@ fn what_the_human_stopped_before_a_restart_is_paused_in_that_thread() {
 
 #[test]
 fn a_limit_holds_what_comes_until_a_turn_has_worked() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.hear(CodexInput::TurnEnded {
         life: 1,
         turn: TurnId::new("t1"),
@@ -284,7 +284,7 @@ fn a_limit_holds_what_comes_until_a_turn_has_worked() {
 
 #[test]
 fn what_an_earlier_app_server_or_attempt_says_is_refused() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     let first = lane.backlog.get(&id(1)).and_then(|row| row.attempt.clone());
     let effects = lane.answer(1, AdapterAnswer::NotTaken);
@@ -310,7 +310,7 @@ fn what_an_earlier_app_server_or_attempt_says_is_refused() {
 
 #[test]
 fn what_nobody_can_know_is_given_up_and_only_the_operator_sends_it_again() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     lane.answer(1, AdapterAnswer::Unanswered);
     lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap();
@@ -335,7 +335,7 @@ fn what_nobody_can_know_is_given_up_and_only_the_operator_sends_it_again() {
 
 #[test]
 fn one_that_is_rejected_on_its_way_holds_up_nothing_behind_it() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     assert_eq!(handed_over(&lane.send(2, OnBusy::Queue)), []);
     let (rejected, result) = (id(1), DeliveryResult::Rejected);
@@ -356,9 +356,9 @@ fn one_that_is_rejected_on_its_way_holds_up_nothing_behind_it() {
 
 #[test]
 fn what_waits_for_too_long_expires_on_the_record() {
-    let mut lane = Lane::new(CodexTerms {
+    let mut lane = Lane::new(CodexTimeouts {
         expiry_ms: Some(1_000),
-        ..CodexTerms::default()
+        ..CodexTimeouts::default()
     });
     lane.send(1, OnBusy::Queue);
     lane.send(2, OnBusy::Queue);
@@ -394,7 +394,7 @@ fn turn_ended(turn: &str, limited: bool) -> CodexInput {
 
 #[test]
 fn after_a_limit_one_message_is_the_test() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.hear(turn_ended("u1", true));
     for seq in 1..=3 {
         assert_eq!(handed(&lane.send(seq, OnBusy::Queue)), []);
@@ -430,9 +430,9 @@ fn after_a_limit_one_message_is_the_test() {
 
 #[test]
 fn a_message_that_was_not_to_leave_any_more_does_not_rest_the_lane() {
-    let mut lane = Lane::new(CodexTerms {
+    let mut lane = Lane::new(CodexTimeouts {
         rest_ms: 15_000,
-        ..CodexTerms::default()
+        ..CodexTimeouts::default()
     });
     let held = handed(&lane.send(1, OnBusy::Queue));
     assert_eq!(held, [id(1)]);
@@ -450,7 +450,7 @@ fn a_message_that_was_not_to_leave_any_more_does_not_rest_the_lane() {
 
 #[test]
 fn a_turn_that_had_a_message_before_it_was_sent_again_proves_nothing_of_that() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     let pair = RuntimeSession::default();
     let row = Delivery::recorded(id(1), Seq(1), Agent::Codex, pair, OnBusy::Queue, 0);
     lane.backlog.insert_again(Delivery {
@@ -481,7 +481,7 @@ fn a_turn_that_had_a_message_before_it_was_sent_again_proves_nothing_of_that() {
 
 /// `m1` was sent without an answer, and recovery has a moment left.
 fn nearly_given_up() -> Lane {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     lane.answer(1, AdapterAnswer::Unanswered);
     lane.activity(Activity::Busy { waiting: false });
@@ -525,7 +525,7 @@ fn when_an_app_server_comes_up_recovery_has_its_whole_time_to_find_out() {
 #[test]
 fn whoever_sent_what_is_taken_back_or_expires_hears_that_nobody_gets_it() {
     for result in [DeliveryResult::Cancelled, DeliveryResult::Expired] {
-        let mut lane = Lane::new(CodexTerms::default());
+        let mut lane = Lane::new(CodexTimeouts::default());
         lane.activity(Activity::Busy { waiting: false });
         lane.send(1, OnBusy::Queue);
         lane.send(2, OnBusy::Queue);
@@ -541,7 +541,7 @@ fn whoever_sent_what_is_taken_back_or_expires_hears_that_nobody_gets_it() {
 
 #[test]
 fn of_what_is_settled_without_it_the_lane_remembers_nothing() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     for seq in [1, 2] {
         lane.send(seq, OnBusy::Queue);
     }

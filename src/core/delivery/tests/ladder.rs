@@ -3,7 +3,7 @@
 use crate::agent::Agent;
 use crate::delivery::{
     Backlog, Delivery, DeliveryEffect, DeliveryWay, HookPoint, Ladder, LadderInput, LadderMode,
-    LadderTerms, Moment, OnBusy, Rung,
+    LadderTimeouts, Moment, OnBusy, Rung,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
@@ -17,7 +17,7 @@ struct Way {
 impl Way {
     fn new(mode: LadderMode, bell: bool) -> Self {
         let mut way = Self {
-            ladder: Ladder::new(RuntimeSession::default(), LadderTerms::default(), false),
+            ladder: Ladder::new(RuntimeSession::default(), LadderTimeouts::default(), false),
             backlog: Backlog::default(),
             now_ms: 10_000,
         };
@@ -89,12 +89,12 @@ impl Way {
     /// Without a doorbell, and past the time in which one may still come.
     fn by_channel() -> Self {
         let mut way = Self::new(LadderMode::Auto, false);
-        way.wait(LadderTerms::default().bell_ms);
+        way.wait(LadderTimeouts::default().bell_ms);
         way
     }
 
     fn push_is_over(&mut self) {
-        self.wait(LadderTerms::default().push_ms);
+        self.wait(LadderTimeouts::default().push_ms);
     }
 
     fn carried(&self, carrier: HookPoint) -> usize {
@@ -128,7 +128,7 @@ fn without_proof_an_offer_descends_rung_by_rung() {
             }
         ]
     ));
-    let idle = LadderTerms::default().idle_ms;
+    let idle = LadderTimeouts::default().idle_ms;
     let ring = DeliveryEffect::Ring {
         bell: 2,
         ids: vec![id()],
@@ -193,7 +193,7 @@ fn a_channel_waits_a_moment_for_the_doorbell() {
     let mut way = Way::new(LadderMode::Auto, false);
     assert_eq!(way.send(), []);
     let due = way.ladder.next_ms(&way.backlog).unwrap();
-    assert!(due <= 10_001 + LadderTerms::default().bell_ms);
+    assert!(due <= 10_001 + LadderTimeouts::default().bell_ms);
     way.now_ms = due;
     let effects = way.hear(LadderInput::Tick);
     assert!(matches!(
@@ -206,8 +206,8 @@ fn a_channel_waits_a_moment_for_the_doorbell() {
 fn a_claude_that_heard_no_push_gets_no_more_of_them_until_one_proves_itself() {
     let mut way = Way::new(LadderMode::Auto, false);
     way.send();
-    way.wait(LadderTerms::default().bell_ms);
-    way.wait(LadderTerms::default().idle_ms);
+    way.wait(LadderTimeouts::default().bell_ms);
+    way.wait(LadderTimeouts::default().idle_ms);
     assert!(way.ladder.is_deaf());
     assert_eq!(way.ladder.first_rung(), Some(Rung::Hooks));
     assert_eq!(way.carried(HookPoint::Stop), 1);
@@ -367,7 +367,7 @@ fn many_messages_at_once_ring_no_more_often_than_claude_shows() {
 fn a_ring_that_claude_did_not_hear_is_repeated_once() {
     let mut way = Way::new(LadderMode::Auto, true);
     assert!(matches!(&way.send()[..], [DeliveryEffect::Ring { .. }]));
-    let idle = LadderTerms::default().idle_ms;
+    let idle = LadderTimeouts::default().idle_ms;
     assert!(matches!(
         &way.wait(idle / 2)[..],
         [DeliveryEffect::Ring { .. }]
@@ -396,7 +396,7 @@ fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
     way.send();
     assert!(!way.backlog.get(&id()).unwrap().is_repeat());
     // A hook that carries it proves the hook, and nothing about channels.
-    way.wait(LadderTerms::default().push_ms);
+    way.wait(LadderTimeouts::default().push_ms);
     way.hear(handed(true));
     let rung = DeliveryWay::Hook;
     let ids = vec![id()];

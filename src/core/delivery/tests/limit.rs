@@ -1,15 +1,15 @@
 //! A usage limit, from the turn that hit it to the one that works again.
 
-use crate::delivery::{Checked, Limit, LimitInput, LimitMode, LimitStep, LimitTerms};
+use crate::delivery::{Checked, Limit, LimitInput, LimitMode, LimitPolicy, LimitStep};
 use crate::id::EntryId;
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
 
 fn limit(mode: LimitMode) -> Limit {
-    Limit::new(LimitTerms {
+    Limit::new(LimitPolicy {
         mode,
-        ..LimitTerms::default()
+        ..LimitPolicy::default()
     })
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 /// `m1` lies in the app-server's queue behind a turn, and `m2` waits here.
 fn behind_a_turn() -> Lane {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.activity(Activity::Busy { waiting: false });
     lane.send(1, OnBusy::Queue);
     lane.answer(1, AdapterAnswer::Queued);
@@ -56,7 +56,7 @@ fn what_is_not_taken_after_all_goes_out_when_no_turn_runs_or_after_a_while() {
 
 #[test]
 fn what_is_not_in_the_queue_behind_a_turn_is_not_asked_back() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     // Not answered, no turn runs, or nobody knows the message.
     assert_eq!(awaited(&mut lane, 1), []);

@@ -11,7 +11,7 @@ const OVER: CodexInput = CodexInput::CompactionOver { life: 1 };
 
 #[test]
 fn a_message_waits_for_a_compaction_and_its_packet() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.hear(BEGAN);
     assert!(lane.flow.is_compaction_asked());
     assert_eq!(lane.send(1, OnBusy::Queue), []);
@@ -27,7 +27,7 @@ fn a_message_waits_for_a_compaction_and_its_packet() {
 
 #[test]
 fn a_message_waits_for_no_compaction_longer_than_a_minute() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.hear(BEGAN);
     let until = lane.now_ms + 60_000;
     lane.send(1, OnBusy::Queue);
@@ -57,7 +57,7 @@ fn a_compaction_that_ends_without_success_or_with_its_app_server_keeps_nothing()
         CodexInput::ServerStarted { life: 2 },
         CodexInput::Adopted { life: 1, thread },
     ] {
-        let mut lane = Lane::new(CodexTerms::default());
+        let mut lane = Lane::new(CodexTimeouts::default());
         lane.hear(BEGAN);
         assert_eq!(lane.send(1, OnBusy::Queue), []);
         let effects = lane.hear(end.clone());
@@ -67,7 +67,7 @@ fn a_compaction_that_ends_without_success_or_with_its_app_server_keeps_nothing()
 
 #[test]
 fn what_was_about_to_leave_when_a_compaction_began_leaves_after_it() {
-    let mut lane = Lane::new(CodexTerms::default());
+    let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
     let attempt = lane.backlog.get(&id(1)).unwrap().attempt.clone().unwrap();
     assert!(lane.flow.may_leave(&lane.backlog, &id(1), &attempt));

@@ -14,9 +14,9 @@ use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaudeInput, ClaudeSetting,
-    ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput, CodexTerms,
+    ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput, CodexTimeouts,
     Delivery, DeliveryEffect, DeliveryState, Fit, HeldEffects, HookPoint, Ladder, LadderInput,
-    LadderMode, LadderTerms, LaterInput, LaterInputs, Load, Moment, RowsAhead, Shown, Watchdog,
+    LadderMode, LadderTimeouts, LaterInput, LaterInputs, Load, Moment, RowsAhead, Shown, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
@@ -142,14 +142,14 @@ impl World {
             (id.clone(), Arc::new(message))
         });
         let restored = Backlog::restore(rows, &unsettled.collect(), false);
-        let mut flow = CodexFlow::new(CodexTerms {
+        let mut flow = CodexFlow::new(CodexTimeouts {
             rest_ms: 2_000,
             recovery_ms: 6_000,
             expiry_ms: None,
         });
         let ladder = Ladder::new(
             RuntimeSession::default(),
-            LadderTerms {
+            LadderTimeouts {
                 idle_ms: 4_000,
                 claim_ms: 1_500,
                 push_ms: 300,

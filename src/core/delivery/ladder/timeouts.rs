@@ -1,8 +1,8 @@
-//! [`LadderTerms`]: how long things about Claude may take.
+//! [`LadderTimeouts`]: how long things about Claude may take.
 
-/// How long things may take, ms.
+/// How long things about Claude may take, ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LadderTerms {
+pub struct LadderTimeouts {
     /// An idle Claude that was told and does nothing for this long was not reached.
     pub idle_ms: i64,
     /// How long bodies that somebody asked for may take until they count as taken or not. The
@@ -19,7 +19,7 @@ pub struct LadderTerms {
     pub expiry_ms: Option<i64>,
 }
 
-impl Default for LadderTerms {
+impl Default for LadderTimeouts {
     fn default() -> Self {
         Self {
             idle_ms: 20_000,
