@@ -43,7 +43,6 @@ use crate::wire::control::{
 pub enum Event {
     /// A client said hello. → `connecting`
     Connected {
-        /// Its connection.
         conn: ConnId,
         /// Who it says it is.
         hello: Hello,
@@ -53,7 +52,6 @@ pub enum Event {
         process: Option<ClientProcess>,
         /// Where its notifications go.
         outlet: Outlet,
-        /// The answer.
         reply: oneshot::Sender<Result<Welcome, Refusal>>,
     },
     /// An agent was refused because it runs what was started before an update. → `outdated`
@@ -63,19 +61,15 @@ pub enum Event {
     },
     /// A client answered a ping. → `connecting`
     PingAnswered {
-        /// Its connection.
         conn: ConnId,
     },
     /// A client is gone. → `connecting`
     Disconnected {
-        /// Its connection.
         conn: ConnId,
     },
     /// A client asks. → `commands`
     Command {
-        /// Its connection.
         conn: ConnId,
-        /// What it asks.
         command: Box<Command>,
         /// The answer; dropped when the client has gone meanwhile.
         reply: ReplySender,
@@ -112,7 +106,6 @@ pub enum Event {
     Watch(WatchFact),
     /// The state of the work tree was read for somebody. → `commands::tree_read`
     TreeRead {
-        /// What for.
         purpose: TreePurpose,
         /// What came of it.
         tree: TreeFound,
@@ -123,7 +116,6 @@ pub enum Event {
     PacketRead {
         /// The number under which the packet waits.
         number: u64,
-        /// What was read.
         facts: Box<PacketFacts>,
         /// Until it has been taken in.
         under_way: UnderWay,
@@ -135,9 +127,7 @@ pub enum Event {
     SettingsKept(Box<SettingsKept>),
     /// The blocks in the instruction files say what the rules are now. → `run`
     BlocksRewritten {
-        /// What is answered.
         set: Box<PolicySet>,
-        /// To whom.
         reply: ReplySender,
         /// Until it has been answered.
         under_way: UnderWay,
@@ -154,7 +144,6 @@ pub enum Event {
     Gate(GateFact),
     /// Work beside the loop panicked: nothing else comes of it. → `work_failed`
     WorkFailed {
-        /// What was done.
         what: WorkBeside,
         /// Until this is heard.
         under_way: Option<UnderWay>,
@@ -170,7 +159,6 @@ pub enum Event {
     /// Codex did what the operator asked of it. → `commands::agent_action`
     DeedDone {
         deed: LifecycleEvent,
-        /// In words.
         text: String,
         /// Where that is recorded.
         told: oneshot::Sender<Recorded>,
@@ -190,7 +178,6 @@ pub enum Event {
     },
     /// The text of `/metrics`. → `metrics`
     Metrics {
-        /// The answer.
         reply: oneshot::Sender<String>,
     },
     /// End, and leave everything to another process. → `takeover::begin`
@@ -261,9 +248,7 @@ impl Event {
 pub enum TreePurpose {
     /// An agent proposes.
     Propose {
-        /// Its connection.
         conn: ConnId,
-        /// What it proposes.
         params: ProposeParams,
         /// The answer; `None` when it was the last words of a turn.
         reply: Option<ReplySender>,
@@ -272,9 +257,7 @@ pub enum TreePurpose {
     SignOff { proposal: EntryId },
     /// The operator decides.
     Decide {
-        /// What is decided.
         params: DecideParams,
-        /// The answer.
         reply: ReplySender,
     },
 }
@@ -282,7 +265,6 @@ pub enum TreePurpose {
 /// The end of a transcript of Claude's.
 #[derive(Debug)]
 pub struct TranscriptRead {
-    /// The file.
     pub path: PathBuf,
     /// What it says of the context, if anything.
     pub end: Option<TranscriptEnd>,
@@ -320,7 +302,6 @@ pub struct ClaudeCompacted {
     pub session: SessionId,
     /// In which runtime session.
     pub pair: RuntimeSession,
-    /// What made it.
     pub trigger: CompactionTrigger,
     /// Claude's summary, where it was told.
     pub summary: String,
@@ -338,7 +319,6 @@ pub struct WordsRead {
     pub pair: RuntimeSession,
     /// The model, by the name that it was asked for.
     pub model: String,
-    /// What it said.
     pub answer: InferenceAnswer,
 }
 
@@ -356,13 +336,11 @@ pub struct RulesLooked {
 /// The project's rules beside what one agent was told.
 #[derive(Debug)]
 pub struct RulesCompared {
-    /// The agent.
     pub agent: Agent,
     /// In which runtime session.
     pub pair: RuntimeSession,
     /// What it was told.
     pub told: Arc<RuleTexts>,
-    /// What differs.
     pub differ: Vec<RulesDiff>,
 }
 
@@ -395,7 +373,6 @@ pub struct DeletionAsked {
     pub params: ClearParams,
     /// What stays.
     pub texts: KeptTexts,
-    /// The answer.
     pub reply: ReplySender,
     /// Until this is heard.
     pub under_way: UnderWay,
@@ -406,7 +383,6 @@ pub struct DeletionAsked {
 pub struct DeletionDone {
     /// What its deletion came to.
     pub cleared: Cleared,
-    /// The answer.
     pub reply: ReplySender,
     /// Until this is heard.
     pub under_way: UnderWay,

@@ -37,9 +37,7 @@ pub struct DaemonHandle {
 /// A client that said hello.
 #[derive(Debug)]
 pub struct Joined {
-    /// Its connection.
     pub conn: ConnId,
-    /// The daemon's answer.
     pub welcome: Welcome,
     /// What it is told unasked.
     pub notifications: OutletReceiver,
@@ -154,7 +152,7 @@ impl DaemonHandle {
         let _ = self.events.send(Event::Disconnected { conn }).await;
     }
 
-    /// Asks.
+    /// Asks, and waits for the answer.
     ///
     /// # Errors
     ///

@@ -17,11 +17,8 @@ const DEDUP_MAX: usize = 64;
 /// What makes two handoffs the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
-    /// Who hands over.
     pub from: Party,
-    /// To whom.
     pub to: Agent,
-    /// The pair.
     pub runtime_session: RuntimeSession,
     folded: String,
 }

@@ -23,7 +23,6 @@ pub struct SealedTaskRead {
     pub(super) pair: RuntimeSession,
     /// What was read; nothing where no session that the record leads back to ended with it closed.
     pub(super) read: io::Result<Option<SealedTask>>,
-    /// The answer.
     pub(super) reply: ReplySender,
     /// Until this is heard.
     pub(super) under_way: UnderWay,

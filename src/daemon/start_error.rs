@@ -21,14 +21,12 @@ pub enum StartError {
     #[error("cannot write {}: {source}", path.display())]
     Unwritable {
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// The file system has no locks, by which a project has one owner.
     #[error("the file system of {} cannot lock: {source}", path.display())]
     NoLocks {
         path: PathBuf,
-        /// What it says.
         source: std::io::Error,
     },
     /// The named port is taken.
@@ -60,7 +58,6 @@ pub enum StartError {
     #[error("cannot bind {}: {source}", path.display())]
     Socket {
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
 }

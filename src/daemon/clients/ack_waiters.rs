@@ -28,9 +28,7 @@ pub(in crate::daemon) enum When {
     Acked(AckedPartly),
     /// These were acknowledged, and what else waits is asked for.
     Page {
-        /// Who asks.
         conn: ConnId,
-        /// For what.
         params: GetMessagesParams,
         /// What was acknowledged with it.
         acked: AckedPartly,

@@ -22,7 +22,6 @@ pub(in crate::daemon) struct Waiter {
     pub deadline: Instant,
     /// What it waits for.
     pub wants: Wants,
-    /// The answer.
     pub reply: ReplySender,
 }
 
@@ -31,9 +30,7 @@ pub(in crate::daemon) struct Waiter {
 pub(in crate::daemon) enum Wants {
     /// Messages for an agent.
     Messages {
-        /// The receiver.
         agent: Agent,
-        /// The pair.
         runtime_session: RuntimeSession,
         /// Only what is left at this place.
         after: Option<MessageCursor>,

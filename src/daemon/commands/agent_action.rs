@@ -181,7 +181,6 @@ impl Base {
 /// What the operator has Codex do.
 pub(super) struct Deed {
     pub(super) done: LifecycleEvent,
-    /// In words.
     pub(super) text: String,
     /// Who asked wants to know where it is recorded.
     pub(super) placed: bool,

@@ -190,9 +190,7 @@ impl Decisions {
 /// What is said of a proposal.
 #[derive(Debug)]
 pub(super) struct DecisionVerdict {
-    /// Yes or no.
     pub(super) approved: bool,
-    /// Why.
     pub(super) reason: Option<String>,
     /// The work tree of now; of a signed rejection, that of then.
     pub(super) tree: Option<WorkTree>,

@@ -23,7 +23,6 @@ pub(in crate::daemon) enum RecorderAction<T> {
     Refused {
         /// Who waited for it.
         then: T,
-        /// Why.
         refusal: Refusal,
     },
     /// The disk refused what has happened already.

@@ -27,7 +27,6 @@ const ALSO_WANTS_MAX: usize = 16;
 /// A question, with the answer that each choice of its stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodexQuestion {
-    /// What is asked.
     pub request: ApprovalRequest,
     /// What else the person should read: the diff, or what can only be answered in the terminal.
     pub details: String,

@@ -31,9 +31,7 @@ macro_rules! call {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialize {
-    /// Who we are.
     pub client_info: ClientVersion,
-    /// What we can take.
     pub capabilities: Capabilities,
 }
 call!(Initialize, "initialize", Initialized);
@@ -41,11 +39,10 @@ call!(Initialize, "initialize", Initialized);
 /// Who we are.
 #[derive(Debug, Serialize)]
 pub struct ClientVersion {
-    /// A word.
+    /// What [`Initialized::user_agent`] begins with, where we are its first client.
     pub name: &'static str,
-    /// For people.
+    /// The name that people read.
     pub title: &'static str,
-    /// Our version.
     pub version: &'static str,
 }
 
@@ -139,7 +136,7 @@ pub struct ThreadTurnsList {
     /// From the answer before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Turns a page.
+    /// How many turns a page has at most.
     pub limit: u32,
     /// `desc`: newest first.
     pub sort_direction: &'static str,
@@ -151,10 +148,9 @@ call!(ThreadTurnsList, "thread/turns/list", TurnsPage);
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnsPage {
-    /// The turns.
     #[serde(deserialize_with = "readable")]
     pub data: Vec<Turn>,
-    /// More follow.
+    /// Where the next page begins, unless this is the last one.
     pub next_cursor: Option<String>,
 }
 
@@ -166,7 +162,6 @@ pub struct QueueAdd {
     pub thread_id: String,
     /// Comes back as the `clientId` of the user message.
     pub client_user_message_id: String,
-    /// The text.
     pub input: Vec<TextInput>,
 }
 call!(QueueAdd, "thread/queue/add", IgnoredAny);
@@ -188,10 +183,9 @@ call!(QueueList, "thread/queue/list", QueuePage);
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueuePage {
-    /// What waits.
     #[serde(deserialize_with = "readable")]
     pub data: Vec<QueuedSubmission>,
-    /// More follow.
+    /// Where the next page begins, unless this is the last one.
     pub next_cursor: Option<String>,
 }
 
@@ -199,7 +193,7 @@ pub struct QueuePage {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedSubmission {
-    /// Its id there.
+    /// Its id in the queue, which the app-server gives.
     pub id: String,
     /// The id that its sender gave.
     pub client_user_message_id: String,
@@ -241,7 +235,6 @@ pub struct TurnStart {
     pub thread_id: String,
     /// As in [`QueueAdd`].
     pub client_user_message_id: String,
-    /// The text.
     pub input: Vec<TextInput>,
 }
 call!(TurnStart, "turn/start", IgnoredAny);
@@ -255,7 +248,6 @@ pub struct TurnSteer {
     pub expected_turn_id: String,
     /// As in [`QueueAdd`].
     pub client_user_message_id: String,
-    /// The text.
     pub input: Vec<TextInput>,
 }
 call!(TurnSteer, "turn/steer", IgnoredAny);
@@ -325,7 +317,6 @@ call!(CompactStart, "thread/compact/start", IgnoredAny);
 /// `hooks/list`: the hooks of these folders, with what became of their review.
 #[derive(Debug, Serialize)]
 pub struct HooksList {
-    /// The folders.
     pub cwds: Vec<String>,
 }
 call!(HooksList, "hooks/list", ListedHooks);

@@ -58,7 +58,6 @@ impl ServerRequest {
 pub struct RpcError {
     #[serde(default)]
     pub code: i64,
-    /// The text.
     #[serde(default)]
     pub message: String,
     /// What else it says, where it does.

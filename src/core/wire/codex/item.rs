@@ -31,7 +31,6 @@ pub enum Item {
     FileChange {
         #[serde(default)]
         id: String,
-        /// The files.
         #[serde(default, deserialize_with = "readable")]
         changes: Vec<FileUpdate>,
         /// `inProgress`, `completed`, `failed`, `declined`.
@@ -42,7 +41,6 @@ pub enum Item {
     CommandExecution {
         #[serde(default)]
         id: String,
-        /// The command line.
         #[serde(default)]
         command: String,
     },

@@ -137,7 +137,7 @@ impl HookCompleted {
 #[serde(rename_all = "camelCase")]
 pub struct PlanUpdated {
     pub thread_id: String,
-    /// All steps.
+    /// All of its steps, not only those that changed.
     #[serde(default, deserialize_with = "readable")]
     pub plan: Vec<TurnPlanStep>,
 }
@@ -156,7 +156,6 @@ pub struct TurnPlanStep {
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsageUpdated {
     pub thread_id: String,
-    /// The figures.
     pub token_usage: TokenUsage,
 }
 
@@ -184,7 +183,6 @@ pub struct TokenCount {
 pub struct ErrorReported {
     pub thread_id: String,
     pub turn_id: String,
-    /// What happened.
     pub error: TurnError,
     /// The app-server tries again by itself.
     #[serde(default)]

@@ -48,7 +48,6 @@ fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i6
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnError {
-    /// The text.
     pub message: String,
     /// A word, or an object with one key.
     pub codex_error_info: Option<Value>,
