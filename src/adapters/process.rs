@@ -1,11 +1,15 @@
-//! [`ProcessStat`], [`StartedProcess`] and [`loopback`]: what the kernel says about the processes of others.
+//! [`ProcessStat`], [`StartedProcess`], [`age`] and [`loopback`]: what the kernel says about the
+//! processes of others.
 
+mod age;
 pub mod loopback;
 #[cfg(target_os = "linux")]
 mod socket_diag;
 
 use std::fs;
 use std::process::{Command, Stdio};
+
+pub use age::age;
 
 /// What the kernel says about one process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

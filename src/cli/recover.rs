@@ -4,10 +4,12 @@
 mod contexts;
 mod counted_latest;
 mod cut_off;
+mod last_conversation;
 mod pair_note;
 mod pairs;
 mod parts;
 mod prompt;
+mod seen_claude;
 mod state;
 mod tree;
 
@@ -37,6 +39,7 @@ use crate::store::owner::is_held;
 use crate::wire::status::Status;
 use contexts::RecoveredContexts;
 use cut_off::RecoveredTurns;
+pub(super) use last_conversation::LastConversation;
 use pairs::RecoveredPairs;
 use parts::{bounded, parts, show};
 use prompt::ResumePrompts;
@@ -86,18 +89,6 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let value = to_json(&status, &past, &tree, &prompts);
     let text = text(&status, &past, &tree, &prompts);
     context.out.report(Report::new(&value, text))
-}
-
-/// The last conversation of this pair's Claude; `None` while one is here, or where none is known.
-pub(super) fn last_conversation(setting: &ProjectContext) -> Option<String> {
-    let past = past(setting).ok()?;
-    let claude = past.world.agent(Agent::Claude).status(past.pairs.own());
-    // Of a daemon that died the record says what was.
-    if claude.state.is_attached() && is_held(&setting.dirs) {
-        return None;
-    }
-    let mut known = past.pairs.state().conversations();
-    known.next().map(str::to_owned)
 }
 
 /// From the file itself, whether a daemon runs or not: its record is on the disk before anybody

@@ -54,6 +54,7 @@ mod no_agent;
 mod one_value;
 mod operators_hour;
 mod own_files;
+mod pair_goes_on;
 mod pair_panes;
 mod projects;
 mod published;

@@ -256,6 +256,17 @@ impl RecordEnd {
         self.push(agent, None, &text, kind);
     }
 
+    /// Claude, which is this process, has a prompt in this session of its own and does this.
+    pub fn converses(&mut self, session: &str, state: AgentState, pid: Option<u32>) {
+        let kind = EntryKind::AgentChanged(AgentChanged {
+            pid,
+            thread_id: Some(ThreadId::new(session)),
+            ..AgentChanged::of(Agent::Claude, state)
+        });
+        let text = format!("Claude converses in session {session}");
+        self.push(Party::System, None, &text, kind);
+    }
+
     /// This agent has run into its usage limit.
     pub fn limited(&mut self, agent: Agent) {
         let kind = EntryKind::AgentChanged(AgentChanged {

@@ -5,21 +5,30 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::cli::context::CliContext;
-use crate::cli::recover::last_conversation;
+use crate::cli::recover::LastConversation;
 use crate::cli::settings::environment;
 
 /// Has Claude go on in the last conversation of this pair, where one of these commands opens it and
-/// none is here.
+/// no other Claude has that conversation open.
 pub(super) fn goes_on(context: &CliContext, commands: &mut [Vec<OsString>]) {
     let setting = &context.setting;
     let Some(opens) = commands.iter_mut().find(|words| opens_claude(words)) else {
         return;
     };
-    let Some(id) = last_conversation(setting) else {
+    let Some(LastConversation { id, open }) = LastConversation::of(setting) else {
         return;
     };
     let kept = claude_home(environment).map(|home| transcript(&home, &setting.dirs.root, &id));
     if !kept.is_some_and(|kept| kept.is_file()) {
+        return;
+    }
+    if let Some(open) = open {
+        let process = open.pid.map(|pid| format!(" (process {pid})"));
+        context.out.note(&format!(
+            "Claude's conversation {id} is open already{}: another one begins here; once that one is \
+             closed, `ctxrelay recover` says how to go on in it",
+            process.unwrap_or_default()
+        ));
         return;
     }
     context.out.note(&format!(

@@ -8,6 +8,7 @@ use super::counted_latest::CountedLatest;
 use super::pair_note::{LatestNote, PairNote};
 use super::pairs::RecoveredPairs;
 use super::parts::{counted, row, words};
+use super::seen_claude::SeenClaude;
 use crate::cli::words::short;
 use crate::core::agent::Agent;
 use crate::core::entry::{Entry, EntryKind, NoteKind};
@@ -39,6 +40,9 @@ pub(super) struct RecoveredState {
     had_claude: bool,
     /// The conversations in which it had prompts, the latest of them, newest first.
     conversations: Vec<ThreadId>,
+    /// The last process that it was. It is kept when the daemon loses it: only its process tells that
+    /// it has ended.
+    seen_claude: Option<SeenClaude>,
 }
 
 impl Default for RecoveredState {
@@ -51,6 +55,7 @@ impl Default for RecoveredState {
             last_note: LatestNote::default(),
             had_claude: false,
             conversations: Vec::new(),
+            seen_claude: None,
         }
     }
 }
@@ -67,6 +72,10 @@ impl RecoveredState {
                     self.conversations.retain(|known| known != id);
                     self.conversations.insert(0, id.clone());
                     self.conversations.truncate(CONVERSATIONS_MAX);
+                }
+                if let Some(pid) = change.pid {
+                    let at_ms = entry.timestamp_ms;
+                    self.seen_claude = Some(SeenClaude { pid, at_ms });
                 }
                 return;
             }
@@ -104,6 +113,11 @@ impl RecoveredState {
     pub(super) fn conversations(&self) -> impl Iterator<Item = &str> {
         let known = self.conversations.iter().map(ThreadId::as_str);
         known.filter(|id| is_plain(id))
+    }
+
+    /// The process of this pair's Claude, as far as the record named one.
+    pub(super) fn seen_claude(&self) -> Option<SeenClaude> {
+        self.seen_claude
     }
 
     /// For a program.
