@@ -445,10 +445,7 @@ fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
         status.pid = change.pid;
     }
     agent.set_status(&pair, status);
-    if change.thread_id.is_some() && change.thread_id != agent.thread_id {
-        agent.thread_id.clone_from(&change.thread_id);
-        agent.stopped_turn = None;
-    }
+    agent.take_thread(change, pair);
     if matches!(change.state, AgentState::Offline | AgentState::Idle) {
         agent.turn_id = None;
         agent.turn_text = None;

@@ -13,6 +13,7 @@ mod finding;
 mod gates;
 mod handoff;
 mod message;
+mod pair_conversation;
 mod proposal;
 mod task;
 
@@ -41,6 +42,7 @@ pub use finding::{
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStatus, TreeInQuestion};
 pub use handoff::{HandoffColumn, HandoffSnapshot, STALE_AFTER_MS};
 pub use message::MessageSnapshot;
+pub use pair_conversation::PairConversation;
 pub use proposal::{ProposalEnd, ProposalSnapshot, ProposalState};
 pub use task::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
@@ -187,8 +189,12 @@ pub struct AgentSnapshot {
     pub since_ms: i64,
     /// Its process, when known.
     pub pid: Option<u32>,
-    /// Codex: the thread in the operator's terminal. Claude: the session of its last prompt.
+    /// Codex: the thread in the operator's terminal.
     pub thread_id: Option<ThreadId>,
+    /// Claude: the session of the last prompt of each pair's, also of one that is gone; the latest
+    /// last.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    pub conversations: VecDeque<PairConversation>,
     /// Codex: the turn that runs.
     pub turn_id: Option<TurnId>,
     /// Codex: what the running turn is about.

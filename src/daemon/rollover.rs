@@ -20,7 +20,7 @@ use super::foreign::open_alarms;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon, Deliveries};
 use super::signing::signing_as_it_is;
-use crate::core::agent::{AgentState, Party};
+use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::LaterInput;
 use crate::core::entry::{
     AgentChanged, ApprovalStep, DeliveryResult, Entry, EntryKind, ErrorCode, Fate, Predecessor,
@@ -244,25 +244,36 @@ impl Base {
         for (agent, was) in &self.recorder.world().agents {
             let now_ms = self.clock.outside_ms();
             let limit = was.limit.filter(|limit| limit.is_believed(now_ms));
-            if !was.state.is_attached() && was.thread_id.is_none() && limit.is_none() {
+            let first = RuntimeSession::default();
+            // Codex works on in its thread, whatever becomes of the record. A conversation of Claude's is
+            // taken up by the record alone: a cleared one leaves it behind.
+            let thread = |pair: &RuntimeSession| match agent {
+                Agent::Codex => was.thread_id.as_ref(),
+                Agent::Claude if fate == Fate::Compacted => was.conversation(pair),
+                Agent::Claude => None,
+            };
+            let is_here = |pair: &RuntimeSession| was.status(pair).state != AgentState::Offline;
+            let tells_limit =
+                |pair: &RuntimeSession| limit.is_some() && (*pair == first || is_here(pair));
+            let mut pairs = was.known_pairs();
+            pairs.retain(|pair| is_here(pair) || tells_limit(pair) || thread(pair).is_some());
+            if pairs.is_empty() {
                 continue;
             }
-            let first = RuntimeSession::default();
-            let others = was.statuses.keys().filter(|pair| **pair != first);
-            let mut pairs: Vec<_> = std::iter::once(&first).chain(others).collect();
             // One that rests would say that a limit is over.
             pairs.sort_by_key(|pair| was.status(pair).state != AgentState::Idle);
-            for pair in pairs {
+            for pair in &pairs {
                 let status = was.status(pair);
                 // One that is gone, or tries it, does not say that it is at its limit.
                 let says_limit = matches!(status.state, AgentState::Idle | AgentState::Limited);
-                let limited = limit.filter(|_| !says_limit).map(|_| AgentState::Limited);
+                let limited = !says_limit && tells_limit(pair);
+                let limited = limited.then_some(AgentState::Limited);
                 for state in limited.into_iter().chain([status.state]) {
                     let who = agent.title_in(pair);
                     let text = format!("{who} is {} as before", state.as_str());
                     let changed = AgentChanged {
                         pid: status.pid,
-                        thread_id: was.thread_id.clone(),
+                        thread_id: thread(pair).cloned(),
                         why: status.why.clone().filter(|_| is_kept),
                         until_ms: was.limit.and_then(|limit| limit.until_ms),
                         ..AgentChanged::of(*agent, state)

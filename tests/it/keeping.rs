@@ -14,7 +14,7 @@ const MARKER: &str = "xq7-velvet-anchor";
 
 /// Types `word` at the prompt of an operator command and waits for its end.
 #[track_caller]
-fn confirm(launch: &Launch, word: &str) -> (u32, String) {
+pub fn confirm(launch: &Launch, word: &str) -> (u32, String) {
     let mut pty = Pty::spawn(launch);
     pty.wait_for_text("to go on, anything else");
     pty.type_text(&format!("{word}\r"));

@@ -6,6 +6,7 @@ use ctxrelay::store::dirs::ProjectDirs;
 use ctxrelay::store::owner::OwnerLock;
 use serde_json::json;
 
+use crate::keeping::confirm;
 use crate::support::child::{Child, run};
 use crate::support::project::Project;
 use crate::support::record::{Record, RecordEnd};
@@ -50,6 +51,14 @@ fn opens(project: &Project, pair: &str) -> Opens {
 
 fn goes_on(project: &Project, pair: &str) -> Option<String> {
     opens(project, pair).goes_on
+}
+
+#[track_caller]
+fn wait_goes_on(project: &Project, pair: &str, conversation: &str) {
+    let what = format!("{pair} to go on in {conversation}");
+    wait_until(&what, timeout(), || {
+        (goes_on(project, pair).as_deref() == Some(conversation)).then_some(())
+    });
 }
 
 /// A process in Claude's place, with the bridge of its pair.
@@ -108,6 +117,13 @@ impl<'a> Claude<'a> {
     }
 }
 
+/// Seals the session by one of the commands of `ctxrelay ledger`.
+fn seal(project: &Project, args: &[&str], word: &str) {
+    let words = ["ledger"].into_iter().chain(args.iter().copied());
+    let (code, screen) = confirm(&project.ctxrelay(words.chain(["--apply"])), word);
+    assert_eq!(code, 0, "{screen}");
+}
+
 #[test]
 fn a_claude_that_has_given_no_sign_for_too_long_is_still_open() {
     for state in [AgentState::Stale, AgentState::Idle] {
@@ -125,6 +141,38 @@ fn a_claude_that_has_given_no_sign_for_too_long_is_still_open() {
         drop(held);
         assert_eq!(goes_on(&project, FIRST).as_deref(), Some("plums"));
     }
+}
+
+#[test]
+fn each_pair_goes_on_in_its_own_conversation_after_a_compaction() {
+    let project = project_with(&["plums", "pears"]);
+    let daemon = project.daemon();
+    let first = Claude::open(&project, FIRST);
+    first.prompted("plums");
+    first.close();
+    wait_goes_on(&project, FIRST, "plums");
+    let second = Claude::open(&project, "two");
+    second.prompted("pears");
+    seal(&project, &["compact"], "compact");
+    assert_eq!(goes_on(&project, FIRST).as_deref(), Some("plums"));
+    assert_eq!(goes_on(&project, "two"), None, "it is open");
+    // It is known to be there already.
+    second.prompt("pears");
+    second.close();
+    wait_until("its end", timeout(), || {
+        let ends = project.ledger_naming("Claude of pair two is offline");
+        (!ends.is_empty()).then_some(())
+    });
+    assert_eq!(goes_on(&project, "two").as_deref(), Some("pears"));
+    assert!(project.ledger_naming("Claude converses in").is_empty());
+    for _ in 0..2 {
+        seal(&project, &["compact"], "compact");
+        assert_eq!(goes_on(&project, FIRST).as_deref(), Some("plums"));
+        assert_eq!(goes_on(&project, "two").as_deref(), Some("pears"));
+        assert_eq!(goes_on(&project, "three"), None);
+    }
+    daemon.stop();
+    assert_eq!(goes_on(&project, "two").as_deref(), Some("pears"));
 }
 
 #[test]
@@ -162,4 +210,35 @@ fn a_later_process_with_the_id_of_a_claude_is_none() {
     end.converses("plums", AgentState::Idle, Some(process.pid()));
     record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
     assert_eq!(goes_on(&project, FIRST).as_deref(), Some("plums"));
+}
+
+#[test]
+fn a_cleared_record_begins_another_conversation() {
+    for discard in [false, true] {
+        let project = project_with(&["plums", "pears"]);
+        let _daemon = project.daemon();
+        let clear = || match discard {
+            false => seal(&project, &["clear"], "clear"),
+            true => {
+                let session = project.read(".contextrelay/current");
+                let session = session.trim();
+                let word = &session[session.len() - 4..];
+                seal(&project, &["clear", "--discard"], word);
+            }
+        };
+        let first = Claude::open(&project, FIRST);
+        first.prompted("plums");
+        first.close();
+        wait_goes_on(&project, FIRST, "plums");
+        let second = Claude::open(&project, "two");
+        second.prompted("pears");
+        clear();
+        assert_eq!(goes_on(&project, FIRST), None);
+        // One that is open all along and talked to again is in its conversation.
+        second.prompted("pears");
+        second.close();
+        wait_goes_on(&project, "two", "pears");
+        clear();
+        assert_eq!(goes_on(&project, "two"), None);
+    }
 }

@@ -16,9 +16,9 @@ pub(in crate::daemon) fn conversation<T>(
     pair: &RuntimeSession,
     session: Option<&str>,
 ) -> Option<AgentChanged> {
-    let known = recorder.world().agent(Agent::Claude).thread_id;
+    let known = recorder.world().agent(Agent::Claude);
     let session = session.filter(|id| is_plain(id)).map(ThreadId::new)?;
-    if known.as_ref() == Some(&session) {
+    if known.conversation(pair) == Some(&session) {
         return None;
     }
     let now = claude.state(pair)?.now();

@@ -3,6 +3,7 @@
 use super::rig::Rig;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
+use crate::core::id::RuntimeSession;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, GetMessagesParams, HookParams, HookReply, Notification, Reply, Role,
@@ -197,7 +198,8 @@ async fn the_conversation_of_claudes_last_prompt_is_recorded_once() {
             .unwrap();
         rig.settle().await;
         let claude = rig.daemon.base.recorder.world().agent(Agent::Claude);
-        let thread = claude.thread_id.as_ref().map(|id| id.as_str());
+        let thread = claude.conversation(&RuntimeSession::default());
+        let thread = thread.map(|id| id.as_str());
         assert_eq!(thread, known, "{event} of {session}");
         assert!(claude.state.is_attached() && claude.pid == Some(7_000_000));
     }

@@ -13,6 +13,7 @@ use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent, N
 
 use crate::core::continuity::ContinuityState;
 use crate::core::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
+use crate::core::snapshot::Snapshot;
 use crate::daemon::event::Event;
 use crate::daemon::inferences::Question;
 use crate::daemon::reminders::RidesAlong;
@@ -21,7 +22,8 @@ use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Cleared, Command, CompactParams, RefusalCode, Reply, Role, SendParams,
+    ClearParams, Cleared, Command, CompactParams, HookEvent, HookParams, RefusalCode, Reply, Role,
+    SendParams,
 };
 
 async fn write_to_claude(rig: &mut Rig, operator: &Guest) -> EntryId {
@@ -511,5 +513,61 @@ async fn a_session_that_waits_for_its_end_goes_on_where_the_daemon_stops() {
         assert_eq!(refused.code, RefusalCode::DaemonStopping);
         assert!(noted.await.unwrap().is_ok());
         assert_eq!(*rig.daemon.base.recorder.session_id(), session);
+    }
+}
+
+#[tokio::test]
+async fn the_conversation_of_each_pair_goes_on_after_a_compaction_and_none_after_a_clear() {
+    for ends in [
+        Command::Clear(ClearParams::default()),
+        Command::Clear(ClearParams {
+            discard: true,
+            ..ClearParams::default()
+        }),
+    ] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let pairs = [
+            ("default", 7_000_000, "plums"),
+            ("second", 7_000_001, "pears"),
+        ];
+        let mut bridges = Vec::new();
+        for (pair, process, session) in pairs {
+            bridges.push(rig.connect_to(pair, Role::Claude, Some(process)));
+            let hook = rig.connect_to(pair, Role::Hook, None);
+            let prompt = Command::Hook(HookParams {
+                event: HookEvent::UserPromptSubmit,
+                claude_pid: Some(process),
+                claude_session_id: Some(session.to_owned()),
+                ..HookParams::default()
+            });
+            rig.call(&hook, prompt).await.unwrap();
+            rig.settle().await;
+        }
+        let known = |world: &Snapshot| {
+            let claude = world.agent(Agent::Claude);
+            pairs.map(|(pair, ..)| {
+                let known = claude.conversation(&RuntimeSession::new(pair)).cloned();
+                known.map(|id| id.to_string())
+            })
+        };
+        // The second one leaves.
+        let gone = bridges.pop().unwrap();
+        rig.daemon.disconnect(gone.conn);
+        rig.settle().await;
+        for _ in 0..2 {
+            rig.compact(&operator).await;
+            let live = rig.daemon.base.recorder.world();
+            let both = ["plums", "pears"].map(|id| Some(id.to_owned()));
+            assert_eq!(known(live), both);
+            assert_eq!(Rig::replayed(&place).0, **live);
+        }
+        rig.call(&operator, ends).await.unwrap();
+        let live = rig.daemon.base.recorder.world();
+        assert_eq!(known(live), [None, None]);
+        let claude = live.agent(Agent::Claude);
+        assert!(claude.state.is_attached(), "the first one is here");
+        assert_eq!(Rig::replayed(&place).0, **live);
     }
 }
