@@ -191,6 +191,19 @@ fn cells(line: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Whether no bar of a line parts anything: those at its ends do not. Between two bars a symbol or a
+/// blank is a cell like any other, of which [`cells`] leaves nothing.
+fn has_one_column(line: &str) -> bool {
+    let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
+    let item = ["- ", "+ ", "* "].iter();
+    let item = item.filter_map(|mark| line.strip_prefix(mark)).next();
+    let line = item.unwrap_or(line).trim_start();
+    // Of an emphasis that holds the whole row.
+    let line = line.trim_matches(['*', '_', '~']);
+    let line = line.strip_prefix('|').unwrap_or(line);
+    !line.strip_suffix('|').unwrap_or(line).contains('|')
+}
+
 /// Whether a word says that the one beside it is how bad something is.
 fn is_severity(word: &str) -> bool {
     ["severity", "priority"].contains(&word.to_lowercase().as_str())
@@ -213,7 +226,7 @@ fn rated_columns(line: &str, mut above: Vec<usize>) -> Vec<usize> {
 fn label(line: &str, rated: &[usize]) -> Option<(FindingSeverity, SeverityBy)> {
     let is_header = header(line).is_some();
     let cells = cells(line);
-    let is_alone = cells.iter().filter(|cell| !cell.is_empty()).count() == 1;
+    let is_alone = has_one_column(line);
     let of_word = |word: &str| {
         let by_word = FindingSeverity::of_word(word).map(|it| (it, SeverityBy::Word));
         by_word.or_else(|| Some((FindingSeverity::of_token(word)?, SeverityBy::Token)))

@@ -235,6 +235,34 @@ pub(super) const BODIES: &[(&str, &str, &str)] = &[
         "medium word",
     ),
     ("| High |", "| High |", "high word"),
+    ("**| High |**", "**| High |**", "high word"),
+    ("- | High |", "- | High |", "high word"),
+    ("High |", "High |", "high word"),
+    (
+        "| Way | Cost |\n| --- | --- |\n| ✅ | High |\n| — | Critical |",
+        "| Way | Cost |\n| --- | --- |\n| ✅ | High |\n| — | Critical |",
+        "- none",
+    ),
+    (
+        "| Way | Input | Cost |\n| --- | --- | --- |\n| map | small | none |\n| | | High |",
+        "| Way | Input | Cost |\n| --- | --- | --- |\n| map | small | none |\n| | | High |",
+        "- none",
+    ),
+    (
+        "| Cost | Sure |\n| --- | --- |\n| Critical | |\n| High | ❌ |",
+        "| Cost | Sure |\n| --- | --- |\n| Critical | |\n| High | ❌ |",
+        "- none",
+    ),
+    (
+        "Way | Cost\n--- | ---\n✅ | High\n`map` | Critical",
+        "Way | Cost\n--- | ---\n✅ | High\n`map` | Critical",
+        "- none",
+    ),
+    (
+        "| Sure | Severity |\n| --- | --- |\n| ✅ | High |",
+        "| Sure | Severity |\n| --- | --- |\n| ✅ | High |",
+        "high word",
+    ),
     (
         "A\n<details>\n<summary>🤖 Prompt for AI Agents</summary>\n\n```\nIn src/a.rs </details> do\n```\n\n</details>\nB",
         "A\n\nB",
