@@ -8,7 +8,8 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 
 use super::capsules::CapsuleWork;
-use super::deck_options::{DeckOptions, ReadDiff, ReadRecovery};
+use super::comparison::Comparison;
+use super::deck_options::{DeckOptions, ReadRecovery};
 use super::perform::{SearchAsked, search};
 use super::queue_changes::{QueueChanges, change_queue};
 use super::unsent::WishesBeside;
@@ -18,7 +19,7 @@ use super::unsent::WishesBeside;
 pub(super) struct BesideWork {
     searching: Option<AbortHandle>,
     recovering: Option<JoinHandle<()>>,
-    comparing: Option<JoinHandle<()>>,
+    comparison: Comparison,
     importing: Option<JoinHandle<()>>,
     changing: Option<JoinHandle<()>>,
     capsules: CapsuleWork,
@@ -107,11 +108,7 @@ impl BesideWork {
                 Begun::Silently
             }
             Some(Effect::ReadDiff { commit }) => {
-                // A second press shares the same answer.
-                if is_over(&self.comparing) {
-                    let read = Arc::clone(&options.read_diff);
-                    self.comparing = Some(tokio::spawn(compare(read, commit, answers.clone())));
-                }
+                self.comparison.ask(commit, &options.read_diff, answers);
                 Begun::Silently
             }
             Some(Effect::ImportReview) if is_over(&self.importing) => {
@@ -136,14 +133,6 @@ async fn recover(read: ReadRecovery, answers: mpsc::Sender<Msg>) {
     let read = read.unwrap_or_else(|_| Err("The record cannot be read.".to_owned()));
     // Nobody waits for it where the deck was left.
     let _ = answers.send(Msg::Recovery(read.map(Box::new))).await;
-}
-
-/// What differs from a commit, whenever that is read.
-async fn compare(read: ReadDiff, commit: String, answers: mpsc::Sender<Msg>) {
-    let read = spawn_blocking(move || read(&commit)).await;
-    let read = read.unwrap_or_else(|_| Err("what differs cannot be read".to_owned()));
-    // Nobody waits for it where the deck was left.
-    let _ = answers.send(Msg::Diff(read)).await;
 }
 
 /// Says what came of it.

@@ -18,6 +18,7 @@ mod beside_work;
 pub mod capsules;
 mod clipboard;
 pub mod clock;
+mod comparison;
 pub mod deck_options;
 pub mod display;
 mod drawing;

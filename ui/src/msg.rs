@@ -77,7 +77,11 @@ pub enum Msg {
     CapsuleText(Result<String, String>),
     /// What the work tree has otherwise than a commit, as a patch, or why that cannot be told; asked
     /// for by [`crate::Effect::ReadDiff`].
-    Diff(Result<String, String>),
+    Diff {
+        /// As it was asked for.
+        commit: String,
+        read: Result<String, String>,
+    },
     /// What a review finding says, asked for by [`crate::Effect::ReadFinding`].
     Finding {
         id: String,

@@ -360,8 +360,15 @@ impl ForeignText for Msg {
                 id.push_str(text);
                 lines.fill(text);
             }
-            Self::CapsuleText(Ok(told)) | Self::Diff(Ok(told)) => told.push_str(text),
-            Self::CapsuleText(Err(why)) | Self::Diff(Err(why)) => why.fill(text),
+            Self::CapsuleText(Ok(told)) => told.push_str(text),
+            Self::CapsuleText(Err(why)) => why.fill(text),
+            Self::Diff { commit, read } => {
+                commit.fill(text);
+                match read {
+                    Ok(told) => told.push_str(text),
+                    Err(why) => why.fill(text),
+                }
+            }
             Self::Capsule { id, read } => {
                 id.push_str(text);
                 match read {

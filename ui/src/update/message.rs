@@ -145,7 +145,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::CapsuleText(told) => take_told(deck, told),
-        Msg::Diff(read) => take_diff(deck, read),
+        Msg::Diff { commit, read } => take_diff(deck, &commit, read),
         Msg::Capsule { id, read } => {
             take_capsule(deck, &id, read);
             Vec::new()

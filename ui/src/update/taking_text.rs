@@ -107,11 +107,7 @@ pub(super) fn take_wanted(deck: &mut Deck, place: EntryPlace) -> Vec<Effect> {
 
 /// Has what the work tree has otherwise than the commit of the proposal in front read.
 pub(super) fn read_diff(deck: &mut Deck) -> Vec<Effect> {
-    let shown = match deck.overlays.last() {
-        Some(Overlay::Card(sheet)) => deck.card(&sheet.id),
-        _ => None,
-    };
-    let commit = shown.and_then(|card| card.commit.clone());
+    let commit = commit_in_front(deck).map(str::to_owned);
     match commit.filter(|_| super::applies(deck, Action::Diff)) {
         Some(commit) => {
             deck.say(Level::Info, "what differs is being read …");
@@ -124,8 +120,24 @@ pub(super) fn read_diff(deck: &mut Deck) -> Vec<Effect> {
     }
 }
 
-/// It was read: it opens in the person's editor, unless they have gone on since.
-pub(super) fn take_diff(deck: &mut Deck, read: Result<String, String>) -> Vec<Effect> {
+/// The commit that the card in front names.
+fn commit_in_front(deck: &Deck) -> Option<&str> {
+    match deck.overlays.last() {
+        Some(Overlay::Card(sheet)) => deck.card(&sheet.id)?.commit.as_deref(),
+        _ => None,
+    }
+}
+
+/// It was read: it opens in the person's editor, unless they have gone on since. On the card of a
+/// proposal with another commit nothing is told of it.
+pub(super) fn take_diff(
+    deck: &mut Deck,
+    commit: &str,
+    read: Result<String, String>,
+) -> Vec<Effect> {
+    if commit_in_front(deck).is_some_and(|in_front| in_front != commit) {
+        return Vec::new();
+    }
     let text = match read {
         Ok(text) => text,
         Err(why) => {

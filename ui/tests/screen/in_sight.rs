@@ -1,7 +1,7 @@
 //! What must be in sight where something is decided: nothing that is asked covers what it asks about,
 //! and nothing that says what to do is cut.
 
-use ctxrelay_ui::model::DeckView;
+use ctxrelay_ui::model::{DeckView, InboxCard};
 use ctxrelay_ui::scenes::{
     asked, asked_user, bad_lines, disconnected, failed, gates_running, keys, pair_at_work, scene,
     screen, terminal, trust_waits,
@@ -186,8 +186,15 @@ fn what_differs_is_read_from_the_card_before_what_changed_is_approved() {
     let mut deck = deck_at(pair_at_work(), (80, 24));
     keys(&mut deck, "3<enter>");
     let commit = pair_at_work().inbox[0].commit.clone().expect("a commit");
-    assert_eq!(keys(&mut deck, "d"), [Effect::ReadDiff { commit }]);
-    let told = Msg::Diff(Ok("-one\u{1b}[2J\n+two".to_owned()));
+    let asked = Effect::ReadDiff {
+        commit: commit.clone(),
+    };
+    assert_eq!(keys(&mut deck, "d"), [asked]);
+    let came = |read: Result<&str, &str>| Msg::Diff {
+        commit: commit.clone(),
+        read: read.map(str::to_owned).map_err(str::to_owned),
+    };
+    let told = came(Ok("-one\u{1b}[2J\n+two"));
     let opened = update(&mut deck, told.clone());
     let [Effect::OpenEditor { text, is_draft }] = &opened[..] else {
         panic!("{opened:?}");
@@ -197,10 +204,9 @@ fn what_differs_is_read_from_the_card_before_what_changed_is_approved() {
         "{text:?}"
     );
     assert!(!is_draft);
-    assert_eq!(update(&mut deck, Msg::Diff(Ok(String::new()))), []);
+    assert_eq!(update(&mut deck, came(Ok(""))), []);
     assert!(shown(&deck).contains("nothing differs"), "{}", shown(&deck));
-    let why = "git does not tell".to_owned();
-    assert_eq!(update(&mut deck, Msg::Diff(Err(why))), []);
+    assert_eq!(update(&mut deck, came(Err("git does not tell"))), []);
     assert!(
         shown(&deck).contains("git does not tell"),
         "{}",
@@ -212,4 +218,42 @@ fn what_differs_is_read_from_the_card_before_what_changed_is_approved() {
 
     let mut deck = deck_at(asked(), (80, 24));
     assert_eq!(keys(&mut deck, "3<enter>d"), [], "it is no proposal");
+}
+
+#[test]
+fn what_differs_from_the_commit_of_another_proposal_does_not_open_on_a_card() {
+    let mut view = pair_at_work();
+    let first = view.inbox[0].clone();
+    let second = InboxCard {
+        id: "f00d".to_owned(),
+        commit: Some("77aa0d31c2".to_owned()),
+        ..first.clone()
+    };
+    view.inbox.insert(1, second.clone());
+    let mut deck = deck_at(view, (80, 24));
+    let reads = |card: &InboxCard| Effect::ReadDiff {
+        commit: card.commit.clone().expect("a commit"),
+    };
+    assert_eq!(keys(&mut deck, "3<enter>d"), [reads(&first)]);
+    assert_eq!(keys(&mut deck, "Jd"), [reads(&second)]);
+    let came = |card: &InboxCard, read: Result<&str, &str>| Msg::Diff {
+        commit: card.commit.clone().expect("a commit"),
+        read: read.map(str::to_owned).map_err(str::to_owned),
+    };
+    let late = came(&first, Ok("+of the first"));
+    assert_eq!(update(&mut deck, late.clone()), []);
+    assert_eq!(update(&mut deck, came(&first, Ok(""))), []);
+    assert_eq!(update(&mut deck, came(&first, Err("no such commit"))), []);
+    let shown = shown(&deck);
+    assert!(shown.contains("what differs is being read"), "{shown}");
+    let opened = update(&mut deck, came(&second, Ok("+of the second")));
+    let text = "+of the second".to_owned();
+    let is_draft = false;
+    assert_eq!(opened, [Effect::OpenEditor { text, is_draft }]);
+    // Back on its own card it opens.
+    assert_eq!(keys(&mut deck, "K"), []);
+    assert!(matches!(
+        &update(&mut deck, late)[..],
+        [Effect::OpenEditor { .. }]
+    ));
 }
