@@ -180,88 +180,15 @@ pub enum Verb {
     )]
     DemoCodex(DemoCodexArgs),
 
-    /// The browser deck (not in this version)
-    #[command(hide = true)]
-    Viewer(unbuilt::Args),
-    /// Several pairs in one project (not in this version)
-    #[command(hide = true)]
-    Session(unbuilt::Args),
-    /// All projects of this user (not in this version)
-    #[command(hide = true)]
-    Projects(unbuilt::Args),
-    /// All processes of ours (not in this version)
-    #[command(hide = true)]
-    Ps(unbuilt::Args),
-    /// Marks a workspace (not in this version)
-    #[command(hide = true)]
-    Attach(unbuilt::Args),
-    /// Takes such a mark away (not in this version)
-    #[command(hide = true)]
-    Detach(unbuilt::Args),
-    /// An agent without a terminal (not in this version)
-    #[command(hide = true)]
-    Drive(unbuilt::Args),
-    /// The card of an id (not in this version)
-    #[command(hide = true)]
-    Open(unbuilt::Args),
-    /// Keeps the machine awake (not in this version)
-    #[command(hide = true)]
-    KeepAwake(unbuilt::Args),
-    /// Figures for Prometheus (not in this version)
-    #[command(hide = true)]
-    Metrics(unbuilt::Args),
-    /// What may run by itself (not in this version)
-    #[command(hide = true)]
-    Autonomy(unbuilt::Args),
-    /// What was spent (not in this version)
-    #[command(hide = true)]
-    Usage(unbuilt::Args),
-    /// Contained runs that only read (not in this version)
-    #[command(hide = true)]
-    Headless(unbuilt::Args),
-    /// Workers that write (not in this version)
-    #[command(hide = true)]
-    Work(unbuilt::Args),
-    /// The git guard (not in this version)
-    #[command(hide = true)]
-    Guard(unbuilt::Args),
-    /// Conflicts between the agents (not in this version)
-    #[command(hide = true)]
-    Radar(unbuilt::Args),
-    /// Texts that one agent took from the other (not in this version)
-    #[command(hide = true)]
-    Rescue(unbuilt::Args),
-    /// The world as it was (not in this version)
-    #[command(hide = true)]
-    Replay(unbuilt::Args),
-    /// A bounded debate (not in this version)
-    #[command(hide = true)]
-    Debate(unbuilt::Args),
+    #[command(flatten)]
+    Unbuilt(unbuilt::Verb),
 }
 
 impl Verb {
     /// Whether this version only says that it does not have it.
     pub fn is_unbuilt(&self) -> bool {
         match self {
-            Self::Viewer(_)
-            | Self::Session(_)
-            | Self::Projects(_)
-            | Self::Ps(_)
-            | Self::Attach(_)
-            | Self::Detach(_)
-            | Self::Drive(_)
-            | Self::Open(_)
-            | Self::KeepAwake(_)
-            | Self::Metrics(_)
-            | Self::Autonomy(_)
-            | Self::Usage(_)
-            | Self::Headless(_)
-            | Self::Work(_)
-            | Self::Guard(_)
-            | Self::Radar(_)
-            | Self::Rescue(_)
-            | Self::Replay(_)
-            | Self::Debate(_)
+            Self::Unbuilt(_)
             | Self::Config(Later(config::Verb::Set(_) | config::Verb::Unset(_))) => true,
             Self::Doctor(args) => args.contract.is_some(),
             Self::Status(args) => args.all,

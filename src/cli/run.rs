@@ -1,6 +1,7 @@
 //! [`run`]: one command line from its words to its exit code. Delegates, and does nothing itself.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
@@ -142,142 +143,140 @@ fn verb_of(words: &[OsString]) -> (String, clap::Command) {
     (path, verb)
 }
 
-fn tell_left_out(out: &Output, user: &UserDirs) {
-    for sentence in settings::left_out(user, settings::environment) {
-        out.note(&sentence);
-    }
-}
-
 fn dispatch(cli: Cli, out: Output) -> CliOutcome {
     if cli.verb.as_ref().is_some_and(Verb::is_unbuilt) {
         return unbuilt::refuse();
     }
-    let verb = match cli.verb {
-        // These need no project, and must work where none can be found.
-        Some(Verb::Completions(args)) => return completions::run(&out, &args),
-        Some(Verb::Man(args)) => return man::run(&out, &args),
-        Some(Verb::Guide(args)) => return guide::run(&out, &args),
-        Some(Verb::Config(Later(config::Verb::Schema))) => return config::schema(&out),
-        Some(Verb::Hold(args)) => return hold::run(args),
-        Some(Verb::Apart(args)) => return apart::run(args),
-        Some(Verb::DemoCodex(args)) => std::process::exit(crate::demo::codex::main(args.args)),
-        Some(Verb::Demo(args)) => return demo::run(&out, &args),
-        Some(Verb::Instances(args)) => {
-            let user = settings::user_dirs(settings::environment)?;
-            tell_left_out(&out, &user);
-            return instances::run(&out, &user, &args);
-        }
-        verb => verb,
+    let Cli { project, verb, .. } = cli;
+    let typed = TypedAt { project, out };
+    let Some(verb) = verb else {
+        return deck::run(&typed.context()?);
     };
-    let named = match verb {
-        Some(Verb::Hook(_) | Verb::Statusline(_) | Verb::Doorbell | Verb::Bridge(_)) => Named::Near,
-        _ => Named::Exactly,
-    };
-    let project = match &verb {
-        Some(Verb::Statusline(_)) => cli.project.or_else(statusline::project),
-        _ => cli.project,
-    };
-    let registry = match &verb {
-        Some(Verb::Hook(args)) => args.registry.clone(),
-        Some(Verb::Bridge(args)) => args.registry.clone(),
-        _ => None,
-    };
-    let var = |name: &str| match (&registry, name) {
-        (Some(dir), "CONTEXTRELAY_REGISTRY_DIR") => Some(dir.as_os_str().to_owned()),
-        _ => settings::environment(name),
-    };
-    let setting = settings::resolve(project.as_deref(), named, var).or_else(|failure| {
-        if !matches!(verb, Some(Verb::Hook(_))) {
-            return Err(failure);
-        }
-        // Judged all the same, though perhaps without a daemon: an agent may have written it.
-        let is_kept = |name: &str| name == "CONTEXTRELAY_REGISTRY_DIR" || !settings::is_own(name);
-        let bare = |name: &str| var(name).filter(|_| is_kept(name));
-        settings::resolve(project.as_deref(), named, bare)
-    });
-    let setting = match (verb.as_ref(), setting) {
-        // A hook or a monitor that fails would disturb the agent's turn.
-        (Some(Verb::Hook(_)), Err(_)) => return Ok(ExitKind::Ok),
-        (Some(Verb::Statusline(args)), Err(_)) => return statusline::without_project(&out, args),
-        (Some(Verb::Doorbell), Err(failure)) => return doorbell::idle(&failure),
-        (_, setting) => setting?,
-    };
-    // What agents start has nobody to tell.
-    let is_bridge = matches!(verb, Some(Verb::CodexMcp(Later(codex_mcp::Verb::Server))));
-    if named == Named::Exactly && !is_bridge {
-        tell_left_out(&out, &setting.user_dirs);
-    }
-    let context = CliContext { setting, out };
-    let context = &context;
     match verb {
-        None => deck::run(context),
-        Some(Verb::Init(args)) => init::run(context, &args),
-        Some(Verb::Uninit(args)) => uninit::run(context, &args),
-        Some(Verb::Pair(args)) => pair::run(context, &args),
-        Some(Verb::Claude(args)) => claude::run(context, args),
-        Some(Verb::Codex(args)) => codex::run(context, args),
-        Some(Verb::Daemon(args)) => daemon::run(context, &args),
-        Some(Verb::Status(args)) => status::run(context, &args),
-        Some(Verb::Recover(args)) => recover::run(context, &args),
-        Some(Verb::Capsule(Later(verb))) => capsule::run(context, verb),
-        Some(Verb::Review(Later(verb))) => review::run(context, verb),
-        Some(Verb::Continuity(Later(verb))) => continuity::run(context, verb),
-        Some(Verb::Instructions(args)) => instructions::run(context, &args),
-        Some(Verb::Search(args)) => search::run(context, &args),
-        Some(Verb::Ledger(Later(verb))) => ledger::run(context, verb),
-        Some(Verb::Queue(Later(verb))) => queue::run(context, verb),
-        Some(Verb::Handoff(Later(verb))) => handoff::run(context, verb),
-        Some(Verb::Finality(Later(verb))) => finality::run(context, verb),
-        Some(Verb::Approvals(Later(verb))) => approvals::run(context, verb),
-        Some(Verb::Gates(Later(verb))) => gates::run(context, verb),
-        Some(Verb::ReleaseGate(_)) => gates::release(context),
-        Some(Verb::Coordinator(args)) => policy::coordinator(context, &args),
-        Some(Verb::Permissions(Later(verb))) => policy::permissions(context, &verb),
-        Some(Verb::ClaudePlugin(Later(verb))) => claude_plugin::run(context, verb),
-        Some(Verb::CodexMcp(Later(verb))) => codex_mcp::run(context, verb),
-        Some(Verb::Doctor(args)) => doctor::run(context, &args),
-        Some(Verb::Kill(args)) => kill::run(context, &args),
-        Some(Verb::Notify(args)) => notify::run(context, &args),
-        Some(Verb::Redact(args)) => redact::run(context, &args),
-        Some(Verb::Config(Later(config::Verb::Show))) => config::show(context),
-        Some(Verb::Trust(args)) => trust::run(context, &args),
-        Some(Verb::Operator(Later(verb))) => operator_key::run(context, &verb),
-        Some(Verb::Bridge(_)) => bridge::run(context),
-        Some(Verb::Doorbell) => doorbell::run(context),
-        Some(Verb::Hook(args)) => hook::run(context, &args),
-        Some(Verb::Statusline(args)) => statusline::run(context, &args),
-        // Answered above, before a project was looked for; the others are not built.
-        Some(
-            Verb::Completions(_)
-            | Verb::Man(_)
-            | Verb::Guide(_)
-            | Verb::Hold(_)
-            | Verb::Apart(_)
-            | Verb::Demo(_)
-            | Verb::DemoCodex(_)
-            | Verb::Instances(_)
-            | Verb::Config(_),
-        ) => Ok(ExitKind::Ok),
-        Some(
-            Verb::Viewer(_)
-            | Verb::Session(_)
-            | Verb::Projects(_)
-            | Verb::Ps(_)
-            | Verb::Attach(_)
-            | Verb::Detach(_)
-            | Verb::Drive(_)
-            | Verb::Open(_)
-            | Verb::KeepAwake(_)
-            | Verb::Metrics(_)
-            | Verb::Autonomy(_)
-            | Verb::Usage(_)
-            | Verb::Headless(_)
-            | Verb::Work(_)
-            | Verb::Guard(_)
-            | Verb::Radar(_)
-            | Verb::Rescue(_)
-            | Verb::Replay(_)
-            | Verb::Debate(_),
-        ) => unbuilt::refuse(),
+        // These need no project, and must work where none can be found.
+        Verb::Completions(args) => completions::run(&typed.out, &args),
+        Verb::Man(args) => man::run(&typed.out, &args),
+        Verb::Guide(args) => guide::run(&typed.out, &args),
+        Verb::Config(Later(config::Verb::Schema)) => config::schema(&typed.out),
+        Verb::Hold(args) => hold::run(args),
+        Verb::Apart(args) => apart::run(args),
+        Verb::DemoCodex(args) => std::process::exit(crate::demo::codex::main(args.args)),
+        Verb::Demo(args) => demo::run(&typed.out, &args),
+        Verb::Instances(args) => {
+            let user = settings::user_dirs(settings::environment)?;
+            tell_left_out(&typed.out, &user);
+            instances::run(&typed.out, &user, &args)
+        }
+
+        // What agents start has nobody to tell.
+        Verb::Hook(args) => match typed.context_of_hook(args.registry.as_deref()) {
+            Ok(context) => hook::run(&context, &args),
+            // It would disturb the agent's turn, as a monitor that fails would.
+            Err(_) => Ok(ExitKind::Ok),
+        },
+        Verb::Doorbell => match typed.context_of(Named::Near, settings::environment) {
+            Ok(context) => doorbell::run(&context),
+            Err(failure) => doorbell::idle(&failure),
+        },
+        Verb::Statusline(args) => {
+            let project = typed.project.or_else(statusline::project);
+            let typed = TypedAt { project, ..typed };
+            match typed.context_of(Named::Near, settings::environment) {
+                Ok(context) => statusline::run(&context, &args),
+                Err(_) => statusline::without_project(&typed.out, &args),
+            }
+        }
+        Verb::Bridge(args) => {
+            let var = environment_with(args.registry.as_deref());
+            bridge::run(&typed.context_of(Named::Near, var)?)
+        }
+        Verb::CodexMcp(Later(codex_mcp::Verb::Server)) => {
+            let context = typed.context_of(Named::Exactly, settings::environment)?;
+            codex_mcp::run(&context, codex_mcp::Verb::Server)
+        }
+
+        Verb::Init(args) => init::run(&typed.context()?, &args),
+        Verb::Uninit(args) => uninit::run(&typed.context()?, &args),
+        Verb::Pair(args) => pair::run(&typed.context()?, &args),
+        Verb::Claude(args) => claude::run(&typed.context()?, args),
+        Verb::Codex(args) => codex::run(&typed.context()?, args),
+        Verb::Daemon(args) => daemon::run(&typed.context()?, &args),
+        Verb::Status(args) => status::run(&typed.context()?, &args),
+        Verb::Recover(args) => recover::run(&typed.context()?, &args),
+        Verb::Capsule(Later(verb)) => capsule::run(&typed.context()?, verb),
+        Verb::Review(Later(verb)) => review::run(&typed.context()?, verb),
+        Verb::Continuity(Later(verb)) => continuity::run(&typed.context()?, verb),
+        Verb::Instructions(args) => instructions::run(&typed.context()?, &args),
+        Verb::Search(args) => search::run(&typed.context()?, &args),
+        Verb::Ledger(Later(verb)) => ledger::run(&typed.context()?, verb),
+        Verb::Queue(Later(verb)) => queue::run(&typed.context()?, verb),
+        Verb::Handoff(Later(verb)) => handoff::run(&typed.context()?, verb),
+        Verb::Finality(Later(verb)) => finality::run(&typed.context()?, verb),
+        Verb::Approvals(Later(verb)) => approvals::run(&typed.context()?, verb),
+        Verb::Gates(Later(verb)) => gates::run(&typed.context()?, verb),
+        Verb::ReleaseGate(_) => gates::release(&typed.context()?),
+        Verb::Coordinator(args) => policy::coordinator(&typed.context()?, &args),
+        Verb::Permissions(Later(verb)) => policy::permissions(&typed.context()?, &verb),
+        Verb::ClaudePlugin(Later(verb)) => claude_plugin::run(&typed.context()?, verb),
+        Verb::CodexMcp(Later(verb)) => codex_mcp::run(&typed.context()?, verb),
+        Verb::Doctor(args) => doctor::run(&typed.context()?, &args),
+        Verb::Kill(args) => kill::run(&typed.context()?, &args),
+        Verb::Notify(args) => notify::run(&typed.context()?, &args),
+        Verb::Redact(args) => redact::run(&typed.context()?, &args),
+        Verb::Config(Later(config::Verb::Show)) => config::show(&typed.context()?),
+        Verb::Trust(args) => trust::run(&typed.context()?, &args),
+        Verb::Operator(Later(verb)) => operator_key::run(&typed.context()?, &verb),
+
+        Verb::Unbuilt(_) | Verb::Config(Later(config::Verb::Set(_) | config::Verb::Unset(_))) => {
+            unbuilt::refuse()
+        }
+    }
+}
+
+/// What a command line says beside its verb.
+struct TypedAt {
+    project: Option<PathBuf>,
+    out: Output,
+}
+
+impl TypedAt {
+    /// For what a person types: they are told what of their environment is left out.
+    fn context(&self) -> Result<CliContext, Failure> {
+        let context = self.context_of(Named::Exactly, settings::environment)?;
+        tell_left_out(&context.out, &context.setting.user_dirs);
+        Ok(context)
+    }
+
+    fn context_of(
+        &self,
+        named: Named,
+        var: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<CliContext, Failure> {
+        let setting = settings::resolve(self.project.as_deref(), named, var)?;
+        let out = self.out.clone();
+        Ok(CliContext { setting, out })
+    }
+
+    fn context_of_hook(&self, registry: Option<&Path>) -> Result<CliContext, Failure> {
+        let var = environment_with(registry);
+        self.context_of(Named::Near, &var).or_else(|_| {
+            // Judged all the same, though perhaps without a daemon: an agent may have written it.
+            let is_kept = |name: &str| name == settings::REGISTRY || !settings::is_own(name);
+            self.context_of(Named::Near, |name| var(name).filter(|_| is_kept(name)))
+        })
+    }
+}
+
+/// The environment, with the folder in it that an agent was told to use.
+fn environment_with(registry: Option<&Path>) -> impl Fn(&str) -> Option<OsString> {
+    move |name| match registry {
+        Some(dir) if name == settings::REGISTRY => Some(dir.as_os_str().to_owned()),
+        _ => settings::environment(name),
+    }
+}
+
+fn tell_left_out(out: &Output, user: &UserDirs) {
+    for sentence in settings::left_out(user, settings::environment) {
+        out.note(&sentence);
     }
 }

@@ -38,6 +38,9 @@ pub enum Named {
     Near,
 }
 
+/// The variable that names the registry's folder.
+pub const REGISTRY: &str = "CONTEXTRELAY_REGISTRY_DIR";
+
 /// Settles everything that a verb needs before it begins. `var` reads the environment.
 ///
 /// # Errors
@@ -120,11 +123,10 @@ pub fn is_own(name: &str) -> bool {
 
 /// What of the environment is left out although somebody set it, a sentence each.
 pub fn left_out(user: &UserDirs, var: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
-    const NAME: &str = "CONTEXTRELAY_REGISTRY_DIR";
-    let registry = var(NAME).filter(|dir| !dir.is_empty() && !Path::new(dir).is_absolute());
+    let registry = var(REGISTRY).filter(|dir| !dir.is_empty() && !Path::new(dir).is_absolute());
     let registry = registry.map(|dir| {
         format!(
-            "{NAME} is `{}`, which is not an absolute path: it is left out, and the registry is in {}",
+            "{REGISTRY} is `{}`, which is not an absolute path: it is left out, and the registry is in {}",
             dir.to_string_lossy(),
             user.registry.display()
         )
