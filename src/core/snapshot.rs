@@ -16,6 +16,7 @@ mod message;
 mod pair_conversation;
 mod proposal;
 mod task;
+mod told_blockers;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -37,7 +38,8 @@ pub use blocking::Blocker;
 pub use changed_files::{ChangedChecks, ChangedFiles};
 pub use exchange::Exchange;
 pub use finding::{
-    FINDINGS_MAX, FindingClaim, FindingCursor, FindingSnapshot, FindingState, FindingVerdict,
+    FINDINGS_MAX, FINDINGS_NAMED_MAX, FindingClaim, FindingCursor, FindingSnapshot, FindingState,
+    FindingVerdict,
 };
 pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStatus, TreeInQuestion};
 pub use handoff::{HandoffColumn, HandoffSnapshot, STALE_AFTER_MS};
@@ -48,6 +50,7 @@ pub use task::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
     TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
 };
+pub use told_blockers::ToldBlockers;
 
 /// How many closed handoffs, decided proposals, artifacts and notes are kept for display.
 pub const RECENT_MAX: usize = 50;

@@ -6,7 +6,7 @@ use super::clock::now_ms;
 use super::model::{Model, rows_of};
 use crate::client::{Client, ClientError};
 use crate::core::live_turn::LiveTurn;
-use crate::wire::control::{Command, LedgerListParams, Reply};
+use crate::wire::control::{Command, LedgerListParams, RefusalCode, Reply};
 use crate::wire::window::{DeliveryStep, WindowRow};
 
 /// Pages in which the rows of the reader are read at most: more than they are.
@@ -20,11 +20,12 @@ const PAGES_MAX: usize = 8;
 pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), String> {
     let unreadable = |what: &str, answer: Result<Reply, ClientError>| match answer {
         Err(error) => {
-            let why = error.to_refusal().message;
-            match why.starts_with(what) {
-                // It says so itself.
-                true => why,
-                false => format!("{what} cannot be read: {why}"),
+            let refusal = error.to_refusal();
+            let why = refusal.message;
+            match refusal.code {
+                // It says itself what cannot be read.
+                RefusalCode::LedgerUnreadable => why,
+                _ => format!("{what} cannot be read: {why}"),
             }
         }
         Ok(_) => format!("{what} cannot be read: the daemon answers something else"),
@@ -109,7 +110,7 @@ mod tests {
     use crate::core::snapshot::Snapshot;
     use crate::deck::deck_options::DeckAbout;
     use crate::deck::model::{DaemonLink, Model, entry};
-    use crate::wire::control::{Command, Reply, Role};
+    use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
     use crate::wire::window::{DeliveryStep, WindowPage, WindowPlace, WindowRow};
 
     fn rows(lines: std::ops::RangeInclusive<u64>) -> Vec<WindowRow> {
@@ -143,6 +144,40 @@ mod tests {
             has_newer,
             ..WindowPage::default()
         }
+    }
+
+    /// What is said where the daemon refuses a command.
+    async fn why_unread(refused: Command, code: RefusalCode, message: &str) -> String {
+        let place = Place::default();
+        let refused = refused.method();
+        let refusal = Refusal::new(code, message, "");
+        let _daemon = FakeDaemon::start(&place, move |command| match command.method() {
+            method if method == refused => Answering::Refuse(refusal.clone()),
+            _ => Answering::Reply(Reply::Done),
+        })
+        .await;
+        let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+        let client = place.client(Role::Deck);
+        read_all(&client, &mut model).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_said_once_whatever_the_reason_begins_with() {
+        let message = "the recorder has ended";
+        assert_eq!(
+            why_unread(Command::Subscribe, RefusalCode::DaemonEnded, message).await,
+            "the record cannot be read: the recorder has ended"
+        );
+        let message = "the record could not be read: its file is shorter";
+        assert_eq!(
+            why_unread(
+                Command::ReadSnapshot,
+                RefusalCode::LedgerUnreadable,
+                message
+            )
+            .await,
+            message
+        );
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use super::answer::ToolResult;
 use super::call::ToolCall;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::core::snapshot::Blocker;
+use crate::core::snapshot::FINDINGS_NAMED_MAX;
 use crate::wire::control::{Command, GateReport, ProposeParams, Proposed, Refusal};
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Arguments {
 }
 
 /// How many blockers of a proposal are shown.
-const BLOCKERS_MAX: usize = 20;
+pub(super) const BLOCKERS_MAX: usize = 20;
 
 pub(super) fn definition() -> Definition {
     Definition {
@@ -70,7 +70,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
             "\nIt replaces proposal {earlier}, which waits no more (superseded)."
         ));
     }
-    let blockers = at_most(proposed.blockers);
+    let blockers = shown_blockers(&proposed);
     for blocker in &blockers {
         text.push_str("\nblocker: ");
         text.push_str(blocker);
@@ -101,31 +101,51 @@ pub(super) fn gate_json(gate: &GateReport) -> Value {
     })
 }
 
-/// As many blockers as are shown, and how many more there are.
-pub(super) fn at_most(mut blockers: Vec<String>) -> Vec<String> {
-    let hidden = blockers.iter().skip(BLOCKERS_MAX);
-    let hidden: usize = hidden.map(|told| Blocker::count_of(told)).sum();
-    blockers.truncate(BLOCKERS_MAX);
-    if hidden > 0 {
-        blockers.push(format!("and {hidden} more"));
-    }
-    blockers
+/// As many blockers as are shown, and how many more things stand in the way. A row that only counts
+/// some of them is none of those shown: as many rows stand before it at least.
+fn shown_blockers(proposed: &Proposed) -> Vec<String> {
+    const { assert!(BLOCKERS_MAX <= FINDINGS_NAMED_MAX) };
+    let rows = proposed.blockers.len();
+    let hidden = match rows.saturating_sub(BLOCKERS_MAX) {
+        0 => 0,
+        hidden => {
+            let total = proposed.blockers_total.unwrap_or(rows);
+            hidden.max(total.saturating_sub(BLOCKERS_MAX))
+        }
+    };
+    let shown = proposed.blockers.iter().take(BLOCKERS_MAX).cloned();
+    let more = (hidden > 0).then(|| format!("and {hidden} more"));
+    shown.chain(more).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::id::Seq;
 
     #[test]
     fn a_row_that_is_hidden_counts_as_what_it_stands_for() {
-        let more = Blocker::MoreFindings(175).to_string();
-        let named = |count: usize| vec!["a blocker".to_owned(); count];
-        let told = |blockers: Vec<String>| at_most(blockers).pop();
+        let told = |rows: usize, total: Option<usize>| {
+            let proposed = Proposed {
+                proposal_id: "p1".into(),
+                seq: Seq(1),
+                replaces: Vec::new(),
+                blockers: vec!["a blocker".to_owned(); rows],
+                blockers_total: total,
+                gates: Vec::new(),
+            };
+            shown_blockers(&proposed)
+        };
+        assert_eq!(told(BLOCKERS_MAX, Some(BLOCKERS_MAX)).len(), BLOCKERS_MAX);
+        let last = |rows, total| told(rows, total).pop();
         assert_eq!(
-            told([named(19), vec![more.clone()]].concat()),
-            Some(more.clone())
+            last(BLOCKERS_MAX + 3, Some(BLOCKERS_MAX + 177)),
+            Some("and 177 more".to_owned())
         );
-        let hidden = [named(BLOCKERS_MAX + 2), vec![more]].concat();
-        assert_eq!(told(hidden), Some("and 177 more".to_owned()));
+        assert_eq!(
+            last(BLOCKERS_MAX + 3, None),
+            Some("and 3 more".to_owned()),
+            "of an earlier daemon"
+        );
     }
 }

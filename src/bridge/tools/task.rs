@@ -9,7 +9,7 @@ use super::answer::ToolResult;
 use super::call::ToolCall;
 use super::context::whole_entry;
 use super::excerpt::excerpt;
-use super::finality::{at_most, gate_json};
+use super::finality::{BLOCKERS_MAX, gate_json};
 use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
@@ -279,7 +279,7 @@ fn blockers(snapshot: &Snapshot, gates: &[GateInForce]) -> Vec<String> {
         .values()
         .min_by_key(|proposal| proposal.seq);
     let closed = oldest.map_or(&[][..], |proposal| &proposal.proposal.handles);
-    let mut blockers = snapshot.blockers_except(closed);
+    let mut blockers = snapshot.told_blockers(closed);
     if let Some(oldest) = oldest {
         let on = TreeInQuestion {
             tree: oldest.proposal.tree.as_ref(),
@@ -288,5 +288,5 @@ fn blockers(snapshot: &Snapshot, gates: &[GateInForce]) -> Vec<String> {
         };
         blockers.extend(snapshot.gate_blockers(gates, &on));
     }
-    at_most(blockers)
+    blockers.at_most(BLOCKERS_MAX)
 }

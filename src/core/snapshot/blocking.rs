@@ -4,16 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{
-    ArtifactSnapshot, BlockerSnapshot, FindingSnapshot, HandoffSnapshot, QuestionSnapshot, Snapshot,
+    ArtifactSnapshot, BlockerSnapshot, FindingSnapshot, HandoffSnapshot, QuestionSnapshot,
+    Snapshot, ToldBlockers,
 };
 use crate::entry::{DeliveryResult, FinalityProposal};
 use crate::id::{EntryId, FindingId, Seq};
 
 /// How much of an artifact's title a blocker repeats, in characters.
 pub(super) const TITLE_CHARS: usize = 80;
-
-/// How a row ends that counts findings which are not named.
-const MORE_FINDINGS: &str = " more review findings are critical or high";
 
 /// One thing that stands in the way of a proposal. As text it has whole ids, for agents and the
 /// command line.
@@ -43,10 +41,17 @@ impl Blocker<'_> {
         words.join(" ").chars().take(TITLE_CHARS).collect()
     }
 
-    /// How many things a row stands for that is told as text.
-    pub fn count_of(told: &str) -> usize {
-        let count = told.strip_suffix(MORE_FINDINGS);
-        count.and_then(|count| count.parse().ok()).unwrap_or(1)
+    /// How many things this stands for.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::MoreFindings(count) => *count,
+            Self::Note(_)
+            | Self::Handoff(_)
+            | Self::Question(..)
+            | Self::Ambiguous(_)
+            | Self::Artifact(_)
+            | Self::Finding(..) => 1,
+        }
     }
 
     /// The status and the beginning of the title of an artifact.
@@ -79,7 +84,7 @@ impl fmt::Display for Blocker<'_> {
             }
             Self::Finding(id, finding) => f.write_str(&finding.blocker(id)),
             Self::MoreFindings(count) => {
-                write!(f, "{count}{MORE_FINDINGS}")
+                write!(f, "{count} more review findings are critical or high")
             }
         }
     }
@@ -95,12 +100,16 @@ impl Snapshot {
 
     /// As [`Self::blockers`], for a proposal that would close these handoffs.
     pub fn blockers_except(&self, closed: &[EntryId]) -> Vec<String> {
+        self.told_blockers(closed).into_rows()
+    }
+
+    /// As [`Self::blockers_except`], with how many things each row stands for.
+    pub fn told_blockers(&self, closed: &[EntryId]) -> ToldBlockers {
         let ambiguous = self.unsettled.iter();
         let ambiguous = ambiguous
             .filter(|(_, message)| message.result == Some(DeliveryResult::Ambiguous))
             .map(|(id, _)| id);
-        let blockers = self.blockers_with(closed, ambiguous);
-        blockers.map(|blocker| blocker.to_string()).collect()
+        self.blockers_with(closed, ambiguous).collect()
     }
 
     /// As [`Self::blockers_except`], one after the other, for who keeps the messages whose fate

@@ -16,7 +16,7 @@ use crate::word::words;
 pub const FINDINGS_MAX: usize = 2_000;
 
 /// How many findings are named as blockers; the rest is counted.
-const BLOCKERS_NAMED_MAX: usize = 20;
+pub const FINDINGS_NAMED_MAX: usize = 20;
 
 words! {
     /// Where a finding stands.
@@ -232,9 +232,9 @@ impl Snapshot {
     pub(super) fn finding_blockers(&self) -> impl Iterator<Item = Blocker<'_>> {
         let mut blocking: Vec<_> = self.blocking_findings().collect();
         blocking.sort_by(|(_, one), (_, other)| one.order().cmp(&other.order()));
-        let more = blocking.len().saturating_sub(BLOCKERS_NAMED_MAX);
+        let more = blocking.len().saturating_sub(FINDINGS_NAMED_MAX);
         let rest = (more > 0).then_some(Blocker::MoreFindings(more));
-        let named = blocking.into_iter().take(BLOCKERS_NAMED_MAX);
+        let named = blocking.into_iter().take(FINDINGS_NAMED_MAX);
         named
             .map(|(id, finding)| Blocker::Finding(id, finding))
             .chain(rest)

@@ -9,7 +9,7 @@ use crate::core::entry::{EntryKind, Message, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
-    Blocker, ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, TreeInQuestion,
+    ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, ToldBlockers, TreeInQuestion,
 };
 use crate::daemon::envelope::note_head;
 use crate::daemon::event::TreePurpose;
@@ -74,9 +74,9 @@ impl Decisions {
         }
         let judged = match base.sign_off() {
             SignOffMode::Auto => base.judge(&pending, tree.as_ref(), changed),
-            SignOffMode::Manual => Err(vec![
-                "the operator switched to mode manual meanwhile".to_owned(),
-            ]),
+            SignOffMode::Manual => {
+                Err(vec!["the operator switched to mode manual meanwhile".to_owned()].into())
+            }
         };
         match judged {
             Ok(runs) => {
@@ -89,7 +89,7 @@ impl Decisions {
                 };
                 self.append_decision(base, &pending, verdict, None);
             }
-            Err(why) => base.tell_not_signed_off(&pending, &why),
+            Err(why) => base.tell_not_signed_off(&pending, why),
         }
     }
 }
@@ -114,17 +114,17 @@ impl Base {
         pending: &ProposalSnapshot,
         tree: Option<&WorkTree>,
         changed: Option<&ChangedFiles>,
-    ) -> Result<Vec<EntryId>, Vec<String>> {
+    ) -> Result<Vec<EntryId>, ToldBlockers> {
         let world = self.recorder.world();
         let proposed = pending.proposal.tree.as_ref();
         if tree.is_none() || WorkTree::pin(tree) != WorkTree::pin(proposed) {
-            return Err(vec![
-                "the work tree is not the one that was proposed any more".to_owned(),
-            ]);
+            return Err(
+                vec!["the work tree is not the one that was proposed any more".to_owned()].into(),
+            );
         }
         let on = question(pending, tree, changed);
         let gates = self.configuration.told_gates();
-        let mut why = world.blockers(&pending.proposal);
+        let mut why = world.told_blockers(&pending.proposal.handles);
         why.extend(world.gate_blockers(&gates, &on));
         let mut runs = Vec::new();
         let required = gates.iter().filter(|gate| gate.required);
@@ -135,23 +135,23 @@ impl Base {
             let is_green = world.gate_status(gate, &on) == GateStatus::Green;
             if is_green && latest.flaky {
                 let name = &gate.name;
-                why.push(format!(
+                why.extend([format!(
                     "required gate {name} is FLAKY: it was red on this tree before"
-                ));
+                )]);
             } else if is_green && latest.seq > pending.seq {
                 runs.push(latest.id.clone());
             } else if is_green {
-                why.push(format!("required gate {} was not run again", gate.name));
+                why.extend([format!("required gate {} was not run again", gate.name)]);
             }
         }
         if why.is_empty() && runs.is_empty() {
-            why.push("no required gate is in force".to_owned());
+            why.extend(["no required gate is in force".to_owned()]);
         }
         if why.is_empty() { Ok(runs) } else { Err(why) }
     }
 
     /// The agent hears it, so that it can go on; the proposal waits for the operator.
-    fn tell_not_signed_off(&mut self, pending: &ProposalSnapshot, why: &[String]) {
+    fn tell_not_signed_off(&mut self, pending: &ProposalSnapshot, why: ToldBlockers) {
         let Some(agent) = pending.by.agent() else {
             return;
         };
@@ -159,14 +159,9 @@ impl Base {
             "The gates did not approve proposal {}; it waits for the operator.",
             pending.id
         );
-        for why in why.iter().take(REASONS_MAX) {
+        for why in why.at_most(REASONS_MAX) {
             text.push_str("\n- ");
-            text.push_str(why);
-        }
-        let more = why.iter().skip(REASONS_MAX);
-        let more: usize = more.map(|why| Blocker::count_of(why)).sum();
-        if more > 0 {
-            text.push_str(&format!("\n- and {more} more"));
+            text.push_str(&why);
         }
         text.push_str("\nMend what stands in the way and propose again; no answer is needed.");
         let message = Message {

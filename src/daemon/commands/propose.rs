@@ -70,7 +70,7 @@ impl Base {
                         .map(|stored| {
                             let seq = stored[0].entry.seq;
                             let world = daemon.base.recorder.world();
-                            let mut blockers = world.blockers(&proposal);
+                            let mut blockers = world.told_blockers(&proposal.handles);
                             let gates = daemon.base.configuration.told_gates();
                             let on = TreeInQuestion {
                                 tree: proposal.tree.as_ref(),
@@ -85,7 +85,8 @@ impl Base {
                                 replaces: replaced.map(|earlier| earlier.id.clone()).collect(),
                                 proposal_id,
                                 seq,
-                                blockers,
+                                blockers_total: Some(blockers.total()),
+                                blockers: blockers.into_rows(),
                                 gates: gates.collect(),
                             })
                         })

@@ -162,6 +162,23 @@ carried! {
     Codex(CodexJoin),
     Task(TaskChanged),
     Gates(GatesReport),
+    // Of two kinds that carry ids the one that somebody asks for.
+    QueueChanged(Vec<EntryId>),
+    Review(ReviewChanged),
+    PolicySet(PolicySet),
+    Cleared(Cleared),
+    Compacted(Compacted),
+}
+
+impl TryFrom<Reply> for () {
+    type Error = Reply;
+
+    fn try_from(reply: Reply) -> Result<Self, Reply> {
+        match reply {
+            Reply::Done => Ok(()),
+            other => Err(other),
+        }
+    }
 }
 
 /// The rules for the agents were changed.
@@ -337,6 +354,10 @@ pub struct Proposed {
     pub replaces: Vec<EntryId>,
     /// What stands in the way.
     pub blockers: Vec<String>,
+    /// For how many things that stands: a row may only count them. `None`: a daemon of an earlier
+    /// build, which does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blockers_total: Option<usize>,
     /// The project's gates, and what they last came to.
     #[serde(default)]
     pub gates: Vec<GateReport>,
