@@ -28,8 +28,9 @@ impl Daemon {
         self.base.clients.status_changed();
     }
 
-    /// Holds what the record says was held when the daemon before this one ended. What died of it
-    /// is not sent again by itself: of what else was cut off it is not told apart.
+    /// Holds what the record says was held when the previous daemon ended. A message that failed at
+    /// the limit is not sent again by itself: the record does not tell it apart from one that was cut
+    /// off for another reason.
     pub(super) fn recall_limits(&mut self) {
         let now_ms = self.base.clock.outside_ms();
         for agent in Agent::ALL {

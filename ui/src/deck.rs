@@ -207,6 +207,7 @@ impl Deck {
     }
 
     /// The name of the theme in use.
+    #[cfg(feature = "scenes")]
     pub fn theme_name(&self) -> &str {
         &self.theme.name
     }

@@ -142,8 +142,8 @@ pub(crate) fn draw_notice(deck: &Deck, area: Rect, buf: &mut Buffer) {
     buf.set_line(area.x + 1, area.y, &line, area.width.saturating_sub(1));
 }
 
-/// The word of the map, except where the same key says two things. Of a card of the Inbox it is as
-/// on the card.
+/// The keymap's word for an action, except where the action does one of two things: then the word
+/// says which. An action on the selected card of the Inbox has the word that the card has for it.
 fn word(deck: &Deck, action: Action, hint: &str) -> String {
     let card = selected_card(deck);
     let own = match (action, card) {

@@ -62,7 +62,8 @@ impl Snapshot {
     }
 
     /// How often the agents of a pair have answered each other without their person.
-    pub fn answers_of(&self, pair: &RuntimeSession) -> u32 {
+    #[cfg(test)]
+    pub(crate) fn answers_of(&self, pair: &RuntimeSession) -> u32 {
         self.exchanges.get(pair).map_or(0, |known| known.answers)
     }
 }
