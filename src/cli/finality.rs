@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 mod look;
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{Live, unexpected, wait_for, world};
+use super::connect::{Live, wait_for, world};
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Tone;
@@ -22,7 +22,7 @@ use crate::core::snapshot::{
     GateInForce, GateStatus, ProposalEnd, ProposalSnapshot, ProposalState, Snapshot,
 };
 use crate::wire::control::{
-    Command, DecideParams, GateReport, ProgramCode, Recorded, RefusalCode, Reply,
+    Command, DecideParams, GateReport, PolicySet, ProgramCode, Recorded, RefusalCode,
 };
 use look::Look;
 
@@ -103,10 +103,7 @@ fn set_mode(context: &CliContext, word: ModeWord) -> CliOutcome {
         ),
     };
     let command = Command::SetPolicy(PolicyChange::SignOff { mode });
-    let reply = wait_for(operator::ask(context, command, what, mode.as_str()))?;
-    let Reply::PolicySet(set) = reply else {
-        return Err(unexpected(&reply));
-    };
+    let set: PolicySet = wait_for(operator::ask(context, command, what, mode.as_str()))?;
     let mut text = ReportText::new();
     text.note(format!(
         "finality mode {mode}, recorded as entry {}",

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{self, unexpected, wait_for};
+use super::connect::{self, wait_for};
 use super::context::CliContext;
 use super::exit::CliOutcome;
 use super::operator;
@@ -13,7 +13,7 @@ use super::words::{said, short};
 use crate::core::entry::NoteKind;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::BRIEF_CHARS_MAX;
-use crate::wire::control::{Command, NoteParams, Reply};
+use crate::wire::control::{Command, NoteParams, Recorded};
 
 const WANTED: Wanted = Wanted {
     what: "open handoff or question",
@@ -85,13 +85,9 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
             withdraws: None,
             runtime_session_id: debt.pair.cloned(),
         });
-        match operator::ask(context, note, &what, "close").await? {
-            Reply::Recorded(recorded) => {
-                let value = json!({"id": id, "entryId": recorded.entry_id, "seq": recorded.seq});
-                let text = format!("closed, on record: entry {}", recorded.seq);
-                context.out.report(Report::new(&value, text))
-            }
-            other => Err(unexpected(&other)),
-        }
+        let recorded: Recorded = operator::ask(context, note, &what, "close").await?;
+        let value = json!({"id": id, "entryId": recorded.entry_id, "seq": recorded.seq});
+        let text = format!("closed, on record: entry {}", recorded.seq);
+        context.out.report(Report::new(&value, text))
     })
 }

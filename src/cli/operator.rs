@@ -154,20 +154,21 @@ fn confirm_lines(
 }
 
 /// Carries one command of the operator out: checks who asks, has `word` typed, and sends it over
-/// the operator's socket.
+/// the operator's socket. Returns what the reply carries.
 ///
 /// # Errors
 ///
-/// When this is not the operator, nothing was confirmed, no daemon runs, or it refuses.
-pub async fn ask(
+/// When this is not the operator, nothing was confirmed, no daemon runs, it refuses, or its reply is
+/// of another kind.
+pub async fn ask<T: TryFrom<Reply, Error = Reply>>(
     context: &CliContext,
     command: Command,
     what: &str,
     word: &str,
-) -> Result<Reply, Failure> {
+) -> Result<T, Failure> {
     let live = live(context, &command).await?;
     confirm(context, what, word)?;
-    live.ask(command).await
+    live.ask_for(command).await
 }
 
 /// As [`ask`], for an act that is signed where the record says so.
@@ -175,12 +176,12 @@ pub async fn ask(
 /// # Errors
 ///
 /// As [`ask`], or when nothing could be signed.
-pub async fn ask_signed(
+pub async fn ask_signed<T: TryFrom<Reply, Error = Reply>>(
     context: &CliContext,
     subject: SignedSubject<'_>,
     command: impl Fn(Option<ActSignature>) -> Command,
     asked: SignedQuestion<'_>,
-) -> Result<Reply, Failure> {
+) -> Result<T, Failure> {
     let live = live(context, &command(None)).await?;
     confirm_lines(context, asked.what, &asked.below, asked.word)?;
     let SignedSubject {
@@ -189,7 +190,7 @@ pub async fn ask_signed(
         verdict,
     } = subject;
     let signature = operator_key::sign_act(context, &live, act, subject, "", verdict).await?;
-    live.ask(command(signature)).await
+    live.ask_for(command(signature)).await
 }
 
 /// What the operator is asked before an act is signed.

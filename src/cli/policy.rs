@@ -5,7 +5,7 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::agent_word::agent_word;
-use super::connect::{self, DaemonFound, unexpected, wait_for};
+use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk::policy_on_disk;
 use super::exit::{CliOutcome, Failure};
@@ -16,7 +16,7 @@ use crate::core::agent::Agent;
 use crate::core::policy::{
     Coordinator, Permission, PermissionRule, PolicyChange, RuleInForce, RuleName,
 };
-use crate::wire::control::{Command, PolicySet, Reply};
+use crate::wire::control::{Command, PolicySet};
 use crate::wire::status::PolicyStatus;
 
 /// What the operator types.
@@ -159,10 +159,7 @@ pub fn permissions(context: &CliContext, verb: &Verb) -> CliOutcome {
 
 fn change(context: &CliContext, change: PolicyChange, what: &str) -> CliOutcome {
     let command = Command::SetPolicy(change);
-    let reply = wait_for(operator::ask(context, command, what, WORD))?;
-    let Reply::PolicySet(set) = reply else {
-        return Err(unexpected(&reply));
-    };
+    let set: PolicySet = wait_for(operator::ask(context, command, what, WORD))?;
     let policy = policy(context)?;
     let mut text = ReportText::new();
     text.note(format!("{change}, recorded as entry {}", set.seq));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::agent_word::agent_word;
 use super::by_id::{Wanted, by_id};
-use super::connect::{self, DaemonFound, Live, unexpected, wait_for};
+use super::connect::{self, DaemonFound, Live, wait_for};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -18,7 +18,7 @@ use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
 use crate::core::word::OpenWord;
 use crate::wire::control::{
-    Command, FailureCode, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode, Reply,
+    Command, FailureCode, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode,
 };
 
 /// What can be done with messages on their way.
@@ -304,12 +304,8 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
             change,
             placed: false,
         });
-        match operator::ask(context, command, &what, word).await? {
-            Reply::Done => {
-                let value = json!({"change": change, "id": row.id});
-                context.out.report(Report::new(&value, "done"))
-            }
-            other => Err(unexpected(&other)),
-        }
+        operator::ask::<()>(context, command, &what, word).await?;
+        let value = json!({"change": change, "id": row.id});
+        context.out.report(Report::new(&value, "done"))
     })
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::alone::{alone, unwritable};
-use super::connect::{unexpected, wait_for};
+use super::connect::wait_for;
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
@@ -13,7 +13,7 @@ use super::words::count;
 use crate::core::agent::Agent;
 use crate::core::id::EntryId;
 use crate::store::queue::Queue;
-use crate::wire::control::{Command, QueueDrainParams, QueueRow, Reply};
+use crate::wire::control::{Command, QueueDrainParams, QueueRow};
 
 /// `queue drain`.
 pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
@@ -46,10 +46,8 @@ pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
             // What comes meanwhile was not shown, and waits on.
             ids: Some(taken.iter().map(|row| row.id.clone()).collect()),
         });
-        match operator::ask(context, command, &what, "drain").await? {
-            Reply::QueueChanged(ids) => done(context, "drain", &ids, "taken back"),
-            other => Err(unexpected(&other)),
-        }
+        let ids: Vec<EntryId> = operator::ask(context, command, &what, "drain").await?;
+        done(context, "drain", &ids, "taken back")
     })
 }
 
@@ -85,10 +83,9 @@ pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
     }
     if is_live {
         return wait_for(async {
-            match operator::ask(context, Command::QueueRebuild, &what, "rebuild").await? {
-                Reply::QueueChanged(ids) => done(context, "rebuild", &ids, "ambiguous now"),
-                other => Err(unexpected(&other)),
-            }
+            let rebuild = Command::QueueRebuild;
+            let ids: Vec<EntryId> = operator::ask(context, rebuild, &what, "rebuild").await?;
+            done(context, "rebuild", &ids, "ambiguous now")
         });
     }
     if let Some(refusal) = operator::own_refusal() {

@@ -5,7 +5,7 @@ use ctxrelay_ui::model::EntryPlace;
 use serde_json::Value;
 
 use super::model::{Model, entry, session_name};
-use super::perform::notice;
+use super::perform::failed;
 use super::present;
 use super::thread::named;
 use crate::client::{Client, ClientError};
@@ -45,7 +45,7 @@ pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) ->
                 raw,
             })
         }
-        other => Some(notice(other, "")),
+        other => Some(failed(other)),
     }
 }
 

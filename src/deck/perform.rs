@@ -62,7 +62,10 @@ pub(super) async fn perform(
         }
         Effect::RunGates => {
             let run = Command::RunGates(RunGatesParams::default());
-            Some(notice(operator.call(run).await, "the gates run"))
+            Some(match operator.call(run).await {
+                Ok(Reply::Gates(_)) => Msg::Notice(Level::Info, "the gates run".to_owned()),
+                other => failed(other),
+            })
         }
         Effect::StopGates => Some(notice(
             operator.call(Command::StopGates).await,
@@ -114,7 +117,7 @@ pub(super) async fn perform(
             let set = Command::SetPolicy(PolicyChange::Coordinator { to });
             Some(match operator.call(set).await {
                 Ok(Reply::PolicySet(set)) => coordinator_set(&set),
-                other => notice(other, "recorded"),
+                other => failed(other),
             })
         }
         Effect::ClearSession { session, discard } => {
@@ -130,7 +133,7 @@ pub(super) async fn perform(
             });
             Some(match operator.call(clear).await {
                 Ok(Reply::Cleared(cleared)) => was_cleared(&cleared),
-                other => notice(other, "cleared"),
+                other => failed(other),
             })
         }
         Effect::SendMessage {
@@ -306,7 +309,7 @@ async fn show_timeline(
             Ok(Reply::Window(page)) => model.take_rows(place, page),
             other => {
                 model.timeline.fail();
-                return Some(notice(other, ""));
+                return Some(failed(other));
             }
         }
     }
@@ -367,7 +370,10 @@ fn sent(result: Result<Reply, ClientError>, to: ui::Agent, draft: Option<u64>) -
             line: sent.seq.0,
             draft,
         },
-        other => written(other, "sent", draft),
+        other => match failed(other) {
+            Msg::Notice(_, why) => Msg::NotSent { why, draft },
+            other => other,
+        },
     }
 }
 
@@ -391,6 +397,7 @@ fn ruled(result: Result<Reply, ClientError>, done: &str, asked: Effect) -> Msg {
     }
 }
 
+/// What is recorded or done is told as `done`; every other reply says that nobody knows.
 pub(super) fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
     match result {
         // The number leads to it, with the key for a number or a time.
@@ -402,15 +409,22 @@ pub(super) fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
             let entry = changed.seq.map(|seq| format!(": entry {}", grouped(seq.0)));
             Msg::Notice(Level::Info, format!("{done}{}", entry.unwrap_or_default()))
         }
-        Ok(_) => Msg::Notice(Level::Info, done.to_owned()),
-        Err(error) => {
-            let refusal = error.to_refusal();
-            Msg::Notice(
-                Level::Error,
-                format!("{}: {}", refusal.message, refusal.hint),
-            )
-        }
+        Ok(Reply::Done) => Msg::Notice(Level::Info, done.to_owned()),
+        other => failed(other),
     }
+}
+
+/// Why something was not done, or the reply does not say that it was.
+pub(super) fn failed(result: Result<Reply, ClientError>) -> Msg {
+    let refusal = failure(result).to_refusal();
+    let why = format!("{}: {}", refusal.message, refusal.hint);
+    Msg::Notice(Level::Error, why)
+}
+
+/// The error of a call; a reply where another one belongs is one too.
+pub(super) fn failure(result: Result<Reply, ClientError>) -> ClientError {
+    let wrong = |reply: Reply| format!("`{}` answers another question", reply.kind());
+    result.map_or_else(|error| error, |reply| ClientError::Protocol(wrong(reply)))
 }
 
 fn note_kind(tag: NoteTag) -> NoteKind {

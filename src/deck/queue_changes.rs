@@ -5,7 +5,7 @@ use ctxrelay_ui::text::grouped;
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::mpsc;
 
-use super::perform::notice;
+use super::perform::{failed, failure};
 use crate::client::{Client, ClientError};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, Reply};
@@ -55,13 +55,13 @@ pub(super) async fn change_queue(
             placed: true,
         };
         match operator.call(Command::QueueChange(params)).await {
-            Ok(reply) => {
+            Ok(Reply::Recorded(recorded)) => {
                 done += 1;
-                if let Reply::Recorded(recorded) = reply {
-                    lines.push(recorded.seq.0);
-                }
+                lines.push(recorded.seq.0);
             }
-            Err(error) => {
+            Ok(Reply::Done) => done += 1,
+            other => {
+                let error = failure(other);
                 // It was asked for: it may be so all the same.
                 let is_unanswered = matches!(error, ClientError::Unanswered);
                 if is_unanswered {
@@ -85,7 +85,7 @@ pub(super) async fn change_queue(
     };
     let recorded = entries(&lines);
     let msg = match (done, why) {
-        (0, Some(error)) if unanswered == 0 || left == 0 => notice(Err(error), ""),
+        (0, Some(error)) if unanswered == 0 || left == 0 => failed(Err(error)),
         (1, None) => Msg::Notice(Level::Info, format!("{again}{recorded}")),
         (_, None) => Msg::Notice(Level::Info, format!("{} {again}{recorded}", grouped(done))),
         (_, Some(error)) => {

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
-use super::call::{ToolCall, unexpected};
+use super::call::ToolCall;
 use super::message::{ACKNOWLEDGE, wait_tool};
 use super::message_view::MessageView;
 use crate::core::agent::Agent;
 use crate::core::id::EntryId;
-use crate::wire::control::{Command, Refusal, Reply, WaitMessagesParams};
+use crate::wire::control::{Command, MessagePage, Refusal, WaitMessagesParams};
 
 /// How long to wait when the caller does not say, in s.
 pub(super) const ANSWER_WAIT_S_DEFAULT: u64 = 45;
@@ -36,7 +36,7 @@ impl AnswerWait<'_> {
             facts: mut structured,
             ..
         } = self;
-        let waited = call.ask(Command::WaitMessages(WaitMessagesParams {
+        let waited = call.ask_for::<MessagePage>(Command::WaitMessages(WaitMessagesParams {
             agent: call.side,
             after: None,
             reply_to: Some(question.clone()),
@@ -44,8 +44,8 @@ impl AnswerWait<'_> {
             runtime_session_id: None,
         }));
         let why = match waited.await {
-            Ok(Reply::Messages(page)) if page.messages.is_empty() => "the answer is not there yet",
-            Ok(Reply::Messages(page)) => {
+            Ok(page) if page.messages.is_empty() => "the answer is not there yet",
+            Ok(page) => {
                 let view = MessageView::of(&page.messages);
                 let mut text = view.text();
                 structured["status"] = json!("answered");
@@ -73,7 +73,6 @@ impl AnswerWait<'_> {
                     handed: view.handed,
                 });
             }
-            Ok(other) => return Err(unexpected(&other)),
             // The question is recorded: an error would make the caller ask again.
             Err(refusal) => {
                 tracing::warn!(code = %refusal.code, "waiting for an answer failed");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::maker::CapsuleMaker;
-use crate::cli::connect::{self, DaemonFound, unexpected, wait_for};
+use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
@@ -15,7 +15,9 @@ use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule;
-use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply, TaskChange, TaskParams};
+use crate::wire::control::{
+    Command, ProgramCode, RefusalCode, TaskChange, TaskChanged, TaskParams,
+};
 
 /// How long it is looked whether an import is in the record whose answer was lost: what the daemon
 /// took it may still be writing.
@@ -62,10 +64,9 @@ pub(super) fn apply(
         }
         let kept = maker.kept.write(CapsuleOwner::Foreign, id, bytes);
         kept.map_err(unwritable)?;
-        let mut failure = match live.ask(command).await {
-            Ok(Reply::Task(_)) => return Ok(true),
-            Ok(other) => unexpected(&other),
-            Err(failure) => failure,
+        let recorded: Result<TaskChanged, Failure> = live.ask_for(command).await;
+        let Err(mut failure) = recorded else {
+            return Ok(true);
         };
         let lost = [RefusalCode::Unanswered, RefusalCode::Protocol];
         if lost.iter().any(|code| failure.is(code)) {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::sync_file::SyncFile;
 use super::{ObjectiveArgs, SyncArgs};
 use crate::cli::by_id::{Wanted, by_id};
-use crate::cli::connect::{unexpected, wait_for, world};
+use crate::cli::connect::{wait_for, world};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -14,7 +14,7 @@ use crate::cli::words::count;
 use crate::core::agent::Agent;
 use crate::core::continuity::{ContinuityState, StatedText};
 use crate::core::entry::NoteKind;
-use crate::wire::control::{Command, ForgetWorkParams, Reply, StateWorkParams, StatedValue};
+use crate::wire::control::{Command, ForgetWorkParams, StateWorkParams, StatedValue};
 
 pub(super) fn objective(context: &CliContext, args: ObjectiveArgs) -> CliOutcome {
     let Some(text) = args.text else {
@@ -72,27 +72,21 @@ pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
         agent,
         runtime_session_id: Some(context.setting.runtime_session.clone()),
     });
-    match wait_for(operator::ask(context, command, RESET, "reset"))? {
-        Reply::Done => {
-            let said = format!(
-                "what {} at is forgotten, and in the record still",
-                is_at(agent)
-            );
-            let value = json!({"reset": true, "agent": agent});
-            context.out.report(Report::new(&value, said))
-        }
-        other => Err(unexpected(&other)),
-    }
+    wait_for(operator::ask::<()>(context, command, RESET, "reset"))?;
+    let said = format!(
+        "what {} at is forgotten, and in the record still",
+        is_at(agent)
+    );
+    let value = json!({"reset": true, "agent": agent});
+    context.out.report(Report::new(&value, said))
 }
 
 /// Nothing is lost by any of the others, so that no word has to be typed.
 fn state(context: &CliContext, command: Command, value: &Value, said: &str) -> CliOutcome {
     wait_for(async {
         let live = operator::live(context, &command).await?;
-        match live.ask(command).await? {
-            Reply::Done => context.out.report(Report::new(value, said)),
-            other => Err(unexpected(&other)),
-        }
+        live.ask_for::<()>(command).await?;
+        context.out.report(Report::new(value, said))
     })
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::cli::connect::{unexpected, wait_for};
+use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::Report;
 use crate::core::agent::Agent;
-use crate::wire::control::{AgentActionKind, AgentActionParams, Command, RefusalCode, Reply};
+use crate::wire::control::{AgentActionKind, AgentActionParams, Command, RefusalCode};
 
 const WHAT: &str = "Codex's model sums its conversation up and forgets the rest: that costs a \
     request, and cannot be taken back. Then Codex is told again what the record holds of its work.";
@@ -27,13 +27,8 @@ pub(super) fn run(context: &CliContext, agent: Agent) -> CliOutcome {
         turn_id: None,
         placed: false,
     });
-    let asked = operator::ask(context, command, WHAT, "compact");
-    match wait_for(asked)? {
-        Reply::Done => {
-            let said = "Codex compacts its context; `ctxrelay continuity status` says when it has";
-            let value = json!({"agent": agent, "begun": true});
-            context.out.report(Report::new(&value, said))
-        }
-        other => Err(unexpected(&other)),
-    }
+    wait_for(operator::ask::<()>(context, command, WHAT, "compact"))?;
+    let said = "Codex compacts its context; `ctxrelay continuity status` says when it has";
+    let value = json!({"agent": agent, "begun": true});
+    context.out.report(Report::new(&value, said))
 }

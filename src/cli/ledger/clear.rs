@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::open::{NOTHING, Open};
-use crate::cli::connect::{unexpected, wait_for};
+use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::operator::{self, SignedQuestion, SignedSubject};
@@ -12,7 +12,7 @@ use crate::cli::words::count;
 use crate::core::entry::Fate;
 use crate::core::id::SessionId;
 use crate::core::signing::OperatorAct;
-use crate::wire::control::{ClearParams, Cleared, Command, Reply};
+use crate::wire::control::{ClearParams, Cleared, Command};
 
 /// Above what is open in a session that goes to the archives.
 const PUT_AWAY: &str = "open in it; messages would be taken back, tasks with their findings and \
@@ -127,10 +127,7 @@ async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
         below: open.asked(becomes(discard)),
         word: &word,
     };
-    let reply = operator::ask_signed(context, subject, command, asked).await?;
-    let Reply::Cleared(cleared) = reply else {
-        return Err(unexpected(&reply));
-    };
+    let cleared: Cleared = operator::ask_signed(context, subject, command, asked).await?;
     let report = Report::new(&cleared, text(&cleared));
     context.out.report(report.checked(cleared.left.is_empty()))
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::open::Open;
-use crate::cli::connect::{unexpected, wait_for};
+use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::operator::{self, SignedQuestion, SignedSubject};
@@ -11,7 +11,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::entry::Fate;
 use crate::core::signing::OperatorAct;
-use crate::wire::control::{Command, CompactParams, Reply};
+use crate::wire::control::{Command, CompactParams, Compacted};
 
 /// Above what is open.
 const BECOMES: &str = "open in it, and carried on:";
@@ -82,10 +82,8 @@ async fn apply(context: &CliContext, open: &Open, what: &str) -> CliOutcome {
         below: open.asked(BECOMES),
         word: "compact",
     };
-    let reply = operator::ask_signed(context, subject, command, asked).await?;
-    let Reply::Compacted(compacted) = reply else {
-        return Err(unexpected(&reply));
-    };
+    let asked = operator::ask_signed(context, subject, command, asked);
+    let compacted: Compacted = asked.await?;
     let line = format!(
         "{} is in {}; {} goes on with {} of it",
         compacted.sealed,

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::{DismissArgs, ResolveArgs, named};
-use crate::cli::connect::{unexpected, wait_for};
+use crate::cli::connect::{ask_for, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -14,9 +14,7 @@ use crate::cli::report::Report;
 use crate::client::Client;
 use crate::core::id::FindingId;
 use crate::host::ProjectContext;
-use crate::wire::control::{
-    Command, RefusalCode, Reply, ReviewChange, ReviewChanged, ReviewParams,
-};
+use crate::wire::control::{Command, RefusalCode, ReviewChange, ReviewChanged, ReviewParams};
 
 /// How long to wait before what was refused for now is asked again.
 const TRY_AGAIN: Duration = Duration::from_millis(100);
@@ -75,14 +73,12 @@ pub(super) fn command(setting: &ProjectContext, change: ReviewChange) -> Command
 pub(super) async fn ask(client: &Client, command: Command) -> Result<ReviewChanged, Failure> {
     let mut tries = TRIES_MAX;
     loop {
-        match client.call(command.clone()).await.map_err(Failure::from) {
-            Ok(Reply::Review(changed)) => return Ok(changed),
-            Ok(other) => return Err(unexpected(&other)),
+        match ask_for(client, command.clone()).await {
             Err(failure) if tries > 0 && failure.is(&RefusalCode::Overloaded) => {
                 tries -= 1;
                 sleep(TRY_AGAIN).await;
             }
-            Err(failure) => return Err(failure),
+            answer => return answer,
         }
     }
 }

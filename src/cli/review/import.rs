@@ -3,6 +3,7 @@
 //! By the operator's own `gh` where no file is named; nothing else of the program asks GitHub.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use serde_json::json;
@@ -10,7 +11,7 @@ use serde_json::json;
 use super::change::{ask, command};
 use super::source;
 use crate::adapters::git_facts::folder_in_repository;
-use crate::cli::connect::{unexpected, wait_for};
+use crate::cli::connect::{ask_for, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -20,11 +21,11 @@ use crate::client::Client;
 use crate::core::id::{FindingId, Seq};
 use crate::core::redact::Redactor;
 use crate::core::review::{ImportedFinding, ReviewComment};
-use crate::core::snapshot::FINDINGS_MAX;
+use crate::core::snapshot::{FINDINGS_MAX, Snapshot};
 use crate::host::ProjectContext;
 use crate::store::config;
 use crate::wire::control::{
-    Command, IMPORT_BATCH_MAX, ProgramCode, ReadReview, Reply, ReviewChange, ReviewChanged,
+    Command, IMPORT_BATCH_MAX, ProgramCode, ReadReview, ReviewChange, ReviewChanged,
 };
 
 /// So much of comments goes in one batch, in bytes; a single comment may be longer.
@@ -115,10 +116,8 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
         return Err(refusal.message);
     }
     let imported = async {
-        let read_at = match client.call(Command::ReadSnapshot).await? {
-            Reply::Snapshot(world) => world.seq,
-            other => return Err(unexpected(&other)),
-        };
+        let world: Arc<Snapshot> = ask_for(&client, Command::ReadSnapshot).await?;
+        let read_at = world.seq;
         let read = source::by_gh(&setting, || (), None).await?;
         let total = record(&client, &setting, &read, Some(read_at)).await?;
         let mut said = left_out(&read, &total);

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use ctxrelay_ui::model::{Chips, EntryPlace, Level, TimelineGo, TimelineWish};
-use ctxrelay_ui::{Effect, Msg};
+use ctxrelay_ui::model::{self as ui, Chips, EntryPlace, Level, TimelineGo, TimelineWish};
+use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
 use serde_json::{Value, json};
 
 use super::perform;
@@ -11,7 +11,7 @@ use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::client::{Client, Connection};
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::model::{DaemonLink, Model};
-use crate::wire::control::{Command, Reply, Role};
+use crate::wire::control::{CapsuleList, Command, Reply, Role};
 
 async fn is_there(operator: &Client) {
     let mut connection = operator.connection();
@@ -74,6 +74,62 @@ async fn a_daemon_that_is_lost_is_asked_once_for_an_entry_and_answers_no_wish_fo
     perform(show, None, &operator, &mut model).await;
     let (_, window) = model.timeline.shown();
     assert_eq!((window.answered, window.has_failed), (7, true));
+}
+
+/// What belongs to no question of the deck's says of nothing that it was done.
+#[tokio::test]
+async fn a_reply_of_another_kind_is_told_as_an_error_and_what_was_written_is_kept() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| {
+        Answering::Reply(Reply::Capsules(CapsuleList::default()))
+    })
+    .await;
+    let operator = place.client(Role::Deck);
+    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    let text = || "words".to_owned();
+    for asked in [
+        Effect::Approve {
+            proposal_id: "p1".to_owned(),
+            stale_tree: None,
+        },
+        Effect::Reject {
+            proposal_id: "p1".to_owned(),
+            reason: text(),
+        },
+        Effect::Trust { digest: text() },
+        Effect::RunGates,
+        Effect::StopGates,
+        Effect::Acknowledge {
+            id: "a1".to_owned(),
+        },
+        Effect::SetCoordinator { to: None },
+        Effect::SendMessage {
+            to: ui::Agent::Codex,
+            text: text(),
+            when_busy: WhenBusy::Wait,
+            draft: Some(1),
+        },
+        Effect::AppendNote {
+            tag: NoteTag::Note,
+            text: text(),
+            draft: Some(1),
+        },
+        Effect::DismissFinding {
+            id: "gh:rc:1".to_owned(),
+            reason: text(),
+        },
+    ] {
+        let told = perform(asked.clone(), None, &operator, &mut model).await;
+        let why = match told {
+            Some(Msg::Notice(Level::Error, why) | Msg::Refused { why, .. }) => why,
+            Some(Msg::NotSent { why, draft }) => {
+                assert_eq!(draft, Some(1));
+                why
+            }
+            told => panic!("{asked:?}: {told:?}"),
+        };
+        assert!(why.contains("`capsules`"), "{asked:?}: {why}");
+    }
 }
 
 #[tokio::test]
