@@ -109,6 +109,10 @@ pub struct Snapshot {
     /// What the agents of each pair have said to each other since their person last spoke.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub exchanges: BTreeMap<RuntimeSession, Exchange>,
+    /// Whether the daemon that records now records the person's prompts, without which that would be
+    /// counted over everything that they said.
+    #[serde(default)]
+    pub prompts_recorded: bool,
     /// Messages whose sender waits for an answer, oldest first.
     pub open_questions: BTreeMap<Seq, QuestionSnapshot>,
     /// Blocker notes that nothing has lifted, the latest of them, oldest first.

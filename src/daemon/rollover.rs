@@ -375,14 +375,14 @@ impl Base {
             None => (Party::System, format!("session {session} started")),
         };
         let kind = EntryKind::SessionStarted { predecessor };
-        self.recorder.entry(source, None, kind, text, None)
+        let first = self.recorder.entry(source, None, kind, text, None);
+        first.with_prompts_recorded()
     }
 
     /// Begins the record of a session that follows none.
     pub(super) fn start_session(&mut self) {
         let first = self.session_entry(self.recorder.session_id(), None);
-        self.recorder
-            .note_fact(first.source, first.kind, first.content);
+        self.recorder.note(first);
     }
 }
 

@@ -1,6 +1,12 @@
 //! [`LifecycleEvent`]: what the life of the daemon, and of what it owns, consists of.
 
+use serde_json::Value;
+
+use super::{Entry, EntryKind};
 use crate::word::words;
+
+/// The key of an entry's `meta` that says that the person's prompts are recorded from there on.
+const PROMPTS_RECORDED: &str = "promptsRecorded";
 
 words! {
     /// A step in the life of the daemon, of a session or of what belongs to them.
@@ -58,6 +64,29 @@ words! {
         ToolRefused = "tool_refused",
         /// The operator stopped a turn.
         TurnInterrupted = "turn_interrupted",
+    }
+}
+
+impl Entry {
+    /// Says of the beginning of a daemon's life or of a session that the person's prompts are recorded
+    /// from there on. Earlier versions recorded none, and their entries do not say so.
+    #[must_use]
+    pub fn with_prompts_recorded(mut self) -> Self {
+        self.meta.insert(PROMPTS_RECORDED.to_owned(), true.into());
+        self
+    }
+
+    /// Whether the person's prompts are recorded from here on; `None` where nothing begins.
+    pub fn prompts_recorded(&self) -> Option<bool> {
+        let begins = matches!(
+            self.kind,
+            EntryKind::SessionStarted { .. }
+                | EntryKind::Lifecycle {
+                    event: LifecycleEvent::DaemonStarted | LifecycleEvent::DaemonTakenOver
+                }
+        );
+        let says = self.meta.get(PROMPTS_RECORDED).and_then(Value::as_bool);
+        begins.then_some(says == Some(true))
     }
 }
 

@@ -7,6 +7,9 @@ use crate::snapshot::Snapshot;
 /// Takes in who spoke. Returns how often the agents of the pair have answered each other with that,
 /// where it is one of them who speaks to the other.
 pub(super) fn fold_exchange(world: &mut Snapshot, entry: &Entry) -> u32 {
+    if let Some(is_so) = entry.prompts_recorded() {
+        world.records_prompts(is_so);
+    }
     // What a compaction carried on, or somebody else wrote, is nobody's word of now.
     if entry.carried.is_some() || entry.seq <= world.foreign_through {
         return 0;
@@ -16,7 +19,9 @@ pub(super) fn fold_exchange(world: &mut Snapshot, entry: &Entry) -> u32 {
         return 0;
     }
     match (entry.source.agent(), entry.receiver()) {
-        (Some(from), Some(to)) if from != to => world.answers_with(entry.pair(), from),
+        (Some(from), Some(to)) if from != to && world.prompts_recorded => {
+            world.answers_with(entry.pair(), from)
+        }
         _ => 0,
     }
 }
@@ -54,24 +59,59 @@ mod tests {
         }
     }
 
+    fn message() -> EntryKind {
+        EntryKind::Message(Message::new(OnBusy::Queue))
+    }
+
     fn says(world: &mut Snapshot, from: Agent) -> u32 {
-        let message = EntryKind::Message(Message {
-            on_busy: OnBusy::Queue,
-            require_reply: false,
-            handles: Vec::new(),
-            in_reply_to: None,
-            from_turn: None,
-            decision: None,
-        });
-        let said = entry(world.seq.0 + 1, from.into(), Some(from.peer()), message);
+        let said = entry(world.seq.0 + 1, from.into(), Some(from.peer()), message());
         fold(world, &said);
         world.unsettled[&said.id].answers
+    }
+
+    /// Something begins in which the person's prompts are recorded.
+    fn begins(world: &mut Snapshot, what: impl Into<EntryKind>) {
+        let began = entry(world.seq.0 + 1, Party::System, None, what.into());
+        fold(world, &began.with_prompts_recorded());
+    }
+
+    fn begun() -> Snapshot {
+        let mut world = Snapshot::default();
+        begins(&mut world, LifecycleEvent::DaemonStarted);
+        world
+    }
+
+    #[test]
+    fn what_is_said_while_the_persons_prompts_are_not_recorded_is_not_counted() {
+        use Agent::{Claude, Codex};
+        for next in [
+            LifecycleEvent::DaemonStarted,
+            LifecycleEvent::DaemonTakenOver,
+        ] {
+            let mut world = Snapshot::default();
+            let before = LifecycleEvent::DaemonStarted.into();
+            fold(&mut world, &entry(1, Party::System, None, before));
+            let said = [Claude, Codex, Claude].map(|from| says(&mut world, from));
+            assert_eq!(said, [0, 0, 0]);
+            begins(&mut world, next.clone());
+            let said = [Claude, Codex, Claude].map(|from| says(&mut world, from));
+            assert_eq!(said, [0, 1, 2]);
+            // The next one records them too, and the session after.
+            begins(&mut world, next.clone());
+            begins(&mut world, EntryKind::SessionStarted { predecessor: None });
+            assert_eq!(says(&mut world, Codex), 3);
+            // An earlier version comes once more.
+            let seq = world.seq.0 + 1;
+            fold(&mut world, &entry(seq, Party::System, None, next.into()));
+            assert!(world.unsettled.values().all(|message| message.answers == 0));
+            assert_eq!([Claude, Codex].map(|from| says(&mut world, from)), [0, 0]);
+        }
     }
 
     #[test]
     fn what_one_says_in_a_row_is_one_answer_and_a_person_begins_anew() {
         use Agent::{Claude, Codex};
-        let mut world = Snapshot::default();
+        let mut world = begun();
         let said = [Claude, Claude, Codex, Codex, Claude].map(|from| says(&mut world, from));
         assert_eq!(said, [0, 0, 1, 1, 2]);
         let other = RuntimeSession::new("other");

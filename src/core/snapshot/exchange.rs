@@ -37,6 +37,15 @@ impl Snapshot {
         exchange.answers
     }
 
+    /// A daemon's life or a session begins, in which the person's prompts are recorded or not. What
+    /// the agents said to each other while they were not counts for nothing.
+    pub(crate) fn records_prompts(&mut self, is_so: bool) {
+        let was_so = std::mem::replace(&mut self.prompts_recorded, is_so);
+        if !(was_so && is_so) {
+            self.person_is_there(None);
+        }
+    }
+
     /// The person is there: the agents of this pair, or of all, begin again.
     pub(crate) fn person_is_there(&mut self, pair: Option<&RuntimeSession>) {
         let is_meant = |of: &RuntimeSession| pair.is_none_or(|pair| pair == of);

@@ -85,7 +85,8 @@ impl FirstWords {
         let began = daemon
             .base
             .recorder
-            .entry(Party::System, None, event, said, None);
+            .entry(Party::System, None, event, said, None)
+            .with_prompts_recorded();
         let began = std::iter::once(began).chain(ends).collect();
         daemon.base.recorder.append(began, Box::new(track_told));
         if let Some(missing) = &self.missing {

@@ -2,12 +2,14 @@
 
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
+use crate::core::entry::LifecycleEvent;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookEvent, HookParams, QueueChange, QueueChangeParams, Reply, Role,
+    ClearParams, Command, GetMessagesParams, HookEvent, HookParams, QueueChange, QueueChangeParams,
+    Reply, Role,
 };
 use crate::wire::status::ExchangeStatus;
 
@@ -45,6 +47,14 @@ impl Talk {
 
     /// A turn of Codex with this message, or with the person's words.
     async fn turn(&mut self, with: Option<&EntryId>) {
+        let turn = self.turn_begins(with).await;
+        let ids: Vec<EntryId> = with.into_iter().cloned().collect();
+        self.rig.status(ReportedStatus::Idle);
+        self.rig.completed(&turn, &ids, "Thanks to you");
+        self.rig.settle().await;
+    }
+
+    async fn turn_begins(&mut self, with: Option<&EntryId>) -> String {
         self.turns += 1;
         let turn = format!("turn-{}", self.turns);
         self.rig.status(ReportedStatus::Active { waiting: false });
@@ -54,10 +64,7 @@ impl Talk {
         });
         self.rig.user_message(&turn, with);
         self.rig.settle().await;
-        let ids: Vec<EntryId> = with.into_iter().cloned().collect();
-        self.rig.status(ReportedStatus::Idle);
-        self.rig.completed(&turn, &ids, "Thanks to you");
-        self.rig.settle().await;
+        turn
     }
 
     /// They thank each other until something waits, and Claude once more.
@@ -93,6 +100,17 @@ impl Talk {
         }
     }
 
+    async fn release(&mut self, id: &EntryId) {
+        let operator = self.rig.connect(Role::Deck, None, true);
+        let release = Command::QueueChange(QueueChangeParams {
+            id: id.clone(),
+            change: QueueChange::Retry,
+            placed: false,
+        });
+        assert_eq!(self.rig.call(&operator, release).await, Ok(Reply::Done));
+        self.rig.settle().await;
+    }
+
     async fn prompt(&mut self, from_monitor: bool) {
         let prompt = HookParams {
             event: HookEvent::UserPromptSubmit,
@@ -108,32 +126,62 @@ impl Talk {
 
 #[tokio::test]
 async fn agents_that_answer_each_other_wait_over_a_restart_until_they_are_let_go_on() {
+    for in_next_session in [false, true] {
+        let place = Place::new();
+        let mut talk = Talk::new(&place).await;
+        if in_next_session {
+            let operator = talk.rig.connect(Role::Deck, None, true);
+            let clear = Command::Clear(ClearParams::default());
+            talk.rig.call(&operator, clear).await.unwrap();
+        }
+        let held = talk.goes_round().await;
+        assert_eq!(held.held, 2);
+        drop(talk);
+
+        let mut talk = Talk::new(&place).await;
+        talk.turns = 100;
+        assert_eq!(talk.exchanges(), std::slice::from_ref(&held));
+        assert_eq!(talk.rig.delivered_ids(), []);
+        talk.release(&held.message).await;
+        assert_eq!(talk.exchanges(), []);
+        assert_eq!(talk.unread().await, 7);
+        let given = talk.rig.delivered_ids();
+        assert_eq!(given.len(), 1);
+        // Counted anew.
+        talk.turn(Some(&given[0])).await;
+        talk.thanks().await;
+        assert_eq!(talk.exchanges(), []);
+    }
+}
+
+#[tokio::test]
+async fn what_an_earlier_version_recorded_without_the_persons_prompts_is_not_counted() {
     let place = Place::new();
     let mut talk = Talk::new(&place).await;
-    let held = talk.goes_round().await;
-    assert_eq!(held.held, 2);
+    // As an earlier version began.
+    let (event, said) = (LifecycleEvent::DaemonStarted, "the daemon started");
+    let recorder = &mut talk.rig.daemon.base.recorder;
+    let began = recorder.entry(Party::System, None, event, said, None);
+    recorder.append(vec![began], Box::new(|_, _| {}));
+    talk.rig.settle().await;
+    talk.rig.status(ReportedStatus::Idle);
+    for _ in 0..7 {
+        talk.thanks().await;
+    }
     drop(talk);
 
     let mut talk = Talk::new(&place).await;
     talk.turns = 100;
-    assert_eq!(talk.exchanges(), std::slice::from_ref(&held));
-    assert_eq!(talk.rig.delivered_ids(), []);
-    let operator = talk.rig.connect(Role::Deck, None, true);
-    let release = Command::QueueChange(QueueChangeParams {
-        id: held.message,
-        change: QueueChange::Retry,
-        placed: false,
-    });
-    assert_eq!(talk.rig.call(&operator, release).await, Ok(Reply::Done));
-    talk.rig.settle().await;
     assert_eq!(talk.exchanges(), []);
     assert_eq!(talk.unread().await, 7);
-    let given = talk.rig.delivered_ids();
-    assert_eq!(given.len(), 1);
-    // Counted anew.
-    talk.turn(Some(&given[0])).await;
     talk.thanks().await;
     assert_eq!(talk.exchanges(), []);
+    assert_eq!(talk.unread().await, 8);
+    // From there on they are.
+    for _ in 0..6 {
+        talk.thanks().await;
+    }
+    assert_eq!(talk.exchanges()[0].held, 1);
 }
 
 #[tokio::test]
