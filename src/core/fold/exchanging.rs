@@ -1,6 +1,6 @@
 //! How long the agents have spoken with each other alone.
 
-use crate::agent::Party;
+use crate::agent::{Agent, Party};
 use crate::entry::{Entry, EntryKind, LifecycleEvent};
 use crate::snapshot::Snapshot;
 
@@ -15,7 +15,10 @@ pub(super) fn fold_exchange(world: &mut Snapshot, entry: &Entry) -> u32 {
         return 0;
     }
     if is_of_person(entry) {
-        world.person_is_there(entry.runtime_session.as_ref());
+        // Codex is one for all pairs: what it is told is as a prompt that is typed there.
+        let is_for_all = entry.receiver() == Some(Agent::Codex);
+        let pair = entry.runtime_session.as_ref().filter(|_| !is_for_all);
+        world.person_is_there(pair);
         return 0;
     }
     match (entry.source.agent(), entry.receiver()) {
@@ -36,7 +39,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::agent::Agent;
     use crate::delivery::OnBusy;
     use crate::entry::Message;
     use crate::fold::fold;
@@ -105,6 +107,22 @@ mod tests {
             fold(&mut world, &entry(seq, Party::System, None, next.into()));
             assert!(world.unsettled.values().all(|message| message.answers == 0));
             assert_eq!([Claude, Codex].map(|from| says(&mut world, from)), [0, 0]);
+        }
+    }
+
+    #[test]
+    fn what_the_person_tells_codex_counts_for_every_pair_and_claude_for_its_own() {
+        let other = RuntimeSession::new("other");
+        for (to, left) in [(Agent::Claude, 1), (Agent::Codex, 0)] {
+            let mut world = begun();
+            for from in Agent::ALL {
+                says(&mut world, from);
+                world.answers_with(other.clone(), from);
+            }
+            let told = entry(world.seq.0 + 1, Party::Human, Some(to), message());
+            fold(&mut world, &told);
+            assert_eq!(world.answers_of(&RuntimeSession::default()), 0);
+            assert_eq!(world.answers_of(&other), left, "{to}");
         }
     }
 

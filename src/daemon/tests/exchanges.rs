@@ -5,11 +5,11 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::LifecycleEvent;
-use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, GetMessagesParams, HookEvent, HookParams, QueueChange, QueueChangeParams,
-    Reply, Role,
+    Reply, Role, SendParams,
 };
 use crate::wire::status::ExchangeStatus;
 
@@ -24,8 +24,12 @@ struct Talk {
 
 impl Talk {
     async fn new(place: &Place) -> Self {
+        Self::of(place, RuntimeSession::default().as_str()).await
+    }
+
+    async fn of(place: &Place, pair: &str) -> Self {
         let mut rig = Rig::with_codex(place).await;
-        let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
+        let claude = rig.connect_to(pair, Role::Claude, Some(CLAUDE));
         let hook = rig.connect(Role::Hook, None, false);
         Self {
             rig,
@@ -182,6 +186,24 @@ async fn what_an_earlier_version_recorded_without_the_persons_prompts_is_not_cou
         talk.thanks().await;
     }
     assert_eq!(talk.exchanges()[0].held, 1);
+}
+
+#[tokio::test]
+async fn the_operators_message_to_codex_lets_the_agents_of_every_pair_go_on() {
+    let place = Place::new();
+    let mut talk = Talk::of(&place, "second").await;
+    let held = talk.goes_round().await;
+    assert_eq!(held.pair, Some(RuntimeSession::new("second")));
+    let operator = talk.rig.connect(Role::Deck, None, true);
+    let said = Command::Send(SendParams {
+        to: Some(Agent::Codex),
+        text: "go on".to_owned(),
+        ..SendParams::default()
+    });
+    drop(talk.rig.ask(&operator, said));
+    talk.rig.settle().await;
+    assert_eq!(talk.exchanges(), []);
+    assert_eq!(talk.unread().await, 7);
 }
 
 #[tokio::test]
