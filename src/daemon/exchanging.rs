@@ -36,12 +36,14 @@ impl Deliveries {
     /// The configuration says how often two agents may answer each other alone.
     pub(super) fn hold_answers(&mut self, base: &Base) {
         let max = base.configuration.answers_max();
-        self.outbox.hold_answers(max, base.recorder.world());
+        let now_ms = base.clock.now_ms();
+        self.outbox.hold_answers(max, base.recorder.world(), now_ms);
     }
 
     /// Lets go what waited for the person's word. Whether what is held changed since it was `before`.
     pub(super) fn let_answers_go(&mut self, base: &Base, before: usize) -> bool {
-        self.outbox.let_answers_go(base.recorder.world());
+        let now_ms = base.clock.now_ms();
+        self.outbox.let_answers_go(base.recorder.world(), now_ms);
         self.held_answers() != before
     }
 

@@ -196,9 +196,9 @@ impl Outbox {
     }
 
     /// Two agents may answer each other so often alone; what goes beyond that is held.
-    pub fn hold_answers(&mut self, answers_max: Option<u32>, world: &Snapshot) {
+    pub fn hold_answers(&mut self, answers_max: Option<u32>, world: &Snapshot, now_ms: i64) {
         self.answers_max = answers_max;
-        self.let_answers_go(world);
+        self.let_answers_go(world, now_ms);
         for (id, message) in &world.unsettled {
             if is_beyond(self.answers_max, message) {
                 self.backlog.keep_back(id);
@@ -212,12 +212,20 @@ impl Outbox {
     }
 
     /// Lets go what is held no longer: the person has spoken, or it is settled.
-    pub fn let_answers_go(&mut self, world: &Snapshot) {
+    pub fn let_answers_go(&mut self, world: &Snapshot, now_ms: i64) {
         let max = self.answers_max;
-        self.backlog.let_go(|id| {
+        let gone = self.backlog.let_go(now_ms, |id| {
             let message = world.unsettled.get(id);
             message.is_some_and(|message| is_beyond(max, message))
         });
+        // The record does not say since when they wait now.
+        let rows = gone.iter().filter_map(|id| self.get(id).cloned());
+        let rows: Vec<Delivery> = rows.collect();
+        if !rows.is_empty()
+            && let Err(error) = self.begin(rows)
+        {
+            tracing::warn!(%error, "a start would let expire what was let go");
+        }
     }
 
     /// Takes a message in that was just recorded.

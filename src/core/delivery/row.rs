@@ -28,7 +28,7 @@ pub struct Delivery {
     pub attempts: u32,
     /// The attempt that runs or ran last.
     pub attempt: Option<AttemptId>,
-    /// When the state last changed, ms since the epoch.
+    /// When the state last changed, or it was kept back no longer, ms since the epoch.
     pub changed_ms: i64,
     /// What of its text has left for the model. What leaves adds to it, proof makes it
     /// whole, and a [`Backlog`] takes it back when nothing left after all.

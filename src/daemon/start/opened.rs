@@ -14,6 +14,7 @@ use crate::core::fold::forget_deliveries;
 use crate::core::id::{SessionId, ThreadId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
+use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::identity::Identity;
 use crate::daemon::outbox::Outbox;
@@ -132,7 +133,8 @@ impl Claimed {
         let (mut outbox, unknowable) =
             Outbox::open(queue, &opened.snapshot, channel.queue_events())?;
         // Before anything is offered.
-        outbox.hold_answers(self.loaded.config.relay.answers_max(), &opened.snapshot);
+        let answers_max = self.loaded.config.relay.answers_max();
+        outbox.hold_answers(answers_max, &opened.snapshot, now_ms());
         let heads = HeadKeeper::start(heads).map_err(state_failed)?;
         let from = report.spared_to.0;
         let checkpoints = CheckpointKeeper::start(dirs, user_dirs, from).map_err(state_failed)?;

@@ -115,6 +115,24 @@ impl Talk {
         self.rig.settle().await;
     }
 
+    async fn hang_bell(&mut self) {
+        let bell = self.rig.connect(Role::Hook, Some(CLAUDE), false);
+        let attached = self.rig.call(&bell, Command::DoorbellAttach).await;
+        assert_eq!(attached, Ok(Reply::Done));
+    }
+
+    /// What was not attempted for this long expires.
+    fn expires_after(&mut self, ms: i64) {
+        let agents = &mut self.rig.daemon.agents;
+        agents.claude.set_terms(20_000, Some(ms));
+        agents.codex.set_expiry(Some(ms));
+    }
+
+    fn waits(&self, id: &EntryId) -> bool {
+        let world = self.rig.daemon.base.recorder.world();
+        world.unsettled.contains_key(id)
+    }
+
     async fn prompt(&mut self, from_monitor: bool) {
         let prompt = HookParams {
             event: HookEvent::UserPromptSubmit,
@@ -186,6 +204,31 @@ async fn what_an_earlier_version_recorded_without_the_persons_prompts_is_not_cou
         talk.thanks().await;
     }
     assert_eq!(talk.exchanges()[0].held, 1);
+}
+
+#[tokio::test]
+async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_too() {
+    const EXPIRY_MS: i64 = 60_000;
+    let place = Place::new();
+    let mut talk = Talk::new(&place).await;
+    talk.hang_bell().await;
+    let held = talk.goes_round().await;
+    talk.expires_after(EXPIRY_MS);
+    talk.rig.later(EXPIRY_MS + 1_000).await;
+    assert!(talk.waits(&held.message));
+    talk.release(&held.message).await;
+    talk.rig.later(1_000).await;
+    assert!(talk.waits(&held.message));
+    assert_eq!(talk.rig.delivered_ids().len(), 1);
+    drop(talk);
+
+    let mut talk = Talk::new(&place).await;
+    talk.hang_bell().await;
+    talk.expires_after(EXPIRY_MS);
+    talk.rig.later(EXPIRY_MS + 2_000).await;
+    assert!(talk.waits(&held.message));
+    talk.rig.later(EXPIRY_MS).await;
+    assert!(!talk.waits(&held.message));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! What is kept back: nobody is offered it, and nobody gets it by asking, until it is let go.
 
+use std::collections::BTreeSet;
+
 use super::Backlog;
 use crate::delivery::{Delivery, DeliveryState};
 use crate::id::{EntryId, RuntimeSession};
@@ -15,15 +17,18 @@ impl Backlog {
         }
     }
 
-    /// Lets go what has no cause to be kept any more.
-    pub fn let_go(&mut self, stays: impl Fn(&EntryId) -> bool) {
+    /// Lets go what has no cause to be kept any more, and waits from then on: while it was kept back
+    /// it could not leave, and that makes nothing of it expire. Returns what it was.
+    pub fn let_go(&mut self, now_ms: i64, stays: impl Fn(&EntryId) -> bool) -> BTreeSet<EntryId> {
         let (kept, gone) = std::mem::take(&mut self.kept_back)
             .into_iter()
             .partition(|id| stays(id));
         self.kept_back = kept;
         for id in &gone {
+            self.change(id, |row| row.delivery.changed_ms = now_ms);
             self.look_whether_free(id);
         }
+        gone
     }
 
     /// Whether it is kept back.

@@ -32,6 +32,8 @@ enum Step {
     Told(LadderInput),
     Codex(CodexInput),
     ClaimsExpire,
+    KeptBack,
+    LetGo,
     Moved,
     TimePasses(i64),
 }
@@ -127,6 +129,8 @@ fn step(id: EntryId) -> impl Strategy<Value = Step> {
             result
         })),
         2 => Just(Step::ClaimsExpire),
+        2 => Just(Step::KeptBack),
+        1 => Just(Step::LetGo),
         1 => Just(Step::Moved),
         4 => (1..30_000_i64).prop_map(Step::TimePasses),
     ]
@@ -212,6 +216,8 @@ impl Lanes {
             }
             Step::Codex(input) => drop(self.flow.apply(backlog, input, &at)),
             Step::ClaimsExpire => drop(backlog.expire_claims(now_ms)),
+            Step::KeptBack => backlog.keep_back(&id),
+            Step::LetGo => drop(backlog.let_go(now_ms, |kept| *kept != id)),
             Step::Moved => {
                 let rows = backlog.rows().filter(|row| row.id != id);
                 let places = rows.map(|row| {
@@ -285,4 +291,23 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn what_was_kept_back_expires_as_long_after_it_was_let_go_as_what_came_then() {
+    let mut backlog = Backlog::default();
+    let pair = RuntimeSession::default();
+    let row = Delivery::recorded(id(1), Seq(1), Agent::Codex, pair, OnBusy::Queue, 1_000);
+    backlog.insert(row);
+    let expired_of = |backlog: &mut Backlog, older_than_ms| {
+        let mut effects = Vec::new();
+        backlog.expire(Agent::Codex, older_than_ms, &mut effects);
+        effects.len()
+    };
+    backlog.keep_back(&id(1));
+    assert_eq!(expired_of(&mut backlog, 50_000), 0);
+    let gone = backlog.let_go(50_000, |_| false);
+    assert_eq!(gone, [id(1)].into());
+    assert_eq!(expired_of(&mut backlog, 49_999), 0);
+    assert_eq!(expired_of(&mut backlog, 50_000), 1);
 }
