@@ -5,6 +5,7 @@ mod alarms;
 mod approvals;
 mod blockers;
 mod gates;
+mod held;
 mod missing;
 mod row_words;
 mod rows;
@@ -17,6 +18,7 @@ use ctxrelay_ui::text::clock;
 pub(in crate::deck) use agents::waits_for;
 use agents::{claude_card, codex_card};
 use blockers::blocker_named;
+use held::{exchange_card, held_card};
 use missing::missing;
 pub(in crate::deck) use rows::{detail, machine_text, row, verdict_of};
 
@@ -27,7 +29,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, Snapshot};
-use crate::wire::status::{ChainState, ExchangeStatus, LimitStatus, PolicyStatus};
+use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
 const REPLACED_CHARS: usize = 80;
@@ -227,53 +229,6 @@ fn cut_off_cards(model: &Model) -> Vec<ui::InboxCard> {
     let cards = lanes
         .filter_map(|(to, ids, count, _)| model.unclear.cut_off_card(&model.world, to, ids, count));
     cards.collect()
-}
-
-/// What waits behind a turn that the human stopped in Codex: release it now, or keep it.
-fn held_card(model: &Model) -> Option<ui::InboxCard> {
-    if !model.status.agents.codex.held {
-        return None;
-    }
-    let (count, id) = model.unclear.waiting_for_codex()?;
-    let first = model.world.unsettled.get(id)?;
-    let (messages, wait, it, goes) = if count == 1 {
-        ("1 message".to_owned(), "waits", "it", "it goes")
-    } else {
-        let count = ctxrelay_ui::text::grouped(count as u64);
-        (format!("{count} messages"), "wait", "them", "they go")
-    };
-    Some(ui::InboxCard {
-        seq: Some(first.seq.0),
-        held: count as u64,
-        ..ui::InboxCard::new(
-            ui::InboxKind::Alarm,
-            id.to_string(),
-            ui::Agent::Codex,
-            first.at_ms,
-            format!(
-                "You stopped a turn in Codex: {messages} {wait} behind it. r releases {it} now; \
-                 else {goes} on with your next message there."
-            ),
-        )
-    })
-}
-
-/// The agents answered each other for too long: let them go on, or keep what waits.
-fn exchange_card(exchange: &ExchangeStatus) -> ui::InboxCard {
-    ui::InboxCard {
-        held: exchange.held,
-        ..ui::InboxCard::new(
-            ui::InboxKind::Alarm,
-            exchange.message.to_string(),
-            agent_of(exchange.to),
-            exchange.at,
-            format!(
-                "{}. r lets them go on and counts anew; so does your next prompt to either of \
-                 them.",
-                exchange.told()
-            ),
-        )
-    }
 }
 
 fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {

@@ -182,10 +182,9 @@ impl UnclearMessages {
         self.to_claude.all.len() + self.to_codex.all.len()
     }
 
-    /// Messages for Codex that wait: how many, and the oldest one.
-    pub(super) fn waiting_for_codex(&self) -> Option<(usize, &EntryId)> {
-        let (_, first) = self.waiting.first_key_value()?;
-        Some((self.waiting.len(), first))
+    /// Messages for Codex that wait, oldest first.
+    pub(super) fn waiting_for_codex(&self) -> impl Iterator<Item = &EntryId> {
+        self.waiting.values()
     }
 
     /// A card for each agent that such messages are for.
@@ -384,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_codex_is_known_by_its_oldest() {
+    fn what_waits_for_codex_stands_in_its_order() {
         let mut world = Snapshot::default();
         for (seq, result) in [(3, None), (2, Some(DeliveryResult::Requeued)), (1, None)] {
             let message = MessageSnapshot {
@@ -396,9 +395,12 @@ mod tests {
             world.unsettled.insert(id(seq), Arc::new(message));
         }
         let mut messages = of(&world);
-        assert_eq!(messages.waiting_for_codex(), Some((3, &id(1))));
+        let waiting = |messages: &UnclearMessages| -> Vec<EntryId> {
+            messages.waiting_for_codex().cloned().collect()
+        };
+        assert_eq!(waiting(&messages), [1, 2, 3].map(id));
         world.unsettled.remove(&id(1));
         messages.take(&world, &Touched::Some(vec![(id(1), None)]));
-        assert_eq!(messages.waiting_for_codex(), Some((2, &id(2))));
+        assert_eq!(waiting(&messages), [2, 3].map(id));
     }
 }

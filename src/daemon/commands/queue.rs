@@ -216,6 +216,12 @@ impl Daemon {
             );
         };
         let (to, state) = (row.to, row.state);
+        let is_held = self.deliveries.outbox.backlog().is_kept_back(&params.id);
+        if params.change == QueueChange::Retry && is_held {
+            // What the human stopped is another matter, and stays behind the stop.
+            let pair = row.runtime_session.clone();
+            return self.base.release_exchange(&pair, params.placed, reply);
+        }
         let result = match params.change {
             QueueChange::Retry => DeliveryResult::Requeued,
             QueueChange::Remove => DeliveryResult::Cancelled,
@@ -227,11 +233,6 @@ impl Daemon {
             // What the human stopped goes on, because the operator says so.
             self.codex_input(CodexInput::Released);
             return answer(reply, Ok(Reply::Done));
-        }
-        let is_held = self.deliveries.outbox.backlog().is_kept_back(&params.id);
-        if params.change == QueueChange::Retry && is_held {
-            let pair = row.runtime_session.clone();
-            return self.base.release_exchange(&pair, params.placed, reply);
         }
         let allowed = match params.change {
             QueueChange::Retry => state == DeliveryState::Ambiguous,

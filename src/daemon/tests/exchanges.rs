@@ -4,7 +4,7 @@ use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::LifecycleEvent;
+use crate::core::entry::{LifecycleEvent, TurnStatus};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -229,6 +229,50 @@ async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_too() {
     assert!(talk.waits(&held.message));
     talk.rig.later(EXPIRY_MS).await;
     assert!(!talk.waits(&held.message));
+}
+
+#[tokio::test]
+async fn what_waits_for_the_persons_word_is_let_go_and_what_they_stopped_stays() {
+    let place = Place::new();
+    let mut talk = Talk::new(&place).await;
+    for _ in 0..6 {
+        talk.thanks().await;
+    }
+    let last = talk
+        .rig
+        .send(&talk.claude, Agent::Claude, OnBusy::Queue)
+        .await;
+    assert_eq!(talk.rig.delivered_ids(), std::slice::from_ref(&last));
+    let turn = talk.turn_begins(Some(&last)).await;
+    let codex = talk.rig.connect(Role::Codex, None, false);
+    talk.rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let held = talk
+        .rig
+        .send(&talk.claude, Agent::Claude, OnBusy::Queue)
+        .await;
+    talk.rig.status(ReportedStatus::Idle);
+    talk.rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn.as_str()),
+        status: TurnStatus::Interrupted,
+        final_answer: None,
+        client_ids: vec![last.to_string()],
+        error: None,
+        usage_limited: false,
+        died: false,
+    });
+    talk.rig.settle().await;
+    assert_eq!(talk.exchanges()[0].held, 2);
+    assert!(talk.rig.daemon.status().agents.codex.held);
+
+    talk.release(&held).await;
+    assert_eq!(talk.exchanges(), []);
+    assert!(talk.rig.daemon.status().agents.codex.held);
+    assert_eq!(talk.rig.delivered_ids(), []);
+    // And once more, for what they stopped.
+    talk.release(&held).await;
+    assert!(!talk.rig.daemon.status().agents.codex.held);
+    assert_eq!(talk.rig.delivered_ids(), [held]);
 }
 
 #[tokio::test]
