@@ -47,6 +47,15 @@ impl Deliveries {
         self.held_answers() != before
     }
 
+    /// Whether what an agent is about to say to the other one of its pair may have to wait for the
+    /// person's word. What is being recorded before it may be answers too.
+    pub(super) fn may_be_held(&self, base: &Base, from: &Party, pair: &RuntimeSession) -> bool {
+        let recorded = u64::from(base.recorder.world().answers_of(pair));
+        let answers = recorded + base.recorder.pending_count() as u64 + 1;
+        let max = self.outbox.answers_max();
+        from.agent().is_some() && max.is_some_and(|max| answers > u64::from(max))
+    }
+
     /// How many messages wait for the person's word.
     pub(super) fn held_answers(&self) -> usize {
         self.outbox.backlog().kept_back().count()

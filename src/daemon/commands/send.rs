@@ -176,7 +176,7 @@ impl Daemon {
         if rejected {
             let result = DeliveryResult::Rejected;
             entries.push(self.deliveries.settled_entry(&self.base, &id, to, result));
-        } else if to == Agent::Claude {
+        } else if to == Agent::Claude && !self.deliveries.may_be_held(&self.base, &from, &pair) {
             self.deliveries
                 .store_ahead(&self.base, &self.agents.claude, &id, &pair, on_busy);
         }

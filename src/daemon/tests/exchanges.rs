@@ -276,6 +276,33 @@ async fn what_waits_for_the_persons_word_is_let_go_and_what_they_stopped_stays()
 }
 
 #[tokio::test]
+async fn what_a_daemon_died_over_that_was_to_be_held_is_held_by_the_next() {
+    let place = Place::new();
+    let mut talk = Talk::new(&place).await;
+    // No doorbell comes: what there is is pushed at once.
+    talk.rig.later(2_100).await;
+    for _ in 0..6 {
+        talk.thanks().await;
+    }
+    let last = talk
+        .rig
+        .send(&talk.claude, Agent::Claude, OnBusy::Queue)
+        .await;
+    talk.turn_begins(Some(&last)).await;
+    let codex = talk.rig.connect(Role::Codex, None, false);
+    let thanks = Command::Send(SendParams {
+        from: Some(Agent::Codex),
+        text: "thanks to you".to_owned(),
+        ..SendParams::default()
+    });
+    drop(talk.rig.ask_only(&codex, thanks));
+    drop(talk);
+
+    let talk = Talk::new(&place).await;
+    assert_eq!(talk.exchanges()[0].held, 1);
+}
+
+#[tokio::test]
 async fn the_operators_message_to_codex_lets_the_agents_of_every_pair_go_on() {
     let place = Place::new();
     let mut talk = Talk::of(&place, "second").await;
