@@ -13,9 +13,9 @@ const BETWEEN: &str = " · ";
 pub struct StatusLine {
     /// What Codex does.
     pub codex: AgentState,
-    /// Messages for Codex that it does not have yet.
+    /// Messages for Codex that it does not have yet, but for the held ones.
     pub to_codex: u64,
-    /// Messages for Claude that it has not acknowledged.
+    /// Messages for Claude that it has not acknowledged, but for the held ones.
     pub to_claude: u64,
     /// Claude's context; `None` of a Claude that is not the pair's receiver.
     pub context: Option<ContextFill>,
@@ -23,6 +23,8 @@ pub struct StatusLine {
     pub proposals: u64,
     /// Requests and questions of the agents that wait for the person.
     pub requests: u64,
+    /// Messages that the agents answered each other with for too long: they wait for the person.
+    pub held: u64,
 }
 
 impl StatusLine {
@@ -32,9 +34,10 @@ impl StatusLine {
         let waits = [
             count(self.proposals, "proposal", "proposals"),
             count(self.requests, "request", "requests"),
+            count(self.held, "held message", "held messages"),
         ];
         let waits: Vec<String> = waits.into_iter().flatten().collect();
-        let verb = match self.proposals + self.requests {
+        let verb = match self.proposals + self.requests + self.held {
             1 => "waits",
             _ => "wait",
         };
@@ -42,7 +45,7 @@ impl StatusLine {
         let parts = [
             (
                 4,
-                (!waits.is_empty()).then(|| format!("{} {verb} for you", waits.join(" and "))),
+                listed(&waits).map(|waits| format!("{waits} {verb} for you")),
             ),
             (0, Some(format!("Codex {}", self.codex.as_str()))),
             (3, self.context.as_ref().and_then(context)),
@@ -86,6 +89,15 @@ fn context(fill: &ContextFill) -> Option<String> {
     Some(format!("context {percent} %{}", turns.unwrap_or_default()))
 }
 
+/// One after the other, as a sentence has them.
+fn listed(parts: &[String]) -> Option<String> {
+    let (last, before) = parts.split_last()?;
+    Some(match before {
+        [] => last.clone(),
+        before => format!("{} and {last}", before.join(", ")),
+    })
+}
+
 fn count(n: u64, one: &str, many: &str) -> Option<String> {
     match n {
         0 => None,
@@ -113,6 +125,7 @@ mod tests {
             }),
             proposals: 1,
             requests: 2,
+            held: 0,
         }
     }
 
@@ -124,6 +137,17 @@ mod tests {
              · 1 proposal and 2 requests wait for you"
         );
         assert_eq!(StatusLine::default().text(80), "Codex offline");
+        let held = StatusLine { held: 1, ..busy() };
+        let waits = "1 proposal, 2 requests and 1 held message wait for you";
+        assert_eq!(held.text(waits.len()), waits);
+        let held = StatusLine {
+            held: 1,
+            ..StatusLine::default()
+        };
+        assert_eq!(
+            held.text(80),
+            "Codex offline · 1 held message waits for you"
+        );
     }
 
     #[test]
@@ -140,12 +164,18 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_never_wider_than_its_room(
-            counts in any::<[u8; 4]>(), percent in any::<Option<u8>>(), columns in 0..200_usize,
+            counts in any::<[u8; 5]>(), percent in any::<Option<u8>>(), columns in 0..200_usize,
         ) {
-            let [to_codex, to_claude, proposals, requests] = counts.map(u64::from);
+            let [to_codex, to_claude, proposals, requests, held] = counts.map(u64::from);
             let fill = ContextFill { percent: percent.map(u64::from), ..ContextFill::default() };
             let line = StatusLine {
-                to_codex, to_claude, proposals, requests, context: Some(fill), ..StatusLine::default()
+                to_codex,
+                to_claude,
+                proposals,
+                requests,
+                held,
+                context: Some(fill),
+                ..StatusLine::default()
             };
             prop_assert!(line.text(columns).chars().count() <= columns);
         }

@@ -19,13 +19,17 @@ pub(super) fn status_line(
     context: Option<ContextFill>,
     columns: Option<u16>,
 ) -> String {
+    let backlog = outbox.backlog();
+    let held_to = |agent| backlog.kept_back().filter(|row| row.to == agent).count();
+    let free_to = |agent| backlog.count(agent).saturating_sub(held_to(agent)) as u64;
     let line = StatusLine {
         codex: codex.state(),
-        to_codex: outbox.backlog().count(Agent::Codex) as u64,
-        to_claude: outbox.backlog().count(Agent::Claude) as u64,
+        to_codex: free_to(Agent::Codex),
+        to_claude: free_to(Agent::Claude),
         context,
         proposals: world.pending_proposals.len() as u64,
         requests: world.open_approvals.len() as u64,
+        held: backlog.kept_back().count() as u64,
     };
     line.text(columns.unwrap_or(COLUMNS).into())
 }

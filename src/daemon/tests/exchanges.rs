@@ -133,6 +133,18 @@ impl Talk {
         world.unsettled.contains_key(id)
     }
 
+    async fn status_line(&mut self) -> String {
+        let asks = HookParams {
+            event: HookEvent::StatusLine,
+            columns: Some(200),
+            ..HookParams::default()
+        };
+        match self.rig.call(&self.hook, Command::Hook(asks)).await {
+            Ok(Reply::Hook(reply)) => reply.additional_context.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     async fn prompt(&mut self, from_monitor: bool) {
         let prompt = HookParams {
             event: HookEvent::UserPromptSubmit,
@@ -318,6 +330,17 @@ async fn the_operators_message_to_codex_lets_the_agents_of_every_pair_go_on() {
     talk.rig.settle().await;
     assert_eq!(talk.exchanges(), []);
     assert_eq!(talk.unread().await, 7);
+}
+
+#[tokio::test]
+async fn the_line_below_claudes_composer_says_what_waits_for_the_person() {
+    let place = Place::new();
+    let mut talk = Talk::new(&place).await;
+    talk.goes_round().await;
+    let line = talk.status_line().await;
+    assert!(line.contains("6 messages for Claude"), "{line}");
+    assert!(!line.contains("for Codex"), "{line}");
+    assert!(line.ends_with("2 held messages wait for you"), "{line}");
 }
 
 #[tokio::test]
