@@ -116,7 +116,7 @@ async fn what_was_just_fetched_is_not_announced_as_well() {
         after: None,
         limit: None,
         ack: Vec::new(),
-        runtime_session_id: Some(crate::core::id::RuntimeSession::default()),
+        runtime_session_id: Some(RuntimeSession::default()),
     });
     rig.call(&elsewhere, get).await.unwrap();
     let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
