@@ -773,7 +773,7 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 34] = [
+const SLOW: [&str; 36] = [
     "find_programs(",
     "fs::",
     "remove_if_there(",
@@ -806,6 +806,8 @@ const SLOW: [&str; 34] = [
     "transcript::read_end",
     "ledger.read(",
     "recorder.stored(",
+    "recorder.stored_of(",
+    "recorder.has(",
     ".seq_of(",
     "append_and_wait(",
 ];
