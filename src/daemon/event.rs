@@ -60,13 +60,9 @@ pub enum Event {
         role: Role,
     },
     /// A client answered a ping. → `connecting`
-    PingAnswered {
-        conn: ConnId,
-    },
+    PingAnswered { conn: ConnId },
     /// A client is gone. → `connecting`
-    Disconnected {
-        conn: ConnId,
-    },
+    Disconnected { conn: ConnId },
     /// A client asks. → `commands`
     Command {
         conn: ConnId,
@@ -177,9 +173,7 @@ pub enum Event {
         reply: oneshot::Sender<Vec<StartedProcess>>,
     },
     /// The text of `/metrics`. → `metrics`
-    Metrics {
-        reply: oneshot::Sender<String>,
-    },
+    Metrics { reply: oneshot::Sender<String> },
     /// End, and leave everything to another process. → `takeover::begin`
     BeginTakeover {
         /// Whether that has begun.
