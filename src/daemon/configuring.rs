@@ -10,6 +10,7 @@ use crate::core::entry::{ErrorCode, LifecycleEvent};
 use crate::store::config::{Adopted, Loaded};
 use crate::store::dirs::UserDirs;
 use crate::wire::config::Config;
+use crate::wire::control::{Refusal, RefusalCode};
 use crate::wire::status::NoticeKey;
 
 /// How many changed keys are named in an entry.
@@ -73,6 +74,22 @@ impl Daemon {
         self.deliveries.hold_answers(&self.base);
         self.base.note_reloaded(changed);
     }
+
+    /// What was written counts from now on. Where it could not be written the record says so, and it
+    /// is refused.
+    pub(super) fn settings_count<T>(
+        &mut self,
+        kept: Result<(T, Loaded), String>,
+    ) -> Result<T, Refusal> {
+        let (written, loaded) = kept.map_err(|why| {
+            let refusal = failed(&why);
+            self.base.note_not_kept(why);
+            refusal
+        })?;
+        self.reconfigure(loaded, &[]);
+        self.alarms.trusted();
+        Ok(written)
+    }
 }
 
 impl Base {
@@ -111,6 +128,12 @@ impl Base {
                 ),
             ),
         }
+    }
+
+    /// What the operator trusts could not be kept, or read.
+    pub(super) fn note_not_kept(&mut self, why: String) {
+        self.recorder
+            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
 
     fn note_configuration(&mut self, loaded: &Loaded) {
@@ -162,4 +185,13 @@ fn named(keys: &[String]) -> String {
         names.push(format!("{} more", keys.len() - NAMED_MAX));
     }
     names.join(", ")
+}
+
+/// The settings cannot be changed.
+pub(super) fn failed(why: &str) -> Refusal {
+    Refusal::new(
+        RefusalCode::TrustFailed,
+        why,
+        "see that config.json and the registry's folder outside the project can be written",
+    )
 }

@@ -3,13 +3,13 @@
 use serde_json::Map;
 use tokio::sync::oneshot;
 
-use super::settings::failed;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::{EntryId, Seq};
 use crate::core::instructions::managed_instructions;
 use crate::core::policy::{PolicyChange, PolicyRules, SignOffMode};
 use crate::daemon::clock::now_ms;
+use crate::daemon::configuring::failed;
 use crate::daemon::event::Event;
 use crate::daemon::managed_blocks::{RewrittenBlocks, rewrite};
 use crate::daemon::owners::{Agents, Base, Daemon};

@@ -1,15 +1,13 @@
 //! The settings are read, a change of them is recorded, and then it is written and counts.
 
-use crate::core::agent::Party;
-use crate::core::entry::ErrorCode;
+use crate::daemon::configuring::failed;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::settings::{SettingsChange, SettingsKept, SettingsRead, SettingsWritten};
 use crate::daemon::signing::keep_signer;
 use crate::daemon::under_way::WorkBeside;
-use crate::store::config::{self, Loaded};
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::store::config;
 
 impl Base {
     /// Has the settings read for a change of them.
@@ -45,12 +43,6 @@ impl Base {
                 under_way,
             }))
         });
-    }
-
-    /// What the operator trusts could not be kept, or read.
-    pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
-        self.recorder
-            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
     }
 
     /// They were read: what is to be changed is recorded first.
@@ -92,28 +84,4 @@ impl Daemon {
             SettingsWritten::Trust(kept) => self.trust_kept(kept, reply),
         }
     }
-    /// What was written counts from now on. Where it could not be written the record says so, and it
-    /// is refused.
-    pub(super) fn settings_count<T>(
-        &mut self,
-        kept: Result<(T, Loaded), String>,
-    ) -> Result<T, Refusal> {
-        let (written, loaded) = kept.map_err(|why| {
-            let refusal = failed(&why);
-            self.base.note_not_kept(why);
-            refusal
-        })?;
-        self.reconfigure(loaded, &[]);
-        self.alarms.trusted();
-        Ok(written)
-    }
-}
-
-/// The settings cannot be changed.
-pub(super) fn failed(why: &str) -> Refusal {
-    Refusal::new(
-        RefusalCode::TrustFailed,
-        why,
-        "see that config.json and the registry's folder outside the project can be written",
-    )
 }
