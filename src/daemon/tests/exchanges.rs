@@ -124,7 +124,7 @@ impl Talk {
     /// What was not attempted for this long expires.
     fn expires_after(&mut self, ms: i64) {
         let agents = &mut self.rig.daemon.agents;
-        agents.claude.set_terms(20_000, Some(ms));
+        agents.claude.set_timeouts(20_000, Some(ms));
         agents.codex.set_expiry(Some(ms));
     }
 
