@@ -71,8 +71,7 @@ impl Snapshot {
     }
 
     /// How often the agents of a pair have answered each other without their person.
-    #[cfg(test)]
-    pub(crate) fn answers_of(&self, pair: &RuntimeSession) -> u32 {
+    pub fn answers_of(&self, pair: &RuntimeSession) -> u32 {
         self.exchanges.get(pair).map_or(0, |known| known.answers)
     }
 }
