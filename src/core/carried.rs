@@ -21,6 +21,10 @@ pub struct CarriedEntry {
     /// It asked for an answer, or handed work over, and nobody owes anything for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
+    /// It answered an open handoff and does not count as its answer any more: what was said later
+    /// does, or the operator's rejection left it without any.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub past_answer: bool,
     /// Its task was over and was opened again, or nobody has to answer it in this file: it makes that
     /// task what it was, and does nothing else a second time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -53,6 +57,7 @@ impl CarriedEntry {
             seq,
             settled: false,
             answered: false,
+            past_answer: false,
             task_only: false,
             in_turn: None,
             cut_off_in: Vec::new(),

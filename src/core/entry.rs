@@ -415,6 +415,16 @@ impl Entry {
         }
     }
 
+    /// What it answers without closing it. What asks back is no answer, and neither is that nothing
+    /// came of it.
+    pub fn answer_to(&self) -> Option<&EntryId> {
+        let EntryKind::Message(message) = &self.kind else {
+            return None;
+        };
+        let is_answer = self.source != Party::System && !message.require_reply;
+        message.in_reply_to.as_ref().filter(|_| is_answer)
+    }
+
     /// Takes out of what it closes what is open again: read once more it would close that a second
     /// time. A proposal names what it would close, and a blocker what it blocks: neither closes it.
     pub fn leave_open(&mut self, is_open: impl Fn(&EntryId) -> bool) {

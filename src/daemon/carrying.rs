@@ -150,6 +150,8 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
         // What was said about it, so that it stays in its lane.
         let about = [&handoff.answer, &handoff.blocked_by];
         wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
+        // Also where somebody has said more since.
+        wanted.extend(handoff.final_answer);
     }
     wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
     wanted.extend(world.entries_of_states());

@@ -8,6 +8,7 @@ mod ask_user;
 mod asked_back;
 mod bodies;
 mod bounds;
+mod carried_answers;
 mod carried_handoffs;
 mod carried_work;
 mod claude;

@@ -29,12 +29,11 @@ pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Messa
     }
 }
 
-/// What is said to a handoff without closing it. What asks back is no answer, and neither is that
-/// nothing came of it.
+/// What is said to a handoff without closing it.
 pub(super) fn take_answer(world: &mut Snapshot, entry: &Entry, message: &Message) {
-    let answered = message.in_reply_to.as_ref();
-    let is_answer = entry.source != Party::System && !message.require_reply;
-    let Some(id) = answered.filter(|_| is_answer) else {
+    let carried = entry.carried.as_ref();
+    let is_past = carried.is_some_and(|carried| carried.past_answer);
+    let Some(id) = entry.answer_to().filter(|_| !is_past) else {
         return;
     };
     if let Some(handoff) = world.open_handoffs.get_mut(id) {

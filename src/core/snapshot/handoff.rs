@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Snapshot;
 use crate::agent::Party;
+use crate::entry::Entry;
 use crate::id::{EntryId, RuntimeSession, Seq};
 use crate::word::words;
 
@@ -74,6 +75,15 @@ impl Snapshot {
 }
 
 impl Snapshot {
+    /// Whether an entry answers an open handoff that does not count it: what was said later counts,
+    /// or the operator's rejection left it without an answer.
+    pub fn is_past_answer(&self, entry: &Entry) -> bool {
+        let open = entry.answer_to().and_then(|id| self.open_handoffs.get(id));
+        open.is_some_and(|handoff| {
+            handoff.answer.as_ref() != Some(&entry.id) && handoff.final_answer != Some(entry.seq)
+        })
+    }
+
     /// Whether nobody owes an answer to a handoff any more. One that stands in this file for its task
     /// alone is not among the open ones, answered or not.
     pub fn is_handoff_over(&self, id: &EntryId) -> bool {

@@ -109,11 +109,13 @@ impl Base {
             let task_only = task_only || is_never_delivered(world, &entry.id);
             let (past_for, held) = (world.past_for(&entry), world.held_of(&entry));
             let codex_pair = world.codex_pair_of(&entry);
+            let past_answer = world.is_past_answer(&entry);
             entry.carried = Some(CarriedEntry {
                 session_id,
                 seq,
                 settled: entry.receiver().is_some() && !world.unsettled.contains_key(&entry.id),
                 answered: is_over(&entry, world),
+                past_answer,
                 task_only,
                 in_turn: in_turn.map(|(turn, _)| turn.clone()),
                 cut_off_in: known.map_or_else(Vec::new, |message| message.cut_off_in.clone()),

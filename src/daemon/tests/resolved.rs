@@ -14,7 +14,7 @@ use crate::wire::control::{Command, DecideParams, ProposeParams, Role, SendParam
 
 impl Rig {
     /// An agent says that this is done.
-    async fn propose(&mut self, guest: &Guest, agent: Agent, handoff: &EntryId) {
+    pub(super) async fn propose(&mut self, guest: &Guest, agent: Agent, handoff: &EntryId) {
         let params = ProposeParams {
             agent,
             summary: "all done".to_owned(),
@@ -36,7 +36,7 @@ impl Rig {
     }
 
     /// The operator says that what waits is not done.
-    async fn reject(&mut self) {
+    pub(super) async fn reject(&mut self) {
         let world = self.daemon.base.recorder.world();
         let params = DecideParams {
             proposal_id: world.pending_proposals.keys().next().unwrap().clone(),
@@ -144,6 +144,10 @@ async fn what_a_rejection_opened_again_stays_open_over_a_compaction() {
         assert_eq!(world.open_handoffs.keys().collect::<Vec<_>>(), [&handoff]);
         assert!(world.closed_handoffs.is_empty());
         assert!(world.unsettled.contains_key(&answer));
+        // It is carried to be read, and answers nothing any more.
+        let opened_again = &world.open_handoffs[&handoff];
+        assert_eq!(opened_again.answer, None);
+        assert_eq!(opened_again.final_answer, None);
     }
     let live = rig.daemon.base.recorder.world().as_ref().clone();
     drop(rig);

@@ -424,6 +424,7 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             seq: Seq(seq),
             settled,
             answered,
+            past_answer: answered != settled,
             task_only,
             in_turn: (settled && answered).then(|| TurnId::new("turn-1")),
             cut_off_in: if task_only {
