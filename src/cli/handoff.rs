@@ -31,7 +31,7 @@ pub enum Verb {
     Close(HandoffCloseArgs),
 }
 
-/// What somebody owes an answer to.
+/// What somebody owes an answer to, or a task tells as if somebody did.
 struct OpenDebt<'a> {
     what: &'static str,
     id: &'a EntryId,
@@ -72,7 +72,15 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
             ask: &question.text,
             pair: question.runtime_session.as_ref(),
         });
-        let debt = by_id(handoffs.chain(questions), |debt| debt.id, &args.id, &WANTED)?;
+        let of_tasks = world.open_for_tasks_alone();
+        let of_tasks = of_tasks.values().map(|handoff| OpenDebt {
+            what: "handoff",
+            id: &handoff.id,
+            ask: &handoff.ask,
+            pair: None,
+        });
+        let debts = handoffs.chain(questions).chain(of_tasks);
+        let debt = by_id(debts, |debt| debt.id, &args.id, &WANTED)?;
         let (id, ask) = (debt.id.clone(), short(debt.ask, BRIEF_CHARS_MAX));
         let what = format!("{} {id} is closed, unanswered or not: {ask}", debt.what);
         // A note closes what it names, and wakes nobody.

@@ -258,3 +258,49 @@ fn what_ran_on_another_tree_is_stale_in_the_capsule_itself_and_what_did_not_run_
     let told = "tests passed (verified on another tree, exit code 0)";
     stands(false, "tests: passed (verified, on another tree)", told);
 }
+
+#[test]
+fn work_that_was_handed_over_for_a_task_and_that_nobody_is_asked_for_any_more_can_be_ended() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let mut operator = Operator::connect(&project);
+    let mut claude = agent(&project, "claude");
+    let mut hand_over = |ask: &str| -> String {
+        let handoff = json!({"from": "claude", "ask": ask, "reason": "you know the cache"});
+        let handed = claude.expect("handoff/create", handoff);
+        handed["value"]["messageId"].as_str().unwrap().to_owned()
+    };
+    // Its session was put away, or it was taken back before anybody had it.
+    let put_away = hand_over("look at it");
+    operator.when_quiet("ledger/clear", json!({})).unwrap();
+    let taken_back = hand_over("test it");
+    let remove = json!({"id": taken_back, "change": "remove"});
+    operator.when_quiet("queue/change", remove).unwrap();
+    operator.when_quiet("ledger/compact", json!({})).unwrap();
+    let states = || -> Vec<Value> {
+        let capsule = json_of(&project, "show", &id);
+        let handoffs = capsule["handoffs"].as_array().unwrap().iter();
+        handoffs.map(|handoff| handoff["state"].clone()).collect()
+    };
+    assert_eq!(states(), ["open", "open"]);
+    let recovered = project.run(["recover", "--json"]).expect_success().json();
+    assert_eq!(recovered["openHandoffs"], json!([]));
+    let ends = [
+        (&put_away, "look at it", ["answered", "open"]),
+        (&taken_back, "test it", ["answered", "answered"]),
+    ];
+    for (handoff, ask, then) in ends {
+        let args = ["handoff", "close", handoff];
+        let mut pty = Pty::spawn(&project.ctxrelay(args));
+        pty.wait_for_text("Type `close`");
+        pty.type_text("close\r");
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+        assert!(pty.screen().contains(ask), "{}", pty.screen());
+        assert_eq!(states(), then);
+        assert_eq!(project.run(args).code(), 3, "it is over");
+    }
+    operator.when_quiet("ledger/compact", json!({})).unwrap();
+    assert_eq!(states(), ["answered", "answered"]);
+}

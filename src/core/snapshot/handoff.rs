@@ -1,10 +1,11 @@
 //! [`HandoffSnapshot`]: work that was handed over, and the [`HandoffColumn`] that it stands in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Snapshot;
+use super::{Snapshot, TaskHandoff};
 use crate::agent::Party;
 use crate::entry::Entry;
 use crate::id::{EntryId, RuntimeSession, Seq};
@@ -82,6 +83,16 @@ impl Snapshot {
         open.is_some_and(|handoff| {
             handoff.answer.as_ref() != Some(&entry.id) && handoff.final_answer != Some(entry.seq)
         })
+    }
+
+    /// What open tasks tell as open although nobody is asked for it any more: its session was put
+    /// away, or it was taken back before its receiver had it.
+    pub fn open_for_tasks_alone(&self) -> BTreeMap<&EntryId, &TaskHandoff> {
+        let of_tasks = self.open_tasks().flat_map(|task| &task.handoffs);
+        let alone = of_tasks.filter(|handoff| {
+            !handoff.is_answered && !self.open_handoffs.contains_key(&handoff.id)
+        });
+        alone.map(|handoff| (&handoff.id, handoff)).collect()
     }
 
     /// Whether nobody owes an answer to a handoff any more. One that stands in this file for its task
