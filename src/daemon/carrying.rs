@@ -121,11 +121,13 @@ fn resolved_for_now(world: &Snapshot) -> Vec<Seq> {
 fn with_their_turns(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
     let in_turn = world.in_turn.values().map(|(_, message)| message.seq);
     let cut_off = world.cut_off.values().map(|message| message.seq);
-    let is_message = |seq: &Seq| {
-        let stored = ledger.read(*seq).ok().flatten();
-        stored.is_some_and(|stored| matches!(stored.entry.kind, EntryKind::Message(_)))
+    // What cannot be read is wanted as well: it is read once more, and nothing ends without it.
+    let is_handoff = |seq: &Seq| match ledger.read(*seq) {
+        Ok(Some(stored)) => matches!(stored.entry.kind, EntryKind::Handoff(_)),
+        Ok(None) | Err(_) => false,
     };
-    in_turn.chain(cut_off).filter(is_message).collect()
+    let all = in_turn.chain(cut_off);
+    all.filter(|seq| !is_handoff(seq)).collect()
 }
 
 /// The places of the entries that a compaction carries on. Reads the record for some of them.

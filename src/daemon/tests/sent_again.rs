@@ -1,6 +1,10 @@
 //! Messages whose turn ended early and that the operator wants sent again.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use tokio::sync::oneshot;
 
 use super::ladder::{Pair, take};
 use super::rig::{Guest, Rig};
@@ -10,11 +14,15 @@ use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
-use crate::core::id::{EntryId, TurnId};
+use crate::core::id::{EntryId, Seq, TurnId};
+use crate::daemon::carrying::{
+    CarryingRead, EndingWish, SessionEnding, compaction_wants, entry_at,
+};
+use crate::daemon::event::Event;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    AgentActionKind, Command, HookParams, QueueChange, QueueChangeParams, QueueRow, RefusalCode,
-    Reply, Role,
+    AgentActionKind, Command, CompactParams, HookParams, QueueChange, QueueChangeParams, QueueRow,
+    RefusalCode, Reply, Role,
 };
 
 /// What the adapter was asked to deliver, or to find out about, since the last look.
@@ -280,4 +288,55 @@ async fn one_that_was_cut_off_is_sent_again_alone() {
     rig.call(&operator, again).await.unwrap();
     assert_eq!(handed_over(&mut rig), of_attempt(&second, &["turn-2"]));
     assert_eq!(listed(&mut rig, &operator).await, [first]);
+}
+
+/// Somebody writes over the line of an entry.
+fn spoil(rig: &Rig, seq: Seq) {
+    let ledger = rig.daemon.base.recorder.ledger();
+    let line = ledger.read(seq).unwrap().unwrap().line;
+    let text = fs::read_to_string(ledger.path()).unwrap();
+    let at = text.find(&line).unwrap();
+    let file = fs::File::options().write(true).open(ledger.path());
+    file.unwrap().write_all_at(b"?", at as u64).unwrap();
+    assert!(ledger.read(seq).is_err());
+}
+
+#[tokio::test]
+async fn one_that_was_cut_off_and_cannot_be_read_any_more_is_not_left_behind() {
+    let place = Place::new();
+    let (mut rig, id) = cut_off(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let wish = EndingWish::Compact(CompactParams::default());
+    let recorder = &rig.daemon.base.recorder;
+    let (session, world) = (recorder.session_id().clone(), recorder.world());
+    let read = CarryingRead::of(&wish, recorder.ledger(), world);
+    let seq = world.cut_off[&id].seq;
+    // Between that and the end of the session something is recorded, and the line is gone.
+    rig.codex_says_its_goal().await;
+    spoil(&rig, seq);
+    let (reply, compacted) = oneshot::channel();
+    let ending = SessionEnding {
+        wish,
+        session,
+        read,
+        reply,
+        under_way: rig.daemon.base.operations.begin_beside(),
+    };
+    rig.daemon.on_event(Event::SessionEnding(Box::new(ending)));
+    rig.settle().await;
+    compacted.await.unwrap().unwrap();
+    assert_eq!(listed(&mut rig, &operator).await, [id]);
+}
+
+#[tokio::test]
+async fn nothing_goes_on_without_one_that_was_cut_off_and_cannot_be_read() {
+    let place = Place::new();
+    let (rig, id) = cut_off(&place).await;
+    let recorder = &rig.daemon.base.recorder;
+    let (world, ledger) = (recorder.world(), recorder.ledger());
+    let seq = world.cut_off[&id].seq;
+    spoil(&rig, seq);
+    assert!(compaction_wants(world, ledger).contains(&seq));
+    let refused = entry_at(ledger, seq).unwrap_err();
+    assert_eq!(refused.code, RefusalCode::LedgerUnreadable);
 }
