@@ -174,7 +174,7 @@ impl Agents {
             ..AgentChanged::of(agent, now.state)
         };
         let entry = base.entry_of_agent(pair, changed, text);
-        base.recorder.append_fact(vec![entry], Box::new(|_, _| {}));
+        base.recorder.append_mere_fact(entry);
     }
 
     /// When something about a limit happens by itself.

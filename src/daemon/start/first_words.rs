@@ -135,10 +135,8 @@ impl FirstWords {
                     None,
                     None,
                 );
-                daemon
-                    .base
-                    .recorder
-                    .append(vec![entry], Box::new(|_, _| {}));
+                // Where it is refused, the next start finds it like this and says it again.
+                daemon.base.recorder.note(entry);
             }
         }
         daemon.base.lose_claudes_packets();
