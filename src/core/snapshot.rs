@@ -19,7 +19,7 @@ mod task;
 mod told_blockers;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -449,8 +449,9 @@ impl Snapshot {
     }
 
     /// The agent's part; offline when the ledger never heard of it.
-    pub fn agent(&self, agent: Agent) -> AgentSnapshot {
-        self.agents.get(&agent).cloned().unwrap_or_default()
+    pub fn agent(&self, agent: Agent) -> &AgentSnapshot {
+        static UNHEARD_OF: LazyLock<AgentSnapshot> = LazyLock::new(AgentSnapshot::default);
+        self.agents.get(&agent).unwrap_or(&UNHEARD_OF)
     }
 
     /// A proposal that waits, or that was decided or ended lately.

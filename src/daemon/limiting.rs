@@ -162,7 +162,7 @@ impl Agents {
                 let now = ClaudeChange {
                     state: self.codex.state(),
                     pid: None,
-                    why: base.recorder.world().agent(agent).why,
+                    why: base.recorder.world().agent(agent).why.clone(),
                 };
                 (&first, now)
             }

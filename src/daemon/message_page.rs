@@ -226,21 +226,8 @@ impl Deliveries {
 impl Daemon {
     /// These texts are on their way to an agent that asked: they are not offered by another way
     /// until it is known whether they arrived. What is not written must not leave.
-    fn claim(&mut self, page: &MessagePage, agent: Agent, then: ThenTaken) {
-        for message in &page.messages {
-            if message.part.is_none_or(|part| part.from == 0) {
-                self.deliveries.given.note(message);
-            }
-        }
-        let (whole, head): (Vec<_>, Vec<_>) = page
-            .messages
-            .iter()
-            .partition(|message| left_of(message) == 0);
-        let ids = |messages: Vec<&MailMessage>| -> Vec<EntryId> {
-            let ids = messages.into_iter();
-            ids.map(|message| message.message_id.clone()).collect()
-        };
-        let (whole, head) = (ids(whole), ids(head).pop());
+    /// Of `head` only the beginning leaves.
+    fn claim(&mut self, whole: Vec<EntryId>, head: Option<EntryId>, agent: Agent, then: ThenTaken) {
         if agent == Agent::Claude {
             // A page is of one pair.
             match whole
@@ -306,12 +293,23 @@ impl Daemon {
         if page.messages.is_empty() {
             return answer(reply, Ok(Reply::Messages(page)));
         }
-        let messages = page.clone();
+        for message in &page.messages {
+            if message.part.is_none_or(|part| part.from == 0) {
+                self.deliveries.given.note(message);
+            }
+        }
+        let messages = page.messages.iter();
+        let (whole, head): (Vec<_>, Vec<_>) = messages.partition(|message| left_of(message) == 0);
+        let ids = |messages: Vec<&MailMessage>| -> Vec<EntryId> {
+            let ids = messages.into_iter();
+            ids.map(|message| message.message_id.clone()).collect()
+        };
+        let (whole, head) = (ids(whole), ids(head).pop());
         let then = move |_: &mut Self, stored: Result<(), &Refusal>| {
             let stored = stored.map_err(Clone::clone);
             is_answered(reply, stored.map(|()| Reply::Messages(page)))
         };
-        self.claim(&messages, agent, Box::new(then));
+        self.claim(whole, head, agent, Box::new(then));
     }
 
     /// The callers went away without taking these messages.

@@ -273,13 +273,8 @@ impl Ladder {
                 }
                 self.has_progressed |= effects.len() > before;
             }
-            LadderInput::OutletFull { id } => {
-                backlog.take_back(&id, at.now_ms, effects);
-                backlog.set_offer(&id, None);
-                self.retry_at = Some(at.now_ms + self.timeouts.outlet_ms);
-            }
-            LadderInput::NotStored { id } => {
-                // Nothing has left, and nothing leaves before the disk is asked again.
+            LadderInput::OutletFull { id } | LadderInput::NotStored { id } => {
+                // Nothing has left, and nothing leaves before it is asked again.
                 backlog.take_back(&id, at.now_ms, effects);
                 backlog.set_offer(&id, None);
                 self.retry_at = Some(at.now_ms + self.timeouts.outlet_ms);

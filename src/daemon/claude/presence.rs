@@ -27,8 +27,8 @@ impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
     /// turn that hooks handed messages into.
     pub(in crate::daemon) fn recall_claudes(&mut self) {
-        let known = self.base.recorder.world().agent(Agent::Claude);
         for pair in self.deliveries.pairs_of_claude() {
+            let known = self.base.recorder.world().agent(Agent::Claude);
             let process = known.status(&pair).pid;
             self.tell_ladder(&pair, LadderInput::Recalled { process });
         }

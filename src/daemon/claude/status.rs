@@ -78,10 +78,11 @@ impl Agents {
             .world()
             .agent(Agent::Claude)
             .proven_rung
+            .as_ref()
             .filter(|(_, at_ms)| *at_ms >= since)
             .map(|(rung, _)| rung);
         let proven = ladder.proven() == Some(rung)
-            || match (&arrived_by, rung) {
+            || match (arrived_by, rung) {
                 // The doorbell's line has no body: its turn's hook hands it over.
                 (Some(by), Rung::Doorbell | Rung::Hooks) => *by == DeliveryWay::Hook,
                 (Some(by), Rung::Pull) => *by == DeliveryWay::Pull,

@@ -128,19 +128,15 @@ impl Base {
 impl Agents {
     /// For the status: as the record tells it, and as it is where the record is behind.
     pub(in crate::daemon) fn claude_as_it_is(&self, base: &Base) -> AgentSnapshot {
-        let recorded = base.recorder.world().agent(Agent::Claude);
-        let Some((_, now, _)) = self.claude.shown() else {
-            return recorded;
-        };
-        if recorded.state == now.state {
-            return recorded;
+        let mut claude = base.recorder.world().agent(Agent::Claude).clone();
+        if let Some((_, now, _)) = self.claude.shown()
+            && claude.state != now.state
+        {
+            claude.state = now.state;
+            claude.pid = now.pid;
+            claude.why.clone_from(&now.why);
+            claude.since_ms = 0;
         }
-        AgentSnapshot {
-            state: now.state,
-            pid: now.pid,
-            why: now.why.clone(),
-            since_ms: 0,
-            ..recorded
-        }
+        claude
     }
 }

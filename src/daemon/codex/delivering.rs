@@ -47,7 +47,7 @@ impl Daemon {
     pub(in crate::daemon) fn recall_stop(&mut self) {
         let codex = self.base.recorder.world().agent(Agent::Codex);
         if codex.stopped_turn.is_some() {
-            let thread = codex.thread_id;
+            let thread = codex.thread_id.clone();
             self.codex_input(CodexInput::Stopped { thread });
         }
     }

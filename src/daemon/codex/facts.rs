@@ -323,7 +323,7 @@ impl Daemon {
         let changed = is_another || is_other_server || !known.state.is_attached();
         if changed {
             let (state, why) = match self.agents.codex.rests_at_limit() {
-                true => (AgentState::Limited, known.why),
+                true => (AgentState::Limited, known.why.clone()),
                 false => (AgentState::Idle, None),
             };
             self.base.recorder.keep_fact(

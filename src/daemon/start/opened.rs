@@ -192,7 +192,7 @@ impl Opened {
 
     /// Codex's thread, as far as the record knows it.
     pub(super) fn thread(&self) -> Option<ThreadId> {
-        self.world.agent(Agent::Codex).thread_id
+        self.world.agent(Agent::Codex).thread_id.clone()
     }
 
     /// Set once the project's folder is not where it was: what lies there then is not ours.

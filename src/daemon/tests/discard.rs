@@ -119,6 +119,7 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
         .world()
         .agent(Agent::Codex)
         .turn_text
+        .clone()
         .unwrap();
     assert!(text.contains(MARKER));
     fs::write(place.dirs.state_file("checkpoint"), MARKER).unwrap();

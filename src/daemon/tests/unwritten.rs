@@ -99,7 +99,8 @@ async fn the_thread_of_codex_is_remembered_though_the_disk_refused_it_at_first()
         .recorder
         .world()
         .agent(Agent::Codex)
-        .thread_id;
+        .thread_id
+        .clone();
     assert_eq!(known, Some(ThreadId::new("thread-2")));
 }
 
