@@ -120,6 +120,7 @@ impl Daemon {
                     cut_off: cut_off_codex.len() as u64,
                     cut_off_ids: told(&cut_off_codex),
                     held: self.agents.codex.is_paused(),
+                    needs_sign_in: self.agents.codex.needs_sign_in(),
                 },
             },
             queue: QueueStatus {

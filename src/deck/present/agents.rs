@@ -40,16 +40,21 @@ pub(super) const BEHIND_ITS_TURN: &str = "waits for its turn to end";
 /// behind Codex's turn.
 pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> {
     let (agents, queue) = (&model.status.agents, &model.status.queue);
-    let (told, limit, is_held, lane) = match agent {
+    let (told, limit, held, lane) = match agent {
         Agent::Claude => (
             agents.claude.state,
             &agents.claude.limit,
-            false,
+            None,
             &queue.claude,
         ),
         Agent::Codex => {
             let codex = &agents.codex;
-            (codex.state, &codex.limit, codex.held, &queue.codex)
+            let stopped = codex.held.then_some("held: you stopped its turn");
+            let signed_out = codex
+                .needs_sign_in
+                .then_some("held until you sign in to Codex");
+            let held = signed_out.or(stopped);
+            (codex.state, &codex.limit, held, &queue.codex)
         }
     };
     // Claude gets it within its turn, where it can.
@@ -59,8 +64,10 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> 
         return None;
     }
     let local = &model.about.local;
+    if let Some(held) = held {
+        return Some(held.to_owned());
+    }
     match told {
-        _ if is_held => Some("held: you stopped its turn".to_owned()),
         _ if model.status.exchanges.iter().any(|it| it.to == agent) => {
             Some("held: they answered each other for long without you".to_owned())
         }

@@ -261,6 +261,9 @@ pub struct CodexStatus {
     pub cut_off_ids: Vec<EntryId>,
     /// The human stopped a turn: what waits goes on when they say so.
     pub held: bool,
+    /// Nobody is signed in to Codex: what waits goes on when somebody is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub needs_sign_in: bool,
 }
 
 words! {

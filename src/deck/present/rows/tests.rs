@@ -109,6 +109,12 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
     is(AgentState::Limited, 0, Some(24_900_000), false);
     is(AgentState::Limited, 0, Some(3 * 86_400_000), false);
     is(AgentState::Idle, 0, None, true);
+    // Without a turn it waits for nothing else.
+    let mut status = model.status.clone();
+    let codex = &mut status.agents.codex;
+    (codex.state, codex.held, codex.needs_sign_in) = (AgentState::Waiting, false, true);
+    model.take_status(status);
+    all.push(told(&model));
     let event = |event: Value| json!({"source": "system", "content": "", "runtimeEvent": event});
     let shown = event(
         json!({"kind": "message_delivery", "status": "confirmed", "messageId": ID,
@@ -133,6 +139,7 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
     Unconfirmed: held until 06:55
     Unconfirmed: held until 4 Jan 00:00
     Unconfirmed: held: you stopped its turn
+    Unconfirmed: held until you sign in to Codex
     Done: started a turn
     Attention: its turn was cut off; r on Codex sends it again
     ");
