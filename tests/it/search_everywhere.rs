@@ -323,7 +323,7 @@ fn the_most_hits_at_once_end_with_a_cursor_where_there_are_more_and_with_none_wh
     let searched = |after: &[&str]| {
         // The index follows the files in the background; a large page leaves a search less time to
         // read those that are not in it.
-        let page = wait_until("all files in the index", timeout(), || {
+        let page = wait_until("all files in the index", 4 * timeout(), || {
             let all_of = |limit: &str| {
                 let page = search(&project, &[&["plums", "--limit", limit], after].concat());
                 (page["behind"].as_u64() == Some(0)).then_some(page)

@@ -186,10 +186,10 @@ fn what_differs_is_read_from_the_card_before_what_changed_is_approved() {
     let mut deck = deck_at(pair_at_work(), (80, 24));
     keys(&mut deck, "3<enter>");
     let commit = pair_at_work().inbox[0].commit.clone().expect("a commit");
-    let asked = Effect::ReadDiff {
+    let reads = Effect::ReadDiff {
         commit: commit.clone(),
     };
-    assert_eq!(keys(&mut deck, "d"), [asked]);
+    assert_eq!(keys(&mut deck, "d"), [reads]);
     let came = |read: Result<&str, &str>| Msg::Diff {
         commit: commit.clone(),
         read: read.map(str::to_owned).map_err(str::to_owned),

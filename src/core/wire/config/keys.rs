@@ -113,7 +113,7 @@ pub struct DeliveryKeys {
     pub idle_seconds: Seconds<1, 3600>,
     /// A message that waited for this many seconds without an attempt expires: the record says so,
     /// and its receiver does not get it. 0: it waits for ever. What was attempted never expires; what
-    /// waits for your word (`relay.loopTurns`) does not meanwhile, and waits anew from then on.
+    /// waits for your word (`relay.loopTurns`) does not meanwhile: its time begins with your word.
     pub expire_seconds: Seconds<0, 31_536_000>,
 }
 
