@@ -124,6 +124,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         // The next daemon would say so at its start.
         let in_turn = std::mem::take(&mut past.world.in_turn);
         let in_turn = in_turn.into_iter().map(|(id, (_, message))| (id, message));
+        let in_turn = in_turn.filter(|(_, message)| !message.closed);
         past.world.cut_off.extend(in_turn);
         let asked = &mut past.world.open_approvals;
         asked.retain(|_, asked| asked.request.is_user_question());

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
+use super::delivery::DeliveryWay;
 use super::entry::TurnFiles;
 use super::id::{RuntimeSession, Seq, SessionId, TurnId};
 
@@ -32,6 +33,15 @@ pub struct CarriedEntry {
     /// Codex has it in this turn, whose end is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_turn: Option<TurnId>,
+    /// How it came into that turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung: Option<DeliveryWay>,
+    /// Codex answered its sender by a tool in that turn.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered_in_turn: bool,
+    /// Its turn ended early, and its sender was not told: it is to be sent again by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub will_be_sent_again: bool,
     /// Of a settled one: the turns of Codex that had it and ended early, so that it can be sent
     /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -60,6 +70,9 @@ impl CarriedEntry {
             past_answer: false,
             task_only: false,
             in_turn: None,
+            rung: None,
+            answered_in_turn: false,
+            will_be_sent_again: false,
             cut_off_in: Vec::new(),
             past_for: Vec::new(),
             codex_pair: None,

@@ -12,6 +12,7 @@ mod gate_run;
 mod lifecycle;
 mod predecessor;
 mod task;
+mod turn_meta;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -41,6 +42,7 @@ pub use task::{
     TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words, imported_digest, imported_words,
     kept_digest, kept_words,
 };
+pub use turn_meta::{ANSWERED_TURN, SENT_AGAIN};
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ mod reviewing;
 mod signing;
 mod tasking;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::agent::{Agent, AgentState};
@@ -19,11 +19,11 @@ use super::entry::{
     AgentChanged, Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, LifecycleEvent,
     NoteKind, TurnStatus,
 };
-use super::id::{EntryId, Seq};
+use super::id::EntryId;
 use super::signing::ActSignature;
 use super::snapshot::{
     ArtifactSnapshot, BRIEF_CHARS_MAX, BlockerSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX,
-    MessageSnapshot, NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
+    NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
 };
 use acting::fold_activity;
 use approving::{fold_answer, fold_approval, withdraw_question};
@@ -32,7 +32,7 @@ use closing::{
     take_answer, withdraw,
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
-use delivering::{fold_delivery, fold_turn_end};
+use delivering::{cut_off, fold_delivery, fold_turn_answered, fold_turn_end, track};
 use exchanging::fold_exchange;
 use reviewing::{claim_finding, fold_finding};
 use signing::{fold_signing, is_act_believed, is_signed};
@@ -143,9 +143,9 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 if turn.status == TurnStatus::InProgress {
                     turn_begins(world, entry, agent);
                 }
+                fold_turn_end(world, entry, turn);
                 let agent = world.agents.entry(agent).or_default();
                 agent.turn(turn, &entry.content);
-                fold_turn_end(&mut world.in_turn, &mut world.cut_off, turn);
                 let state = match turn.status {
                     TurnStatus::InProgress => AgentState::Busy,
                     _ => AgentState::Idle,
@@ -175,10 +175,8 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
                 agent.leave(entry.timestamp_ms);
             }
             // The turns ended with the app-server that ran them, and nobody told.
-            for (id, (turn, mut message)) in std::mem::take(&mut world.in_turn) {
-                keep_latest(&mut world.cut_off, |message| message.seq);
-                message.cut_off(&turn);
-                world.cut_off.insert(id, message);
+            for (id, (turn, message)) in std::mem::take(&mut world.in_turn) {
+                cut_off(world, id, message, &turn);
             }
         }
         EntryKind::Lifecycle {
@@ -228,6 +226,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Other { .. } => {}
     }
 
+    fold_turn_answered(world, entry);
     close_answered(world, entry);
     close_handled(world, entry);
     work_of_task(world, entry);
@@ -330,38 +329,6 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
     open.insert(entry.id.clone(), Arc::new(handoff));
 }
 
-fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
-    let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) else {
-        return;
-    };
-    let carried = entry.carried.as_ref();
-    let message = MessageSnapshot {
-        seq: entry.seq,
-        from: entry.source.clone(),
-        to,
-        at_ms: entry.timestamp_ms,
-        runtime_session: entry.runtime_session.clone(),
-        on_busy,
-        result: None,
-        rung: None,
-        hash: None,
-        cut_off_in: carried.map_or_else(Vec::new, |carried| carried.cut_off_in.clone()),
-        answers,
-    };
-    let id = entry.id.clone();
-    let Some(carried) = carried.filter(|carried| carried.settled) else {
-        world.unsettled.insert(id, Arc::new(message));
-        return;
-    };
-    if let Some(turn) = &carried.in_turn {
-        keep_latest(&mut world.in_turn, |(_, message)| message.seq);
-        world.in_turn.insert(id, (turn.clone(), message));
-    } else if !message.cut_off_in.is_empty() {
-        keep_latest(&mut world.cut_off, |message| message.seq);
-        world.cut_off.insert(id, message);
-    }
-}
-
 fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[EntryId]) {
     if let Some(agent) = entry.source.agent() {
         world.agents.entry(agent).or_default().last_note_ms = Some(entry.timestamp_ms);
@@ -420,16 +387,6 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
         },
         runtime_session: entry.runtime_session.clone(),
     });
-}
-
-/// Makes room for one more.
-fn keep_latest<T>(map: &mut BTreeMap<EntryId, T>, seq: impl Fn(&T) -> Seq) {
-    if map.len() >= RECENT_MAX
-        && let Some(oldest) = map.iter().min_by_key(|(_, item)| seq(item))
-    {
-        let oldest = oldest.0.clone();
-        map.remove(&oldest);
-    }
 }
 
 fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {

@@ -20,7 +20,7 @@ use crate::core::agent::AgentState;
 use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
-use crate::core::entry::ReloadCause;
+use crate::core::entry::{DeliveryResult, ReloadCause};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::wire::status::{AppServerStatus, HookReview};
 
@@ -116,6 +116,10 @@ impl CodexLane {
             id,
             answer: AdapterAnswer::NotTaken | AdapterAnswer::TakenBack,
             ..
+        }
+        | CodexInput::Durable {
+            id,
+            result: DeliveryResult::Ambiguous,
         } = &input
         {
             self.coordinator.came_back(id);

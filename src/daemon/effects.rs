@@ -134,12 +134,16 @@ impl Base {
     /// Tells of the messages that Codex was at work on when the daemon before this one ended, and
     /// the app-server with it. To be called before the record says that this one started, which
     /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
-    /// what waited for an answer, for which nobody was left, and to who waits for what Codex was at,
-    /// unless the record is a clone's.
+    /// what waited for an answer, for which nobody was left, and to who waits for what Codex was at
+    /// or was to be given again, unless the record is a clone's.
     pub(super) fn note_unfinished(&mut self, is_clone: bool) -> Vec<Entry> {
         let told = match is_clone {
             true => Vec::new(),
-            false => self.nothing_came_of_unfinished(),
+            false => [
+                self.nothing_came_of_unfinished(),
+                self.nothing_came_after_a_start(),
+            ]
+            .concat(),
         };
         let world = self.recorder.world();
         let unfinished = world.in_turn.clone();

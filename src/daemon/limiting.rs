@@ -67,7 +67,10 @@ impl Daemon {
     /// A turn of Codex ended at its limit. `ids`: our messages in it.
     pub(super) fn codex_hit_limit(&mut self, ids: &[EntryId]) {
         let until_ms = self.agents.limits.codex_ends_ms();
-        let died = self.base.recorder.written_by_agents(ids);
+        let mut died = self.base.recorder.written_by_agents(ids);
+        let in_turn = &self.base.recorder.world().in_turn;
+        // What is closed was done before the limit was hit.
+        died.retain(|id| in_turn.get(id).is_none_or(|(_, message)| !message.closed));
         self.limit_input(Agent::Codex, LimitInput::Hit { until_ms, died });
     }
 
@@ -93,6 +96,12 @@ impl Daemon {
                         self.agents.note_untold_end(&mut self.base);
                     }
                     self.limit_is_over(agent, again);
+                }
+                LimitStep::NotAgain { ids } => {
+                    let told = self.base.nothing_came_after_all(&ids);
+                    if !told.is_empty() {
+                        self.base.append_messages(told);
+                    }
                 }
             }
         }

@@ -14,13 +14,36 @@ impl Base {
     pub(super) fn nothing_came_of_unfinished(&self) -> Vec<Entry> {
         let in_turn = self.recorder.world().in_turn.iter();
         let started = in_turn.filter(|(_, (_, message))| {
-            message.from == Party::Agent(Agent::Claude) && message.rung == Some(DeliveryWay::Queue)
+            let is_its = message.from == Party::Agent(Agent::Claude);
+            is_its && message.rung == Some(DeliveryWay::Queue) && !message.answered_in_turn
         });
         let told = started.filter_map(|(id, (_, message))| {
             let pair = message.runtime_session.clone();
             self.nothing_came_of(id, pair, "died with the daemon of ctxrelay")
         });
         told.collect()
+    }
+
+    /// Of these messages, as far as they were to be sent again once a usage limit is over, and their
+    /// sender was told nothing for that.
+    pub(super) fn nothing_came_after_all<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a EntryId>,
+    ) -> Vec<Entry> {
+        let cut_off = &self.recorder.world().cut_off;
+        let told = ids.into_iter().filter_map(|id| {
+            let message = cut_off
+                .get(id)
+                .filter(|message| message.will_be_sent_again)?;
+            let pair = message.runtime_session.clone();
+            self.nothing_came_of(id, pair, "ended at its usage limit")
+        });
+        told.collect()
+    }
+
+    /// Of all of them: no other process has what a limit was to have sent again.
+    pub(super) fn nothing_came_after_a_start(&self) -> Vec<Entry> {
+        self.nothing_came_after_all(self.recorder.world().cut_off.keys())
     }
 
     /// Of a message; `None` where the matter is settled already.

@@ -179,7 +179,17 @@ impl Timeline {
                 EntryKind::Turn(_) | EntryKind::Lifecycle { .. } | EntryKind::AgentChanged(_) => {
                     window.refresh(model, |of| model.world.cut_off.contains_key(&of.id));
                 }
-                _ => {}
+                // What it answers or closes is not cut off any more.
+                _ => {
+                    let in_reply_to = match &entry.kind {
+                        EntryKind::Message(message) => message.in_reply_to.as_ref(),
+                        _ => None,
+                    };
+                    let closed = entry.handles();
+                    window.refresh(model, |of| {
+                        in_reply_to == Some(&of.id) || closed.contains(&of.id)
+                    });
+                }
             }
         }
     }

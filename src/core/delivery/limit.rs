@@ -124,6 +124,11 @@ pub enum LimitStep {
         /// Oldest first.
         again: Vec<EntryId>,
     },
+    /// These are not sent again after all.
+    NotAgain {
+        /// Oldest first.
+        ids: Vec<EntryId>,
+    },
 }
 
 /// What is shown of a limit.
@@ -250,23 +255,29 @@ impl Limit {
                 self.over(TryReason::MayHold, now_ms)
             }
             LimitInput::TryNow => Vec::new(),
-            LimitInput::Cancel => {
-                if let Some(slot) = &mut self.slot {
-                    slot.is_cancelled = true;
-                    slot.try_at = None;
-                    slot.asked_until = None;
-                    self.died.clear();
-                }
-                Vec::new()
-            }
-            LimitInput::Mode(mode) => {
-                if self.policy.mode != mode {
-                    self.policy.mode = mode;
-                    self.plan(now_ms);
-                }
-                Vec::new()
-            }
+            LimitInput::Cancel => self.cancel(),
+            LimitInput::Mode(mode) => self.set_mode(mode, now_ms),
         }
+    }
+
+    fn cancel(&mut self) -> Vec<LimitStep> {
+        let Some(slot) = &mut self.slot else {
+            return Vec::new();
+        };
+        slot.is_cancelled = true;
+        slot.try_at = None;
+        slot.asked_until = None;
+        let died = std::mem::take(&mut self.died);
+        not_again(died, self.policy.mode)
+    }
+
+    fn set_mode(&mut self, mode: LimitMode, now_ms: i64) -> Vec<LimitStep> {
+        let before = std::mem::replace(&mut self.policy.mode, mode);
+        if before == mode {
+            return Vec::new();
+        }
+        self.plan(now_ms);
+        not_again(self.died.clone(), before)
     }
 
     fn hit(&mut self, until_ms: Option<i64>, died: Vec<EntryId>, now_ms: i64) -> Vec<LimitStep> {
@@ -369,7 +380,8 @@ impl Limit {
             (LimitMode::Resume, false) => self.again(now_ms).cloned().collect(),
             _ => Vec::new(),
         };
-        self.died.clear();
+        let mut left = std::mem::take(&mut self.died);
+        left.retain(|(id, _)| !again.contains(id));
         if reason == TryReason::LimitOver {
             if self.resent.len() + again.len() > RESENT_MAX {
                 // Of the oldest nobody speaks any more: their ids begin with their time.
@@ -377,7 +389,9 @@ impl Limit {
             }
             self.resent.extend(again.iter().cloned());
         }
-        vec![LimitStep::Over { again }]
+        let mut steps = vec![LimitStep::Over { again }];
+        steps.extend(not_again(left, self.policy.mode));
+        steps
     }
 
     fn middle(&self) -> EntryId {
@@ -394,4 +408,13 @@ impl Limit {
             .filter(|_| self.policy.mode == LimitMode::Resume)
             .map(|(id, _)| id)
     }
+}
+
+/// What died is not sent again, though the mode was to do that.
+fn not_again(died: Vec<(EntryId, i64)>, mode: LimitMode) -> Vec<LimitStep> {
+    if died.is_empty() || mode != LimitMode::Resume {
+        return Vec::new();
+    }
+    let ids = died.into_iter().map(|(id, _)| id).collect();
+    vec![LimitStep::NotAgain { ids }]
 }

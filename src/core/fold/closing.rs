@@ -31,6 +31,12 @@ pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Messa
 
 /// What is said to a handoff without closing it.
 pub(super) fn take_answer(world: &mut Snapshot, entry: &Entry, message: &Message) {
+    if let (Some(id), Party::System) = (&message.in_reply_to, &entry.source)
+        && let Some(cut_off) = world.cut_off.get_mut(id)
+    {
+        // Its sender knows now.
+        cut_off.will_be_sent_again = false;
+    }
     let carried = entry.carried.as_ref();
     let is_past = carried.is_some_and(|carried| carried.past_answer);
     let Some(id) = entry.answer_to().filter(|_| !is_past) else {
@@ -60,19 +66,40 @@ pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Handoff(_) => None,
         // Nobody gets a note: with it who asked says that the matter is settled, or the operator does.
         EntryKind::Note { note, handles, .. } if *note != NoteKind::Blocker => {
-            return world.open_questions.retain(|_, open| {
+            return close_questions(world, |open| {
                 let may_end = open.from == entry.source || entry.source == Party::Human;
-                !may_end
-                    || !handles.contains(&open.id)
-                    || !is_same_pair(open.runtime_session.as_ref(), entry)
+                may_end
+                    && handles.contains(&open.id)
+                    && is_same_pair(open.runtime_session.as_ref(), entry)
             });
         }
         _ => return,
     };
-    world.open_questions.retain(|_, open| {
+    close_questions(world, |open| {
         let is_named = in_reply_to == Some(&open.id) || entry.handles().contains(&open.id);
-        !(is_named && answers(entry, open))
+        is_named && answers(entry, open)
     });
+}
+
+fn close_questions(world: &mut Snapshot, is_over: impl Fn(&QuestionSnapshot) -> bool) {
+    let closed = world.open_questions.extract_if(.., |_, open| is_over(open));
+    for (_, question) in closed.collect::<Vec<_>>() {
+        set_closed(world, &question.id, true);
+    }
+}
+
+/// A question or a handoff is closed, or open again. What its receiver does with a closed one from now
+/// on may fail: it is not sent again for that.
+fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool) {
+    if is_closed {
+        world.cut_off.remove(id);
+    }
+    if let Some((_, message)) = world.in_turn.get_mut(id) {
+        message.closed = is_closed;
+    }
+    if let Some(message) = world.unsettled.get_mut(id) {
+        Arc::make_mut(message).closed = is_closed;
+    }
 }
 
 /// Whether the one who was asked says it to the one who asked. A person reads all that is said.
@@ -215,6 +242,7 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
             handoff.closed_by = None;
             world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
             world.open_handoffs.insert(id.clone(), Arc::new(handoff));
+            set_closed(world, id, false);
         }
         if let Some(handoff) = world.open_handoffs.get_mut(id) {
             let handoff = Arc::make_mut(handoff);
@@ -246,6 +274,7 @@ pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
             handoff.closed_by = Some(entry.source.clone());
             world.closed_handoffs_total += 1;
             push_recent(&mut world.closed_handoffs, handoff);
+            set_closed(world, id, true);
         }
     }
     let open = &world.open_handoffs;

@@ -3,11 +3,45 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::keep_latest;
 use crate::agent::Agent;
 use crate::entry::{DeliveryRecord, DeliveryResult, Entry, TurnRecord, TurnStatus};
-use crate::id::{EntryId, TurnId};
-use crate::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
+use crate::id::{EntryId, Seq, TurnId};
+use crate::snapshot::{HandoffSnapshot, MessageSnapshot, RECENT_MAX, Snapshot};
+
+/// Follows a message until it is known what became of it.
+pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
+    let (Some(to), Some(on_busy)) = (entry.receiver(), entry.on_busy()) else {
+        return;
+    };
+    let carried = entry.carried.as_ref();
+    let message = MessageSnapshot {
+        seq: entry.seq,
+        from: entry.source.clone(),
+        to,
+        at_ms: entry.timestamp_ms,
+        runtime_session: entry.runtime_session.clone(),
+        on_busy,
+        result: None,
+        rung: carried.and_then(|carried| carried.rung.clone()),
+        hash: None,
+        cut_off_in: carried.map_or_else(Vec::new, |carried| carried.cut_off_in.clone()),
+        answers,
+        closed: carried.is_some_and(|carried| carried.answered),
+        answered_in_turn: carried.is_some_and(|carried| carried.answered_in_turn),
+        will_be_sent_again: carried.is_some_and(|carried| carried.will_be_sent_again),
+    };
+    let id = entry.id.clone();
+    let Some(carried) = carried.filter(|carried| carried.settled) else {
+        world.unsettled.insert(id, Arc::new(message));
+        return;
+    };
+    if let Some(turn) = &carried.in_turn {
+        keep_latest(&mut world.in_turn, |(_, message)| message.seq);
+        world.in_turn.insert(id, (turn.clone(), message));
+    } else if let Some(turn) = carried.cut_off_in.last() {
+        cut_off(world, id, message, turn);
+    }
+}
 
 /// Takes in what became of a message.
 pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &DeliveryRecord) {
@@ -100,20 +134,58 @@ fn take_delivery(handoff: &mut HandoffSnapshot, result: DeliveryResult) {
 }
 
 /// What becomes of the messages that a turn had.
-pub(super) fn fold_turn_end(
-    in_turn: &mut BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
-    cut_off: &mut BTreeMap<EntryId, MessageSnapshot>,
-    turn: &TurnRecord,
-) {
+pub(super) fn fold_turn_end(world: &mut Snapshot, entry: &Entry, turn: &TurnRecord) {
     if turn.status == TurnStatus::InProgress {
         return;
     }
-    let ended = in_turn.extract_if(.., |_, (had_by, _)| *had_by == turn.turn_id);
+    let of_turn =
+        |_: &EntryId, (had_by, _): &mut (TurnId, MessageSnapshot)| *had_by == turn.turn_id;
+    let ended: Vec<_> = world.in_turn.extract_if(.., of_turn).collect();
+    if turn.status == TurnStatus::Completed {
+        return;
+    }
+    let sent_again = entry.sent_again();
     for (id, (_, mut message)) in ended {
-        if turn.status != TurnStatus::Completed {
-            keep_latest(cut_off, |message| message.seq);
-            message.cut_off(&turn.turn_id);
-            cut_off.insert(id, message);
-        }
+        message.will_be_sent_again = sent_again.as_ref() == Some(&id);
+        cut_off(world, id, message, &turn.turn_id);
     }
 }
+
+/// A turn that had a message ended early. What is closed was not cut off: its work is done.
+pub(super) fn cut_off(
+    world: &mut Snapshot,
+    id: EntryId,
+    mut message: MessageSnapshot,
+    turn: &TurnId,
+) {
+    if message.closed {
+        return;
+    }
+    keep_latest(&mut world.cut_off, |message| message.seq);
+    message.cut_off(turn);
+    world.cut_off.insert(id, message);
+}
+
+/// A tool of a turn of Codex's answered the Claude that waits for that turn.
+pub(super) fn fold_turn_answered(world: &mut Snapshot, entry: &Entry) {
+    let Some(turn) = entry.answered_turn() else {
+        return;
+    };
+    let pair = entry.pair();
+    for (had_by, message) in world.in_turn.values_mut() {
+        message.answered_in_turn |= *had_by == turn && message.pair() == pair;
+    }
+}
+
+/// Makes room for one more.
+fn keep_latest<T>(map: &mut BTreeMap<EntryId, T>, seq: impl Fn(&T) -> Seq) {
+    if map.len() >= RECENT_MAX
+        && let Some(oldest) = map.iter().min_by_key(|(_, item)| seq(item))
+    {
+        let oldest = oldest.0.clone();
+        map.remove(&oldest);
+    }
+}
+
+#[cfg(test)]
+mod tests;

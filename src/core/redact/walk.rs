@@ -9,6 +9,7 @@ use super::mark::mark;
 use super::name::classify;
 use super::value::is_placeholder;
 use super::{ROUNDS_MAX, RuleSet};
+use crate::entry::{ANSWERED_TURN, SENT_AGAIN};
 
 /// What the protocol itself puts on a line. Made by us or, in `type`, one of our words; a mask
 /// there would only break references and the chain.
@@ -43,7 +44,16 @@ const STRUCTURE: [(&str, &[&str]); 12] = [
 ];
 
 /// The fields of `meta` that are none of its writer's business.
-const META: (&str, &[&str]) = ("meta", &["runtimeSessionId", "task", "taskOnly"]);
+const META: (&str, &[&str]) = (
+    "meta",
+    &[
+        "runtimeSessionId",
+        "task",
+        "taskOnly",
+        ANSWERED_TURN,
+        SENT_AGAIN,
+    ],
+);
 
 /// The longest key that is taken for a name of somebody's program. Such keys are what readers look
 /// for, so that a project's own rules leave them.

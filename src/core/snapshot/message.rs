@@ -40,6 +40,16 @@ pub struct MessageSnapshot {
     /// How often the agents had answered each other with it, until their person speaks.
     #[serde(default, skip_serializing_if = "is_none")]
     pub answers: u32,
+    /// It is a question or a handoff that is closed: a turn of it that ends early is no reason to send
+    /// it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+    /// Codex answered its sender by a tool, in the turn that has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answered_in_turn: bool,
+    /// Its turn ended early, and its sender was not told: it is to be sent again by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub will_be_sent_again: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -79,6 +89,8 @@ impl MessageSnapshot {
         Self {
             result: Some(DeliveryResult::Requeued),
             answers: 0,
+            answered_in_turn: false,
+            will_be_sent_again: false,
             ..self
         }
     }

@@ -1,8 +1,9 @@
-//! [`TurnEnd`]: how a turn of Codex ended, and what Claude is told of one that came to nothing.
+//! [`TurnEnd`]: how a turn of Codex ended, and [`NothingCame`]: what Claude is told of one that came to
+//! nothing.
 
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, TurnStatus};
-use crate::core::id::{ThreadId, TurnId};
+use crate::core::entry::{Entry, SENT_AGAIN, TurnStatus};
+use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::owners::{Agents, Base};
 use crate::daemon::running_tools::first_words;
@@ -19,23 +20,43 @@ pub(super) struct TurnEnd {
     pub(super) died: bool,
 }
 
+/// What follows for the Claude whose message started a turn that came to nothing.
+#[derive(Debug)]
+pub(super) enum NothingCame {
+    /// This message to it.
+    Told(Box<Entry>),
+    /// Nothing: its message is sent again by itself.
+    SentAgain(EntryId),
+}
+
+impl NothingCame {
+    /// Has the record say it, behind the end of the turn.
+    pub(super) fn put(self, ended: &mut Entry) -> Option<Entry> {
+        match self {
+            Self::Told(told) => Some(*told),
+            Self::SentAgain(id) => {
+                ended.meta.insert(SENT_AGAIN.to_owned(), id.as_str().into());
+                None
+            }
+        }
+    }
+}
+
 impl Agents {
-    /// A message to the Claude whose message started this turn, where that came to nothing and the
-    /// message is not sent again by itself. What only came into a turn on something else was not what
+    /// Of the message that started this turn. What only came into a turn on something else was not what
     /// that turn was about.
     pub(super) fn nothing_came(
         &self,
         base: &Base,
         end: &TurnEnd,
         relayed: &[Relayed],
-    ) -> Option<Entry> {
+    ) -> Option<NothingCame> {
         let first = relayed.first().filter(|first| first.starts)?;
         let pair = first.runtime_session.clone();
         let is_over = end.status == TurnStatus::Completed
             || self
                 .codex
-                .has_answered_by_tool(&end.turn_id, &pair.clone().unwrap_or_default())
-            || end.usage_limited && self.limits.will_have_again(Agent::Codex, &first.id);
+                .has_answered_by_tool(&end.turn_id, &pair.clone().unwrap_or_default());
         if is_over || first.from != Party::Agent(Agent::Claude) {
             return None;
         }
@@ -53,6 +74,11 @@ impl Agents {
             }
             (_, None) => "failed".to_owned(),
         };
-        base.nothing_came_of(&first.id, pair, &why)
+        let told = base.nothing_came_of(&first.id, pair, &why)?;
+        let goes_again = end.usage_limited && self.limits.will_have_again(Agent::Codex, &first.id);
+        Some(match goes_again {
+            true => NothingCame::SentAgain(first.id.clone()),
+            false => NothingCame::Told(Box::new(told)),
+        })
     }
 }

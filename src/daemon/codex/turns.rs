@@ -156,7 +156,10 @@ impl Daemon {
             note_head(&self.base.commit, &mut answer);
             entries.push(answer);
         }
-        entries.extend(self.agents.nothing_came(&self.base, &end, &relayed));
+        if let Some(nothing) = self.agents.nothing_came(&self.base, &end, &relayed) {
+            let told = nothing.put(&mut entries[0]);
+            entries.extend(told);
+        }
         let ids: Vec<EntryId> = client_ids
             .iter()
             .map(|id| EntryId::new(id.as_str()))

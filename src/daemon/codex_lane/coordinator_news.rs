@@ -36,7 +36,7 @@ impl CoordinatorNews {
         Some(change)
     }
 
-    /// A message did not get there: the next attempt tells it.
+    /// A message did not get there, or nobody can know whether it did: the next one tells it.
     pub(super) fn came_back(&mut self, id: &EntryId) {
         self.on_its_way.take_if(|(with, _)| with == id);
     }

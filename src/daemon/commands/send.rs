@@ -12,7 +12,7 @@ use super::pair_to_send_to::{PairAsked, pair_to_send_to};
 use super::sender;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{Admission, OnBusy, Outcome};
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, Handoff, Message, TASK};
+use crate::core::entry::{ANSWERED_TURN, DeliveryResult, Entry, EntryKind, Handoff, Message, TASK};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::trace;
 use crate::daemon::attach::ConnId;
@@ -172,6 +172,10 @@ impl Daemon {
         let id = entry.id.clone();
         let rejected =
             on_busy == OnBusy::Reject && !self.agents.may_take_at_once(&self.base, to, &pair);
+        if let Some((turn, true)) = said_in.as_ref().filter(|_| !rejected) {
+            let turn = turn.as_str().into();
+            entry.meta.insert(ANSWERED_TURN.to_owned(), turn);
+        }
         let mut entries = vec![entry];
         if rejected {
             let result = DeliveryResult::Rejected;

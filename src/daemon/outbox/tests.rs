@@ -21,6 +21,9 @@ fn world(result: Option<DeliveryResult>) -> Snapshot {
         hash: None,
         cut_off_in: Vec::new(),
         answers: 0,
+        closed: false,
+        answered_in_turn: false,
+        will_be_sent_again: false,
     };
     Snapshot {
         seq: Seq(4),

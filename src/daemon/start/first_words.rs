@@ -77,7 +77,8 @@ impl FirstWords {
         }
         let (event, said, ends) = if server_runs_on {
             let said = "the daemon goes on in another process";
-            (LifecycleEvent::DaemonTakenOver, said, Vec::new())
+            let told = daemon.base.nothing_came_after_a_start();
+            (LifecycleEvent::DaemonTakenOver, said, told)
         } else {
             let ends = daemon.base.note_unfinished(self.is_clone);
             (LifecycleEvent::DaemonStarted, "the daemon started", ends)

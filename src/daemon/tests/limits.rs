@@ -21,7 +21,7 @@ use crate::wire::control::{
 
 const MINUTE: i64 = 60;
 
-fn mode(rig: &mut Rig, mode: &str) {
+pub(super) fn mode(rig: &mut Rig, mode: &str) {
     let file = serde_json::json!({"rateLimitResume": {"mode": mode}});
     let (config, problems) = read(file.as_object().unwrap());
     assert_eq!(problems, []);
@@ -195,6 +195,19 @@ async fn a_detached_daemon_stays_for_what_it_will_send_again_once_a_limit_is_ove
     rig.daemon.watch_idleness();
     assert_eq!(rig.daemon.base.operations.idle_since(), None);
     rig.daemon.limit_input(Agent::Codex, LimitInput::Cancel);
+    rig.settle().await;
+    // It stays until Claude has heard that nothing comes of it, as for any message.
+    rig.daemon.watch_idleness();
+    assert_eq!(rig.daemon.base.operations.idle_since(), None);
+    let claude = rig.connect(Role::Claude, None, false);
+    let told = rig.daemon.base.recorder.world().unsettled.keys();
+    let read = Command::Ack(IdsParams {
+        agent: Agent::Claude,
+        ids: told.cloned().collect(),
+        rung: None,
+    });
+    rig.call(&claude, read).await.unwrap();
+    rig.daemon.base.clients.forget_all();
     rig.daemon.watch_idleness();
     assert!(rig.daemon.base.operations.idle_since().is_some());
 }

@@ -13,7 +13,7 @@ use crate::wire::control::{
     AgentActionKind, Command, GetMessagesParams, HandoffParams, Reply, Role, SendParams,
 };
 
-fn question() -> Command {
+pub(super) fn question() -> Command {
     Command::Send(SendParams {
         from: Some(Agent::Claude),
         text: "may I drop the table?".to_owned(),
@@ -22,7 +22,7 @@ fn question() -> Command {
     })
 }
 
-fn handoff() -> Command {
+pub(super) fn handoff() -> Command {
     Command::Handoff(HandoffParams {
         from: Some(Agent::Claude),
         ask: "run the tests".to_owned(),
@@ -31,7 +31,7 @@ fn handoff() -> Command {
 }
 
 /// What we ourselves told Claude: what each message is about, and what it says.
-fn told(rig: &Rig) -> Vec<(EntryId, String)> {
+pub(super) fn told(rig: &Rig) -> Vec<(EntryId, String)> {
     let entries = rig.daemon.base.recorder.recent().iter();
     let told = entries.filter_map(|stored| match &stored.entry.kind {
         EntryKind::Message(message) if stored.entry.source == Party::System => {
@@ -45,7 +45,7 @@ fn told(rig: &Rig) -> Vec<(EntryId, String)> {
 }
 
 /// Brings a message of Claude's to Codex as the first of a turn.
-async fn begun(rig: &mut Rig, claude: &Guest, command: Command, turn: &str) -> EntryId {
+pub(super) async fn begun(rig: &mut Rig, claude: &Guest, command: Command, turn: &str) -> EntryId {
     let id = rig.newest(claude, command).await;
     rig.user_message(turn, Some(&id));
     rig.status(ReportedStatus::Active { waiting: false });
@@ -53,7 +53,7 @@ async fn begun(rig: &mut Rig, claude: &Guest, command: Command, turn: &str) -> E
     id
 }
 
-async fn dies(rig: &mut Rig, turn: &str, id: &EntryId, error: Option<&str>, died: bool) {
+pub(super) async fn dies(rig: &mut Rig, turn: &str, id: &EntryId, error: Option<&str>, died: bool) {
     rig.fact(CodexFact::TurnCompleted {
         thread_id: ThreadId::new("thread-1"),
         turn_id: TurnId::new(turn),

@@ -8,7 +8,7 @@ use super::tamper::{configured, write_config};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, LifecycleEvent, TreeFound};
+use crate::core::entry::{DeliveryResult, EntryKind, LifecycleEvent, TreeFound};
 use crate::core::managed_block::with_block;
 use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange};
 use crate::store::testing::Place;
@@ -313,6 +313,34 @@ async fn codex_is_told_of_a_new_coordinator_again_where_the_message_with_it_came
     let _next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert!(!rig.delivered()[0].1.contains("who writes to git"));
     assert_eq!(said_to_be_told(&rig).len(), 1);
+}
+
+#[tokio::test]
+async fn codex_is_told_of_a_new_coordinator_by_another_message_while_nobody_knows_of_the_first() {
+    let place = Place::new();
+    write_config(&place, json!({}));
+    let (mut rig, operator) = configured(&place).await;
+    rig.codex_runs().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    set(&mut rig, &operator, coordinator(Coordinator::Claude)).await;
+    rig.status(ReportedStatus::Idle);
+    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    assert!(rig.delivered()[0].1.contains("who writes to git"));
+    rig.nobody_knows(&first);
+    rig.settle().await;
+    let unsettled = &rig.daemon.base.recorder.world().unsettled;
+    assert_eq!(unsettled[&first].result, Some(DeliveryResult::Ambiguous));
+    rig.status(ReportedStatus::Idle);
+    let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let texts = rig.delivered();
+    let (id, text) = texts.last().unwrap();
+    assert_eq!(*id, second);
+    assert!(text.contains("who writes to git"), "{text}");
+    rig.user_message("turn-1", Some(&second));
+    rig.settle().await;
+    let told = said_to_be_told(&rig);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].contains(second.short()));
 }
 
 #[tokio::test]

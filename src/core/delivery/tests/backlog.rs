@@ -233,6 +233,9 @@ impl Lanes {
                         hash: None,
                         cut_off_in: Vec::new(),
                         answers: 0,
+                        closed: false,
+                        answered_in_turn: false,
+                        will_be_sent_again: false,
                     };
                     (row.id.clone(), Arc::new(message))
                 });

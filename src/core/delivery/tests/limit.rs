@@ -25,6 +25,11 @@ fn over(again: &[&str]) -> Vec<LimitStep> {
     vec![LimitStep::Over { again }]
 }
 
+fn not_again(ids: &[&str]) -> Vec<LimitStep> {
+    let ids = ids.iter().map(|id| EntryId::new(*id)).collect();
+    vec![LimitStep::NotAgain { ids }]
+}
+
 /// Ticks at the next deadline, and gives what follows.
 fn wait(limit: &mut Limit, now_ms: &mut i64) -> Vec<LimitStep> {
     *now_ms = limit.next_ms().expect("something to wait for");
@@ -169,13 +174,16 @@ fn what_died_days_ago_is_not_sent_again() {
     let mut limit = limit(LimitMode::Resume);
     limit.apply(hit(None, &["m"]), 0);
     let late = 49 * 60 * MINUTE;
-    assert_eq!(limit.apply(LimitInput::Worked, late), over(&[]));
+    limit.apply(hit(None, &["n"]), late);
+    let steps = limit.apply(LimitInput::Worked, late);
+    assert_eq!(steps, [over(&["n"]), not_again(&["m"])].concat());
 }
 
 #[test]
 fn the_operator_takes_the_tries_over() {
     let mut limit = limit(LimitMode::Resume);
     limit.apply(hit(Some(MINUTE), &["m"]), 0);
+    assert_eq!(limit.apply(LimitInput::Cancel, 1), not_again(&["m"]));
     assert_eq!(limit.apply(LimitInput::Cancel, 1), []);
     assert_eq!(limit.next_ms(), None);
     // Another turn ends at it, with another time.
@@ -192,11 +200,14 @@ fn another_mode_counts_for_the_limit_that_holds() {
     let mut limit = limit(LimitMode::Notify);
     limit.apply(hit(None, &["m"]), 0);
     assert_eq!(limit.next_ms(), None);
-    limit.apply(LimitInput::Mode(LimitMode::Resume), 5);
+    assert_eq!(limit.apply(LimitInput::Mode(LimitMode::Resume), 5), []);
     assert_eq!(limit.next_ms(), Some(5 + MINUTE));
     assert_eq!(limit.spoken(5).expect("it holds").again, 1);
-    limit.apply(LimitInput::Mode(LimitMode::Off), 6);
+    assert_eq!(limit.apply(LimitInput::Mode(LimitMode::Resume), 6), []);
+    let steps = limit.apply(LimitInput::Mode(LimitMode::Off), 6);
+    assert_eq!(steps, not_again(&["m"]));
     assert_eq!(limit.next_ms(), None);
+    assert_eq!(limit.apply(LimitInput::Mode(LimitMode::Notify), 7), []);
 }
 
 #[test]

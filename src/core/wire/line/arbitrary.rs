@@ -427,6 +427,9 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             past_answer: answered != settled,
             task_only,
             in_turn: (settled && answered).then(|| TurnId::new("turn-1")),
+            rung: (settled && answered).then_some(DeliveryWay::Queue),
+            answered_in_turn: settled && answered,
+            will_be_sent_again: settled && task_only,
             cut_off_in: if task_only {
                 vec![TurnId::new("turn-2")]
             } else {

@@ -76,7 +76,7 @@ fn what_the_end_of_a_turn_settled_is_not_called_acknowledged() {
 fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_delivered() {
     let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
     let message = json!({"source": "claude", "target": "codex", "content": "look at plum.rs",
-        "message": {"onBusy": "queue", "requireReply": false}});
+        "message": {"onBusy": "queue", "requireReply": true}});
     let message = entry(1, ID, "message", &message);
     assert!(model.append(&message));
     // As the timeline has it, which makes a row anew only where something changed.
@@ -129,6 +129,10 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
     died["source"] = json!("codex");
     assert!(model.append(&entry(3, "d3", "runtime_event", &died)));
     all.push(told(&model));
+    let answer = json!({"source": "codex", "target": "claude", "content": "it is ripe",
+        "message": {"onBusy": "queue", "requireReply": false, "inReplyTo": ID}});
+    assert!(model.append(&entry(4, "m4", "message", &answer)));
+    all.push(told(&model));
     insta::assert_snapshot!(all.join("\n"), @"
     Unconfirmed: no proof yet that Codex has it
     Unconfirmed: waits for its turn to end
@@ -142,6 +146,7 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
     Unconfirmed: held until you sign in to Codex
     Done: started a turn
     Attention: its turn was cut off; r on Codex sends it again
+    Done: started a turn
     ");
 }
 
