@@ -430,11 +430,7 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             rung: (settled && answered).then_some(DeliveryWay::Queue),
             answered_in_turn: settled && answered,
             will_be_sent_again: settled && task_only,
-            cut_off_in: if task_only {
-                vec![TurnId::new("turn-2")]
-            } else {
-                Vec::new()
-            },
+            cut_off_in: Vec::from_iter(task_only.then(|| TurnId::new("turn-2"))),
             past_for: settled.then_some(Agent::Claude).into_iter().collect(),
             codex_pair: settled.then(|| RuntimeSession::new("two".to_owned())),
             held: answered.then(|| {
