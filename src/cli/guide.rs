@@ -78,25 +78,13 @@ impl GuidePage {
         }
     }
 
-    /// The page for a terminal: a link to another page names the command that prints it, one to a
-    /// file of the repository keeps its words, and the marks around a generated table are left out.
+    /// The page for a terminal: a link to another page names the command that prints it, and one to a
+    /// file its place in the repository. What only shows a picture is left out, and so are the marks
+    /// around a generated table.
     pub fn text(self) -> String {
-        static LINK: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r"\[([^\]]+)\]\(([^)#]*)(?:#[^)]*)?\)").ok());
         let lines = self.markdown().lines();
         let lines = lines.filter(|line| !line.starts_with("<!--"));
-        let told = |link: &Captures<'_>| {
-            let page = link[2].strip_suffix(".md");
-            match page.and_then(|name| Self::from_str(name, false).ok()) {
-                Some(page) => format!("{} (`ctxrelay guide {}`)", &link[1], page.name()),
-                None => link[1].to_owned(),
-            }
-        };
-        let lines = lines.map(|line| match &*LINK {
-            Some(link) => format!("{}\n", link.replace_all(line, told)),
-            None => format!("{line}\n"),
-        });
-        lines.collect()
+        lines.map(|line| format!("{}\n", told(line))).collect()
     }
 
     /// What it is called on the command line.
@@ -104,6 +92,33 @@ impl GuidePage {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
+}
+
+/// A line without its links.
+fn told(line: &str) -> String {
+    static PICTURES: LazyLock<Regex> =
+        LazyLock::new(|| expression(r" ?\((?:\[[^\]]+\]\([^)]*screenshots/[^)]*\)(?:, )?)+\)"));
+    static LINK: LazyLock<Regex> =
+        LazyLock::new(|| expression(r"\[([^\]]+)\]\(([^)#]*)(?:#[^)]*)?\)"));
+    let line = PICTURES.replace_all(line, "");
+    let told = |link: &Captures<'_>| {
+        let (words, place) = (&link[1], &link[2]);
+        let page = place.strip_suffix(".md");
+        match page.and_then(|name| GuidePage::from_str(name, false).ok()) {
+            Some(page) => format!("{words} (`ctxrelay guide {}`)", page.name()),
+            None if place.is_empty() || place.contains("screenshots/") => words.to_owned(),
+            None => format!(
+                "{words} ({} in the repository)",
+                place.trim_start_matches("../")
+            ),
+        }
+    };
+    LINK.replace_all(&line, told).into_owned()
+}
+
+#[expect(clippy::unwrap_used, reason = "a test prints every page")]
+fn expression(text: &str) -> Regex {
+    Regex::new(text).unwrap()
 }
 
 pub fn run(out: &Output, args: &Args) -> CliOutcome {
@@ -138,13 +153,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_to_a_page_names_the_command_that_prints_it_and_none_is_left() {
+    fn a_link_names_a_command_or_a_place_and_none_is_left() {
         for page in GuidePage::value_variants() {
             let text = page.text();
             assert!(!text.contains("]("), "{page:?}: {text}");
             assert!(text.starts_with("# "), "{page:?}");
         }
-        let text = GuidePage::Security.text();
-        assert!(text.contains("(`ctxrelay guide signing`)"), "{text}");
+        let line = "See [all](keys.md#x), [here](#y) ([wide](../../screenshots/a.svg), \
+            [mono](../../screenshots/b.png)), [nord](../../screenshots/c.svg) and \
+            [those](../../ui/keymap.toml).";
+        assert_eq!(
+            told(line),
+            "See all (`ctxrelay guide keys`), here, nord and those (ui/keymap.toml in the repository)."
+        );
     }
 }

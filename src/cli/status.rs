@@ -195,7 +195,9 @@ fn agents(out: &mut ReportText, status: &Status) {
         agents.codex.installed,
     );
     fill(out, &agents.codex.context);
-    let held = agents.codex.why.clone().filter(|_| agents.codex.held);
+    let codex = &agents.codex;
+    let is_held_up = codex.held || codex.needs_sign_in || status.queue.codex.pending > 0;
+    let held = codex.why.clone().filter(|_| is_held_up);
     let retrying = agents.codex.retrying.as_ref().map(|retrying| {
         let since = age((now_ms() - retrying.since).max(0));
         format!("retrying for {since}: {}", retrying.why)

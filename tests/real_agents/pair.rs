@@ -589,4 +589,6 @@ fn a_codex_on_its_sign_in_screen_is_not_idle() {
     });
     let why = status["agents"]["codex"]["delivery"]["why"].as_str();
     assert!(why.unwrap().contains("sign in"), "{status}");
+    let text = pair.project.run(["status"]).expect_success().stdout;
+    assert!(text.contains("waits for you to sign in"), "{text}");
 }
