@@ -32,7 +32,9 @@ use closing::{
     take_answer, withdraw,
 };
 use continuing::{fold_continuity, note_of_state, turn_begins};
-use delivering::{cut_off, fold_delivery, fold_turn_answered, fold_turn_end, track};
+use delivering::{
+    cut_off, fold_delivery, fold_turn_answered, fold_turn_end, forget_promises, track,
+};
 use exchanging::fold_exchange;
 use reviewing::{claim_finding, fold_finding};
 use signing::{fold_signing, is_act_believed, is_signed};
@@ -174,6 +176,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             for agent in world.agents.values_mut() {
                 agent.leave(entry.timestamp_ms);
             }
+            forget_promises(world);
             // The turns ended with the app-server that ran them, and nobody told.
             for (id, (turn, message)) in std::mem::take(&mut world.in_turn) {
                 cut_off(world, id, message, &turn);
@@ -182,6 +185,7 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Lifecycle {
             event: LifecycleEvent::DaemonTakenOver,
         } => {
+            forget_promises(world);
             // Claude's bridge and hooks connect again; Codex works on and notices nothing.
             if let Some(claude) = world.agents.get_mut(&Agent::Claude) {
                 claude.leave(entry.timestamp_ms);

@@ -29,8 +29,8 @@ impl Daemon {
     }
 
     /// Holds what the record says was held when the previous daemon ended. A message that failed at
-    /// the limit is not sent again by itself: the record does not tell it apart from one that was cut
-    /// off for another reason.
+    /// the limit is not sent again by itself any more; the first words of this daemon say so to its
+    /// sender.
     pub(super) fn recall_limits(&mut self) {
         let now_ms = self.base.clock.outside_ms();
         for agent in Agent::ALL {

@@ -46,6 +46,19 @@ impl Base {
         self.nothing_came_after_all(self.recorder.world().cut_off.keys())
     }
 
+    /// Of one that was to be sent again, and that the operator gives up; `None` where nothing was
+    /// promised, or the matter is settled already.
+    pub(super) fn nothing_comes_of_given_up(&self, id: &EntryId) -> Option<Entry> {
+        let message = self.recorder.world().cut_off.get(id);
+        let message = message.filter(|message| message.will_be_sent_again)?;
+        let (what, _, asked) = self.asked(id)?;
+        let text = format!(
+            "No answer comes of your {what} {id} (\u{201c}{asked}\u{201d}): Codex's turn on it ended \
+             at its usage limit, and your operator gave it up. Do not repeat it unless they ask you to."
+        );
+        Some(self.told_of(id, message.runtime_session.clone(), text))
+    }
+
     /// Of a message; `None` where the matter is settled already.
     pub(super) fn nothing_came_of(
         &self,
@@ -53,6 +66,17 @@ impl Base {
         pair: Option<RuntimeSession>,
         why: &str,
     ) -> Option<Entry> {
+        let (what, stays, asked) = self.asked(id)?;
+        let text = format!(
+            "No answer comes of your {what} {id} (\u{201c}{asked}\u{201d}): Codex's turn on it \
+             {why}.\nIt is not sent again by itself{stays}. Your operator can send it again: do not \
+             repeat it unless they ask you to."
+        );
+        Some(self.told_of(id, pair, text))
+    }
+
+    /// What it is that somebody waits for, what becomes of it, and how it begins.
+    fn asked(&self, id: &EntryId) -> Option<(&'static str, &'static str, String)> {
         let stored = self.recorder.stored_of(id)?;
         let world = self.recorder.world();
         let (what, stays) = match &stored.entry.kind {
@@ -66,11 +90,11 @@ impl Base {
             _ => ("message", ""),
         };
         let asked = first_words(self.recorder.redactor(), &stored.entry.content);
-        let text = format!(
-            "No answer comes of your {what} {id} (\u{201c}{asked}\u{201d}): Codex's turn on it \
-             {why}.\nIt is not sent again by itself{stays}. Your operator can send it again: do not \
-             repeat it unless they ask you to."
-        );
+        Some((what, stays, asked))
+    }
+
+    /// The message to Claude, about one of its own.
+    fn told_of(&self, id: &EntryId, pair: Option<RuntimeSession>, text: String) -> Entry {
         let kind = EntryKind::Message(Message {
             in_reply_to: Some(id.clone()),
             ..Message::new(OnBusy::Queue)
@@ -78,6 +102,6 @@ impl Base {
         let claude = Some(Agent::Claude.into());
         let mut told = self.recorder.entry(Party::System, claude, kind, text, pair);
         note_head(&self.commit, &mut told);
-        Some(told)
+        told
     }
 }

@@ -286,7 +286,7 @@ impl Base {
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
-                        thread_id: was.thread_id.clone().unwrap_or_else(|| ThreadId::new("")),
+                        thread_id: was.thread_id.clone().unwrap_or_else(ThreadId::unknown),
                         turn_id: turn_id.clone(),
                         status: TurnStatus::InProgress,
                         started_by: Party::System,
@@ -305,7 +305,7 @@ impl Base {
                     Party::Agent(*agent),
                     None,
                     EntryKind::Turn(TurnRecord {
-                        thread_id: was.thread_id.clone().unwrap_or_else(|| ThreadId::new("")),
+                        thread_id: was.thread_id.clone().unwrap_or_else(ThreadId::unknown),
                         turn_id: turn_id.clone(),
                         status: TurnStatus::Interrupted,
                         started_by: Party::System,
@@ -320,8 +320,9 @@ impl Base {
         entries
     }
 
-    /// What the agents ask still waits, for an answer or for the end behind one. A question of `ask_user` of which no word is kept nobody
-    /// could answer; what a vendor asks has to be answered all the same.
+    /// What the agents ask still waits, for an answer or for the end behind one. A question of
+    /// `ask_user` of which no word is kept nobody could answer; what a vendor asks has to be answered
+    /// all the same.
     fn approvals_as_they_are(&self, is_kept: bool) -> Vec<Entry> {
         let open = self.recorder.world().open_approvals.values();
         let open = open.filter(|asked| is_kept || !asked.request.is_user_question());

@@ -166,6 +166,13 @@ pub(super) fn cut_off(
     world.cut_off.insert(id, message);
 }
 
+/// The daemon that was to send them again is gone: their senders are told when the next one starts.
+pub(super) fn forget_promises(world: &mut Snapshot) {
+    for message in world.cut_off.values_mut() {
+        message.will_be_sent_again = false;
+    }
+}
+
 /// A tool of a turn of Codex's answered the Claude that waits for that turn.
 pub(super) fn fold_turn_answered(world: &mut Snapshot, entry: &Entry) {
     let Some(turn) = entry.answered_turn() else {

@@ -28,7 +28,7 @@ const PROTOCOL: [&str; 8] = [
 /// of a closed set. Only the built-in rules look at it: an expression of a project that happens to
 /// match there would cut messages from their deliveries. `*` stands for all fields of an object
 /// but those that follow with `!`.
-const STRUCTURE: [(&str, &[&str]); 12] = [
+const STRUCTURE: [(&str, &[&str]); 13] = [
     ("source", &[]),
     ("target", &[]),
     ("handles_handoff_id", &[]),
@@ -41,7 +41,12 @@ const STRUCTURE: [(&str, &[&str]); 12] = [
     ("finality", &["proposalId", "tree"]),
     ("error", &["code"]),
     ("runtimeEvent", &["*", "!title", "!detail", "!why"]),
+    (CARRIED, &["*", "!held"]),
 ];
+
+/// The field of `meta` by which an entry goes on that was carried over: its turns, sessions and pairs,
+/// and the names of files.
+const CARRIED: &str = "carriedFrom";
 
 /// The fields of `meta` that are none of its writer's business.
 const META: (&str, &[&str]) = (
@@ -104,7 +109,10 @@ fn top(rules: &RuleSet, key: &str, found: &mut Value) -> u32 {
     };
     let mut marks = named(rules, object);
     for (name, field) in object.iter_mut() {
-        marks += value(rules, field, 2, reach(key, Some(name)));
+        marks += match (key, name.as_str()) {
+            ("meta", CARRIED) => top(rules, CARRIED, field),
+            _ => value(rules, field, 2, reach(key, Some(name))),
+        };
     }
     marks + keys(rules, object, &[])
 }

@@ -10,6 +10,7 @@ use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::clock::now_ms;
+use crate::daemon::decisions::track_told;
 use crate::daemon::owners::continuation::ThenStored;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
@@ -118,10 +119,12 @@ impl Deliveries {
     /// A message that Codex has, and whose turn ended early, is not sent again.
     fn give_cut_off_up(&self, base: &mut Base, params: QueueChangeParams, reply: ReplySender) {
         let (id, result) = (params.id, DeliveryResult::Cancelled);
-        let entry = self.settled_entry(base, &id, Agent::Codex, result);
+        let mut entries = vec![self.settled_entry(base, &id, Agent::Codex, result)];
+        entries.extend(base.nothing_comes_of_given_up(&id));
         base.recorder.append(
-            vec![entry],
+            entries,
             Box::new(move |daemon, outcome| {
+                track_told(daemon, outcome);
                 let is_sent_again = daemon.deliveries.outbox.get(&id).is_some();
                 if outcome.is_ok() && is_sent_again {
                     // That was recorded before this.

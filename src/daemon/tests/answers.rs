@@ -1,11 +1,11 @@
 //! What answers a question, and what does not.
 
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
+use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, Message};
-use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -367,12 +367,7 @@ async fn the_last_words_of_a_turn_on_something_else_leave_a_question_open() {
         ..question(Agent::Claude)
     };
     let asked = send(&mut rig, &claude, steered).await.unwrap().message_id;
-    rig.fact(CodexFact::UserMessage {
-        turn_id: TurnId::new("turn-1"),
-        client_id: Some(asked.to_string()),
-        preview: "a text".to_owned(),
-        steered: true,
-    });
+    rig.steered("turn-1", &asked);
     rig.completed(
         "turn-1",
         std::slice::from_ref(&asked),

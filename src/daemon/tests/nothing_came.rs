@@ -160,12 +160,7 @@ async fn of_a_turn_that_began_with_somebody_elses_words_or_was_answered_it_hears
     rig.user_message("turn-1", None);
     rig.status(ReportedStatus::Active { waiting: false });
     let steered = rig.send(&claude, Agent::Claude, OnBusy::Steer).await;
-    rig.fact(CodexFact::UserMessage {
-        turn_id: TurnId::new("turn-1"),
-        client_id: Some(steered.to_string()),
-        preview: "a text".to_owned(),
-        steered: true,
-    });
+    rig.steered("turn-1", &steered);
     dies(&mut rig, "turn-1", &steered, None, false).await;
     // Answered before it failed.
     let asked = begun(&mut rig, &claude, question(), "turn-2").await;
@@ -208,12 +203,7 @@ async fn a_turn_that_ended_with_the_daemon_is_told_by_the_next_one_once() {
     let claude = rig.connect(Role::Claude, None, false);
     let asked = begun(&mut rig, &claude, question(), "turn-1").await;
     let steered = rig.send(&claude, Agent::Claude, OnBusy::Steer).await;
-    rig.fact(CodexFact::UserMessage {
-        turn_id: TurnId::new("turn-1"),
-        client_id: Some(steered.to_string()),
-        preview: "a text".to_owned(),
-        steered: true,
-    });
+    rig.steered("turn-1", &steered);
     rig.settle().await;
     drop(rig);
     for _ in 0..2 {

@@ -9,6 +9,7 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{DeliveryResult, EntryKind, LifecycleEvent, TreeFound};
+use crate::core::id::EntryId;
 use crate::core::managed_block::with_block;
 use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange};
 use crate::store::testing::Place;
@@ -285,17 +286,23 @@ async fn codex_is_told_of_a_new_coordinator_once_with_its_next_message() {
     );
 }
 
-#[tokio::test]
-async fn codex_is_told_of_a_new_coordinator_again_where_the_message_with_it_came_back() {
-    let place = Place::new();
-    write_config(&place, json!({}));
-    let (mut rig, operator) = configured(&place).await;
+/// A message of Claude's that is on its way to Codex, with a new coordinator.
+async fn telling(place: &Place) -> (Rig, Guest, EntryId) {
+    write_config(place, json!({}));
+    let (mut rig, operator) = configured(place).await;
     rig.codex_runs().await;
     let claude = rig.connect(Role::Claude, None, false);
     set(&mut rig, &operator, coordinator(Coordinator::Claude)).await;
     rig.status(ReportedStatus::Idle);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert!(rig.delivered()[0].1.contains("who writes to git"));
+    (rig, claude, id)
+}
+
+#[tokio::test]
+async fn codex_is_told_of_a_new_coordinator_again_where_the_message_with_it_came_back() {
+    let place = Place::new();
+    let (mut rig, claude, id) = telling(&place).await;
     rig.fact(CodexFact::NotTaken {
         message_id: id.clone(),
         why: "the conversation moved on".to_owned(),
@@ -318,14 +325,7 @@ async fn codex_is_told_of_a_new_coordinator_again_where_the_message_with_it_came
 #[tokio::test]
 async fn codex_is_told_of_a_new_coordinator_by_another_message_while_nobody_knows_of_the_first() {
     let place = Place::new();
-    write_config(&place, json!({}));
-    let (mut rig, operator) = configured(&place).await;
-    rig.codex_runs().await;
-    let claude = rig.connect(Role::Claude, None, false);
-    set(&mut rig, &operator, coordinator(Coordinator::Claude)).await;
-    rig.status(ReportedStatus::Idle);
-    let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
-    assert!(rig.delivered()[0].1.contains("who writes to git"));
+    let (mut rig, claude, first) = telling(&place).await;
     rig.nobody_knows(&first);
     rig.settle().await;
     let unsettled = &rig.daemon.base.recorder.world().unsettled;

@@ -8,7 +8,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::TurnStatus;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
-use crate::wire::control::{AgentActionKind, Role};
+use crate::wire::control::{AgentActionKind, Command, QueueChange, QueueChangeParams, Role};
 
 /// A question and a handoff of Claude's that died of a limit, and are to be sent again.
 async fn promised(place: &Place) -> (Rig, Guest, [EntryId; 2]) {
@@ -87,6 +87,37 @@ async fn once_the_daemon_starts_again_or_goes_on_in_another_process() {
     are_told(&rig, &ids);
     let left = rig.leave().await;
     are_told(&Rig::start_after(&place, Some(left)).await, &ids);
+}
+
+#[tokio::test]
+async fn once_the_operator_gives_one_up() {
+    let place = Place::new();
+    let (mut rig, _claude, [asked, handed]) = promised(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    for id in [&asked, &handed] {
+        let remove = Command::QueueChange(QueueChangeParams {
+            id: id.clone(),
+            change: QueueChange::Remove,
+            placed: false,
+        });
+        rig.call(&operator, remove).await.unwrap();
+        rig.settle().await;
+    }
+    let given_up = |rig: &Rig| {
+        let told = told(rig);
+        let about: Vec<_> = told.iter().map(|(id, _)| id.clone()).collect();
+        assert_eq!(about, [asked.clone(), handed.clone()], "{told:?}");
+        for (_, text) in told {
+            assert!(text.contains("your operator gave it up"), "{text}");
+            assert!(!text.contains("stays open"), "{text}");
+        }
+    };
+    given_up(&rig);
+    let backlog = rig.daemon.deliveries.outbox.backlog();
+    assert_eq!(backlog.count(Agent::Claude), 2);
+    assert_eq!(rig.daemon.status().agents.codex.cut_off, 0);
+    drop(rig);
+    given_up(&Rig::start(&place).await);
 }
 
 #[tokio::test]

@@ -213,11 +213,20 @@ impl Rig {
 
     /// The proof that Codex has a message.
     pub fn user_message(&mut self, turn: &str, id: Option<&EntryId>) {
+        self.shows(turn, id, false);
+    }
+
+    /// As [`Self::user_message`], of one that came into a turn that ran.
+    pub fn steered(&mut self, turn: &str, id: &EntryId) {
+        self.shows(turn, Some(id), true);
+    }
+
+    fn shows(&mut self, turn: &str, id: Option<&EntryId>, steered: bool) {
         self.fact(CodexFact::UserMessage {
             turn_id: TurnId::new(turn),
             client_id: id.map(ToString::to_string),
             preview: "a text".to_owned(),
-            steered: false,
+            steered,
         });
     }
 

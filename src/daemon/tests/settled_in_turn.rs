@@ -4,11 +4,10 @@ use super::limits::mode;
 use super::nothing_came::{begun, dies, handoff, question, told};
 use super::rig::{Guest, Rig};
 use super::silence::ended;
-use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
-use crate::core::id::{EntryId, TurnId};
+use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HandoffParams, Reply, Role, SendParams};
 
@@ -151,12 +150,7 @@ async fn a_compaction_in_a_turn_changes_nothing_of_what_the_next_daemon_tells() 
         let codex = rig.connect(Role::Codex, None, false);
         let handed = begun(&mut rig, &claude, handoff(), "turn-1").await;
         let steered = rig.send(&claude, Agent::Claude, OnBusy::Steer).await;
-        rig.fact(CodexFact::UserMessage {
-            turn_id: TurnId::new("turn-1"),
-            client_id: Some(steered.to_string()),
-            preview: "a text".to_owned(),
-            steered: true,
-        });
+        rig.steered("turn-1", &steered);
         if is_answered {
             said(&mut rig, &codex, says("turn-1", Some(&handed), &[])).await;
         }

@@ -154,6 +154,12 @@ fn what_is_to_be_sent_again_is_marked_until_it_is_or_its_sender_knows() {
     );
     assert!(!requeued.0.unsettled[&EntryId::new("a")].will_be_sent_again);
 
+    // Nobody is left who would: a clone's sender is not told, and nor is it with the start after.
+    let mut started = Record(record.0.clone());
+    started.daemon_starts();
+    assert!(!marked(&started));
+    assert_eq!(started.cut_off(), ["a", "b"]);
+
     // Its own words about it change nothing; ours are to its sender.
     for (source, is_marked) in [("claude", true), ("system", false)] {
         let message = json!({"onBusy": "queue", "requireReply": false, "inReplyTo": "a"});

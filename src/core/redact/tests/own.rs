@@ -45,6 +45,19 @@ fn an_own_rule_masks_all_of_what_it_matches_under_its_name() {
 }
 
 #[test]
+fn the_ids_of_what_was_carried_over_stay_and_the_names_of_its_files_do_not() {
+    let redactor = with(&[("acme-id", r"acme-\d{4,}")], &[]);
+    let carried = |file: &str| {
+        json!({"sessionId": "session_1_aaaaaaaa", "seq": 7, "inTurn": "acme-12345",
+            "cutOffIn": ["acme-23456"], "codexPair": "acme-34567", "held": {"written": [file]}})
+    };
+    let mut line = json!({"content": "x", "meta": {"carriedFrom": carried("acme-45678/a.rs")}});
+    assert_eq!(redactor.redact_entry(&mut line), 1);
+    let masked = carried("[REDACTED_ACME_ID]/a.rs");
+    assert_eq!(line["meta"]["carriedFrom"], masked);
+}
+
+#[test]
 fn a_mark_is_never_masked_again() {
     let wide = [
         ("ALL", ".+"),
