@@ -165,6 +165,7 @@ mod blocked_once;
 mod bodies;
 mod bounded_map;
 mod carrying;
+mod claiming;
 mod claude;
 mod claude_lane;
 mod claude_processes;

@@ -501,7 +501,8 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
         // Told within itself, it is one line.
         let said = project.run(["capsule", "show", &id]).expect_success();
         let brief = "to go on with this task, as it was told then";
-        let line = format!("human → {receiver}, open: {brief}\n");
+        let asked_by = handoff["id"].as_str().unwrap();
+        let line = format!("human → {receiver}, open ({asked_by}): {brief}\n");
         assert!(said.stdout.contains(&line), "{}", said.stdout);
         assert!(!said.stdout.contains("data from a record"));
         let shown = json_of(&project, "show", &id);
