@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Stored;
 use super::check::Checker;
-use super::handle::{Stats, lock};
+use super::handle::Stats;
 use super::index::EntryIndex;
 use super::slots::Slot;
 use crate::disk_space::DiskSpace;
 use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::lock::lock;
 use ctxrelay_core::wire::line::parse;
 
 /// How an open ledger stands.
