@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::plain_file::read_plain;
+use crate::core::between_words::cut_between_words;
 use crate::core::hidden::is_hidden;
 use crate::core::policy::is_secret_path;
 use crate::core::redact::Redactor;
@@ -13,7 +14,7 @@ use crate::core::redact::Redactor;
 /// The longest file whose beginning is shown, in bytes.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// How much of it is masked before it is cut, in characters: a secret that is cut looks like none.
+/// How much of it is masked before it is cut to what is shown, in characters.
 const MASKED_CHARS: usize = 16_000;
 
 /// Reads them.
@@ -45,8 +46,8 @@ impl<'a> FileHeads<'a> {
             return None;
         }
         let text = read_plain(&named, FILE_BYTES_MAX).ok()?;
-        let head: String = text.chars().take(MASKED_CHARS).collect();
-        let (masked, _) = self.redactor.redact_text(&head);
+        let head = cut_between_words(&text, MASKED_CHARS);
+        let (masked, _) = self.redactor.redact_text(head);
         let clean = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
         let seen: String = masked.chars().filter(clean).collect();
         // Once more: what nobody sees may have stood in the middle of a secret.

@@ -1,6 +1,7 @@
 //! [`work_folders`]: what the record holds of the agents' work as files, made from the record and the
 //! project's files of now.
 
+use std::io;
 use std::path::Path;
 
 use super::file_heads::FileHeads;
@@ -18,17 +19,21 @@ const HEAD_CHARS: usize = 2_000;
 /// One folder for each agent and runtime session of whose work the record knows. `recent`: the
 /// latest entries of the record, oldest first; what else is needed of it comes by `read`. Blocks for
 /// the disk.
+///
+/// # Errors
+///
+/// As `read`: files without what stands there would be wrong.
 pub fn work_folders(
     root: &Path,
     world: &Snapshot,
     redactor: &Redactor,
     recent: &[Entry],
-    read: impl Fn(Seq) -> Option<Entry>,
-) -> Vec<WorkFolder> {
+    read: impl Fn(Seq) -> io::Result<Option<Entry>>,
+) -> io::Result<Vec<WorkFolder>> {
     let mut folders = Vec::new();
     for (agent, states) in &world.continuity {
         for pair in states.keys() {
-            let entries = with_older(world, *agent, pair, recent, &read);
+            let entries = with_older(world, *agent, pair, recent, &read)?;
             let files = WorkSources {
                 world,
                 agent: *agent,
@@ -47,7 +52,7 @@ pub fn work_folders(
             }
         }
     }
-    folders
+    Ok(folders)
 }
 
 /// When it was, in words that are the same wherever they are made.
@@ -57,13 +62,13 @@ pub fn utc(ms: i64) -> String {
 }
 
 /// The latest entries, behind those of the compactions and of the last packet that are older.
-pub fn with_older(
+fn with_older(
     world: &Snapshot,
     agent: Agent,
     pair: &RuntimeSession,
     recent: &[Entry],
-    read: impl Fn(Seq) -> Option<Entry>,
-) -> Vec<Entry> {
+    read: impl Fn(Seq) -> io::Result<Option<Entry>>,
+) -> io::Result<Vec<Entry>> {
     let from = recent.first().map_or(Seq(u64::MAX), |entry| entry.seq);
     let state = world.state_of(agent, pair);
     let mut older: Vec<Seq> = state
@@ -76,8 +81,8 @@ pub fn with_older(
         .collect();
     older.sort_unstable();
     older.dedup();
-    let older = older.into_iter().filter_map(read);
-    older.chain(recent.iter().cloned()).collect()
+    let older = older.into_iter().map(read).filter_map(Result::transpose);
+    older.chain(recent.iter().cloned().map(Ok)).collect()
 }
 
 /// How the files begin that an agent changed last, masked: plain texts below the project's folder.
@@ -101,6 +106,8 @@ fn heads(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use serde_json::{from_value, json};
+
     use super::*;
     use crate::core::continuity::{ContinuityState, TouchedFile};
 
@@ -132,5 +139,20 @@ mod tests {
         assert_eq!(path, "a.rs");
         assert!(!head.contains(SECRET) && !head.contains('\u{1b}'), "{head}");
         assert_eq!(head.lines().count(), HEAD_LINES);
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_read_is_in_no_file_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut world = Snapshot::default();
+        let states = world.continuity.entry(Agent::Claude).or_default();
+        let state = states.entry(RuntimeSession::default()).or_default();
+        let seen = json!({"seq": 1, "atMs": 0, "compaction": {"trigger": "auto"}});
+        state.compactions.push_back(from_value(seen).unwrap());
+        let made = |read: fn(Seq) -> io::Result<Option<Entry>>| {
+            work_folders(dir.path(), &world, &Redactor::new(), &[], read)
+        };
+        assert!(made(|_| Ok(None)).is_ok());
+        assert!(made(|_| Err(io::ErrorKind::InvalidData.into())).is_err());
     }
 }

@@ -3,7 +3,7 @@
 //! is given again, as a repeat, and not counted as read.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use rmcp::model::RequestId;
 
@@ -11,6 +11,7 @@ use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::id::EntryId;
+use crate::core::lock::lock;
 use crate::wire::control::{Command, IdsParams};
 
 /// What answers hold, by their request: as many as there are open requests, and one more for each
@@ -31,7 +32,7 @@ impl Handed {
     }
 
     fn pages(&self) -> MutexGuard<'_, HashMap<RequestId, HandedPage>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::json::parse;
 use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
+use crate::core::between_words::cut_between_words;
 use crate::core::delivery::DeliveryWay;
 use crate::core::instructions::SHARED_CHARS_MAX;
 use crate::core::trace;
@@ -63,7 +64,7 @@ const CHANNEL_PROMPT: &str = "<channel ";
 const DETAIL_CHARS_MAX: usize = 200;
 
 /// The longest beginning of a prompt or a command that is reported, in characters: more than is
-/// shown, so that a secret that the daemon masks in it is whole.
+/// shown.
 const BEGINNING_CHARS_MAX: usize = 2_000;
 
 /// The longest path that is reported, in bytes; what a system takes.
@@ -373,18 +374,19 @@ fn file_of(input: &Value) -> Option<&str> {
 /// How a text of the input begins.
 fn begins(input: &Value, name: &str) -> Option<String> {
     let text = input.get(name)?.as_str()?;
-    Some(text.chars().take(BEGINNING_CHARS_MAX).collect())
+    Some(cut_between_words(text, BEGINNING_CHARS_MAX).to_owned())
 }
 
 /// A word of the input, cut to what is reported.
 fn word(input: &Value, name: &str) -> Option<String> {
     let word = input.get(name)?.as_str()?;
-    Some(word.chars().take(DETAIL_CHARS_MAX).collect())
+    Some(cut_between_words(word, DETAIL_CHARS_MAX).to_owned())
 }
 
 /// As much of the beginning as there is room for.
 fn beginning(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
+    let fits = &text[..text.floor_char_boundary(bytes_max)];
+    cut_between_words(text, fits.chars().count())
 }
 
 /// Whether our monitor is among the tasks that Claude lists at the end of a turn.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ use super::server::RelayServer;
 use super::stdio::LINE_BYTES_MAX;
 use crate::client::Client;
 use crate::core::agent::Agent;
+use crate::core::lock::lock;
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
 
 /// The header by which a client's requests belong together. We give none out, because we know no
@@ -304,7 +305,7 @@ impl Calls {
     }
 
     fn lock(&self) -> MutexGuard<'_, Running> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

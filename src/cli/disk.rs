@@ -47,6 +47,17 @@ fn kept(setting: &ProjectContext) -> Option<Kept> {
     })
 }
 
+/// What is kept of the project outside of it, for who compares a record with it.
+///
+/// # Errors
+///
+/// When it cannot be read: nothing says then what the record should end with.
+pub fn outside_head(setting: &ProjectContext) -> Result<Option<Kept>, Failure> {
+    let id = setting.dirs.instance_id();
+    let kept = head::read(&setting.user_dirs, &id);
+    kept.map_err(|error| unreadable(&setting.user_dirs.head(&id), &error))
+}
+
 /// The current session and its file: the one whose head is kept outside of the project, or else
 /// the one that `current` names.
 ///

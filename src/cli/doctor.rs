@@ -432,9 +432,10 @@ fn record(setting: &ProjectContext) -> Check {
         }
         _ => {}
     }
-    let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id())
-        .ok()
-        .flatten();
+    let outside = match disk::outside_head(setting) {
+        Ok(outside) => outside,
+        Err(failure) => return bad(ID, failure.message, failure.hint),
+    };
     if let Some(lost) = outside.as_ref().filter(|kept| kept.is_lost(&setting.dirs)) {
         let gone = disk::gone(&lost.head.session_id);
         return bad(ID, gone.message, gone.hint);

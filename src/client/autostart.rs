@@ -9,12 +9,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 use crate::core::agent::is_agents_own;
+use crate::core::lock::lock;
 use crate::store::dirs::{self, ProjectDirs};
 
 /// At most one start in this time: a daemon that cannot come up must not be forked for ever.
@@ -94,7 +95,7 @@ impl Starter {
 
     /// Starts a daemon unless one was started just now. Says what was done, as a sentence.
     pub(super) fn start(&self, dirs: &ProjectDirs) -> String {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         if last.is_some_and(|at| at.elapsed() < START_EVERY) {
             return "a daemon was started and does not answer yet".to_owned();
         }

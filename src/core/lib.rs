@@ -22,6 +22,7 @@ pub mod id;
 pub mod instructions;
 pub mod line_hash;
 pub mod live_turn;
+pub mod lock;
 pub mod managed_block;
 pub mod marker;
 #[cfg(test)]

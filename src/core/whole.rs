@@ -79,10 +79,7 @@ fn split(text: &str, max: usize) -> Option<(&str, usize, u64)> {
 
 /// The cut itself, or where the redaction mark begins that it would split.
 fn before_mark(text: &str, end: usize) -> usize {
-    let mut from = end.saturating_sub(MARK_BYTES_MAX);
-    while !text.is_char_boundary(from) {
-        from -= 1;
-    }
+    let from = text.floor_char_boundary(end.saturating_sub(MARK_BYTES_MAX));
     match text[from..end].rfind('[') {
         Some(at)
             if text[from + at..].starts_with("[REDACTED_")

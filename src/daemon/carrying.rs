@@ -3,9 +3,10 @@
 //! memory.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::ControlFlow;
 
-use super::commands::ledger::unreadable;
+use super::commands::checks::unreadable;
 use super::digest::DigestBeginning;
 use super::reply::ReplySender;
 use super::under_way::UnderWay;
@@ -76,7 +77,7 @@ impl CarryingRead {
                 check_unaltered(ledger)?;
                 let digest = DigestBeginning::read(ledger, world);
                 let digest = digest.map_err(|error| unreadable(&error))?;
-                (compaction_wants(world, ledger), Some(digest))
+                (compaction_wants(world, ledger)?, Some(digest))
             }
         };
         let mut entries = BTreeMap::new();
@@ -131,14 +132,25 @@ fn with_their_turns(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
 }
 
 /// The places of the entries that a compaction carries on. Reads the record for some of them.
-pub(super) fn compaction_wants(world: &Snapshot, ledger: &Ledger) -> BTreeSet<Seq> {
-    let mut wanted = wanted(world, |id| ledger.seq_of(id));
+///
+/// # Errors
+///
+/// When it cannot be told where one of them stands.
+pub(super) fn compaction_wants(
+    world: &Snapshot,
+    ledger: &Ledger,
+) -> Result<BTreeSet<Seq>, Refusal> {
+    let wanted = wanted(world, |id| ledger.seq_of(id));
+    let mut wanted = wanted.map_err(|error| unreadable(&error))?;
     wanted.extend(resolved_for_now(world));
     wanted.extend(with_their_turns(world, ledger));
-    wanted
+    Ok(wanted)
 }
 
-fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSet<Seq> {
+fn wanted(
+    world: &Snapshot,
+    seq_of: impl Fn(&EntryId) -> io::Result<Option<Seq>>,
+) -> io::Result<BTreeSet<Seq>> {
     let mut wanted: BTreeSet<Seq> = world.open_questions.keys().copied().collect();
     wanted.extend(world.unsettled.values().map(|message| message.seq));
     wanted.extend(
@@ -151,7 +163,9 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
         wanted.insert(handoff.seq);
         // What was said about it, so that it stays in its lane.
         let about = [&handoff.answer, &handoff.blocked_by];
-        wanted.extend(about.into_iter().flatten().filter_map(&seq_of));
+        for id in about.into_iter().flatten() {
+            wanted.extend(seq_of(id)?);
+        }
         // Also where somebody has said more since.
         wanted.extend(handoff.final_answer);
     }
@@ -181,7 +195,7 @@ fn wanted(world: &Snapshot, seq_of: impl Fn(&EntryId) -> Option<Seq>) -> BTreeSe
             wanted.insert(note.seq);
         }
     }
-    wanted
+    Ok(wanted)
 }
 
 /// Refuses to carry entries on into another file when somebody edited the one they stand in since

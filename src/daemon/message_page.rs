@@ -79,9 +79,12 @@ impl Deliveries {
         let mut free = page_chars;
         let mut messages = Vec::new();
         let mut more = false;
-        // An answer stands after its question: most rows need not be read.
-        let ledger = base.recorder.ledger();
-        let asked_at = query.reply_to.and_then(|question| ledger.seq_of(question));
+        // An answer stands after its question: most rows need not be read. Where nobody can tell
+        // where that stands, all are.
+        let asked_at = query.reply_to.and_then(|question| {
+            let seq = base.recorder.seq_of(question);
+            seq.ok().flatten()
+        });
         while let Some(row) = order.next() {
             if asked_at.is_some_and(|asked| row.seq < asked) {
                 continue;

@@ -53,7 +53,7 @@ impl Base {
         let message = message.filter(|message| message.will_be_sent_again)?;
         let (what, _, asked) = self.asked(id)?;
         let text = format!(
-            "No answer comes of your {what} {id} (\u{201c}{asked}\u{201d}): Codex's turn on it ended \
+            "No answer comes of your {what} {id} ({asked}): Codex's turn on it ended \
              at its usage limit, and your operator gave it up. Do not repeat it unless they ask you to."
         );
         Some(self.told_of(id, message.runtime_session.clone(), text))
@@ -68,7 +68,7 @@ impl Base {
     ) -> Option<Entry> {
         let (what, stays, asked) = self.asked(id)?;
         let text = format!(
-            "No answer comes of your {what} {id} (\u{201c}{asked}\u{201d}): Codex's turn on it \
+            "No answer comes of your {what} {id} ({asked}): Codex's turn on it \
              {why}.\nIt is not sent again by itself{stays}. Your operator can send it again: do not \
              repeat it unless they ask you to."
         );
@@ -77,20 +77,27 @@ impl Base {
 
     /// What it is that somebody waits for, what becomes of it, and how it begins.
     fn asked(&self, id: &EntryId) -> Option<(&'static str, &'static str, String)> {
-        let stored = self.recorder.stored_of(id)?;
+        let stored = self.recorder.stored_of(id);
         let world = self.recorder.world();
-        let (what, stays) = match &stored.entry.kind {
-            EntryKind::Handoff(_) if !world.open_handoffs.contains_key(id) => return None,
-            EntryKind::Handoff(_) => ("handoff", " and stays open"),
-            EntryKind::Message(message) if message.require_reply => {
-                let mut open = world.open_questions.values();
-                open.find(|open| open.id == *id)?;
-                ("question", " and stays open")
-            }
+        let is_handoff = world.open_handoffs.contains_key(id);
+        let is_question = world.open_questions.values().any(|open| open.id == *id);
+        let (what, stays) = match (is_handoff, is_question) {
+            (true, _) => ("handoff", " and stays open"),
+            (_, true) => ("question", " and stays open"),
             _ => ("message", ""),
         };
-        let asked = first_words(self.recorder.redactor(), &stored.entry.content);
-        Some((what, stays, asked))
+        let Ok(stored) = stored else {
+            // Its sender waits all the same.
+            return Some((what, stays, "its text cannot be read any more".to_owned()));
+        };
+        let entry = &stored?.entry;
+        let is_over = match &entry.kind {
+            EntryKind::Handoff(_) => !is_handoff,
+            EntryKind::Message(message) => message.require_reply && !is_question,
+            _ => false,
+        };
+        let asked = first_words(self.recorder.redactor(), &entry.content);
+        (!is_over).then(|| (what, stays, format!("\u{201c}{asked}\u{201d}")))
     }
 
     /// The message to Claude, about one of its own.

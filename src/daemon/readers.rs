@@ -8,12 +8,13 @@
 //! waiting is met once by who has one.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Semaphore;
 
 use super::attach::ConnId;
 use super::reply::{ReplySender, answer, too_much};
+use crate::core::lock::lock;
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How many reads are carried out at once: more would only take the processor from the loop.
@@ -107,11 +108,6 @@ impl Drop for Place {
             }
         }
     }
-}
-
-/// Each change is one step, so that a lock whose holder panicked guards a whole map.
-fn lock(lines: &Lines) -> MutexGuard<'_, HashMap<ConnId, Line>> {
-    lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn overloaded() -> Refusal {

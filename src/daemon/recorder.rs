@@ -18,6 +18,7 @@ mod tests;
 mod writing;
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -203,29 +204,31 @@ impl<T> Recorder<T> {
         self.recent.get(at.ok()?).map(Arc::clone)
     }
 
-    /// An entry from memory or from disk; nothing where it cannot be read.
+    /// An entry from memory or from disk.
+    #[cfg(test)]
     pub(super) fn stored(&self, seq: Seq) -> Option<Arc<Stored>> {
-        if let Some(stored) = self.recent_entry(seq) {
-            return Some(stored);
-        }
-        match self.ledger.read(seq) {
-            Ok(found) => found.map(Arc::new),
-            Err(error) => {
-                tracing::warn!(%error, %seq, "an entry could not be read");
-                None
-            }
-        }
+        let recent = self.recent_entry(seq);
+        recent.or_else(|| self.ledger.read(seq).ok().flatten().map(Arc::new))
     }
 
-    /// Whether an id is one of this session's.
-    pub(super) fn has(&self, id: &EntryId) -> bool {
-        self.ledger.seq_of(id).is_some()
+    /// The entry of an id, from memory or from disk; nothing where this session has none.
+    ///
+    /// # Errors
+    ///
+    /// When an older entry that may have the id cannot be read.
+    pub(super) fn stored_of(&self, id: &EntryId) -> io::Result<Option<Arc<Stored>>> {
+        let found = self.ledger.stored_of(id, |seq| self.recent_entry(seq));
+        found.inspect_err(|error| tracing::warn!(%error, %id, "an entry could not be read"))
     }
 
-    /// The entry of an id, from memory or from disk; nothing where this session has none, or it
-    /// cannot be read.
-    pub(super) fn stored_of(&self, id: &EntryId) -> Option<Arc<Stored>> {
-        self.stored(self.ledger.seq_of(id)?)
+    /// Its number.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::stored_of`].
+    pub(super) fn seq_of(&self, id: &EntryId) -> io::Result<Option<Seq>> {
+        let found = self.stored_of(id)?;
+        Ok(found.map(|stored| stored.entry.seq))
     }
 
     /// Those of these messages that an agent wrote. What the operator typed is for them to repeat.
@@ -236,9 +239,14 @@ impl<T> Recorder<T> {
             .collect()
     }
 
-    /// Who wrote an entry; nobody who can be told where the record does not have it.
-    pub(super) fn author(&self, id: &EntryId) -> Option<Party> {
-        Some(self.stored_of(id)?.entry.source.clone())
+    /// Who wrote a message; nobody who can be told where the record does not have it, or it is neither
+    /// under way nor can be read.
+    fn author(&self, id: &EntryId) -> Option<Party> {
+        if let Some(message) = self.world.message_under_way(id) {
+            return Some(message.from.clone());
+        }
+        let stored = self.stored_of(id).ok().flatten()?;
+        Some(stored.entry.source.clone())
     }
 
     /// An entry of now.

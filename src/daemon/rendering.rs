@@ -42,8 +42,8 @@ impl Base {
         let session = lock.session();
         self.beside(WorkBeside::Rendering, move |under_way| {
             let page = |filter: &_, limit| ledger.page(filter, None, false, limit);
-            let made = recent_work(page).map(|recent| {
-                let read = |seq| Some(ledger.read(seq).ok()??.entry);
+            let made = recent_work(page).and_then(|recent| {
+                let read = |seq| Ok(ledger.read(seq)?.map(|stored| stored.entry));
                 work_folders(&dirs.root, &world, &redactor, &recent, read)
             });
             // The loop would copy it for its next entry.

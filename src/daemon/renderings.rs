@@ -1,10 +1,12 @@
 //! [`Renderings`]: when the files about the agents' work are to be made, and of which session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::core::lock::lock;
 
 /// Between two renderings: nobody reads them faster than that.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -33,7 +35,7 @@ impl RenderLock {
     }
 
     pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
-        self.one.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.one)
     }
 }
 

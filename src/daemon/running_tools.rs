@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use crate::core::between_words::cut_between_words;
 use crate::core::hidden::is_hidden;
 use crate::core::redact::Redactor;
 use crate::wire::status::{CommandStatus, ToolSort, ToolStatus};
@@ -87,6 +88,6 @@ fn first_line(text: &str) -> String {
 
 /// [`first_line`] of a text that may hold secrets, and may be of any length.
 pub(super) fn first_words(redactor: &Redactor, text: &str) -> String {
-    let beginning: String = text.chars().take(LOOKED_AT_CHARS_MAX).collect();
-    first_line(&redactor.redact_text(&beginning).0)
+    let beginning = cut_between_words(text, LOOKED_AT_CHARS_MAX);
+    first_line(&redactor.redact_text(beginning).0)
 }

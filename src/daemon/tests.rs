@@ -56,5 +56,6 @@ mod storing;
 mod tamper;
 mod tasks;
 mod two_pairs;
+mod unread;
 mod unwritten;
 mod whole;

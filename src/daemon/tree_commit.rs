@@ -6,13 +6,14 @@
 //! thread, each asker for half a second, and the loop not at all.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::adapters::git_head;
+use crate::core::lock::lock;
 
 /// How long a read may take before the commit is one that cannot be told.
 const READ_WAIT: Duration = Duration::from_millis(500);
@@ -95,7 +96,7 @@ impl TreeCommit {
 
     /// Each change is one step, so that a lock whose holder panicked guards a whole state.
     fn lock(&self) -> MutexGuard<'_, Reading> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.reading)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use super::drawing::Drawing;
 use super::key_slot::KeySlot;
 use super::term::{DRAWING_THREAD, Screen, is_taking, restore, restore_unread};
 use super::terminal_input::TerminalInput;
+use crate::core::lock::lock;
 
 /// Inputs that may wait for the drawing thread. A person types slower; a paste is one message.
 const INPUTS_MAX: usize = 256;
@@ -173,7 +174,7 @@ impl Display {
 
     /// Shows this view from now on. False when the terminal is gone.
     pub(super) fn show(&self, view: DeckView) -> bool {
-        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(view));
+        *lock(&self.slot) = Some(Box::new(view));
         self.send(Input::Look)
     }
 

@@ -1,9 +1,9 @@
 //! [`Drawing`]: the thread that draws. It takes everything that waits, draws once, and does what the
 //! screen wants of the terminal; all other wishes it passes on.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use ctxrelay_ui::model::Level;
@@ -18,6 +18,7 @@ use super::lend::{edit, keep};
 use super::term::Screen;
 use super::terminal_input::TerminalInput;
 use super::unsent::dropped;
+use crate::core::lock::lock;
 
 /// With nothing to draw the drawing thread looks this rarely whether it should end.
 const QUIET: Duration = Duration::from_secs(60);
@@ -145,7 +146,7 @@ impl Drawing {
             let _ = self.screen.clear();
         }
         // Behind the keys and clicks: they were meant for the rows that stood there.
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = lock(&self.slot);
         let view = slot.take_if(|_| has_view);
         drop(slot);
         if let Some(view) = view {

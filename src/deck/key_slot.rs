@@ -1,12 +1,13 @@
 //! [`KeySlot`]: the key that signs what is decided on the screen, in memory for a while.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 use super::clock::now_ms;
+use crate::core::lock::lock;
 use crate::core::signing::Signer;
 
 /// A key that can sign.
@@ -160,7 +161,7 @@ impl KeySlot {
     }
 
     fn state(&self) -> MutexGuard<'_, SlotState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::display::Input;
 use super::late_reply::LateReply;
+use crate::core::lock::lock;
 
 /// How often the reading thread is woken until it says that it rests.
 const WAKE_EVERY: Duration = Duration::from_millis(20);
@@ -156,7 +157,7 @@ impl TerminalInput {
     }
 
     fn lock(&self) -> MutexGuard<'_, Stand> {
-        self.stand.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.stand)
     }
 }
 

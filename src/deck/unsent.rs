@@ -1,10 +1,12 @@
 //! [`OpenWishes`]: what the person asked for and has not got, in words for when the deck is left.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Effect, Msg};
+
+use crate::core::lock::lock;
 
 /// Wishes without an outcome.
 #[derive(Debug, Default)]
@@ -25,7 +27,7 @@ impl WishesBeside {
     /// This is being done until what is returned is dropped; `None` for what is not worth a word.
     pub(super) fn began(&self, effect: &Effect) -> Option<WishBeside> {
         in_words(effect)?;
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let number = all.last_key_value().map_or(0, |(last, _)| last + 1);
         all.insert(number, effect.clone());
         let all = self.clone();
@@ -33,7 +35,7 @@ impl WishesBeside {
     }
 
     fn all(&self) -> Vec<Effect> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.0);
         all.values().cloned().collect()
     }
 }
@@ -47,9 +49,7 @@ pub(super) struct WishBeside {
 
 impl Drop for WishBeside {
     fn drop(&mut self) {
-        let all = &self.all.0;
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.remove(&self.number);
+        lock(&self.all.0).remove(&self.number);
     }
 }
 

@@ -4,14 +4,14 @@
 mod order;
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use super::dirs::{
-    ProjectDirs, exists, make_private_dir, read_private, remove_if_there, sweep_unplaced, unplaced,
-    write_private,
+    ProjectDirs, exists, listed, make_private_dir, read_private, remove_if_there, sweep_unplaced,
+    unplaced, write_private,
 };
 use super::file_lock::wait_for_lock;
 use super::file_stamp::FileStamp;
@@ -114,10 +114,14 @@ impl Capsules {
     }
 
     /// What a writer that was killed left of one of the project's own, or of one from elsewhere.
-    pub(crate) fn unfinished(&self) -> Vec<PathBuf> {
-        let owners = [CapsuleOwner::Project, CapsuleOwner::Foreign];
-        let folders = owners.map(|owner| self.folder(owner));
-        folders.iter().flat_map(|folder| unplaced(folder)).collect()
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be read.
+    pub(crate) fn unfinished(&self) -> io::Result<Vec<PathBuf>> {
+        let mut unfinished = unplaced(&self.folder(CapsuleOwner::Project))?;
+        unfinished.extend(unplaced(&self.folder(CapsuleOwner::Foreign))?);
+        Ok(unfinished)
     }
 
     /// Takes one away; nothing where there is none.
@@ -133,7 +137,7 @@ impl Capsules {
     /// The ids of those that there are, in their order.
     pub fn ids(&self, owner: CapsuleOwner) -> Vec<CapsuleId> {
         let mut ids = BTreeSet::new();
-        for id in self.all_ids(owner) {
+        for id in self.all_ids(owner).flatten() {
             ids.insert(id);
             if ids.len() > LISTED_MAX {
                 ids.pop_last();
@@ -142,13 +146,14 @@ impl Capsules {
         ids.into_iter().collect()
     }
 
-    fn all_ids(&self, owner: CapsuleOwner) -> impl Iterator<Item = CapsuleId> {
-        let found = std::fs::read_dir(self.folder(owner));
-        found.into_iter().flatten().flatten().filter_map(|file| {
+    fn all_ids(&self, owner: CapsuleOwner) -> impl Iterator<Item = io::Result<CapsuleId>> {
+        let id_of = |file: DirEntry| {
             let name = file.file_name();
             let id = name.to_str()?.strip_suffix(".json")?;
             CapsuleId::is_well_formed(id).then(|| CapsuleId::new(id))
-        })
+        };
+        let found = listed(&self.folder(owner));
+        found.filter_map(move |file| file.map(id_of).transpose())
     }
 
     /// The files that there are: the project's own, then those from elsewhere, each by id.
@@ -162,10 +167,14 @@ impl Capsules {
     }
 
     /// The files of the project's own tasks, all of them, in no order.
-    pub fn own_files(&self) -> Vec<KeptCapsule> {
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read.
+    pub fn own_files(&self) -> io::Result<Vec<KeptCapsule>> {
         let ids = self.all_ids(CapsuleOwner::Project);
-        ids.filter_map(|id| self.file(CapsuleOwner::Project, id))
-            .collect()
+        let files = ids.map(|id| id.map(|id| self.file(CapsuleOwner::Project, id)));
+        files.filter_map(Result::transpose).collect()
     }
 
     fn file(&self, owner: CapsuleOwner, id: CapsuleId) -> Option<KeptCapsule> {
@@ -232,7 +241,7 @@ mod tests {
             assert!(capsules.ids(owner).is_empty());
             capsules.write(owner, &id, b"two").unwrap();
         }
-        let own = capsules.own_files();
+        let own = capsules.own_files().unwrap();
         assert_eq!(own.len(), 1);
         let path = capsules.path(own[0].owner, &own[0].id).unwrap();
         let mode = path.metadata().unwrap().permissions().mode();
@@ -254,6 +263,6 @@ mod tests {
         let ids = capsules.ids(CapsuleOwner::Project);
         assert_eq!(ids.len(), LISTED_MAX);
         assert!(ids.is_sorted() && ids[0].as_str() == "cap_000000000000");
-        assert_eq!(capsules.own_files().len(), LISTED_MAX + 1);
+        assert_eq!(capsules.own_files().unwrap().len(), LISTED_MAX + 1);
     }
 }

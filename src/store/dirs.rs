@@ -351,7 +351,7 @@ pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
 
 /// Removes what was to take a place in a folder and never did, because its writer was killed.
 pub fn sweep_unplaced(folder: &Path) {
-    for path in unplaced(folder) {
+    for path in unplaced(folder).unwrap_or_default() {
         let written = fs::symlink_metadata(&path).and_then(|found| found.modified());
         let age = written.ok().and_then(|written| written.elapsed().ok());
         if age.is_some_and(|age| age > UNPLACED_FOR)
@@ -362,11 +362,30 @@ pub fn sweep_unplaced(folder: &Path) {
     }
 }
 
-/// What was to take a place in a folder, and has not yet.
-pub(crate) fn unplaced(folder: &Path) -> Vec<PathBuf> {
-    let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_ours = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(UNPLACED);
-    found.filter(is_ours).map(|entry| entry.path()).collect()
+/// What was to take a place in a folder, and has not yet; nothing where there is no folder.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub(crate) fn unplaced(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut unplaced = Vec::new();
+    for entry in listed(folder) {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(UNPLACED) {
+            unplaced.push(entry.path());
+        }
+    }
+    Ok(unplaced)
+}
+
+/// What lies in a folder; nothing where there is none.
+pub(crate) fn listed(folder: &Path) -> impl Iterator<Item = io::Result<fs::DirEntry>> + use<> {
+    let (found, unread) = match fs::read_dir(folder) {
+        Ok(found) => (Some(found), None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (None, None),
+        Err(error) => (None, Some(Err(error))),
+    };
+    found.into_iter().flatten().chain(unread)
 }
 
 /// It does, and is there after a crash as well.

@@ -8,13 +8,14 @@
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::dirs::ProjectDirs;
+use ctxrelay_core::lock::lock;
 use ctxrelay_core::whole::LINE_UNITS_MAX;
 use ctxrelay_core::wire::config::StorageKeys;
 use ctxrelay_core::wire::control::RefusalCode;
@@ -365,11 +366,6 @@ impl DiskSpace {
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
-}
-
-/// A lock whose holder panicked still guards a whole value here.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a user without rights may still write; `None` where the system does not say.

@@ -4,14 +4,14 @@
 //! nobody could promise what that does. Knows files; the rows of the queue are the queue's.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
 use super::capsules::{Capsules, KeptCapsule};
-use super::dirs::{ProjectDirs, exists, remove_if_there};
+use super::dirs::{ProjectDirs, exists, listed};
 use super::ledger;
 use super::work_folders::WorkFolders;
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
@@ -35,11 +35,12 @@ pub struct Erased {
     pub left: Vec<String>,
 }
 
-/// Whether there is a file of a session left that [`erase`] would remove.
+/// Whether there is a file of a session left that [`erase`] would remove, or may be one: it tells
+/// which folder cannot be read.
 pub fn is_there(dirs: &ProjectDirs, session: &SessionId) -> bool {
-    [dirs.sessions(), dirs.archives()]
-        .iter()
-        .any(|dir| !named(dir, session).is_empty())
+    let mut erased = Erased::default();
+    let found = [dirs.sessions(), dirs.archives()].map(|dir| files_in(&dir, &mut erased));
+    found.iter().flatten().any(|file| is_of(file, session)) || !erased.left.is_empty()
 }
 
 /// Deletes a session that no daemon has open: its ledger wherever it lies, the archived segments
@@ -71,9 +72,11 @@ pub struct KeptTexts {
 pub fn texts_of_others(dirs: &ProjectDirs, session: &SessionId) -> KeptTexts {
     let mut capsules = HashMap::new();
     let names = if SessionId::is_well_formed(session.as_str()) {
-        let segments = segments(dirs, session);
+        // What is before one that cannot be read is not deleted, and counts as another one here.
+        let (segments, _) = segments(dirs, session);
         let kept = Capsules::of(dirs);
-        let files = kept.own_files().into_iter();
+        // A folder that cannot be read is told of when the capsules are deleted.
+        let files = kept.own_files().unwrap_or_default().into_iter();
         capsules.extend(files.map(|file| {
             let stays = !kept.may_speak_of(&file, &segments);
             (file, stays)
@@ -111,18 +114,20 @@ pub fn erase_knowing(
             .push(format!("{session} is no session that can be deleted"));
         return erased;
     }
-    let segments: Vec<SessionId> = segments(dirs, session)
-        .into_iter()
-        .filter(|segment| segment != keep)
-        .collect();
+    let (mut segments, unread) = segments(dirs, session);
+    segments.retain(|segment| segment != keep);
+    erased.left.extend(unread.map(|(path, error)| {
+        format!(
+            "what was compacted into {}, which cannot be read: {error}",
+            path.display()
+        )
+    }));
     erase_capsules(dirs, &segments, &texts, &mut erased);
     erase_texts(dirs, keep, texts, &mut erased);
-    if let Ok(found) = fs::read_dir(&dirs.state) {
-        for file in found.flatten() {
-            let name = file.file_name().to_string_lossy().into_owned();
-            if DERIVED.iter().any(|begin| name.starts_with(begin)) {
-                remove(&file.path(), &mut erased);
-            }
+    for file in files_in(&dirs.state, &mut erased) {
+        let name = name_of(&file);
+        if DERIVED.iter().any(|begin| name.starts_with(begin)) {
+            remove(&file.path(), &mut erased);
         }
     }
     match WorkFolders::of(dirs).remove() {
@@ -131,14 +136,17 @@ pub fn erase_knowing(
             .left
             .push(format!("the files about the agents' work: {error}")),
     }
-    erase_aborted(dirs, &segments, &mut erased);
+    let sessions = files_in(&dirs.sessions(), &mut erased);
+    erase_aborted(&sessions, &segments, &mut erased);
+    let archives = files_in(&dirs.archives(), &mut erased);
     // The oldest first: a later one names those before it.
     for segment in segments.iter().rev() {
-        for dir in [dirs.sessions(), dirs.archives()] {
-            let mut files = named(&dir, segment);
-            files.sort_by_key(|path| path.extension().is_some_and(|end| end == "jsonl"));
-            for file in files {
-                remove(&file, &mut erased);
+        for files in [&sessions, &archives] {
+            let its = files.iter().filter(|file| is_of(file, segment));
+            let mut its: Vec<PathBuf> = its.map(DirEntry::path).collect();
+            its.sort_by_key(|path| path.extension().is_some_and(|end| end == "jsonl"));
+            for path in its {
+                remove(&path, &mut erased);
             }
         }
     }
@@ -151,42 +159,61 @@ pub fn erase_knowing(
     erased
 }
 
-/// The session and what it was compacted from, the youngest first.
-fn segments(dirs: &ProjectDirs, session: &SessionId) -> Vec<SessionId> {
+/// The session and what it was compacted from, the youngest first; and the file that cannot be read,
+/// where one is in the way: what was compacted into that is not known.
+fn segments(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+) -> (Vec<SessionId>, Option<(PathBuf, io::Error)>) {
     let mut segments = vec![session.clone()];
     while segments.len() < SEGMENTS_MAX
         && let Some(last) = segments.last()
-        && let Some(before) = predecessor(dirs, last)
-        && before.fate == Fate::Compacted
-        && SessionId::is_well_formed(before.session_id.as_str())
-        && !segments.contains(&before.session_id)
     {
+        let before = match predecessor(dirs, last) {
+            Ok(before) => before,
+            Err(unread) => return (segments, Some(unread)),
+        };
+        let before = before.filter(|before| {
+            before.fate == Fate::Compacted
+                && SessionId::is_well_formed(before.session_id.as_str())
+                && !segments.contains(&before.session_id)
+        });
+        let Some(before) = before else { break };
         segments.push(before.session_id);
     }
-    segments
+    (segments, None)
 }
 
 /// What the first entry of a session says that it follows.
-fn predecessor(dirs: &ProjectDirs, session: &SessionId) -> Option<Predecessor> {
-    [
-        dirs.ledger(session),
-        dirs.archives().join(format!("{session}.jsonl")),
-    ]
-    .iter()
-    .find(|path| exists(path))
-    .and_then(|path| predecessor_of(path))
+fn predecessor(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+) -> Result<Option<Predecessor>, (PathBuf, io::Error)> {
+    let archived = dirs.archives().join(format!("{session}.jsonl"));
+    let mut places = [dirs.ledger(session), archived].into_iter();
+    let Some(path) = places.find(|path| exists(path)) else {
+        return Ok(None);
+    };
+    predecessor_of(&path).map_err(|error| (path, error))
 }
 
-/// What the first entry of a ledger says that it follows; nothing when it cannot be read.
-pub(super) fn predecessor_of(path: &Path) -> Option<Predecessor> {
+/// What the first entry of a ledger says that it follows; nothing where there is no such file.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub(super) fn predecessor_of(path: &Path) -> io::Result<Option<Predecessor>> {
     let mut found = None;
-    let _ = ledger::read(path, |stored| {
+    let read = ledger::read(path, |stored| {
         if let EntryKind::SessionStarted { predecessor } = stored.entry.kind {
             found = predecessor;
         }
         ControlFlow::Break(())
     });
-    found
+    match read {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(found),
+    }
 }
 
 /// Removes the kept capsules that tell of the deleted session, and those that nobody can read. Few
@@ -198,16 +225,20 @@ fn erase_capsules(
     erased: &mut Erased,
 ) {
     let kept = Capsules::of(dirs);
-    // Whatever stands in it.
-    for path in kept.unfinished() {
-        match remove_if_there(&path) {
-            Ok(()) => erased.removed += 1,
-            Err(error) => erased
-                .left
-                .push(format!("{} could not be deleted: {error}", path.display())),
+    // All of them, without a look at what stands in them.
+    match kept.unfinished() {
+        Ok(paths) => paths.iter().for_each(|path| remove(path, erased)),
+        Err(error) => {
+            let why = format!("capsules that were not written to their end: {error}");
+            erased.left.push(why);
         }
     }
-    for file in kept.own_files() {
+    let files = kept.own_files().unwrap_or_else(|error| {
+        let why = format!("the capsules, which cannot be listed: {error}");
+        erased.left.push(why);
+        Vec::new()
+    });
+    for file in files {
         let known = texts.capsules.get(&file).copied();
         if known.unwrap_or_else(|| !kept.may_speak_of(&file, segments)) {
             continue;
@@ -283,33 +314,46 @@ fn spoken_of(
 
 /// Removes what was begun to follow these sessions and never taken over: it may hold what was
 /// carried from them.
-fn erase_aborted(dirs: &ProjectDirs, segments: &[SessionId], erased: &mut Erased) {
-    let Ok(found) = fs::read_dir(dirs.sessions()) else {
-        return;
-    };
-    for file in found.flatten() {
-        let is_aborted = file.file_name().to_string_lossy().contains(".aborted-");
+fn erase_aborted(files: &[DirEntry], segments: &[SessionId], erased: &mut Erased) {
+    for file in files {
+        if !name_of(file).contains(".aborted-") {
+            continue;
+        }
         let path = file.path();
-        if is_aborted
-            && predecessor_of(&path).is_some_and(|before| segments.contains(&before.session_id))
-        {
-            remove(&path, erased);
+        match predecessor_of(&path) {
+            Ok(Some(before)) if segments.contains(&before.session_id) => remove(&path, erased),
+            Ok(_) => {}
+            Err(error) => erased.left.push(format!(
+                "{}, which may hold what was carried from it, cannot be read: {error}",
+                path.display()
+            )),
         }
     }
 }
 
-/// The files of a session in a folder: its ledger, and what was set aside of it.
-fn named(dir: &Path, session: &SessionId) -> Vec<PathBuf> {
-    let Ok(found) = fs::read_dir(dir) else {
-        return Vec::new();
-    };
-    let begin = format!("{session}.");
-    found
-        .flatten()
-        .filter(|file| file.file_name().to_string_lossy().starts_with(&begin))
-        .filter(|file| file.file_type().is_ok_and(|kind| !kind.is_dir()))
-        .map(|file| file.path())
-        .collect()
+/// What lies in a folder. What cannot be listed is left.
+fn files_in(dir: &Path, erased: &mut Erased) -> Vec<DirEntry> {
+    let mut files = Vec::new();
+    for file in listed(dir) {
+        match file {
+            Ok(file) => files.push(file),
+            Err(error) => {
+                let why = format!("{} cannot be read: {error}", dir.display());
+                erased.left.push(why);
+            }
+        }
+    }
+    files
+}
+
+/// Whether it is a file of a session: its ledger, or what was set aside of it.
+fn is_of(file: &DirEntry, session: &SessionId) -> bool {
+    let is_dir = file.file_type().is_ok_and(|kind| kind.is_dir());
+    !is_dir && name_of(file).starts_with(&format!("{session}."))
+}
+
+fn name_of(file: &DirEntry) -> String {
+    file.file_name().to_string_lossy().into_owned()
 }
 
 fn remove(path: &Path, erased: &mut Erased) {

@@ -9,7 +9,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::id::SessionId;
+use ctxrelay_core::lock::lock;
 
 use super::dirs::{
     ProjectDirs, UserDirs, exists, make_private_dir, read_private, write_fleeting, write_private,
@@ -338,8 +339,7 @@ impl Heads {
 
     /// Each value is replaced in one step, so that a lock whose holder panicked guards a whole one.
     fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
-        let kept = self.shared.kept.lock();
-        kept.unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared.kept)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ctxrelay_core::lock::lock;
+
 /// Room for one value. Putting never waits; what was not taken yet is replaced.
 #[derive(Debug)]
 pub(super) struct Latest<T> {
@@ -83,6 +85,6 @@ impl<T> Latest<T> {
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

@@ -7,15 +7,15 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::dirs::{ProjectDirs, exists};
+use super::dirs::{ProjectDirs, exists, listed};
 use super::erase::{Erased, erase, is_there, predecessor_of};
 use super::ledger::seal;
 use super::search;
-use ctxrelay_core::entry::Fate;
+use ctxrelay_core::entry::{Fate, Predecessor};
 use ctxrelay_core::id::SessionId;
 
 /// What was found and done.
@@ -34,7 +34,7 @@ pub struct Mended {
 pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
     let mut mended = Mended::default();
     let path = dirs.ledger(current);
-    if let Some(before) = predecessor_of(&path)
+    if let Some(before) = follows(&path)
         && SessionId::is_well_formed(before.session_id.as_str())
         && before.session_id != *current
     {
@@ -54,11 +54,14 @@ pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
             mended.archived = Some((old, sealed));
         }
     }
-    let Ok(found) = fs::read_dir(dirs.sessions()) else {
-        return mended;
-    };
-    for file in found.flatten() {
-        let path = file.path();
+    for file in listed(&dirs.sessions()) {
+        let path = match file {
+            Ok(file) => file.path(),
+            Err(error) => {
+                tracing::warn!(%error, "aborted sessions could not be looked for");
+                break;
+            }
+        };
         let Some(id) = path
             .file_name()
             .and_then(|name| name.to_str()?.strip_suffix(".jsonl"))
@@ -67,8 +70,7 @@ pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
         else {
             continue;
         };
-        let follows_current =
-            predecessor_of(&path).is_some_and(|before| before.session_id == *current);
+        let follows_current = follows(&path).is_some_and(|it| it.session_id == *current);
         if !follows_current {
             continue;
         }
@@ -80,6 +82,15 @@ pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
         }
     }
     mended
+}
+
+/// What a ledger says that it follows. One that cannot be read is left as it is: who opens it tells
+/// why.
+fn follows(path: &Path) -> Option<Predecessor> {
+    predecessor_of(path).unwrap_or_else(|error| {
+        tracing::warn!(%error, path = %path.display(), "what it follows could not be read");
+        None
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::io;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use crate::dirs::{ProjectDirs, exists, open_private};
 use crate::file_stamp::FileStamp;
@@ -22,6 +22,7 @@ use ctxrelay_core::entry::{
 };
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{CapsuleId, Seq, SessionId};
+use ctxrelay_core::lock::lock;
 use ctxrelay_core::snapshot::{Snapshot, TaskSnapshot};
 use ctxrelay_core::wire::line;
 
@@ -350,7 +351,7 @@ fn verified(
         file: before,
         head: head.to_owned(),
     };
-    let known = || VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || lock(&VERIFIED);
     if let Some(verified) = known().get(&key) {
         return (verified.clone(), None);
     }

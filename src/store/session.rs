@@ -1,13 +1,12 @@
 //! `current`: which session a project is in.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use ctxrelay_core::id::SessionId;
 
-use super::dirs::{ProjectDirs, read_private, write_private};
+use super::dirs::{ProjectDirs, listed, read_private, write_private};
 
 /// More than any session id is long.
 const CURRENT_BYTES_MAX: u64 = 256;
@@ -62,14 +61,11 @@ pub fn write_current(dirs: &ProjectDirs, session: &SessionId) -> io::Result<()> 
 ///
 /// # Errors
 ///
-/// When a folder cannot be read; it is named.
+/// When a folder is there and cannot be read; it is named.
 pub fn all(dirs: &ProjectDirs) -> Result<Vec<(SessionId, PathBuf)>, (PathBuf, io::Error)> {
     let mut sessions = BTreeMap::new();
     for dir in [dirs.sessions(), dirs.archives()] {
-        let Ok(found) = fs::read_dir(&dir) else {
-            continue;
-        };
-        for file in found {
+        for file in listed(&dir) {
             let file = file.map_err(|error| (dir.clone(), error))?;
             let name = file.file_name();
             let id = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
@@ -90,13 +86,8 @@ pub fn all(dirs: &ProjectDirs) -> Result<Vec<(SessionId, PathBuf)>, (PathBuf, io
 ///
 /// When the folder cannot be read.
 pub fn latest(dirs: &ProjectDirs) -> io::Result<Option<SessionId>> {
-    let found = match fs::read_dir(dirs.sessions()) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
     let mut sessions = Vec::new();
-    for file in found {
+    for file in listed(&dirs.sessions()) {
         let name = file?.file_name();
         if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".jsonl"))
             && SessionId::is_well_formed(id)
@@ -119,6 +110,8 @@ pub fn began_ms(id: &SessionId) -> i64 {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::fs;
+
     use super::*;
     use crate::testing::Place;
 
@@ -163,6 +156,18 @@ mod tests {
         fs::write(&elsewhere, "session_1795000000000_00000007\n").unwrap();
         std::os::unix::fs::symlink(&elsewhere, place.dirs.current()).unwrap();
         assert!(read_current(&place.dirs).is_err());
+    }
+
+    #[test]
+    fn a_folder_that_is_there_and_cannot_be_read_is_named_and_one_that_is_not_is_empty() {
+        let place = Place::new();
+        let dirs = &place.dirs;
+        let id = new_id(1_795_000_000_000, 7);
+        fs::write(dirs.ledger(&id), "").unwrap();
+        fs::remove_dir_all(dirs.archives()).unwrap();
+        assert_eq!(all(dirs).unwrap(), [(id.clone(), dirs.ledger(&id))]);
+        fs::write(dirs.archives(), "in the way").unwrap();
+        assert_eq!(all(dirs).unwrap_err().0, dirs.archives());
     }
 
     #[test]

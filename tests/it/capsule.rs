@@ -394,6 +394,33 @@ fn a_capsule_is_checked_kept_and_goes_stale_in_another_clone() {
 }
 
 #[test]
+fn nothing_is_anchored_while_the_head_outside_cannot_be_read() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    let out = project.base().join("login.ctxcapsule.json");
+    let file = out.to_str().unwrap();
+    done(&project, &["export", &id, "-o", file]);
+    daemon.stop();
+    let session = project.read(".contextrelay/current");
+    let record = format!("sessions/{}.jsonl", session.trim());
+    let record = project.state().join(record);
+    let args = [file, "--ledger", record.to_str().unwrap()];
+    let (code, told) = imported(&project, &args);
+    assert_eq!((code, &told["anchored"]), (0, &json!(true)), "{told}");
+    for head in fs::read_dir(project.registry().join("heads")).unwrap() {
+        let path = head.unwrap().path();
+        if path.extension().is_some_and(|end| end == "json") {
+            fs::write(path, "{").unwrap();
+        }
+    }
+    let (code, told) = imported(&project, &args);
+    assert_eq!(code, 3, "{told}");
+    let said = told["error"]["message"].as_str().unwrap();
+    assert!(said.contains("heads/"), "{said}");
+}
+
+#[test]
 fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
     let project = Project::new();
     let _daemon = project.daemon();

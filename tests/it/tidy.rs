@@ -805,9 +805,7 @@ const SLOW: [&str; 36] = [
     "CapsulesNow::",
     "transcript::read_end",
     "ledger.read(",
-    "recorder.stored(",
     "recorder.stored_of(",
-    "recorder.has(",
     ".seq_of(",
     "append_and_wait(",
 ];

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::between_words::cut_between_words;
 use crate::core::entry::{TurnFiles, TurnStatus};
 use crate::core::envelope::unwrapped;
 use crate::core::id::{ThreadId, TurnId};
@@ -372,19 +373,13 @@ fn traced(found: Option<(TurnFiles, Vec<String>)>, is_over: bool) -> Option<Code
 
 /// The first line of a user message that is not empty; of one of ours what is in the envelope.
 fn preview(content: &[UserInput]) -> String {
-    content
-        .iter()
-        .filter_map(|part| match part {
-            UserInput::Text { text } => Some(unwrapped(text)),
-            UserInput::Other => None,
-        })
-        .flat_map(str::lines)
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("")
-        .chars()
-        .take(PREVIEW_CHARS_MAX)
-        .collect()
+    let texts = content.iter().filter_map(|part| match part {
+        UserInput::Text { text } => Some(unwrapped(text)),
+        UserInput::Other => None,
+    });
+    let mut lines = texts.flat_map(str::lines).map(str::trim);
+    let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    cut_between_words(line, PREVIEW_CHARS_MAX).to_owned()
 }
 
 #[cfg(test)]

@@ -113,6 +113,8 @@ impl TaskLog {
         let opened = opened.map_err(|error| disk::unreadable(current.path(), &error))?;
         let opened = opened.filter(|stored| stored.entry.carried.is_none());
         let begun = log.begun.as_ref().map(|begun| current.seq_of(begun));
+        let begun = begun.transpose();
+        let begun = begun.map_err(|error| disk::unreadable(current.path(), &error))?;
         // In this session stands what it began with, too, unless that was carried here.
         if let (Some(opened), None | Some(Some(_))) = (opened, begun) {
             let first = begun.flatten().unwrap_or(opened.entry.seq);

@@ -9,7 +9,6 @@ use crate::cli::exit::Failure;
 use crate::core::capsule::Capsule;
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;
-use crate::store::head;
 use crate::store::ledger;
 use crate::store::sealed_way::{ReachedSession, reached};
 use crate::wire::line;
@@ -39,7 +38,7 @@ impl Vouched {
     ///
     /// # Errors
     ///
-    /// When `ledger` cannot be read.
+    /// When a record, or the head that is kept outside of the project, cannot be read.
     pub(super) fn of(
         context: &CliContext,
         world: &Snapshot,
@@ -68,10 +67,8 @@ impl Vouched {
             if lines.iter().any(|(seq, _)| *seq <= foreign_through) {
                 return Ok(Self::Foreign);
             }
-            let has_all = has_all(context, &place, &lines);
-            match has_all.map_err(|error| disk::unreadable(place.path(), &error))? {
-                true => {}
-                false => return Ok(Self::NotThere),
+            if !has_all(context, &place, &lines)? {
+                return Ok(Self::NotThere);
             }
         }
         Ok(Self::Anchored)
@@ -144,24 +141,26 @@ fn has_all(
     context: &CliContext,
     place: &CitedPlace,
     lines: &BTreeSet<(Seq, &[u8])>,
-) -> std::io::Result<bool> {
+) -> Result<bool, Failure> {
     let mut found = 0;
+    let unreadable = |error| disk::unreadable(place.path(), &error);
     let path = match place {
         CitedPlace::Record(path) => path,
         CitedPlace::Sealed(session) => {
-            session.read(|stored| {
+            let read = session.read(|stored| {
                 let line = (stored.entry.seq, stored.line.as_bytes());
                 found += usize::from(lines.contains(&line));
-            })?;
+            });
+            read.map_err(unreadable)?;
             return Ok(found == lines.len());
         }
     };
-    let setting = &context.setting;
-    let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or_default();
+    let outside = disk::outside_head(&context.setting)?;
     let report = ledger::verify_with(path, outside.as_ref(), |_, entry| {
         // No two entries of a file have one number.
         found += usize::from(entry.is_some_and(|entry| lines.contains(&entry)));
-    })?;
+    });
+    let report = report.map_err(unreadable)?;
     let is_whole = report.first_bad.is_none() && !report.has_foreign_lines();
     Ok(is_whole && found == lines.len())
 }

@@ -63,8 +63,9 @@ pub(in crate::cli) fn pack(setting: &ProjectContext) -> Result<Vec<PackedFolder>
     let redactor = masking.redactor();
     let page = |filter: &_, limit| reading.page(filter, None, false, limit);
     let recent = recent_work(page).map_err(unreadable)?;
-    let read = |seq| Some(reading.read(seq).ok()??.entry);
+    let read = |seq| Ok(reading.read(seq)?.map(|stored| stored.entry));
     let folders = work_folders(&dirs.root, reading.snapshot(), &redactor, &recent, read);
+    let folders = folders.map_err(unreadable)?;
     let place = WorkFolders::of(dirs);
     let unwritable = |error| unwritable(dirs, error);
     place.write(&folders).map_err(unwritable)?;

@@ -87,7 +87,8 @@ fn given<'a>(
         return Ok(None);
     };
     let unreadable = |error| disk::unreadable(reading.path(), &error);
-    let seq = reading.seq_of(&seen.id).unwrap_or(seen.seq);
+    let seq = reading.seq_of(&seen.id).map_err(unreadable)?;
+    let seq = seq.unwrap_or(seen.seq);
     let entry = reading
         .read(seq)
         .map_err(unreadable)?

@@ -62,13 +62,12 @@ async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
 pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
     let name = args.entry.as_str();
     let seq = match name.parse() {
-        Ok(seq) => Some(Seq(seq)),
+        Ok(seq) => Ok(Some(Seq(seq))),
         Err(_) => reading.seq_of(&EntryId::new(name)),
     };
-    let found = seq.map(|seq| reading.read(seq)).transpose();
+    let found = seq.and_then(|seq| seq.map_or(Ok(None), |seq| reading.read(seq)));
     let stored = found
         .map_err(|error| disk::unreadable(reading.path(), &error))?
-        .flatten()
         .ok_or_else(|| missing(name))?;
     let mut entry = stored.to_value();
     if let Some(whole) = stored.entry.whole.filter(|_| args.full) {

@@ -14,10 +14,10 @@ use crate::cli::words::count;
 use crate::core::alarm::Alarm;
 use crate::core::entry::SealedSession;
 use crate::core::id::SessionId;
-use crate::store::head::{self, Kept};
+use crate::store::head::Kept;
 use crate::store::ledger::{self, AlarmReport, SignedEntry, SignedWhat, VerifyReport};
-use crate::store::owner;
 use crate::store::sealed_way::sealed_before;
+use crate::store::{owner, session};
 
 /// Arguments of `ledger verify`.
 #[derive(Debug, clap::Args)]
@@ -32,10 +32,7 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let dirs = &context.setting.dirs;
-    let outside = head::read(&context.setting.user_dirs, &dirs.instance_id()).map_err(|error| {
-        disk::unreadable(&context.setting.user_dirs.head(&dirs.instance_id()), &error)
-    })?;
+    let outside = disk::outside_head(&context.setting)?;
     if args.all {
         return all(context, outside.as_ref());
     }
@@ -49,15 +46,17 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     let mut ok = true;
     let mut sessions = Vec::new();
     let mut checked = Vec::new();
-    for path in files(context)? {
+    let files = session::all(&context.setting.dirs);
+    let files = files.map_err(|(dir, error)| disk::unreadable(&dir, &error))?;
+    for (session, path) in files.into_iter().rev() {
         let (report, follows) = verify(context, &path, outside)?;
         ok &= report.ok;
         let mut value = to_json(&report);
-        value["session"] = Value::from(stem(&path));
+        value["session"] = Value::from(session.as_str());
         sessions.push(value);
         let head = report.head.as_ref().map(|(_, hash)| hash.clone());
         checked.push(CheckedFile {
-            session: stem(&path),
+            session,
             head: head.unwrap_or_default(),
             follows,
         });
@@ -87,7 +86,7 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
 
 /// A file that was checked for itself.
 struct CheckedFile {
-    session: String,
+    session: SessionId,
     /// The hash of its last entry.
     head: String,
     /// What its first entry says that it follows, unless that was deleted.
@@ -109,40 +108,18 @@ fn lost<'a>(
     let sealed = checked.iter().filter_map(|file| {
         let before = file.follows.as_ref()?;
         let name = before.session_id.as_str();
-        let mut there = checked.iter().filter(|it| it.session == name).peekable();
-        let why = if there.peek().is_some() {
-            let is_its = there.any(|it| it.head == before.head);
-            (!is_its).then_some("does not end as it was sealed")
-        } else {
+        let there = checked.iter().find(|it| it.session == before.session_id);
+        let why = match there {
+            Some(there) => (there.head != before.head).then_some("does not end as it was sealed"),
             // One that was not listed may have been moved meanwhile.
-            let is_there = disk::session_file(dirs, name).is_ok();
-            (!is_there).then_some("is not there")
+            None => {
+                let is_there = disk::session_file(dirs, name).is_ok();
+                (!is_there).then_some("is not there")
+            }
         };
         Some((name, format!("{}: {} follows it", why?, file.session)))
     });
     current.into_iter().chain(sealed).collect()
-}
-
-/// All ledgers of the project, oldest first: their names begin with their time.
-fn files(context: &CliContext) -> Result<Vec<PathBuf>, Failure> {
-    let dirs = &context.setting.dirs;
-    let mut files = Vec::new();
-    for dir in [dirs.archives(), dirs.sessions()] {
-        let Ok(found) = std::fs::read_dir(&dir) else {
-            continue;
-        };
-        for file in found {
-            let path = file.map_err(|error| disk::unreadable(&dir, &error))?.path();
-            let is_ledger = path
-                .extension()
-                .is_some_and(|extension| extension == "jsonl");
-            if is_ledger && SessionId::is_well_formed(&stem(&path)) {
-                files.push(path);
-            }
-        }
-    }
-    files.sort_by_key(|path| stem(path));
-    Ok(files)
 }
 
 fn verify(
@@ -156,7 +133,7 @@ fn verify(
         return Ok((report, follows));
     }
     // The operator's word stands in the file for a moment before the head outside has it.
-    let outside = head::read(&setting.user_dirs, &setting.dirs.instance_id()).unwrap_or(None);
+    let outside = disk::outside_head(setting)?;
     verify_once(context, path, outside.as_ref())
 }
 

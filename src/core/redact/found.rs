@@ -50,7 +50,7 @@ pub(super) fn value_at(text: &str, at: usize, joint: Joint, whole: bool) -> Opti
     }
     let start = at + open;
     let body = &text[start..];
-    let body = &body[..floor(body, LOOK_MAX)];
+    let body = &body[..body.floor_char_boundary(LOOK_MAX)];
     if let Some((quote, escapes)) = quote
         && let Some(len) = closing(body, quote, escapes)
     {
@@ -115,7 +115,7 @@ pub(super) fn is_end_of_string(text: &str, word: usize, value: FoundValue<'_>) -
     let Some(quote) = text[..value.start].chars().next_back() else {
         return false;
     };
-    let near = &text[floor(text, word.saturating_sub(LOOK_MAX))..word];
+    let near = &text[text.floor_char_boundary(word.saturating_sub(LOOK_MAX))..word];
     let line = &near[near.rfind('\n').map_or(0, |end| end + 1)..];
     let opened = line.matches(quote).count() % 2 == 1;
     opened
@@ -226,12 +226,4 @@ fn trim(value: &str, whole: bool) -> &str {
         value = &value[..value.len() - 1];
     }
     value
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

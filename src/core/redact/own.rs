@@ -186,10 +186,7 @@ impl CompiledRule {
     fn find(&self, text: &str, at: usize, work: &mut Work) -> Option<Option<Range<usize>>> {
         let mut window = WINDOW;
         loop {
-            let mut end = text.len().min(at + window);
-            while !text.is_char_boundary(end) {
-                end += 1;
-            }
+            let end = text.ceil_char_boundary(at + window);
             work.spend(end - at)?;
             let found = self.pattern.find_at(&text[..end], at);
             let goes_on = end < text.len() && found.is_none_or(|found| found.end() == end);

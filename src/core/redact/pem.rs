@@ -107,10 +107,7 @@ fn last_line(rest: &str) -> Option<usize> {
         ))
         .ok()
     });
-    let mut limit = rest.len().min(256);
-    while !rest.is_char_boundary(limit) {
-        limit -= 1;
-    }
+    let limit = rest.floor_char_boundary(256);
     LAST.as_ref()?.find(&rest[..limit]).map(|last| last.end())
 }
 

@@ -130,9 +130,7 @@ pub(super) fn mask_all(
         if is_secret && !is_mark(secret.as_str()) && !allow.has(text, range.clone()) {
             masked.replace(range.start, range.end, rule.mark);
         }
-        while at < text.len() && !text.is_char_boundary(at) {
-            at += 1;
-        }
+        at = text.ceil_char_boundary(at);
         if at >= text.len() {
             break;
         }

@@ -61,11 +61,7 @@ pub(super) fn seen(text: &str) -> Cow<'_, str> {
 
 /// The longest start of `text` that is no longer than `max` bytes.
 pub(super) fn head(text: &str, max: usize) -> &str {
-    let mut end = text.len().min(max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(max)]
 }
 
 /// A fenced block: its code, and where the text goes on.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Snapshot;
 use crate::agent::{Agent, Party};
 use crate::delivery::{Delivery, DeliveryWay, OnBusy};
 use crate::entry::DeliveryResult;
@@ -55,6 +56,15 @@ pub struct MessageSnapshot {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_none(answers: &u32) -> bool {
     *answers == 0
+}
+
+impl Snapshot {
+    /// What is known of a message that is not settled, or whose turn has not ended, or ended early.
+    pub fn message_under_way(&self, id: &EntryId) -> Option<&MessageSnapshot> {
+        let unsettled = self.unsettled.get(id).map(AsRef::as_ref);
+        let in_turn = || self.in_turn.get(id).map(|(_, message)| message);
+        unsettled.or_else(in_turn).or_else(|| self.cut_off.get(id))
+    }
 }
 
 impl MessageSnapshot {

@@ -1,12 +1,11 @@
 //! What Claude says of its work in its own words of a whole turn: its transcript is read beside the
 //! loop, and no hook waits for that.
 
-use std::sync::PoisonError;
-
 use crate::core::agent::Agent;
 use crate::core::continuity::{markers, markers_of_turn};
 use crate::core::entry::TurnFiles;
 use crate::core::id::RuntimeSession;
+use crate::core::lock::lock;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::{Agents, Base};
 use crate::daemon::under_way::WorkBeside;
@@ -75,7 +74,7 @@ impl Agents {
         let at_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
-            let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut words = lock(&words);
             let (mut texts, mut unfinished) = (Vec::new(), Vec::new());
             match &event {
                 HookEvent::UserPromptSubmit => unfinished = words.turn_begins(&path),
@@ -114,7 +113,7 @@ impl Agents {
         let pair = pair.clone();
         let at_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
-            let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut words = lock(&words);
             let (texts, unfinished) = words.left();
             Event::ClaudeSpoke(ClaudeSpoke {
                 pair,

@@ -3,6 +3,7 @@
 
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
+use crate::core::between_words::cut_between_words;
 use crate::core::continuity::without_markers;
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
 use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
@@ -11,6 +12,9 @@ use crate::core::relay_cost::CostSort;
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::envelope::note_head;
 use crate::daemon::owners::{Agents, Base, Daemon};
+
+/// Of a message, in the timeline.
+const LINE_CHARS_MAX: usize = 200;
 
 impl Daemon {
     /// Proof, when it carries our id; a turn's beginning, when it is the turn's first.
@@ -21,24 +25,33 @@ impl Daemon {
         preview: &str,
         steered: bool,
     ) {
-        let message_id = client_id.map(EntryId::new);
-        let is_ours = message_id
-            .as_ref()
-            .is_some_and(|id| self.base.recorder.has(id));
-        let message_id = message_id.filter(|id| {
+        let named = client_id.map(EntryId::new);
+        let found = match &named {
+            Some(id) => self.base.recorder.stored_of(id),
+            None => Ok(None),
+        };
+        // No prompt has the id of an entry: what cannot be read is one of ours.
+        let is_ours = !matches!(found, Ok(None));
+        let is_under_way = |id: &EntryId| {
             self.deliveries.outbox.get(id).is_some() || self.agents.codex.receipt(id).is_some()
-        });
-        let stored = message_id
-            .as_ref()
-            .and_then(|id| self.base.recorder.stored_of(id));
+        };
+        let message_id = named.clone().filter(is_under_way);
+        let (relayed, text) = match (&named, &found) {
+            (Some(id), Err(_)) => (Some(Relayed::unread(id, self.base.recorder.world())), None),
+            (_, Ok(Some(stored))) if message_id.is_some() => {
+                let entry = &stored.entry;
+                (Some(Relayed::of(entry)), Some(entry.content.as_str()))
+            }
+            _ => (None, None),
+        };
         let is_first = self.agents.codex.shows_message_of(&turn_id);
         if is_first {
             // What came through no message of ours was typed into the Codex terminal.
-            let entry = stored.as_ref().map(|stored| &stored.entry);
-            let started_by = entry.map_or(Party::Human, |entry| entry.source.clone());
+            let started_by = relayed.as_ref().map(|relayed| relayed.from.clone());
+            let started_by = started_by.unwrap_or(Party::Human);
             // Of a message of ours the text itself: what Codex shows of it begins with the
             // envelope.
-            let about = first_line(entry.map_or(preview, |entry| &entry.content));
+            let about = first_line(text.unwrap_or(preview));
             let thread_id = self
                 .agents
                 .codex
@@ -72,18 +85,8 @@ impl Daemon {
             }
             return;
         };
-        if let Some(stored) = stored {
-            let relayed = Relayed {
-                id: id.clone(),
-                from: stored.entry.source.clone(),
-                runtime_session: stored.entry.runtime_session.clone(),
-                asks: matches!(&stored.entry.kind, EntryKind::Message(message)
-                    if message.require_reply),
-                is_handoff: matches!(stored.entry.kind, EntryKind::Handoff(_)),
-                starts: is_first && !steered,
-                is_decision: matches!(&stored.entry.kind, EntryKind::Message(message)
-                    if message.decision.is_some()),
-            };
+        if let Some(mut relayed) = relayed {
+            relayed.starts = is_first && !steered;
             self.agents.codex.relayed_into(&turn_id, relayed);
         }
         self.deliveries
@@ -163,7 +166,8 @@ impl Daemon {
         let ids: Vec<EntryId> = client_ids
             .iter()
             .map(|id| EntryId::new(id.as_str()))
-            .filter(|id| self.base.recorder.has(id))
+            // What cannot be read may be one of ours.
+            .filter(|id| !matches!(self.base.recorder.seq_of(id), Ok(None)))
             .collect();
         let rests = end.status == TurnStatus::Completed
             && self.agents.rests_after_work(&self.base, Agent::Codex);
@@ -254,10 +258,10 @@ impl Agents {
 
 /// Whether Codex itself sent these very words while it worked on a handoff.
 fn was_sent(base: &Base, handoff: &Relayed, text: &str) -> bool {
-    let since = base.recorder.ledger().seq_of(&handoff.id);
     let sent = base.recorder.recent().iter().map(|stored| &stored.entry);
+    // Where it is in memory no longer, all that is came behind it.
     handoff.is_handoff
-        && sent.rev().take_while(|entry| Some(entry.seq) > since).any(|entry| {
+        && sent.rev().take_while(|entry| entry.id != handoff.id).any(|entry| {
             // What could be refused may have been.
             matches!(&entry.kind, EntryKind::Message(message) if message.on_busy != OnBusy::Reject)
                 && entry.source == Party::Agent(Agent::Codex)
@@ -269,10 +273,6 @@ fn was_sent(base: &Base, handoff: &Relayed, text: &str) -> bool {
 
 /// One line for the timeline.
 fn first_line(text: &str) -> String {
-    text.lines()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(200)
-        .collect()
+    let line = text.lines().next().unwrap_or_default();
+    cut_between_words(line, LINE_CHARS_MAX).to_owned()
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::core::agent::Party;
+use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::snapshot::Snapshot;
 
 /// A message that we brought into a turn. Kept here and not looked up when the turn ends: the
 /// session may have been cleared meanwhile, and the answer is still owed.
@@ -24,6 +26,40 @@ pub(in crate::daemon) struct Relayed {
     /// It tells of a decision.
     #[serde(default)]
     pub(in crate::daemon) is_decision: bool,
+}
+
+impl Relayed {
+    /// The message of an entry, into a turn that it started.
+    pub(in crate::daemon) fn of(entry: &Entry) -> Self {
+        let message = match &entry.kind {
+            EntryKind::Message(message) => Some(message),
+            _ => None,
+        };
+        Self {
+            id: entry.id.clone(),
+            from: entry.source.clone(),
+            runtime_session: entry.runtime_session.clone(),
+            asks: message.is_some_and(|message| message.require_reply),
+            is_handoff: matches!(entry.kind, EntryKind::Handoff(_)),
+            starts: true,
+            is_decision: message.is_some_and(|message| message.decision.is_some()),
+        }
+    }
+
+    /// The same of an entry that cannot be read, as far as it is known without: it is no word of the
+    /// person's to Codex in any case.
+    pub(in crate::daemon) fn unread(id: &EntryId, world: &Snapshot) -> Self {
+        let known = world.message_under_way(id);
+        Self {
+            id: id.clone(),
+            from: known.map_or(Party::System, |message| message.from.clone()),
+            runtime_session: known.and_then(|message| message.runtime_session.clone()),
+            asks: world.open_questions.values().any(|open| open.id == *id),
+            is_handoff: world.open_handoffs.contains_key(id),
+            starts: true,
+            is_decision: false,
+        }
+    }
 }
 
 /// What an older process does not tell: nearly all messages start the turn that has them.

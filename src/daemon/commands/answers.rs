@@ -1,7 +1,7 @@
 //! What a message answers. Only what names a question answers it, and the final answer of the turn
 //! that it started: whatever else its receiver says leaves it open.
 
-use super::checks::{not_found, shortened};
+use super::checks::{not_found, shortened, unreadable};
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
@@ -26,7 +26,9 @@ pub(super) fn check_reply<T>(
     let Some(named) = named else {
         return Ok(());
     };
-    let is_his = recorder.stored_of(named).is_some_and(|stored| {
+    let stored = recorder.stored_of(named);
+    let stored = stored.map_err(|error| unreadable(&error))?;
+    let is_his = stored.is_some_and(|stored| {
         let entry = &stored.entry;
         let of = entry.runtime_session.as_ref();
         let is_of_pair = from != Some(Agent::Claude) || of.is_none_or(|of| of == pair);

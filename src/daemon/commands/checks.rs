@@ -1,5 +1,7 @@
 //! What every command refuses: ids that name nothing, texts that are empty or too long.
 
+use std::io;
+
 use crate::core::agent::Agent;
 use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
@@ -19,40 +21,45 @@ pub(in crate::daemon) fn check_handles<T>(
     recorder: &Recorder<T>,
     handles: &[EntryId],
 ) -> Result<(), Refusal> {
-    let is_asked = |id: &EntryId| {
-        recorder.world().open_handoffs.contains_key(id)
-            || recorder.stored_of(id).is_some_and(|stored| {
-                matches!(
-                    stored.entry.kind,
-                    EntryKind::Handoff(_)
-                        | EntryKind::Message(_)
-                        | EntryKind::Note {
-                            note: NoteKind::Blocker,
-                            ..
-                        }
-                )
-            })
-    };
-    match handles.iter().find(|id| !is_asked(id)) {
-        None => Ok(()),
-        Some(unknown) => {
-            let open: Vec<&str> = recorder
-                .world()
-                .standing_handoffs()
-                .take(HANDOFFS_NAMED)
-                .map(|handoff| handoff.id.as_str())
-                .collect();
-            let hint = if open.is_empty() {
-                "nothing was recorded; no handoff is open, leave the id out".to_owned()
-            } else {
-                format!("nothing was recorded; open are: {}", open.join(", "))
-            };
-            Err(not_found(
-                &format!("handoff {} in this session", shortened(unknown.as_str())),
-                &hint,
-            ))
+    for id in handles {
+        if is_asked(recorder, id)? {
+            continue;
         }
+        let open: Vec<&str> = recorder
+            .world()
+            .standing_handoffs()
+            .take(HANDOFFS_NAMED)
+            .map(|handoff| handoff.id.as_str())
+            .collect();
+        let hint = if open.is_empty() {
+            "nothing was recorded; no handoff is open, leave the id out".to_owned()
+        } else {
+            format!("nothing was recorded; open are: {}", open.join(", "))
+        };
+        return Err(not_found(
+            &format!("handoff {} in this session", shortened(id.as_str())),
+            &hint,
+        ));
     }
+    Ok(())
+}
+
+fn is_asked<T>(recorder: &Recorder<T>, id: &EntryId) -> Result<bool, Refusal> {
+    if recorder.world().open_handoffs.contains_key(id) {
+        return Ok(true);
+    }
+    let stored = recorder.stored_of(id).map_err(|error| unreadable(&error))?;
+    Ok(stored.is_some_and(|stored| {
+        matches!(
+            stored.entry.kind,
+            EntryKind::Handoff(_)
+                | EntryKind::Message(_)
+                | EntryKind::Note {
+                    note: NoteKind::Blocker,
+                    ..
+                }
+        )
+    }))
 }
 
 /// Refuses to wait for the answer to what nobody asked: it would never come. Behind a compaction an
@@ -65,7 +72,11 @@ pub(super) fn check_awaited<T>(
     let world = recorder.world();
     let mut unread = world.unsettled.values();
     let may_stand_here = world.predecessor.is_some() && unread.any(|message| message.to == agent);
-    if may_stand_here || recorder.has(id) {
+    if may_stand_here {
+        return Ok(());
+    }
+    let asked = recorder.seq_of(id).map_err(|error| unreadable(&error))?;
+    if asked.is_some() {
         return Ok(());
     }
     Err(not_found(
@@ -75,6 +86,15 @@ pub(super) fn check_awaited<T>(
         ),
         "leave the id out to wait for any message; read_context has the ids",
     ))
+}
+
+/// Refuses what only the record can tell, where that cannot be read.
+pub(in crate::daemon) fn unreadable(error: &io::Error) -> Refusal {
+    Refusal::new(
+        RefusalCode::LedgerUnreadable,
+        format!("the record could not be read: {error}"),
+        "see that the project folder is there and can be read",
+    )
 }
 
 /// Refuses what is no number and no id.

@@ -38,7 +38,7 @@ impl Daemon {
         let world = self.base.recorder.world();
         let wanted = match world.seq == read.upto {
             true => read.wanted.clone(),
-            false => compaction_wants(world, self.base.recorder.ledger()),
+            false => compaction_wants(world, self.base.recorder.ledger())?,
         };
         let mut carried = self.base.carried_entries(wanted, read)?;
         let count = carried.len() as u64;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::checks::unreadable;
 use super::checks::{check_cursor, not_found, shortened};
-use super::ledger::unreadable;
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::Agent;
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
@@ -234,7 +234,10 @@ pub(in crate::daemon) fn context(
     };
     // What names one of a sealed session may stand here without it.
     if let (Some(id), true) = (&params.handoff_id, entries.is_empty())
-        && ledger.seq_of(id).is_none()
+        && ledger
+            .seq_of(id)
+            .map_err(|error| unreadable(&error))?
+            .is_none()
     {
         return Err(not_found(
             &format!("handoff {} in this session", shortened(id.as_str())),

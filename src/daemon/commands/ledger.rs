@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::checks::{check_cursor, not_found};
+use super::checks::{check_cursor, not_found, unreadable};
 use crate::core::id::{EntryId, Seq};
 use crate::core::row_class::RowResult;
 use crate::core::snapshot::Snapshot;
@@ -15,7 +15,7 @@ use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};
-use crate::wire::control::{EntryPage, LedgerListParams, Refusal, RefusalCode, Reply};
+use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
 use crate::wire::window::WindowParams;
 
 /// Entries per page when nobody names a number.
@@ -106,7 +106,11 @@ fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, Value), Refusa
     let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
     let seq = match name.parse::<u64>() {
         Ok(seq) => Seq(seq),
-        Err(_) => ledger.seq_of(&EntryId::new(name)).ok_or_else(missing)?,
+        Err(_) => {
+            let seq = ledger.seq_of(&EntryId::new(name));
+            let seq = seq.map_err(|error| unreadable(&error))?;
+            seq.ok_or_else(missing)?
+        }
     };
     let stored = ledger
         .read(seq)
@@ -128,12 +132,4 @@ fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, Value), Refusa
         entry["content"] = text.into();
     }
     Ok((seq, entry))
-}
-
-pub(in crate::daemon) fn unreadable(error: &std::io::Error) -> Refusal {
-    Refusal::new(
-        RefusalCode::LedgerUnreadable,
-        format!("the record could not be read: {error}"),
-        "see that the project folder is there and can be read",
-    )
 }

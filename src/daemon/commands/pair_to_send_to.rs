@@ -1,7 +1,9 @@
 //! For which pair a message is that names none.
 
 use std::collections::BTreeSet;
+use std::io;
 
+use super::checks::unreadable;
 use crate::core::agent::Agent;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::attach::ConnId;
@@ -34,7 +36,8 @@ pub(super) struct PairAsked<'a> {
 ///
 /// # Errors
 ///
-/// For a pair that nobody has ever heard of: it would wait for ever.
+/// For a pair that nobody has ever heard of: it would wait for ever. And when what it answers cannot
+/// be read.
 pub(super) fn pair_to_send_to<T>(
     clients: &Clients,
     claude: &ClaudeLane,
@@ -52,13 +55,17 @@ pub(super) fn pair_to_send_to<T>(
     }
     // What passed between the operator and Codex says nothing of a Claude.
     let is_of_claude = |party: Option<Agent>| party == Some(Agent::Claude);
-    let of_entry = |id: &EntryId| {
-        let stored = recorder.stored_of(id)?;
+    let of_entry = |id: &EntryId| -> io::Result<Option<RuntimeSession>> {
+        let Some(stored) = recorder.stored_of(id)? else {
+            return Ok(None);
+        };
         let entry = &stored.entry;
         let is_its = is_of_claude(entry.source.agent()) || is_of_claude(entry.receiver());
-        entry.runtime_session.clone().filter(|_| is_its)
+        Ok(entry.runtime_session.clone().filter(|_| is_its))
     };
-    let answered = asked.answers.into_iter().find_map(of_entry);
+    let mut answered = asked.answers.into_iter().map(of_entry);
+    let answered = answered.find_map(Result::transpose).transpose();
+    let answered = answered.map_err(|error| unreadable(&error))?;
     let of_turn = || {
         let turn = match asked.turn {
             Some(named) => TurnId::new(named),

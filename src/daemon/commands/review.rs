@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::checks::unreadable;
 use super::checks::{check_length, check_text, not_found};
-use super::ledger::unreadable;
 use super::to_record::ToRecord;
 use crate::adapters::finding_place::FindingPlaces;
 use crate::core::agent::Party;

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::ledger::{unreadable, waiting};
+use super::checks::unreadable;
+use super::ledger::waiting;
 use crate::core::id::Seq;
 use crate::core::row_class::RowResult;
 use crate::daemon::attach::ConnId;

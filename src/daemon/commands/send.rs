@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::answers::{
     check_reply, is_missing, settles_turn, turn_of_call, turns_message, unanswered_by,
 };
-use super::checks::{check_handles, check_text, check_together};
+use super::checks::{check_handles, check_text, check_together, unreadable};
 use super::pair_to_send_to::{PairAsked, pair_to_send_to};
 use super::sender;
 use crate::core::agent::{Agent, AgentState};
@@ -254,7 +254,8 @@ impl Daemon {
 
     /// What the sender of a repeated handoff hears of the first one.
     fn sent_before(&self, first: EntryId) -> Result<Sent, Refusal> {
-        let seq = self.base.recorder.ledger().seq_of(&first).ok_or_else(|| {
+        let seq = self.base.recorder.seq_of(&first);
+        let seq = seq.map_err(|error| unreadable(&error))?.ok_or_else(|| {
             Refusal::new(
                 RefusalCode::NotFound,
                 format!("the same handoff was recorded as {first}, which is not in this session"),

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use super::checks::unreadable;
 use super::checks::{check_marker, check_text, not_found, shortened};
-use super::ledger::unreadable;
 use super::to_record::ToRecord;
 use crate::core::agent::Party;
 use crate::core::entry::{

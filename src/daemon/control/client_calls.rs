@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,6 +10,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::core::lock::lock;
 
 /// Calls of one client that may be in work at once; more wait in the socket.
 const CALLS_MAX: usize = 64;
@@ -82,7 +84,7 @@ impl ClientCalls {
     }
 
     fn awaited(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
-        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.awaited)
     }
 
     /// Works on a call.

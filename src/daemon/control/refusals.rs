@@ -1,8 +1,10 @@
 //! [`Refusals`]: connections that were refused, as one line of the log a minute. A thousand wrong
 //! tokens are one fault.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use crate::core::lock::lock;
 
 /// After the first line, how long the others are only counted.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -40,7 +42,7 @@ impl Tally {
 impl Refusals {
     /// One was refused. Needs a tokio runtime.
     pub(in crate::daemon) fn count(&self, why: &'static str) {
-        let is_first = self.0.lock().unwrap_or_else(PoisonError::into_inner).add();
+        let is_first = lock(&self.0).add();
         if !is_first {
             return;
         }
@@ -51,7 +53,7 @@ impl Refusals {
         let tally = Arc::clone(&self.0);
         tokio::spawn(async move {
             tokio::time::sleep(WINDOW).await;
-            let count = tally.lock().unwrap_or_else(PoisonError::into_inner).close();
+            let count = lock(&tally).close();
             if count > 0 {
                 tracing::warn!(count, "refused more connections within a minute");
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,7 @@ use super::events::{self, Signs};
 use super::fact::{FileVerdict, Touch, WatchFact};
 use super::inspect::LedgerLook;
 use crate::core::id::SessionId;
+use crate::core::lock::lock;
 use crate::daemon::event::Event;
 use crate::daemon::supervise::supervised_thread;
 use crate::store::config;
@@ -409,9 +410,4 @@ impl Watcher {
             drop(events.blocking_send(Event::Watch(fact)));
         }
     }
-}
-
-/// A lock whose holder panicked still guards a whole value here.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -443,7 +443,10 @@ async fn an_answer_that_nobody_read_can_still_be_waited_for_by_its_question() {
     let reply = said(Agent::Codex, false, Some(asked.clone()));
     let reply = rig.newest(&codex, reply).await;
     rig.compact(&operator).await;
-    assert_eq!(rig.daemon.base.recorder.ledger().seq_of(&asked), None);
+    assert_eq!(
+        rig.daemon.base.recorder.ledger().seq_of(&asked).unwrap(),
+        None
+    );
     let wait = Command::WaitMessages(WaitMessagesParams {
         agent: Agent::Claude,
         after: None,

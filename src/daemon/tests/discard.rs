@@ -209,6 +209,30 @@ async fn what_cannot_be_deleted_is_said_and_recorded() {
 }
 
 #[tokio::test]
+async fn segments_that_nobody_can_find_any_more_are_said_to_be_left() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let first = rig.compact(&operator).await.sealed;
+    let second = rig.compact(&operator).await.sealed;
+    let archive = |name| place.dirs.archives().join(format!("{name}.jsonl"));
+    // Only what is sealed second says what was compacted into it.
+    fs::remove_file(archive(second.clone())).unwrap();
+    std::os::unix::fs::symlink("elsewhere", archive(second.clone())).unwrap();
+    let Ok(Reply::Cleared(cleared)) = rig.call(&operator, discard()).await else {
+        panic!("not cleared");
+    };
+    assert!(archive(first).is_file());
+    assert!(
+        cleared.left[0].contains(second.as_str()),
+        "{:?}",
+        cleared.left
+    );
+    let error = rig.daemon.base.recorder.world().errors.back().unwrap();
+    assert_eq!(error.code, ErrorCode::NotDeleted);
+}
+
+#[tokio::test]
 async fn a_session_that_ends_while_a_deletion_is_prepared_keeps_its_texts() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;

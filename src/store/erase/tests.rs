@@ -141,7 +141,61 @@ fn an_archive_folder_that_cannot_be_read_keeps_the_texts_and_is_reported() {
     let erased = erase(dirs, &id("session_1795000000005_00000006"), &id(NEW));
     assert!(!session.exists(), "the session goes all the same");
     assert!(erased.left[0].contains("all kept"), "{erased:?}");
+    assert!(
+        erased.left[1].contains("archives cannot be read"),
+        "{erased:?}"
+    );
     assert_eq!(files(world.blobs.dir().to_owned()).len(), 2);
+}
+
+#[test]
+fn what_stands_before_a_segment_that_cannot_be_read_is_told_as_left() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    let path = dirs.archives().join(format!("{OLD}.jsonl"));
+    fs::remove_file(&path).unwrap();
+    symlink("elsewhere", &path).unwrap();
+    let erased = erase(dirs, &id(OLD), &id(NEW));
+    let oldest = dirs.archives().join(format!("{OLDEST}.jsonl"));
+    assert!(oldest.is_file() && !path.is_symlink());
+    let [left] = erased.left.as_slice() else {
+        panic!("{erased:?}");
+    };
+    assert!(
+        left.contains("was compacted") && left.contains(OLD),
+        "{left}"
+    );
+}
+
+#[test]
+fn each_folder_and_file_that_cannot_be_looked_into_is_told_as_left() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    let in_the_way = |path: &Path| {
+        fs::remove_dir_all(path).unwrap();
+        fs::write(path, "in the way").unwrap();
+    };
+    let aborted = dirs
+        .sessions()
+        .join("session_1795000000003_00000004.aborted-1");
+    symlink("elsewhere", aborted).unwrap();
+    let capsules = dirs.relay.join("capsules");
+    fs::create_dir(&capsules).unwrap();
+    in_the_way(&capsules);
+    in_the_way(&dirs.state);
+    let erased = erase(dirs, &id(OLD), &id(NEW));
+    for told in ["aborted-1", "the capsules", "state cannot be read"] {
+        assert!(
+            erased.left.iter().any(|left| left.contains(told)),
+            "{told}: {erased:?}"
+        );
+    }
+    assert_eq!(files(dirs.archives()), [format!("{OTHER}.jsonl")]);
+    // What nobody can look into may have something of the session.
+    fs::remove_dir_all(dirs.archives()).unwrap();
+    assert!(!is_there(dirs, &id(OLD)));
+    fs::write(dirs.archives(), "in the way").unwrap();
+    assert!(is_there(dirs, &id(OLD)));
 }
 
 #[test]

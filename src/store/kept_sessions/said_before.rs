@@ -1,9 +1,10 @@
 //! [`SaidBefore`]: what sessions said of capsules, remembered for the life of the process.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use super::SessionSays;
+use ctxrelay_core::lock::lock;
 
 /// More than a project keeps capsules; beyond that all sessions are read again.
 const REMEMBERED_MAX: usize = 10_000;
@@ -37,7 +38,7 @@ impl SaidBefore {
     /// What the session says of the capsule: `ask` where that was not asked before. Something else
     /// where it cannot be read, which is not remembered.
     pub(super) fn or_ask(self, ask: impl FnOnce() -> Option<SessionSays>) -> SessionSays {
-        let said = || SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = || lock(&SAID);
         if let Some(says) = said().get(&self).copied() {
             return says;
         }

@@ -2,11 +2,12 @@
 
 use std::ops::Deref;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ctxrelay_core::entry::Entry;
+use ctxrelay_core::lock::lock;
 use ctxrelay_core::wire::line::Stored;
 
 use super::error::LedgerError;
@@ -157,9 +158,4 @@ impl Deref for Ledger {
     fn deref(&self) -> &SharedLedger {
         &self.shared
     }
-}
-
-/// A lock whose holder panicked still guards whole values here: each is replaced in one step.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Stored;
 use super::check::Checker;
-use super::handle::{Stats, lock};
+use super::handle::Stats;
 use super::index::EntryIndex;
 use super::slots::Slot;
 use crate::disk_space::DiskSpace;
 use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::lock::lock;
 use ctxrelay_core::wire::line::parse;
 
 /// How an open ledger stands.
@@ -54,12 +55,36 @@ impl SharedLedger {
 
     /// The number of the entry with this id; of the first one if there are several, for that is
     /// the one others refer to. Reads that entry.
-    pub fn seq_of(&self, id: &EntryId) -> Option<Seq> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`], of an entry that may have the id.
+    pub fn seq_of(&self, id: &EntryId) -> io::Result<Option<Seq>> {
+        let found = self.stored_of(id, |_| None)?;
+        Ok(found.map(|stored| stored.entry.seq))
+    }
+
+    /// The same with the entry itself. What `known` has need not be read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::seq_of`].
+    pub fn stored_of(
+        &self,
+        id: &EntryId,
+        known: impl Fn(Seq) -> Option<Arc<Stored>>,
+    ) -> io::Result<Option<Arc<Stored>>> {
         let candidates = self.index().candidates(id);
-        candidates.into_iter().find_map(|slot| {
-            let stored = self.load(slot).ok()?;
-            (stored.entry.id == *id).then_some(stored.entry.seq)
-        })
+        for slot in candidates {
+            let stored = match known(Seq(slot.seq.into())) {
+                Some(stored) => stored,
+                None => Arc::new(self.load(slot)?),
+            };
+            if stored.entry.id == *id {
+                return Ok(Some(stored));
+            }
+        }
+        Ok(None)
     }
 
     /// The figures at this moment.

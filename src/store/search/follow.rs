@@ -19,6 +19,7 @@ use super::sealed::{SealedRequest, search_sealed};
 use crate::dirs::ProjectDirs;
 use crate::ledger::Ledger;
 use ctxrelay_core::id::SessionId;
+use ctxrelay_core::lock::lock;
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::wire::search::{FoundPage, SealedPage};
 
@@ -300,7 +301,7 @@ impl Drop for Search {
 
 impl SharedIndexer {
     pub(super) fn indexer(&self) -> MutexGuard<'_, IndexerState> {
-        self.indexer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.indexer)
     }
 
     pub(super) fn wait<'a>(

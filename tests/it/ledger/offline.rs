@@ -228,3 +228,42 @@ fn verify_of_all_tells_of_a_sealed_session_that_was_cut_or_removed() {
     assert_eq!(verify(), (6, vec![first]));
     drop(daemon);
 }
+
+#[test]
+fn a_folder_of_sessions_that_cannot_be_read_is_named_and_holds_no_lost_sessions() {
+    let project = Project::without_git();
+    let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    operator.when_quiet("ledger/clear", json!({})).unwrap();
+    drop(operator);
+    daemon.stop().expect_success();
+    let archives = project.state().join("archives");
+    fs::rename(&archives, project.state().join("away")).unwrap();
+    fs::write(&archives, "in the way").unwrap();
+    for args in [
+        &["ledger", "verify", "--all"][..],
+        &["ledger", "search", "--session", "all", "daemon"],
+    ] {
+        let said = refused(&project, args);
+        assert!(said.contains(archives.to_str().unwrap()), "{said}");
+    }
+}
+
+#[test]
+fn nothing_is_said_to_be_whole_while_the_head_outside_cannot_be_read() {
+    let (project, _) = left(true);
+    assert_eq!(project.run(["doctor"]).code(), 0);
+    for head in fs::read_dir(project.registry().join("heads")).unwrap() {
+        let path = head.unwrap().path();
+        if path.extension().is_some_and(|end| end == "json") {
+            fs::write(path, "{").unwrap();
+        }
+    }
+    for args in [&["ledger", "verify"][..], &["ledger", "verify", "--all"]] {
+        let said = refused(&project, args);
+        assert!(said.contains("heads/"), "{said}");
+    }
+    let doctor = project.run(["doctor"]);
+    assert_eq!(doctor.code(), 6, "{doctor:?}");
+    assert!(doctor.stdout.contains("heads/"), "{}", doctor.stdout);
+}

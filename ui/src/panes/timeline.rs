@@ -215,11 +215,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize, lines: usize) -> Ro
 
 /// The first bytes of a text, cut at a character.
 fn clip(text: &str) -> &str {
-    let mut end = TEXT_MAX.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(TEXT_MAX)]
 }
 
 /// A line over the first row of a day that is not today.

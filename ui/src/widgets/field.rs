@@ -126,10 +126,7 @@ impl TextField {
         }
         let room = BYTES_MAX.saturating_sub(self.text().len());
         if clean.len() > room {
-            let mut end = room;
-            while !clean.is_char_boundary(end) {
-                end -= 1;
-            }
+            let end = clean.floor_char_boundary(room);
             removed += clean[end..].chars().count();
             clean.truncate(end);
         }

@@ -1,5 +1,6 @@
 //! What comes in by itself: notifications, and the server's requests.
 
+use crate::core::between_words::cut_between_words;
 use crate::core::entry::TurnStatus;
 use crate::core::live_turn::{LiveAct, PlanStep, StepState};
 use crate::wire::codex::frame::{Incoming, ServerRequest};
@@ -300,7 +301,7 @@ fn did(item: &Item) -> Option<CodexFact> {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(COMMAND_CHARS_MAX).collect()
+    cut_between_words(text, COMMAND_CHARS_MAX).to_owned()
 }
 
 fn planned(step: TurnPlanStep) -> PlanStep {

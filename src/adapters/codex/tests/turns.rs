@@ -437,3 +437,11 @@ fn a_conversation_that_a_handoff_begins_is_named_after_what_is_asked() {
         assert_eq!(preview(&[UserInput::Text { text }]), name);
     }
 }
+
+#[test]
+fn a_prompt_is_shown_up_to_the_word_that_does_not_fit() {
+    let token = "ghp_a1B2c3D4e5F6g7H8i9J0";
+    let words = "word ".repeat(38);
+    let text = format!("\n{words}{token} is it");
+    assert_eq!(preview(&[UserInput::Text { text }]), words.trim_end());
+}

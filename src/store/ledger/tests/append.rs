@@ -32,8 +32,11 @@ fn what_was_acknowledged_is_in_the_file_and_found_again() {
     assert_eq!(found.entry.id, EntryId::new("n3"));
     assert_eq!(open.ledger.read(Seq(6)).unwrap(), None);
     assert_eq!(open.ledger.read(Seq(u64::MAX)).unwrap(), None);
-    assert_eq!(open.ledger.seq_of(&EntryId::new("n4")), Some(Seq(4)));
-    assert_eq!(open.ledger.seq_of(&EntryId::new("n9")), None);
+    assert_eq!(
+        open.ledger.seq_of(&EntryId::new("n4")).unwrap(),
+        Some(Seq(4))
+    );
+    assert_eq!(open.ledger.seq_of(&EntryId::new("n9")).unwrap(), None);
     let stats = open.ledger.stats();
     let live = open.live.clone();
     open.close();

@@ -65,7 +65,7 @@ impl Project {
             .unwrap();
         let ids = all.entries.iter().map(|stored| &stored.entry.id);
         Seen {
-            seqs: ids.map(|id| reading.seq_of(id)).collect(),
+            seqs: ids.map(|id| reading.seq_of(id).unwrap()).collect(),
             world: reading.snapshot().clone(),
             stats: format!("{:?}", reading.stats()),
             lines: all.entries.into_iter().map(|stored| stored.line).collect(),
@@ -125,7 +125,10 @@ fn more_entries_than_one_block_of_slots() {
         let checkpoint = project.checkpoint();
         assert!(checkpoint.is_some());
         let reading = Reading::open(&project.path(), &project.session, checkpoint, None).unwrap();
-        assert_eq!(reading.seq_of(&EntryId::new("n8191")), Some(Seq(8192)));
+        assert_eq!(
+            reading.seq_of(&EntryId::new("n8191")).unwrap(),
+            Some(Seq(8192))
+        );
         assert_eq!(reading.stats().entries as usize, from + 10);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use proptest::prelude::*;
@@ -30,7 +31,7 @@ fn a_full_disk_fails_the_append_leaves_nothing_and_recovers_by_itself() {
             assert!(matches!(error, LedgerError::NoSpace { .. }), "{error}");
             assert!(error.to_string().starts_with("No space left"), "{error}");
             assert_eq!(project.bytes(), good);
-            assert_eq!(open.ledger.seq_of(&EntryId::new("b")), None);
+            assert_eq!(open.ledger.seq_of(&EntryId::new("b")).unwrap(), None);
         }
         assert_eq!(open.recovered, 0);
         let stored = open.append(vec![project.note("b", "2")]).unwrap();
@@ -210,9 +211,37 @@ fn what_others_cut_off_shows_and_the_ledger_goes_on() {
         assert_eq!(report.first_bad.unwrap().seq, 3);
         assert_eq!(report.entries, 3);
         let open = project.open();
-        assert_eq!(open.ledger.seq_of(&EntryId::new("after")), Some(Seq(5)));
+        assert_eq!(
+            open.ledger.seq_of(&EntryId::new("after")).unwrap(),
+            Some(Seq(5))
+        );
         open.close();
     }
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_is_not_one_that_is_not_there() {
+    let project = Project::new();
+    let mut open = project.open();
+    let ids = ["a", "b"].map(EntryId::new);
+    let stored = open
+        .append(
+            ids.iter()
+                .map(|id| project.note(id.as_str(), "x"))
+                .collect(),
+        )
+        .unwrap();
+    let mut file = File::options().write(true).open(project.path()).unwrap();
+    file.write_all(b"?").unwrap();
+    let ledger = &open.ledger;
+    assert!(ledger.seq_of(&ids[0]).is_err());
+    assert_eq!(ledger.seq_of(&ids[1]).unwrap(), Some(Seq(2)));
+    assert_eq!(ledger.seq_of(&EntryId::new("c")).unwrap(), None);
+    // What is in memory is not read.
+    let known = |seq: Seq| (seq == Seq(1)).then(|| Arc::clone(&stored[0]));
+    let found = ledger.stored_of(&ids[0], known).unwrap();
+    assert_eq!(found.unwrap().entry.id, ids[0]);
+    open.close();
 }
 
 #[test]

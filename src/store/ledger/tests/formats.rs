@@ -47,7 +47,7 @@ fn an_older_ledger_with_a_chain_after_it_opens_as_it_was_left() {
     let mut open = project.open();
     let handoff = EntryId::new("7a9d1f22-0c4b-4e57-8b7e-112233445566");
     assert!(open.live.open_handoffs.contains_key(&handoff));
-    assert_eq!(open.ledger.seq_of(&handoff), Some(Seq(3)));
+    assert_eq!(open.ledger.seq_of(&handoff).unwrap(), Some(Seq(3)));
     open.append(vec![project.note("n", "x")]).unwrap();
     open.close();
     assert!(verify(&project.path(), None).unwrap().ok);

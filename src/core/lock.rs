@@ -1,0 +1,9 @@
+//! [`lock`]: a mutex whose holder may have panicked.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks it, also where a holder panicked: nobody holds one over a change of several steps, so that
+/// the value is whole.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,156 @@
+//! What is said and done where a line of the record cannot be read any more.
+
+use super::compact::{hand_off, note};
+use super::rig::{Guest, Rig};
+use super::sent_again::spoil;
+use super::silence::ended;
+use crate::adapters::codex::fact::CodexFact;
+use crate::core::agent::{Agent, Party};
+use crate::core::delivery::OnBusy;
+use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
+use crate::core::id::{EntryId, TurnId};
+use crate::daemon::carrying::compaction_wants;
+use crate::store::testing::Place;
+use crate::wire::control::{Command, RefusalCode, Role, SendParams};
+
+/// More entries than are in memory.
+const LONG: usize = 1_001;
+
+impl Rig {
+    /// Somebody writes over the line of a message, which is in memory no longer.
+    async fn spoil_message(&mut self, id: &EntryId) {
+        let recorder = &mut self.daemon.base.recorder;
+        let seq = recorder.world().unsettled[id].seq;
+        let filler = || recorder.entry(Party::Human, None, NoteKind::Note, "x", None);
+        let filler = std::iter::repeat_with(filler).take(LONG).collect();
+        recorder.append(filler, Box::new(|_, _| {}));
+        self.settle().await;
+        assert!(self.daemon.base.recorder.recent_entry(seq).is_none());
+        spoil(self, seq);
+    }
+
+    /// Who the record says started a turn, of each of its entries.
+    fn starters(&self) -> Vec<(TurnStatus, Party)> {
+        let recent = self.daemon.base.recorder.recent().iter();
+        let of_turns = recent.filter_map(|stored| match &stored.entry.kind {
+            EntryKind::Turn(turn) => Some((turn.status, turn.started_by.clone())),
+            _ => None,
+        });
+        of_turns.collect()
+    }
+
+    /// The last thing that was said to Claude.
+    fn told(&self) -> String {
+        let mut recent = self.daemon.base.recorder.recent().iter().rev();
+        let is_to_claude = |entry: &crate::core::entry::Entry| {
+            entry.receiver() == Some(Agent::Claude) && matches!(entry.kind, EntryKind::Message(_))
+        };
+        let told = recent.find(|stored| is_to_claude(&stored.entry));
+        told.unwrap().entry.content.clone()
+    }
+}
+
+async fn refused(rig: &mut Rig, guest: &Guest, command: Command) -> RefusalCode {
+    rig.call(guest, command).await.unwrap_err().code
+}
+
+#[tokio::test]
+async fn a_turn_of_a_message_that_cannot_be_read_is_no_turn_of_the_persons() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    for (turn, status) in [
+        ("turn-1", TurnStatus::Completed),
+        ("turn-2", TurnStatus::Failed),
+    ] {
+        let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+        rig.spoil_message(&id).await;
+        rig.user_message(turn, Some(&id));
+        rig.settle().await;
+        let of_claude = Party::Agent(Agent::Claude);
+        let begun = (TurnStatus::InProgress, of_claude.clone());
+        assert_eq!(rig.starters(), [begun.clone()]);
+        if status == TurnStatus::Completed {
+            rig.completed(turn, &[id.clone()], "all of them");
+            rig.settle().await;
+            assert_eq!(rig.told(), "all of them");
+        } else {
+            ended(&mut rig, turn, status, &[&id], false).await;
+            let told = rig.told();
+            assert!(told.contains(id.as_str()), "{told}");
+            assert!(told.contains("cannot be read"), "{told}");
+        }
+        assert_eq!(rig.starters(), [begun, (status, of_claude)]);
+    }
+}
+
+#[tokio::test]
+async fn who_asks_for_an_entry_that_cannot_be_read_hears_that_and_not_that_it_is_not_there() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let handoff = hand_off(Agent::Claude, "sort the plums");
+    let id = rig.newest(&claude, handoff.clone()).await;
+    let message = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.spoil_message(&id).await;
+    rig.spoil_message(&message).await;
+    let reply = |handles, in_reply_to| {
+        Command::Send(SendParams {
+            from: Some(Agent::Codex),
+            text: "done".to_owned(),
+            handles,
+            in_reply_to,
+            ..SendParams::default()
+        })
+    };
+    let unreadable = RefusalCode::LedgerUnreadable;
+    // Said in other words it would be there twice.
+    assert_eq!(refused(&mut rig, &claude, handoff).await, unreadable);
+    let answer = reply(vec![message.clone()], None);
+    assert_eq!(refused(&mut rig, &codex, answer).await, unreadable);
+    let answer = reply(Vec::new(), Some(message.clone()));
+    assert_eq!(refused(&mut rig, &codex, answer).await, unreadable);
+    let show = Command::LedgerShow {
+        entry: message.to_string(),
+        full: false,
+        placed: false,
+    };
+    assert_eq!(refused(&mut rig, &codex, show).await, unreadable);
+}
+
+#[tokio::test]
+async fn a_compaction_leaves_nothing_out_that_was_said_of_a_handoff_and_cannot_be_read() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let handoff = rig.newest(&codex, hand_off(Agent::Codex, "sort it")).await;
+    let blocked = note(NoteKind::Blocker, "the key is missing", vec![handoff]);
+    rig.call(&claude, blocked).await.unwrap();
+    let recorder = &rig.daemon.base.recorder;
+    let (world, ledger) = (recorder.world(), recorder.ledger());
+    let seq = world.open_blockers.back().unwrap().seq;
+    assert!(compaction_wants(world, ledger).unwrap().contains(&seq));
+    spoil(&rig, seq);
+    let refused = compaction_wants(world, ledger).unwrap_err();
+    assert_eq!(refused.code, RefusalCode::LedgerUnreadable);
+}
+
+#[tokio::test]
+async fn of_a_secret_that_goes_on_behind_what_is_shown_of_a_prompt_nothing_is_recorded() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let words = "word ".repeat(38);
+    let token = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    rig.fact(CodexFact::UserMessage {
+        turn_id: TurnId::new("turn-1"),
+        client_id: None,
+        preview: format!("{words}{token} is it"),
+        steered: false,
+    });
+    rig.settle().await;
+    let record = std::fs::read_to_string(rig.daemon.base.recorder.ledger().path()).unwrap();
+    assert!(record.contains("word word"), "{record}");
+    assert!(!record.contains(&token[..8]), "{record}");
+}
