@@ -1,6 +1,9 @@
 //! A temporary project and a temporary home, for the tests of this module.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex};
+
 use tempfile::TempDir;
 
 use super::dirs::{ProjectDirs, UserDirs};
@@ -33,7 +36,33 @@ impl Place {
 }
 
 /// The permission bits of a file.
-pub fn mode(path: &std::path::Path) -> u32 {
+pub fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt as _;
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
+}
+
+static STALLED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static STALL_ENDED: Condvar = Condvar::new();
+
+/// For as long as it lives no sync of this ledger comes back, as on a disk that hangs.
+#[derive(Debug)]
+pub struct Stalled(PathBuf);
+
+impl Stalled {
+    pub fn of(ledger: &Path) -> Self {
+        STALLED.lock().unwrap().push(ledger.to_owned());
+        Self(ledger.to_owned())
+    }
+}
+
+impl Drop for Stalled {
+    fn drop(&mut self) {
+        STALLED.lock().unwrap().retain(|path| *path != self.0);
+        STALL_ENDED.notify_all();
+    }
+}
+
+pub(crate) fn wait_if_stalled(ledger: &Path) {
+    let is_stalled = |stalled: &mut Vec<PathBuf>| stalled.iter().any(|path| path == ledger);
+    drop(STALL_ENDED.wait_while(STALLED.lock().unwrap(), is_stalled));
 }

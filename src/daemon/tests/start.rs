@@ -126,7 +126,7 @@ impl Drop for Spoiled {
 }
 
 /// With ports that the system gives to nobody who does not name them.
-fn with_ports(place: &Place) -> Builder {
+pub(super) fn with_ports(place: &Place) -> Builder {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 10_000 + u16::try_from(std::process::id() % 2_000).unwrap() * 4;
     let mut free = std::iter::from_fn(|| {
@@ -157,7 +157,7 @@ async fn becomes_free(port: u16) {
     assert!(freed.is_ok(), "port {port} is still taken");
 }
 
-fn ledger(place: &Place) -> PathBuf {
+pub(super) fn ledger(place: &Place) -> PathBuf {
     let current = session::read_current(&place.dirs).unwrap();
     place.dirs.ledger(&current.unwrap())
 }
@@ -170,13 +170,13 @@ fn record(place: &Place) -> String {
     std::fs::read_to_string(ledger(place)).unwrap()
 }
 
-async fn start(builder: &Builder, yields: bool) -> Result<Running, StartError> {
+pub(super) async fn start(builder: &Builder, yields: bool) -> Result<Running, StartError> {
     let mcp = |_| ready(Router::new().route("/mcp", get(|| ready("no tools"))));
     builder.clone().start(None, ready(yields), mcp).await
 }
 
 /// A daemon that runs and ends.
-async fn live_once(builder: &Builder) {
+pub(super) async fn live_once(builder: &Builder) {
     let running = start(builder, true).await.unwrap();
     running.handle.shutdown(false).await;
     running.handle.ended().cancelled().await;

@@ -85,6 +85,8 @@ impl LedgerFile for DiskFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        #[cfg(any(test, feature = "testing"))]
+        crate::testing::wait_if_stalled(&self.path);
         self.file.sync_data()
     }
 
