@@ -225,6 +225,25 @@ impl Heads {
         *self.lock() = Some(kept);
     }
 
+    /// The ledger is about to grow: behind the mark of an orderly end nothing of ours would count.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; the mark is still there then.
+    pub fn take_mark(&self) -> io::Result<()> {
+        let mut now = self.lock();
+        let Some(kept) = now.as_mut().filter(|kept| kept.clean) else {
+            return Ok(());
+        };
+        let unmarked = Kept {
+            clean: false,
+            ..kept.clone()
+        };
+        self.write(&unmarked)?;
+        *kept = unmarked;
+        Ok(())
+    }
+
     /// Notes alarms, before what they tell of is put out of the way.
     ///
     /// # Errors

@@ -83,7 +83,7 @@ impl Bound {
         F: Future<Output = Router> + Send,
     {
         let identity = self.identity();
-        // The last step that can fail. What was inherited is touched only behind it, and behind the
+        // The last step that can fail where there is an owner before us. What was inherited is touched only behind it, and behind the
         // word of the owner before us, who can go on with it until then. Two that read from one
         // terminal would tear its stream apart.
         let imprint = self.imprint(&identity);
@@ -92,6 +92,7 @@ impl Bound {
         if !yielded.await {
             return Err(StartError::NotYielded);
         }
+        self.opened.take_mark()?;
         publisher.take_on();
         let ready = self.take_on(identity, board, start_codex);
         Ok(ready.run(publisher, published, mcp).await)

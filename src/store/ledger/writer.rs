@@ -325,21 +325,7 @@ impl Writer {
         let written = if together.text.is_empty() {
             Ok(self.len)
         } else {
-            let is_vouched = together.is_of_operator || self.unlinked;
-            if let (true, Some(heads), Some(head)) = (is_vouched, &self.heads, self.head_at(&next))
-            {
-                heads.announce(&head);
-            }
-            let written = self.write(&together.text).and_then(|start| {
-                if is_vouched {
-                    self.vouch(&next, start)?;
-                }
-                Ok(start)
-            });
-            if let (true, true, Some(heads)) = (written.is_err(), is_vouched, &self.heads) {
-                heads.retract();
-            }
-            written
+            self.write_known(&together, &next)
         };
         let failed = match written {
             Ok(start) => {
@@ -391,6 +377,29 @@ impl Writer {
                 None => {}
             }
         }
+    }
+
+    /// As [`Self::write`], with what the head outside has to say of it, before and behind.
+    fn write_known(&mut self, together: &Together, next: &Next) -> Result<u64, LedgerError> {
+        if let Some(heads) = &self.heads {
+            heads
+                .take_mark()
+                .map_err(|error| unwritable(heads, error))?;
+        }
+        let is_vouched = together.is_of_operator || self.unlinked;
+        if let (true, Some(heads), Some(head)) = (is_vouched, &self.heads, self.head_at(next)) {
+            heads.announce(&head);
+        }
+        let written = self.write(&together.text).and_then(|start| {
+            if is_vouched {
+                self.vouch(next, start)?;
+            }
+            Ok(start)
+        });
+        if let (true, true, Some(heads)) = (written.is_err(), is_vouched, &self.heads) {
+            heads.retract();
+        }
+        written
     }
 
     /// Has the head outside be that of what was just written, or takes it back.
