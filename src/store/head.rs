@@ -220,6 +220,19 @@ impl Heads {
         Ok(())
     }
 
+    /// As [`Self::replace`] after that failed: it is kept also where it cannot be written, and written
+    /// with the next head then.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn put_back(&self, kept: Kept) -> io::Result<()> {
+        let mut now = self.lock();
+        let written = self.write(&kept);
+        *now = Some(kept);
+        written
+    }
+
     /// As [`Self::replace`], but written only with the first entry: before it there is no head.
     pub fn begin(&self, kept: Kept) {
         *self.lock() = Some(kept);

@@ -1,6 +1,7 @@
 //! A temporary project and a temporary home, for the tests of this module.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
 
@@ -65,4 +66,37 @@ impl Drop for Stalled {
 pub(crate) fn wait_if_stalled(ledger: &Path) {
     let is_stalled = |stalled: &mut Vec<PathBuf>| stalled.iter().any(|path| path == ledger);
     drop(STALL_ENDED.wait_while(STALLED.lock().unwrap(), is_stalled));
+}
+
+/// What is to be written, and how often that still succeeds.
+static FULL: Mutex<Vec<(PathBuf, usize)>> = Mutex::new(Vec::new());
+
+/// For as long as it lives there is no room for this file, but for some times that it is written
+/// first; of a folder, for new names in it.
+#[derive(Debug)]
+pub struct Full(PathBuf);
+
+impl Full {
+    pub fn after(writes: usize, path: &Path) -> Self {
+        FULL.lock().unwrap().push((path.to_owned(), writes));
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        FULL.lock().unwrap().retain(|(path, _)| *path != self.0);
+    }
+}
+
+pub(crate) fn room_for(path: &Path) -> io::Result<()> {
+    let mut full = FULL.lock().unwrap();
+    match full.iter_mut().find(|(of, _)| of == path) {
+        Some((_, 0)) => Err(io::ErrorKind::StorageFull.into()),
+        Some((_, left)) => {
+            *left -= 1;
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }
