@@ -22,6 +22,7 @@ use ctxrelay_core::wire::line::{GENESIS, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
 use super::Stored;
+use super::aside::Aside;
 use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
@@ -118,6 +119,8 @@ pub(super) struct Writer {
     /// The chain does not lead from the head outside to here, because somebody cut the file: the
     /// next write is vouched for.
     unlinked: bool,
+    /// A copy of foreign lines that are still in the file.
+    aside: Option<Aside>,
     /// Taken from the queue, and not to be written together with what was before it.
     held: Option<Job>,
     /// How many appends were written together the last time.
@@ -170,6 +173,7 @@ impl Writer {
             failing: false,
             dirty: false,
             unlinked: false,
+            aside: None,
             held: None,
             company: 1,
         }

@@ -248,6 +248,42 @@ fn an_unchained_ledger_that_was_made_longer_in_place_loses_nothing_either() {
 }
 
 #[test]
+fn foreign_lines_on_a_disk_that_fails_are_not_copied_once_more_with_each_append() {
+    let project = Project::with_notes(2);
+    let (file, plan) = FaultyFile::open(&project);
+    let mut open = project.open_on(file);
+    let foreign = b"somebody else's\n";
+    project.write(&[&project.bytes()[..], foreign].concat());
+    // The last entry is read, and what is to be copied is not.
+    plan.lock()
+        .unwrap()
+        .unreadable
+        .extend([false, true].repeat(3));
+    for _ in 0..3 {
+        open.append(vec![project.note("a", "1")]).unwrap_err();
+        assert_eq!(project.aside("foreign"), Vec::<Vec<u8>>::new());
+    }
+    plan.lock()
+        .unwrap()
+        .truncate
+        .extend([Some(Errno::NOSPC); 3]);
+    for _ in 0..3 {
+        open.append(vec![project.note("a", "1")]).unwrap_err();
+        assert_eq!(project.aside("foreign"), [foreign]);
+    }
+    open.append(vec![project.note("a", "1")]).unwrap();
+    assert_eq!(project.aside("foreign"), [foreign]);
+    // The same words once more are news.
+    project.write(&[&project.bytes()[..], foreign].concat());
+    open.append(vec![project.note("b", "2")]).unwrap();
+    assert_eq!(project.aside("foreign"), [foreign, foreign]);
+    assert_eq!(open.ledger.stats().foreign_bytes, 2 * foreign.len() as u64);
+    open.close();
+    let report = verify(&project.path(), None).unwrap();
+    assert_eq!((report.ok, report.entries), (true, 4), "{report:?}");
+}
+
+#[test]
 fn what_others_cut_off_shows_and_the_ledger_goes_on() {
     for cut in [1, 40] {
         let project = Project::with_notes(4);

@@ -112,10 +112,16 @@ impl Writer {
 
     /// Puts what others appended out of the way.
     fn set_foreign_aside(&mut self, len: u64) -> Result<(), LedgerError> {
+        let kept = self.aside.take();
         let failed = |error| self.error("set foreign lines aside of", error);
-        let aside = copy_aside(self.file.as_ref(), &self.shared.path, "foreign", self.len)
-            .map_err(failed)?;
+        let aside = match kept {
+            // From an attempt that could not cut them off.
+            Some(kept) if kept.is_of(&self.file.reader(), self.len).map_err(failed)? => kept,
+            _ => copy_aside(self.file.as_ref(), &self.shared.path, "foreign", self.len)
+                .map_err(failed)?,
+        };
         let alarm = foreign(&aside);
+        self.aside = Some(aside);
         if let Some(heads) = &self.heads
             && let Err(error) = heads.raise(std::slice::from_ref(&alarm))
         {
@@ -126,6 +132,7 @@ impl Writer {
             .truncate(self.len)
             .and_then(|()| self.file.sync())
             .map_err(|error| self.error("set foreign lines aside of", error))?;
+        self.aside = None;
         self.shared.health().foreign_bytes += len - self.len;
         (self.on_event)(WriterEvent::Foreign(alarm));
         Ok(())
