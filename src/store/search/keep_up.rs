@@ -198,7 +198,6 @@ impl SharedIndexer {
                     source,
                 })?;
             for stored in &page.entries {
-                cursor = Some(stored.entry.seq.0);
                 if batch.push(stored) {
                     self.put(&mut batch, index, target, wish)?;
                 }
@@ -206,7 +205,9 @@ impl SharedIndexer {
             if self.is_called(wish) {
                 return Ok(());
             }
-            if page.next.is_none() {
+            // Behind what cannot be read, too.
+            cursor = page.next;
+            if cursor.is_none() {
                 self.put(&mut batch, index, target, wish)?;
                 return Ok(());
             }
