@@ -146,6 +146,10 @@ impl SharedIndexer {
                 if mark.is_none() && index.is_begun()? {
                     return Ok(None);
                 }
+                // Deleted for good, and a crash came before the index was thrown away.
+                if index.sealed()?.keys().any(|it| !is_there(&self.dirs, it)) {
+                    return Ok(None);
+                }
                 if mark.as_ref().is_none_or(|mark| is_of(mark, target)) {
                     return Ok(Some(index));
                 }
