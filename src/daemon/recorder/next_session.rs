@@ -170,19 +170,23 @@ impl<T> Recorder<T> {
                 space: Some(Arc::clone(&self.keepers.space)),
             },
             self.events_once(&begun),
-        )?;
-        match opened.ledger.append_and_wait(0, first, at_most) {
-            Ok(stored) => {
-                begun.store(true, Ordering::Release);
-                Ok((opened.ledger, stored))
-            }
-            Err(error) => {
-                // An empty session, or half of one, must not be found at the next start.
-                opened.ledger.close();
-                self.take_back(kept, next);
-                Err(error)
-            }
+        );
+        let first_entries =
+            opened.and_then(
+                |opened| match opened.ledger.append_and_wait(0, first, at_most) {
+                    Ok(stored) => Ok((opened.ledger, stored)),
+                    Err(error) => {
+                        opened.ledger.close();
+                        Err(error)
+                    }
+                },
+            );
+        match &first_entries {
+            Ok(_) => begun.store(true, Ordering::Release),
+            // An empty session, or half of one, must not be found at the next start.
+            Err(_) => self.take_back(kept, next),
         }
+        first_entries
     }
 
     /// What a writer says, once its session has begun. Until then the answer to the only append is

@@ -442,3 +442,27 @@ fn a_disk_that_is_full_in_the_middle_of_a_clear_makes_nothing_foreign() {
         (2, 0)
     );
 }
+
+#[test]
+fn a_session_that_could_not_be_opened_leaves_no_ledger() {
+    let mut written = Written::new();
+    let entry = written.said("before");
+    written
+        .recorder
+        .append_and_wait(vec![entry], DEADLINE, "late")
+        .unwrap();
+    let sessions = written.place.dirs.sessions();
+    let full = Full::after(0, &sessions);
+    let begun = begin_next(&mut written);
+    assert!(matches!(begun, Err(NotBegun::Ledger(_))), "{begun:?}");
+    drop(full);
+    let names = std::fs::read_dir(sessions).unwrap();
+    let names: Vec<_> = names.map(|file| file.unwrap().file_name()).collect();
+    let session = written.recorder.session_id();
+    assert_eq!(names, [format!("{session}.jsonl").as_str()]);
+    let entry = written.said("behind");
+    let stored = written
+        .recorder
+        .append_and_wait(vec![entry], DEADLINE, "late");
+    assert_eq!(stored.unwrap()[0].entry.seq.0, 2);
+}
