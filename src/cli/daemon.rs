@@ -184,7 +184,7 @@ pub(super) async fn serve_until_end(
         running = match hand_over(setting, running, &program, detached, begun).await {
             HandedOver::Done => return Ok(ExitKind::Ok),
             HandedOver::Kept(running, _) => *running,
-            HandedOver::Ended(failure) => {
+            HandedOver::Ended(failure) | HandedOver::Hung(failure) => {
                 // A detached one has no other reader than the log.
                 tracing::error!(why = failure.message, "nobody goes on");
                 return Err(nobody_goes_on(failure));

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::exit::Failure;
 use super::next_daemon::NextDaemon;
-use crate::host::{ProjectContext, Running};
+use crate::host::{DaemonFault, ProjectContext, Running};
 use crate::wire::control::RefusalCode;
 
 /// How long the daemon may take to come to a halt: its own steps together, and a little.
@@ -23,6 +23,8 @@ pub enum HandedOver {
     Kept(Box<Running>, Failure),
     /// The daemon has ended, and nobody goes on.
     Ended(Failure),
+    /// As [`Self::Ended`], and this process keeps the project until it ends.
+    Hung(Failure),
 }
 
 /// Has a program go on in place of this process, which ends by itself when nobody needs it if
@@ -53,8 +55,16 @@ pub async fn hand_over(
     }
     begun(Ok(()));
     let was_detached = running.published.detached;
-    let Ok(Ok(mut takeover)) = timeout(LEAVE_WAIT, running.takeover).await else {
+    let left = timeout(LEAVE_WAIT, running.takeover).await;
+    let Ok(Ok(mut takeover)) = left else {
         next.dismiss();
+        if left.is_ok() {
+            // How it ended is known once it has.
+            running.handle.ended().cancelled().await;
+        }
+        if running.handle.is_hung() {
+            return HandedOver::Hung(DaemonFault::Hung.into());
+        }
         return HandedOver::Ended(Failure::unavailable(
             RefusalCode::NotHandedOver,
             "the daemon could not leave what was under way, and ended",

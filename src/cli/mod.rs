@@ -46,6 +46,7 @@ mod hand_over;
 mod handoff;
 mod hold;
 mod hook;
+mod hosted;
 mod init;
 mod instances;
 mod instruction_files;

@@ -190,6 +190,16 @@ impl Opened {
         &self.session
     }
 
+    /// The record is about to grow: its last end is no orderly one any more. In a takeover it was
+    /// none.
+    pub(super) fn take_mark(&self) -> Result<(), StartError> {
+        let heads = self.heads.heads();
+        heads.take_mark().map_err(|source| StartError::Unwritable {
+            path: heads.path(),
+            source,
+        })
+    }
+
     /// Codex's thread, as far as the record knows it.
     pub(super) fn thread(&self) -> Option<ThreadId> {
         self.world.agent(Agent::Codex).thread_id.clone()

@@ -17,6 +17,7 @@ mod file;
 mod handle;
 mod index;
 mod keep;
+mod left_out;
 mod lines;
 mod names;
 mod open;
@@ -45,6 +46,7 @@ pub use check::{ChainFault, Reason};
 pub use checkpoint::{Checkpoint, CheckpointKeeper, read as read_checkpoint};
 pub use error::LedgerError;
 pub use handle::{Ledger, NotTaken, Stats};
+pub(crate) use left_out::LeftOut;
 pub use open::{
     OpenOptions, OpenReport, OpenedLedger, Origin, Outside, RECENT_MAX, open, open_watched,
 };
