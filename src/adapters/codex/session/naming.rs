@@ -17,8 +17,12 @@ impl Session<'_> {
         let Some(book) = &self.memory.visible else {
             return;
         };
-        let name = name_of(said);
-        if self.has_our_name && book.open_turn() == Some(turn_id) && !name.is_empty() {
+        if !self.has_our_name || book.open_turn() != Some(turn_id) {
+            return;
+        }
+        // Codex keeps its list outside of the project, and of a secret that is cut nothing is masked.
+        let name = name_of(&self.context.redactor.redact_text(said).0);
+        if !name.is_empty() {
             self.has_our_name = false;
             let named = Todo::Name(book.thread_id().clone(), name);
             self.todo.push_back(named);
