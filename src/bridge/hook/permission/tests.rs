@@ -58,7 +58,9 @@ fn a_rule_of_claudes_that_cannot_be_read_whole_is_not_offered() {
     assert!(!offered(json!([bash(&format!("{fits}a"))])));
     // What stands beside it would hold, too.
     assert!(!offered(json!([bash("ls"), {"toolName": 5}])));
-    assert!(!offered(json!([bash("ls"), {"toolName": "Bash", "ruleContent": ["npx"]}])));
+    assert!(!offered(
+        json!([bash("ls"), {"toolName": "Bash", "ruleContent": ["npx"]}])
+    ));
 }
 
 #[test]
