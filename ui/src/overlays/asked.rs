@@ -97,7 +97,10 @@ pub(crate) fn answers(card: &InboxCard) -> Option<Choice> {
     match more {
         0 => {}
         1 => lines.push("1 more line on the card".to_owned()),
-        n => lines.push(format!("{} more lines on the card", text::grouped(n as u64))),
+        n => lines.push(format!(
+            "{} more lines on the card",
+            text::grouped(n as u64)
+        )),
     }
     lines.extend(asked.hints.iter().map(|hint| sanitize::line(hint)));
     let details = sanitize::lines(&asked.details).into_iter();

@@ -113,7 +113,12 @@ fn the_answers_to_a_request_stand_with_all_lines_of_it() {
         }
         assert!(!shown.contains("on the card"), "{shown}");
         let shown = shown_of(&long, size);
-        for words in ["cargo test ⏎ one line of it", "…", "more lines on the card", hint] {
+        for words in [
+            "cargo test ⏎ one line of it",
+            "…",
+            "more lines on the card",
+            hint,
+        ] {
             assert!(shown.contains(words), "{words:?} at {size:?}:\n{shown}");
         }
         let shown = shown_of(&"x".repeat(4_000), size);
