@@ -105,7 +105,7 @@ async fn a_secret_that_is_one_word_is_masked_and_the_rest_can_be_allowed() {
     let said = hints(&asked);
     assert_eq!(said[0], MASKED);
     assert!(!said.contains(&ONLY_THERE.to_owned()), "{said:?}");
-    assert_eq!(choices(&asked), ["accept", "cancel", "decline"]);
+    assert_eq!(choices(&asked), ["accept", "decline", "cancel"]);
 }
 
 #[tokio::test]
@@ -118,8 +118,6 @@ async fn what_a_change_or_a_tool_hides_in_its_details_is_not_allowed_either() {
         request: ApprovalRequest {
             kind: ApprovalKind::Tool,
             subject: "mcp__shell__run".to_owned(),
-            // Nothing of what the request says of itself is believed.
-            unmasked: None,
             ..request("k1")
         },
         details: format!("command: {URL}"),
