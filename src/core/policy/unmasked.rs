@@ -20,13 +20,12 @@ pub fn read_unmasked(
     if request.is_user_question() {
         return;
     }
-    let masked = |text: &str| redactor.redact_text(text);
     // What stands around a text can decide whether it is masked.
     let texts = [content, &request.subject].into_iter();
     let texts = texts.chain(request.also_wants.iter().map(String::as_str));
     let (mut is_masked, mut hides_code) = (false, false);
     for text in texts {
-        let (shown, marks) = masked(text);
+        let (shown, marks) = redactor.redact_text(text);
         is_masked |= marks > 0;
         hides_code |= signs(&shown) < signs(text);
     }
@@ -35,7 +34,7 @@ pub fn read_unmasked(
     }
     request.choices.retain(|choice| match choice.effect {
         ChoiceEffect::Deny | ChoiceEffect::Stop => true,
-        ChoiceEffect::AllowMore => !hides_code && masked(&choice.label).1 == 0,
+        ChoiceEffect::AllowMore => !hides_code && redactor.redact_text(&choice.label).1 == 0,
         _ => !hides_code,
     });
 }
