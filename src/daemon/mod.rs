@@ -139,7 +139,8 @@
 //!   have [`Approvals`](approvals::Approvals) know where it can be answered; as many as the world has
 //!   room for
 //! - recorded: `approving` makes the entry, for both agents and `ask_user`, of the kinds of
-//!   `/core/entry/approval`; `/core/fold/approving` has it stand in `open_approvals`, as
+//!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
+//!   `/core/fold/approving` has it stand in `open_approvals`, as
 //!   `/core/snapshot/approval`
 //! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by the deck's cards
 //!   (`/deck/present/approvals`), by `/cli/approvals` and by `status`

@@ -46,6 +46,7 @@ mod gate;
 mod gates;
 mod hand_over;
 mod harness;
+mod hidden;
 mod inference;
 mod keeping;
 mod ledger;

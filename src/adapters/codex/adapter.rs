@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::hold::ChildRecord;
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::id::ThreadId;
+use crate::core::redact::Redactor;
 
 use super::compaction_hook::CompactionHook;
 use super::fact::CodexFact;
@@ -58,6 +59,8 @@ pub struct CodexOptions {
     pub inherited: Option<Passed>,
     /// Our hook in the app-server.
     pub hook: CompactionHook,
+    /// Takes secrets out of what is told outside of the project.
+    pub redactor: Arc<Redactor>,
     /// Our own binary, for `hold`.
     pub hold_program: PathBuf,
     /// Goes into the mark of the children.
@@ -127,6 +130,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         thread_name: format!("ctxrelay {name}").trim_end().to_owned(),
         account_every: ASK_ACCOUNT_EVERY,
         hook: options.hook.clone(),
+        redactor: options.redactor,
         facts,
     };
     let run = Run {

@@ -20,6 +20,7 @@ mod rollout;
 mod take;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -28,6 +29,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::core::entry::TurnStatus;
 use crate::core::id::ThreadId;
+use crate::core::redact::Redactor;
 use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
 use crate::wire::codex::frame::{Incoming, RpcError};
 use crate::wire::codex::thread::Thread;
@@ -61,6 +63,8 @@ pub(super) struct SessionContext {
     pub(super) account_every: Duration,
     /// Our hook in the app-server.
     pub(super) hook: CompactionHook,
+    /// Takes secrets out of what is given a name after.
+    pub(super) redactor: Arc<Redactor>,
     /// Where facts go. Full: the session waits, and so does the app-server.
     pub(super) facts: mpsc::Sender<CodexFact>,
 }

@@ -243,10 +243,9 @@ impl Base {
             choice,
             note,
         } = approved;
-        let denies = matches!(choice.effect, ChoiceEffect::Deny | ChoiceEffect::Stop);
         let note = note
             .as_ref()
-            .filter(|_| denies && asked.agent == Agent::Codex)?;
+            .filter(|_| choice.effect.denies() && asked.agent == Agent::Codex)?;
         let message = EntryKind::Message(Message::new(OnBusy::Steer));
         let subject = named_subject(asked);
         let text = format!("I did not allow this: {subject}\nThe reason: {note}");

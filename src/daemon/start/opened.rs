@@ -40,7 +40,7 @@ pub(in crate::daemon) struct Opened {
     world: Snapshot,
     recent: VecDeque<Arc<Stored>>,
     outbox: Outbox,
-    redactor: Arc<Redactor>,
+    pub(super) redactor: Arc<Redactor>,
     /// Every line was read.
     is_read: bool,
     /// Set once the project's folder is not where it was.

@@ -111,7 +111,7 @@ pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
                 Action::CopyId => row.id.clone(),
                 _ => format!("{} {}", row.place, row.title),
             });
-            return words.map_or_else(Vec::new, |words| copy(deck, for_input(&words).0));
+            return words.map_or_else(Vec::new, |words| copy(deck, &words));
         }
         _ => {}
     }

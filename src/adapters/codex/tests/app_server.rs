@@ -2,6 +2,8 @@
 //!
 //! The session runs in a task of its own, in the same way as the adapter's loop drives it.
 
+use std::sync::Arc;
+
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -22,6 +24,7 @@ use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::hex::hex;
 use crate::core::id::EntryId;
+use crate::core::redact::Redactor;
 
 /// For anything that a test waits for.
 const SOON: std::time::Duration = std::time::Duration::from_secs(5);
@@ -69,6 +72,7 @@ impl Script {
             thread_name: NAME.to_owned(),
             account_every: std::time::Duration::from_millis(500),
             hook: CompactionHook::default(),
+            redactor: Arc::new(Redactor::new()),
             facts: told,
         };
         let session = tokio::spawn(async move {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{SinkExt as _, StreamExt as _};
@@ -23,6 +24,7 @@ use crate::adapters::codex::thread_state::ThreadState;
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::entry::ErrorCode;
 use crate::core::id::ThreadId;
+use crate::core::redact::Redactor;
 
 /// For all starts together; each is a shell or three.
 const SOON: Duration = Duration::from_secs(60);
@@ -67,6 +69,7 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
             account_every: Duration::from_secs(5),
             thread_name: "ctxrelay".to_owned(),
             hook: CompactionHook::default(),
+            redactor: Arc::new(Redactor::new()),
             facts: told,
         },
         patience: RetryPolicy {

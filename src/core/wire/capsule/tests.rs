@@ -101,6 +101,42 @@ fn keys_are_sorted_by_code_point_and_values_stay() {
 }
 
 #[test]
+fn what_no_reader_sees_is_refused_and_what_joins_an_emoji_is_taken() {
+    let with = |text: &str| {
+        let mut other = value();
+        other["goal"]["text"] = json!(text);
+        other
+    };
+    for hidden in [
+        "pass\u{ad}word",
+        "\u{34f}",
+        "\u{115f}\u{1160}",
+        "\u{180b}",
+        "\u{2800}",
+        "\u{3164}",
+        "\u{ffa0}",
+        "\u{206a}",
+        "\u{fff9}",
+        "\u{e0100}",
+        "a\u{200c}b",
+        "😀\u{fe00}\u{fe01}\u{fe02}",
+        "字\u{200d}\u{200d}",
+    ] {
+        let said = refused(with(hidden));
+        let why = "goal.text: a character that no reader sees, U+";
+        assert!(said.starts_with(why), "{hidden:?}: {said}");
+    }
+    for whole in [
+        "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥",
+        "می\u{200c}خواهم",
+        "1\u{fe0f}\u{20e3}",
+    ] {
+        let taken = read(&forged(with(whole))).unwrap();
+        assert_eq!(taken.goal.unwrap().text, whole);
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_with_its_place() {
     let mut other = value();
     other["schema"] = json!("ctxrelay.capsule/v2");
