@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use self::needs::{calls, imports, large_cycles};
-use self::prose::{comments, quaint_word};
+use self::prose::{comments, compared, quaint_word, sentences};
 
 mod needs;
 mod prose;
@@ -371,6 +371,26 @@ fn comments_are_plain_english() {
         "to be said plainly:\n{}",
         wrong.join("\n")
     );
+}
+
+#[test]
+fn the_deck_does_not_compare_sentences() {
+    let sources = sources("src/deck");
+    let sentences: BTreeSet<String> = sources
+        .iter()
+        .flat_map(|source| sentences(&source.text))
+        .collect();
+    assert!(sentences.len() > 3, "only {sentences:?}");
+    let mut wrong = Vec::new();
+    for source in &sources {
+        for (at, line) in code_lines(source) {
+            if let Some(name) = compared(line, &sentences) {
+                wrong.push(format!("{}:{at}: {name}", source.path.display()));
+            }
+        }
+    }
+    let wrong = wrong.join("\n");
+    assert!(wrong.is_empty(), "compare a type, not its words:\n{wrong}");
 }
 
 /// A verb's arguments and its own verbs are read with their module: `clear::Args`.
