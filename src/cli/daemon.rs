@@ -21,8 +21,9 @@ use super::replace::replace;
 use super::report::Report;
 use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
-use crate::store::ledger::{ReadProgress, ReadSoFar};
+use crate::store::ledger::ReadProgress;
 use crate::store::published::Published;
+use crate::store::shown_reading::ShownReading;
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How long a start may take before it says what takes so long.
@@ -68,7 +69,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     if args.detach {
-        let ready = detach::start(&context.setting, !args.unless_killed)?;
+        let ready = detach::start(context, !args.unless_killed)?;
         announce(&context.out, &context.setting.dirs, &ready)?;
         return Ok(ExitKind::Ok);
     }
@@ -109,7 +110,9 @@ async fn serve(
 ) -> CliOutcome {
     let signals = EndSignals::listen()?;
     let setting = &context.setting;
-    let running = match before {
+    let reading = ReadProgress::default();
+    let shown = tokio::spawn(show_reading(setting.dirs.clone(), reading.clone()));
+    let started = match before {
         Some((before, takeover)) => {
             let before = Arc::new(before);
             let asked = Arc::clone(&before);
@@ -119,39 +122,39 @@ async fn serve(
                     .unwrap_or(false)
             };
             let detached = takeover.detached;
-            let started = setting.take_over(takeover, committed, detached).await;
+            let started = setting
+                .take_over(takeover, committed, detached, reading)
+                .await;
             if let Err(error) = &started {
                 before.refuse(error);
             }
-            started?
+            started
         }
         None => {
-            let reading = ReadProgress::default();
-            let shown = tokio::spawn(show_reading(reading.clone()));
-            let started = setting
+            setting
                 .start_daemon_watched(args.detached_child, !args.unless_killed, reading)
-                .await;
-            // The line is gone before the next one is written.
-            shown.abort();
-            let _ = shown.await;
-            started?
+                .await
         }
     };
+    // The line is gone before the next one is written.
+    shown.abort();
+    let _ = shown.await;
+    let running = started?;
     // A daemon goes on when nobody reads its one line.
     let _ = announce(&context.out, &setting.dirs, &running.published);
     serve_until_end(setting, running, signals).await
 }
 
-/// Shows on a terminal how far the reading of a long record is: read from its beginning, as after
-/// an update, it takes seconds.
-async fn show_reading(reading: ReadProgress) {
+/// Shows how far the reading of a long record is: on our terminal, and to the process that waits for
+/// us at another one.
+async fn show_reading(dirs: ProjectDirs, reading: ReadProgress) {
     sleep(PATIENCE).await;
-    let mut gauge = Gauge::new("reading the record:", false);
+    let mut gauge = Gauge::of_reading(false);
+    let shown = ShownReading::of(&dirs);
     loop {
-        let ReadSoFar { bytes, of, entries } = reading.so_far();
-        if of > 0 {
-            gauge.tell(bytes, of, entries);
-        }
+        let so_far = reading.so_far();
+        gauge.tell_reading(so_far);
+        shown.tell(so_far);
         sleep(LOOK_EVERY).await;
     }
 }

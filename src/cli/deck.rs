@@ -88,7 +88,7 @@ pub fn run(context: &CliContext) -> CliOutcome {
             report(context, said, &ready)
         }
         // Only now is the lock free.
-        After::StartsAnew(said) => report(context, said, &detach::start(setting, false)?),
+        After::StartsAnew(said) => report(context, said, &detach::start(context, false)?),
     };
     if has_failed {
         return Err(Failure::internal(
@@ -402,7 +402,7 @@ async fn attach(
         Arc::new(move || {
             let setting = setting.clone();
             Box::pin(async move {
-                let started = spawn_blocking(move || detach::start(&setting, true)).await;
+                let started = spawn_blocking(move || detach::start_unseen(&setting)).await;
                 match started {
                     // The clients look for it all the time.
                     Ok(Ok(_)) => Ok(None),

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::exit::Failure;
 use super::next_daemon::NextDaemon;
 use crate::host::{ProjectContext, Running};
+use crate::store::ledger::ReadProgress;
 use crate::wire::control::RefusalCode;
 
 /// How long the daemon may take to come to a halt: its own steps together, and a little.
@@ -66,8 +67,10 @@ pub async fn hand_over(
         Ok(Ok(())) => HandedOver::Done,
         Ok(Err((takeover, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
+            // What it wrote to the checkpoint when it came to a halt spares the reading.
+            let reading = ReadProgress::default();
             match setting
-                .take_over(*takeover, ready(true), was_detached)
+                .take_over(*takeover, ready(true), was_detached, reading)
                 .await
             {
                 Ok(running) => HandedOver::Kept(Box::new(running), failure),
