@@ -13,7 +13,7 @@ use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
-use super::hand_over::{HandedOver, hand_over};
+use super::give_takeover::{TakeoverOutcome, give_takeover};
 use super::logging;
 use super::next_daemon::PreviousDaemon;
 use super::output::Output;
@@ -184,10 +184,10 @@ pub(super) async fn serve_until_end(
         };
         // One that was started to stay stays.
         let detached = running.published.detached;
-        running = match hand_over(setting, running, &program, detached, begun).await {
-            HandedOver::Done => return Ok(ExitKind::Ok),
-            HandedOver::Kept(running, _) => *running,
-            HandedOver::Ended(failure) => {
+        running = match give_takeover(setting, running, &program, detached, begun).await {
+            TakeoverOutcome::Done => return Ok(ExitKind::Ok),
+            TakeoverOutcome::Kept(running, _) => *running,
+            TakeoverOutcome::Ended(failure) => {
                 // A detached one has no other reader than the log.
                 tracing::error!(why = failure.message, "nobody goes on");
                 return Err(nobody_goes_on(failure));
@@ -208,7 +208,7 @@ fn verdict(ended: Result<(), DaemonFault>) -> CliOutcome {
     ended.map(|()| ExitKind::Ok).map_err(Failure::from)
 }
 
-/// The daemon ended while it handed over. Only the program that asked for it may start another.
+/// The daemon ended over its takeover. Only the program that asked for it may start another.
 fn nobody_goes_on(failure: Failure) -> Failure {
     Failure {
         message: format!("{}; no other daemon took over", failure.message),
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_daemon_that_ended_over_handing_over_says_so_and_what_to_do() {
+    fn a_daemon_that_ended_over_its_takeover_says_so_and_what_to_do() {
         let why = Failure::unavailable(
             RefusalCode::NotHandedOver,
             "it could not leave",

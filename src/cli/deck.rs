@@ -18,7 +18,7 @@ use super::deck_screen::{DeckScreen, about, options, stop_of};
 use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
-use super::hand_over::{HandedOver, hand_over};
+use super::give_takeover::{TakeoverOutcome, give_takeover};
 use super::logging;
 use super::operator;
 use super::replace::offer;
@@ -301,13 +301,13 @@ async fn host(
             }
         };
         let program = setting.own_program.clone();
-        let handing_over = hand_over(setting, running, &program, true, |_| ());
+        let giving = give_takeover(setting, running, &program, true, |_| ());
         let again = async || once_more.next().await;
-        let (handed_over, is_told) = unless_insisted(handing_over, was_told, again).await?;
-        let (kept, failure) = match handed_over {
-            HandedOver::Done => return Ok(After::GoesOn(said)),
-            HandedOver::Kept(kept, failure) => (*kept, failure),
-            HandedOver::Ended(failure) => {
+        let (given, is_told) = unless_insisted(giving, was_told, again).await?;
+        let (kept, failure) = match given {
+            TakeoverOutcome::Done => return Ok(After::GoesOn(said)),
+            TakeoverOutcome::Kept(kept, failure) => (*kept, failure),
+            TakeoverOutcome::Ended(failure) => {
                 tracing::error!(why = failure.message, "a new daemon begins");
                 return Ok(After::StartsAnew(said));
             }
@@ -469,7 +469,7 @@ mod tests {
     use super::*;
 
     /// Hands over for as long as so many signals wait to be heeded.
-    async fn handing_over(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
+    async fn giving(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
         let waiting = Cell::new(signals);
         let doing = async {
             while waiting.get() > 0 {
@@ -485,12 +485,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_second_signal_ends_a_deck_that_hands_its_daemon_over() {
-        assert_eq!(handing_over(0, false).await, Ok(((), false)));
-        assert_eq!(handing_over(0, true).await, Ok(((), true)));
+        assert_eq!(giving(0, false).await, Ok(((), false)));
+        assert_eq!(giving(0, true).await, Ok(((), true)));
         // The first is heeded behind it.
-        assert_eq!(handing_over(1, false).await, Ok(((), true)));
+        assert_eq!(giving(1, false).await, Ok(((), true)));
         for (signals, was_told) in [(2, false), (1, true)] {
-            let ended = handing_over(signals, was_told).await.unwrap_err();
+            let ended = giving(signals, was_told).await.unwrap_err();
             assert_eq!(ended.kind, ExitKind::Internal);
             assert!(ended.message.contains("a second signal"));
         }

@@ -45,7 +45,7 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
     });
     let gauge = Gauge::of_reading(context.out.is_json());
     let live = runtime.block_on(operator::live(context, &command))?;
-    match runtime.block_on(hand_over(setting, &live, command, gauge)) {
+    match runtime.block_on(ask_takeover(setting, &live, command, gauge)) {
         Ok(Some(published)) => return Ok(published),
         Ok(None) => return detach::start(context, false),
         Err(failure) if failure.is(&RefusalCode::CannotTakeOver) || failure.is(&NO_SUCH_METHOD) => {
@@ -72,7 +72,7 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
 }
 
 /// Returns the daemon that goes on; `None` when nobody does, because the one before ended.
-async fn hand_over(
+async fn ask_takeover(
     setting: &ProjectContext,
     live: &Live,
     command: Command,
@@ -92,7 +92,7 @@ async fn hand_over(
     };
     tokio::select! {
         () = again => {}
-        // Two that hand over have the lock together: it is free only when neither is left.
+        // Both processes of a takeover have the lock: it is free only when neither is left.
         _ = becomes_free(&setting.dirs, REPLACED_WAIT) => {}
         never = gauge.follow_reading(&setting.dirs) => match never {},
     }

@@ -1,4 +1,4 @@
-//! [`hand_over`]: another process goes on in place of this one; and [`HandedOver`]: how that went.
+//! [`give_takeover`]: another process takes over from this one; and [`TakeoverOutcome`]: how that went.
 
 use std::future::ready;
 use std::path::Path;
@@ -17,7 +17,7 @@ const LEAVE_WAIT: Duration = Duration::from_secs(25);
 
 /// How it went.
 #[derive(Debug)]
-pub enum HandedOver {
+pub enum TakeoverOutcome {
     /// Another process has everything.
     Done,
     /// It could not; the daemon goes on here.
@@ -28,13 +28,13 @@ pub enum HandedOver {
 
 /// Has a program go on in place of this process, which ends by itself when nobody needs it if
 /// `detached`. `begun` is told whether it can, before anything is stopped.
-pub async fn hand_over(
+pub async fn give_takeover(
     setting: &ProjectContext,
     running: Running,
     program: &Path,
     detached: bool,
     begun: impl FnOnce(Result<(), &Failure>),
-) -> HandedOver {
+) -> TakeoverOutcome {
     let next = {
         let (setting, program) = (setting.clone(), program.to_owned());
         blocking(move || NextDaemon::start(&setting, &program)).await
@@ -43,20 +43,20 @@ pub async fn hand_over(
         Ok(next) => next,
         Err(failure) => {
             begun(Err(&failure));
-            return HandedOver::Kept(Box::new(running), failure);
+            return TakeoverOutcome::Kept(Box::new(running), failure);
         }
     };
     if let Err(refusal) = running.handle.begin_takeover().await {
         let failure = Failure::from(refusal);
         begun(Err(&failure));
         next.dismiss();
-        return HandedOver::Kept(Box::new(running), failure);
+        return TakeoverOutcome::Kept(Box::new(running), failure);
     }
     begun(Ok(()));
     let was_detached = running.published.detached;
     let Ok(Ok(mut takeover)) = timeout(LEAVE_WAIT, running.takeover).await else {
         next.dismiss();
-        return HandedOver::Ended(Failure::unavailable(
+        return TakeoverOutcome::Ended(Failure::unavailable(
             RefusalCode::NotHandedOver,
             "the daemon could not leave what was under way, and ended",
             "see .contextrelay/state/contextrelay.log",
@@ -64,7 +64,7 @@ pub async fn hand_over(
     };
     takeover.detached = detached;
     match blocking(move || Ok(next.give(takeover))).await {
-        Ok(Ok(())) => HandedOver::Done,
+        Ok(Ok(())) => TakeoverOutcome::Done,
         Ok(Err((takeover, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
             // What it wrote to the checkpoint when it came to a halt spares the reading.
@@ -73,11 +73,11 @@ pub async fn hand_over(
                 .take_over(*takeover, ready(true), was_detached, reading)
                 .await
             {
-                Ok(running) => HandedOver::Kept(Box::new(running), failure),
-                Err(error) => HandedOver::Ended(error.into()),
+                Ok(running) => TakeoverOutcome::Kept(Box::new(running), failure),
+                Err(error) => TakeoverOutcome::Ended(error.into()),
             }
         }
-        Err(failure) => HandedOver::Ended(failure),
+        Err(failure) => TakeoverOutcome::Ended(failure),
     }
 }
 
@@ -86,5 +86,5 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, Failure> {
     tokio::task::spawn_blocking(work)
         .await
-        .unwrap_or_else(|error| Err(Failure::internal("hand over", error)))
+        .unwrap_or_else(|error| Err(Failure::internal("let another process take over", error)))
 }
