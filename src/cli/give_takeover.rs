@@ -1,4 +1,4 @@
-//! [`give_takeover`]: another process takes over from this one; and [`TakeoverOutcome`]: how that went.
+//! [`give_takeover`]: another process takes over from this one; [`TakeoverOutcome`]: how that went.
 
 use std::future::ready;
 use std::path::Path;

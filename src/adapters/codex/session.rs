@@ -105,7 +105,7 @@ enum Todo {
 pub(super) struct Session<'a> {
     rpc: Rpc,
     context: &'a SessionContext,
-    memory: &'a mut ThreadState,
+    thread_state: &'a mut ThreadState,
     version: String,
     todo: VecDeque<Todo>,
     /// A thread that could not be resumed when it was started; its first turn makes it possible.
@@ -137,13 +137,13 @@ impl<'a> Session<'a> {
     pub(super) async fn open(
         upstream: &Upstream,
         context: &'a SessionContext,
-        memory: &'a mut ThreadState,
+        thread_state: &'a mut ThreadState,
     ) -> Result<Self, CallError> {
         let rpc = Rpc::connect(upstream).await?;
         let mut session = Self {
             rpc,
             context,
-            memory,
+            thread_state,
             version: String::new(),
             todo: VecDeque::new(),
             candidate: None,
@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
             .await?;
         session.version = initialized.version().to_owned();
         session.rpc.initialized().await?;
-        session.memory.inflight.doubt_all();
+        session.thread_state.inflight.doubt_all();
         Ok(session)
     }
 
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
 
     /// The visible thread.
     pub(super) fn thread_id(&self) -> Option<&ThreadId> {
-        self.memory.thread_id()
+        self.thread_state.thread_id()
     }
 
     /// When [`Session::on_time`] is due.
@@ -267,9 +267,12 @@ impl<'a> Session<'a> {
                 turn_id,
                 ..
             } = &fact
-                && self.memory.inflight.is_proven_by(id, turn_id.as_str())
+                && self
+                    .thread_state
+                    .inflight
+                    .is_proven_by(id, turn_id.as_str())
             {
-                self.memory.inflight.remove(id);
+                self.thread_state.inflight.remove(id);
             }
             if let CodexFact::UserMessage {
                 turn_id, preview, ..
@@ -284,7 +287,7 @@ impl<'a> Session<'a> {
             } = &fact
             {
                 // Stopped once more: what the operator said was about the time before.
-                self.memory.released = false;
+                self.thread_state.released = false;
             }
             self.tell(fact).await;
         }
