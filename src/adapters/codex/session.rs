@@ -46,7 +46,7 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 /// this long somebody should know that it did not.
 const PROOF_WAIT: Duration = Duration::from_secs(3);
 
-/// Between two looks at a message in doubt. The moment in which it can be seen nowhere lasts some
+/// Between two looks at an unconfirmed message. The moment in which it can be seen nowhere lasts some
 /// 30 ms (observed).
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -118,7 +118,7 @@ pub(super) struct Session<'a> {
     status: ReportedStatus,
     /// The app-server has `thread/queue/*`.
     has_queue: bool,
-    /// When to look at the messages in doubt again.
+    /// When to look at the unconfirmed messages again.
     next_look: Option<Instant>,
     /// Codex runs our hook, as it said last.
     is_hook_trusted: bool,
@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
             .await?;
         session.version = initialized.version().to_owned();
         session.rpc.initialized().await?;
-        session.thread_state.inflight.doubt_all();
+        session.thread_state.inflight.mark_all_unconfirmed();
         Ok(session)
     }
 

@@ -30,7 +30,7 @@ impl Run {
                     self.tell(CodexFact::NotTaken { message_id, why }).await;
                 }
                 // The next app-server will tell.
-                CodexRequest::Recover { messages } => self.doubt(messages).await,
+                CodexRequest::Recover { messages } => self.mark_unconfirmed(messages).await,
                 CodexRequest::Interrupt { reply, .. }
                 | CodexRequest::Compact { reply }
                 | CodexRequest::AnswerApproval { reply, .. } => {
@@ -97,21 +97,21 @@ impl Run {
     /// Before the conversation is taken up: what an earlier process handed over is looked for in its
     /// own thread, also where another takes that one's place, and in its queue before that goes on.
     /// Where there was none yet, the first one can tell.
-    pub(super) async fn doubt_earlier(&mut self) {
+    pub(super) async fn mark_earlier_unconfirmed(&mut self) {
         if self.thread_state.thread_of_before().is_none() {
             return;
         }
         for request in std::mem::take(&mut self.backlog) {
             match request {
-                CodexRequest::Recover { messages } => self.doubt(messages).await,
+                CodexRequest::Recover { messages } => self.mark_unconfirmed(messages).await,
                 other => self.backlog.push_back(other),
             }
         }
     }
 
-    async fn doubt(&mut self, messages: Vec<AttemptedMessage>) {
+    async fn mark_unconfirmed(&mut self, messages: Vec<AttemptedMessage>) {
         match self.thread_state.thread_of_before().cloned() {
-            Some(thread_id) => self.thread_state.add_doubtful(&thread_id, messages),
+            Some(thread_id) => self.thread_state.add_unconfirmed(&thread_id, messages),
             None => {
                 for AttemptedMessage { message_id, .. } in messages {
                     self.tell(CodexFact::Unanswered { message_id }).await;

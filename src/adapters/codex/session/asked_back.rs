@@ -51,7 +51,7 @@ impl Session<'_> {
                 tracing::debug!(why = error.message, "codex does not give it back");
                 Ok(())
             }
-            // Everything is in doubt behind a lost connection, and is looked for.
+            // Everything is unconfirmed behind a lost connection, and is looked for.
             Err(CallError::Lost(lost)) => Err(lost),
         }
     }

@@ -260,10 +260,13 @@ impl Session<'_> {
             cut_off_in,
         } = message;
         if let Some(held) = self.thread_state.inflight.get_mut(id.as_str()) {
-            let is_given_up = held.doubt.as_ref().is_some_and(Unconfirmed::is_given_up);
+            let is_given_up = held
+                .unconfirmed
+                .as_ref()
+                .is_some_and(Unconfirmed::is_given_up);
             if held.thread_id == *thread_id && !is_given_up {
                 // It is asked for once more, and may be there: what became of it is told first.
-                held.doubt.get_or_insert_default();
+                held.unconfirmed.get_or_insert_default();
                 held.cut_off_in.clone_from(cut_off_in);
                 self.look_by(Instant::now());
                 return false;
@@ -277,7 +280,7 @@ impl Session<'_> {
             thread_id: thread_id.clone(),
             text: Some(text.clone()),
             steered_into,
-            doubt: None,
+            unconfirmed: None,
             cut_off_in: cut_off_in.clone(),
         });
         if noted {
@@ -295,12 +298,12 @@ impl Session<'_> {
         if self.is_idle()
             && let Some(message) = self.thread_state.inflight.get_mut(id.as_str())
         {
-            message.doubt = Some(Unconfirmed::default());
+            message.unconfirmed = Some(Unconfirmed::default());
             self.look_by(Instant::now() + PROOF_WAIT);
         }
     }
 
-    /// The messages in doubt are looked at then, or before.
+    /// The unconfirmed messages are looked at then, or before.
     fn look_by(&mut self, when: Instant) {
         self.next_look = Some(self.next_look.map_or(when, |look| look.min(when)));
     }

@@ -155,7 +155,7 @@ impl Session<'_> {
         if !self.thread_state.is_left_at_rest(thread_id) {
             return Ok(());
         }
-        self.give_up_doubtful(thread_id).await?;
+        self.give_up_unconfirmed(thread_id).await?;
         let is_ours = !self.thread_state.inflight.on(thread_id, false).is_empty();
         if is_ours || !self.thread_state.is_left_at_rest(thread_id) {
             // Its turn is about to begin, or one has begun meanwhile.
@@ -228,7 +228,7 @@ impl Session<'_> {
         self.thread_state.others.left(thread_id.as_str(), works);
         self.take_back_queued(&thread_id).await?;
         if before.open_turn().is_none() {
-            self.give_up_doubtful(&thread_id).await?;
+            self.give_up_unconfirmed(&thread_id).await?;
         }
         let ours = !self.thread_state.inflight.on(&thread_id, false).is_empty();
         if (ours || before.open_turn().is_some()) && self.thread_state.left.len() < LEFT_MAX {

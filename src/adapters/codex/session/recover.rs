@@ -113,7 +113,7 @@ impl Session<'_> {
         let Some(thread_id) = self.thread_state.thread_of_before().cloned() else {
             return Ok(());
         };
-        self.thread_state.add_doubtful(&thread_id, messages);
+        self.thread_state.add_unconfirmed(&thread_id, messages);
         if self.thread_state.is_visible(thread_id.as_str()) {
             self.note_queued(&thread_id).await?;
             return self.look().await;
@@ -125,7 +125,7 @@ impl Session<'_> {
         self.settle_on(&thread_id, &ids, queue_seen, false).await
     }
 
-    /// Notes which messages in doubt are in the queue, before the thread is resumed: that starts
+    /// Notes which unconfirmed messages are in the queue, before the thread is resumed: that starts
     /// their delivery.
     pub(super) async fn note_queued(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
         if self.thread_state.inflight.on(thread_id, true).is_empty() {
@@ -136,8 +136,9 @@ impl Session<'_> {
             // Any of them may be in there, and is given the time for that.
             for id in self.thread_state.inflight.on(thread_id, true) {
                 let message = self.thread_state.inflight.get_mut(id.as_str());
-                if let Some(doubt) = message.and_then(|message| message.doubt.as_mut()) {
-                    doubt.was_queued = true;
+                if let Some(unconfirmed) = message.and_then(|message| message.unconfirmed.as_mut())
+                {
+                    unconfirmed.was_queued = true;
                 }
             }
         }
@@ -146,9 +147,9 @@ impl Session<'_> {
                 .thread_state
                 .inflight
                 .get_mut(&submission.client_user_message_id)
-                && let Some(doubt) = &mut message.doubt
+                && let Some(unconfirmed) = &mut message.unconfirmed
             {
-                doubt.was_queued = true;
+                unconfirmed.was_queued = true;
                 trace::message(&message.id)
                     .in_scope(|| tracing::debug!("waits in codex's own queue"));
             }
@@ -156,7 +157,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Looks at the visible thread for the messages in doubt, and tells what became of them. Those
+    /// Looks at the visible thread for the unconfirmed messages, and tells what became of them. Those
     /// that cannot be judged yet are looked at again when the thread is idle, or in a moment.
     pub(in super::super) async fn look(&mut self) -> Result<(), Lost> {
         self.next_look = None;
@@ -199,7 +200,7 @@ impl Session<'_> {
             // Proven meanwhile.
             return;
         };
-        let Some(doubt) = &mut message.doubt else {
+        let Some(unconfirmed) = &mut message.unconfirmed else {
             return;
         };
         let sight = Sight {
@@ -207,11 +208,11 @@ impl Session<'_> {
             idle,
             whole,
         };
-        let verdict = judge(doubt, sight);
+        let verdict = judge(unconfirmed, sight);
         tracing::debug!(?verdict, ?sight, "looked for at codex");
         match verdict {
             RecoveryVerdict::StillQueued => {
-                message.doubt = None;
+                message.unconfirmed = None;
                 self.tell(CodexFact::StillQueued { message_id: id }).await;
             }
             RecoveryVerdict::NotTaken => self.give_back(id, thread_id, empty).await,
@@ -286,9 +287,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Settles the messages in doubt in a thread that was left behind and runs no turn: nobody looks
+    /// Settles the unconfirmed messages in a thread that was left behind and runs no turn: nobody looks
     /// there again, and what waits for their outcome would wait for good.
-    pub(super) async fn give_up_doubtful(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
+    pub(super) async fn give_up_unconfirmed(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
         if self.thread_state.inflight.on(thread_id, true).is_empty() {
             return Ok(());
         }

@@ -164,13 +164,16 @@ impl Session<'_> {
                         _ => self.todo.push_back(Todo::Account),
                     }
                 }
-                let doubt = self.thread_state.inflight.doubt_steered(&completed.turn.id);
+                let unconfirmed = self
+                    .thread_state
+                    .inflight
+                    .mark_steered_unconfirmed(&completed.turn.id);
                 if let Some(book) = self.thread_state.book(&completed.thread_id) {
                     book.completed(&completed.turn, &mut facts);
                     let thread_id = book.thread_id().clone();
                     if !self.thread_state.is_visible(&completed.thread_id) {
                         self.todo.push_back(Todo::Leave(thread_id));
-                    } else if doubt || !self.thread_state.waiting.is_empty() {
+                    } else if unconfirmed || !self.thread_state.waiting.is_empty() {
                         self.todo.push_back(Todo::Idle);
                     }
                 }
