@@ -123,7 +123,7 @@
 //! |---|---|---|---|---|
 //! | approval | Codex's app-server or a hook of Claude's, before something runs | `open_approvals` | an answer: `commands::approve` | its program, which waits, is answered |
 //! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::approve` | a message in reply |
-//! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decisions` |
+//! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decision_messages` |
 //!
 //! The deck's Inbox also has what is no agent's to hear: a project or a rule that is to be trusted, an
 //! alarm ([`Alarms`](tamper::Alarms)), a message of which nobody knows whether it arrived.
@@ -179,7 +179,7 @@ mod connecting;
 mod contexts;
 pub mod control;
 mod costs;
-mod decisions;
+mod decision_messages;
 mod deletion;
 mod delivering;
 mod delivery_record;

@@ -10,7 +10,7 @@ use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::clock::now_ms;
-use crate::daemon::decisions::track_told;
+use crate::daemon::decision_messages::track_told;
 use crate::daemon::owners::continuation::ThenStored;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
