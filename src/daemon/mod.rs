@@ -16,7 +16,7 @@
 //! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents; their lanes are among it | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
 //! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
-//! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `delivering`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
+//! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
 //!
 //! So a call says what it may change: `self.base.change_task(…)` nothing of an agent, a message or a
 //! decision; `self.agents.turn_lives(&mut self.base, …)` no message and no decision;
@@ -96,7 +96,7 @@
 //! - recorded and told: `recording` follows the recorder, publishes, and calls the
 //!   [`Then`](owners::continuation::Then) that came with the entries; `results` tells the lanes what the
 //!   record has of their messages
-//! - told: `delivering` gives the machines what `LaterInputs` has for them
+//! - told: `later_inputs` gives the machines what `LaterInputs` has for them
 //! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
 //!   these want, `storing` waits for rows, `codex::to_adapter` and `claude::pushing` let a message
 //!   leave; `reading_bodies` has read what is not at hand
@@ -181,7 +181,7 @@ pub mod control;
 mod costs;
 mod decision_messages;
 mod deletion;
-mod delivering;
+mod later_inputs;
 mod delivery_record;
 mod digest;
 mod effects;
