@@ -94,7 +94,7 @@
 //!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found
 //! - carried out: `commands`, one file a family
 //! - recorded and told: `recording` follows the recorder, publishes, and calls the
-//!   [`Then`](owners::continuation::Then) that came with the entries; `results` tells the lanes what the
+//!   [`Then`](owners::continuation::Then) that came with the entries; `delivery_results` tells the lanes what the
 //!   record has of their messages
 //! - told: `later_inputs` gives the machines what `LaterInputs` has for them
 //! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
@@ -231,7 +231,7 @@ mod rendering;
 mod renderings;
 pub mod reopening;
 pub mod reply;
-mod results;
+mod delivery_results;
 mod rollover;
 mod rules_reading;
 mod rules_watch;
