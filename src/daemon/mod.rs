@@ -106,7 +106,7 @@
 //!   `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
-//! - ended: `settled` says when, `ending`, `failing`, [`takeover`]
+//! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
 //! A flow leads back into what called it in pairs of files at most. What follows else stands with an
 //! owner until the flow is over, and is done before the next event:
@@ -181,8 +181,8 @@ pub mod control;
 mod costs;
 mod decision_messages;
 mod deletion;
-mod later_inputs;
 mod delivery_record;
+mod delivery_results;
 mod digest;
 mod effects;
 mod ending;
@@ -200,10 +200,12 @@ mod identity;
 mod imports;
 mod inferences;
 mod inferring;
+mod later_inputs;
 mod limiting;
 mod limits;
 mod loop_times;
 mod managed_blocks;
+mod may_end;
 mod mended;
 mod message_page;
 mod metering;
@@ -231,7 +233,6 @@ mod rendering;
 mod renderings;
 pub mod reopening;
 pub mod reply;
-mod delivery_results;
 mod rollover;
 mod rules_reading;
 mod rules_watch;
@@ -240,7 +241,6 @@ pub mod running;
 mod running_tools;
 mod sending_again;
 mod settings;
-mod settled;
 mod show;
 mod shown_claude;
 mod shown_turn;
