@@ -92,7 +92,8 @@ impl ProjectContext {
     }
 
     /// Goes on in place of a daemon that left, in this process, on the current runtime. `yielded`:
-    /// asked for once nothing can fail any more, and says whether the one before lets go.
+    /// asked for once nothing can fail any more, and says whether the one before lets go; `reading`:
+    /// told meanwhile how far the reading of the record is.
     ///
     /// # Errors
     ///
@@ -102,8 +103,8 @@ impl ProjectContext {
         takeover: Takeover,
         yielded: impl Future<Output = bool> + Send,
         detached: bool,
+        reading: ReadProgress,
     ) -> Result<Running, StartError> {
-        let reading = ReadProgress::default();
         self.start(Some(takeover), yielded, detached, false, reading)
             .await
     }

@@ -18,7 +18,7 @@ use super::deck_screen::{DeckScreen, about, options, stop_of};
 use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
-use super::hand_over::{HandedOver, hand_over};
+use super::give_takeover::{TakeoverOutcome, give_takeover};
 use super::hosted::{Hosted, clients, may_host};
 use super::logging;
 use super::replace::offer;
@@ -86,7 +86,7 @@ pub fn run(context: &CliContext) -> CliOutcome {
             report(context, said, &ready)
         }
         // Only now is the lock free.
-        After::StartsAnew(said) => report(context, said, &detach::start(setting, false)?),
+        After::StartsAnew(said) => report(context, said, &detach::start(context, false)?),
     };
     if has_failed {
         return Err(Failure::internal(
@@ -243,17 +243,17 @@ async fn host(
             }
         };
         let program = setting.own_program.clone();
-        let handing_over = hand_over(setting, running, &program, true, |_| ());
+        let giving = give_takeover(setting, running, &program, true, |_| ());
         let again = async || once_more.next().await;
-        let (handed_over, is_told) = unless_insisted(handing_over, was_told, again).await?;
-        let (kept, failure) = match handed_over {
-            HandedOver::Done => return Ok(After::GoesOn(said)),
-            HandedOver::Kept(kept, failure) => (*kept, failure),
-            HandedOver::Ended(failure) => {
+        let (given, is_told) = unless_insisted(giving, was_told, again).await?;
+        let (kept, failure) = match given {
+            TakeoverOutcome::Done => return Ok(After::GoesOn(said)),
+            TakeoverOutcome::Kept(kept, failure) => (*kept, failure),
+            TakeoverOutcome::Ended(failure) => {
                 tracing::error!(why = failure.message, "a new daemon begins");
                 return Ok(After::StartsAnew(said));
             }
-            HandedOver::Hung(failure) => return Err(failure),
+            TakeoverOutcome::Hung(failure) => return Err(failure),
         };
         if is_told && !was_told {
             // Meanwhile, and there is no other process: this one ends with what it has.
@@ -345,7 +345,7 @@ async fn attach(
         Arc::new(move || {
             let setting = setting.clone();
             Box::pin(async move {
-                let started = spawn_blocking(move || detach::start(&setting, true)).await;
+                let started = spawn_blocking(move || detach::start_unseen(&setting)).await;
                 match started {
                     // The clients look for it all the time.
                     Ok(Ok(_)) => Ok(None),
@@ -396,7 +396,7 @@ mod tests {
     use super::*;
 
     /// Hands over for as long as so many signals wait to be heeded.
-    async fn handing_over(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
+    async fn giving(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
         let waiting = Cell::new(signals);
         let doing = async {
             while waiting.get() > 0 {
@@ -412,12 +412,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_second_signal_ends_a_deck_that_hands_its_daemon_over() {
-        assert_eq!(handing_over(0, false).await, Ok(((), false)));
-        assert_eq!(handing_over(0, true).await, Ok(((), true)));
+        assert_eq!(giving(0, false).await, Ok(((), false)));
+        assert_eq!(giving(0, true).await, Ok(((), true)));
         // The first is heeded behind it.
-        assert_eq!(handing_over(1, false).await, Ok(((), true)));
+        assert_eq!(giving(1, false).await, Ok(((), true)));
         for (signals, was_told) in [(2, false), (1, true)] {
-            let ended = handing_over(signals, was_told).await.unwrap_err();
+            let ended = giving(signals, was_told).await.unwrap_err();
             assert_eq!(ended.kind, ExitKind::Internal);
             assert!(ended.message.contains("a second signal"));
         }

@@ -144,7 +144,7 @@ async fn text_of(client: &Client, id: &EntryId) -> Option<String> {
         placed: false,
     };
     match client.call(show).await {
-        Ok(Reply::Entry(value)) => entry(value, None).map(|entry| entry.content),
+        Ok(Reply::Entry(line)) => line.entry().map(|entry| entry.content),
         _ => None,
     }
 }

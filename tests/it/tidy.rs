@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use self::needs::{calls, imports, large_cycles};
-use self::prose::{comments, quaint_word};
+use self::prose::{comments, compared, quaint_word, sentences};
 
 mod needs;
 mod prose;
@@ -371,6 +371,26 @@ fn comments_are_plain_english() {
         "to be said plainly:\n{}",
         wrong.join("\n")
     );
+}
+
+#[test]
+fn the_deck_does_not_compare_sentences() {
+    let sources = sources("src/deck");
+    let sentences: BTreeSet<String> = sources
+        .iter()
+        .flat_map(|source| sentences(&source.text))
+        .collect();
+    assert!(sentences.len() > 3, "only {sentences:?}");
+    let mut wrong = Vec::new();
+    for source in &sources {
+        for (at, line) in code_lines(source) {
+            if let Some(name) = compared(line, &sentences) {
+                wrong.push(format!("{}:{at}: {name}", source.path.display()));
+            }
+        }
+    }
+    let wrong = wrong.join("\n");
+    assert!(wrong.is_empty(), "compare a type, not its words:\n{wrong}");
 }
 
 /// A verb's arguments and its own verbs are read with their module: `clear::Args`.
@@ -896,17 +916,21 @@ fn nothing_of_the_daemon_is_slow_on_its_loop_but_what_is_named() {
 }
 
 /// Commands that are functions over the few owners that they name. It may grow; nothing may leave.
-const COMMANDS_OVER_OWNERS: [&str; 11] = [
+const COMMANDS_OVER_OWNERS: [&str; 15] = [
     "commands::answers",
     "commands::capsules",
     "commands::checks",
+    "commands::compact_context",
     "commands::context",
     "commands::ledger",
     "commands::pending",
+    "commands::policy",
+    "commands::queue_step",
     "commands::record",
     "commands::review",
     "commands::search",
     "commands::status_line",
+    "commands::trust",
     "commands::work_state",
 ];
 

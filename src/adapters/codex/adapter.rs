@@ -103,11 +103,11 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
     let (wanted, wishes) = mpsc::channel(1);
 
     let Passed {
-        memory,
+        thread_state,
         server: inherited,
         terminals,
     } = options.inherited.unwrap_or_else(|| Passed {
-        memory: ThreadState::new(options.resume_thread),
+        thread_state: ThreadState::new(options.resume_thread),
         ..Passed::default()
     });
     let release = CancellationToken::new();
@@ -145,7 +145,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         },
         context,
         patience: RetryPolicy::default(),
-        memory: memory.of_new_process(),
+        thread_state: thread_state.of_new_process(),
         inherited,
         preferred_port: options.preferred_port,
         record_child: options.record_child,
@@ -159,7 +159,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         let left = watched(run.until_dropped(), failed).await;
         let Some(LeftServer {
             reply,
-            memory,
+            thread_state,
             server,
         }) = left
         else {
@@ -169,7 +169,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         let terminals = proxy.await.unwrap_or_default();
         // Nobody takes it: then it ends with the value.
         let _ = reply.send(Passed {
-            memory,
+            thread_state,
             server,
             terminals,
         });

@@ -8,6 +8,7 @@
 mod approvals;
 mod capsules;
 mod command;
+mod entry_line;
 mod failure_code;
 mod gates;
 mod hook_params;
@@ -38,6 +39,7 @@ pub use capsules::{
     ReadCapsulesParams,
 };
 pub use command::Command;
+pub use entry_line::EntryLine;
 pub use failure_code::{FailureCode, ProgramCode};
 pub use gates::{
     EndedRun, GateReport, GatesReport, ReleaseOutcome, ReleaseToSign, RunGatesParams,

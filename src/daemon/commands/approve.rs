@@ -12,7 +12,7 @@ use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::decisions::track_recorded;
+use crate::daemon::decision_messages::track_recorded;
 use crate::daemon::envelope::note_head;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Base, Decisions};

@@ -8,7 +8,7 @@ use super::shared::SharedLedger;
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::RuntimeSession;
-use ctxrelay_core::wire::control::{EntryPage, LedgerListParams};
+use ctxrelay_core::wire::control::{EntryLine, EntryPage, LedgerListParams};
 
 /// How many places are taken from the index at once, so that appends never wait for a reader.
 const SLOTS_AT_ONCE: usize = 256;
@@ -100,8 +100,8 @@ pub struct Page {
 impl From<Page> for EntryPage {
     fn from(page: Page) -> Self {
         Self {
-            entries: page.entries.iter().map(Stored::to_value).collect(),
             places: page.entries.iter().map(|at| at.entry.seq.0).collect(),
+            entries: page.entries.into_iter().map(EntryLine::from).collect(),
             cursor: page.next.map(|seq| seq.to_string()),
         }
     }

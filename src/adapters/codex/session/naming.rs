@@ -14,7 +14,7 @@ const NAME_CHARS_MAX: usize = 60;
 impl Session<'_> {
     /// Somebody said this in a turn. It names the visible thread while that has the name of a new one.
     pub(super) fn is_about(&mut self, turn_id: &TurnId, said: &str) {
-        let Some(book) = &self.memory.visible else {
+        let Some(book) = &self.thread_state.visible else {
             return;
         };
         if !self.has_our_name || book.open_turn() != Some(turn_id) {

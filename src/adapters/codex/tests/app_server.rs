@@ -58,8 +58,8 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Connects a session with this memory, up to its `initialize`.
-    pub(super) async fn connect(mut memory: ThreadState, fresh: bool) -> Self {
+    /// Connects a session in this state, up to its `initialize`.
+    pub(super) async fn connect(mut thread_state: ThreadState, fresh: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let upstream = Upstream {
             port: listener.local_addr().unwrap().port(),
@@ -76,8 +76,8 @@ impl Script {
             facts: told,
         };
         let session = tokio::spawn(async move {
-            let error = drive(&upstream, &context, &mut memory, fresh, &mut asked).await;
-            (memory, error.to_string())
+            let error = drive(&upstream, &context, &mut thread_state, fresh, &mut asked).await;
+            (thread_state, error.to_string())
         });
         let (stream, _) = listener.accept().await.unwrap();
         let socket = tokio_tungstenite::accept_async(stream).await.unwrap();
@@ -287,7 +287,7 @@ impl Script {
             ..
         } = self;
         drop(socket);
-        let (memory, _) = tokio::time::timeout(SOON, session)
+        let (thread_state, _) = tokio::time::timeout(SOON, session)
             .await
             .expect("an end in time")
             .unwrap();
@@ -295,19 +295,19 @@ impl Script {
         while let Ok(fact) = facts.try_recv() {
             told.push(fact);
         }
-        (memory, told)
+        (thread_state, told)
     }
 }
 
 async fn drive(
     upstream: &Upstream,
     context: &SessionContext,
-    memory: &mut ThreadState,
+    thread_state: &mut ThreadState,
     fresh: bool,
     asked: &mut mpsc::Receiver<Ask>,
 ) -> CallError {
     let run = async {
-        let mut session = Session::open(upstream, context, memory).await?;
+        let mut session = Session::open(upstream, context, thread_state).await?;
         session.take_up(fresh).await?;
         loop {
             session.settle().await?;

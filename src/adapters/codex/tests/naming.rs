@@ -91,8 +91,8 @@ async fn a_name_that_somebody_gave_stays() {
 
 /// Connected again, to a thread of this name.
 async fn again(name: Value) -> Script {
-    let (memory, _) = Script::idle().await.cut().await;
-    let mut script = Script::connect(memory, false).await;
+    let (thread_state, _) = Script::idle().await.cut().await;
+    let mut script = Script::connect(thread_state, false).await;
     let mut found = thread("T", "idle");
     found["name"] = name;
     script

@@ -76,7 +76,7 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
             backoff_min: Duration::from_millis(1),
             quick: HANGS / 2,
         },
-        memory: ThreadState::default(),
+        thread_state: ThreadState::default(),
         inherited: None,
         preferred_port: 0,
         record_child: Box::new(|_| {}),
@@ -205,7 +205,7 @@ async fn a_conversation_that_is_open_elsewhere_is_tried_again_and_none_is_made_i
     let (asked, mut was_asked) = mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, asked, opens_after(1)));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = ThreadState::new(Some("T".into()));
+    run.thread_state = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
     let (reply, ensured) = oneshot::channel();
     requests.send(CodexRequest::Ensure { reply }).await.unwrap();
@@ -240,7 +240,7 @@ async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is
     let (asked, mut was_asked) = mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, asked, opens_after(u32::MAX)));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = ThreadState::new(Some("T".into()));
+    run.thread_state = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
     let (reply, ensured) = oneshot::channel();
     requests.send(CodexRequest::Ensure { reply }).await.unwrap();
@@ -266,14 +266,14 @@ async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is
 }
 
 /// What is told of `m1`, which an earlier process handed over, where `T` cannot be found any more.
-async fn told_of_m1(memory: ThreadState) -> CodexFact {
+async fn told_of_m1(thread_state: ThreadState) -> CodexFact {
     let project = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (asked, _was_asked) = mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, asked, has_lost_it));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = memory;
+    run.thread_state = thread_state;
     let run = tokio::spawn(run.until_dropped());
     let messages = vec![handed_over("m1", &[])];
     requests
@@ -343,7 +343,7 @@ async fn behind(
     };
     let server = tokio::spawn(serve(listener, asked, answers));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = ThreadState::new(Some("T".into()));
+    run.thread_state = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
     let (reply, _ensured) = oneshot::channel();
     requests.send(CodexRequest::Ensure { reply }).await.unwrap();

@@ -1,4 +1,4 @@
-//! [`hand_over`]: another process goes on in place of this one; and [`HandedOver`]: how that went.
+//! [`give_takeover`]: another process takes over from this one; [`TakeoverOutcome`]: how that went.
 
 use std::future::ready;
 use std::path::Path;
@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::exit::Failure;
 use super::next_daemon::NextDaemon;
 use crate::host::{DaemonFault, ProjectContext, Running};
+use crate::store::ledger::ReadProgress;
 use crate::wire::control::RefusalCode;
 
 /// How long the daemon may take to come to a halt: its own steps together, and a little.
@@ -16,7 +17,7 @@ const LEAVE_WAIT: Duration = Duration::from_secs(25);
 
 /// How it went.
 #[derive(Debug)]
-pub enum HandedOver {
+pub enum TakeoverOutcome {
     /// Another process has everything.
     Done,
     /// It could not; the daemon goes on here.
@@ -29,13 +30,13 @@ pub enum HandedOver {
 
 /// Has a program go on in place of this process, which ends by itself when nobody needs it if
 /// `detached`. `begun` is told whether it can, before anything is stopped.
-pub async fn hand_over(
+pub async fn give_takeover(
     setting: &ProjectContext,
     running: Running,
     program: &Path,
     detached: bool,
     begun: impl FnOnce(Result<(), &Failure>),
-) -> HandedOver {
+) -> TakeoverOutcome {
     let next = {
         let (setting, program) = (setting.clone(), program.to_owned());
         blocking(move || NextDaemon::start(&setting, &program)).await
@@ -44,14 +45,14 @@ pub async fn hand_over(
         Ok(next) => next,
         Err(failure) => {
             begun(Err(&failure));
-            return HandedOver::Kept(Box::new(running), failure);
+            return TakeoverOutcome::Kept(Box::new(running), failure);
         }
     };
     if let Err(refusal) = running.handle.begin_takeover().await {
         let failure = Failure::from(refusal);
         begun(Err(&failure));
         next.dismiss();
-        return HandedOver::Kept(Box::new(running), failure);
+        return TakeoverOutcome::Kept(Box::new(running), failure);
     }
     begun(Ok(()));
     let was_detached = running.published.detached;
@@ -63,9 +64,9 @@ pub async fn hand_over(
             running.handle.ended().cancelled().await;
         }
         if running.handle.is_hung() {
-            return HandedOver::Hung(DaemonFault::Hung.into());
+            return TakeoverOutcome::Hung(DaemonFault::Hung.into());
         }
-        return HandedOver::Ended(Failure::unavailable(
+        return TakeoverOutcome::Ended(Failure::unavailable(
             RefusalCode::NotHandedOver,
             "the daemon could not leave what was under way, and ended",
             "see .contextrelay/state/contextrelay.log",
@@ -73,18 +74,20 @@ pub async fn hand_over(
     };
     takeover.detached = detached;
     match blocking(move || Ok(next.give(takeover))).await {
-        Ok(Ok(())) => HandedOver::Done,
+        Ok(Ok(())) => TakeoverOutcome::Done,
         Ok(Err((takeover, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
+            // What it wrote to the checkpoint when it came to a halt spares the reading.
+            let reading = ReadProgress::default();
             match setting
-                .take_over(*takeover, ready(true), was_detached)
+                .take_over(*takeover, ready(true), was_detached, reading)
                 .await
             {
-                Ok(running) => HandedOver::Kept(Box::new(running), failure),
-                Err(error) => HandedOver::Ended(error.into()),
+                Ok(running) => TakeoverOutcome::Kept(Box::new(running), failure),
+                Err(error) => TakeoverOutcome::Ended(error.into()),
             }
         }
-        Err(failure) => HandedOver::Ended(failure),
+        Err(failure) => TakeoverOutcome::Ended(failure),
     }
 }
 
@@ -93,5 +96,5 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, Failure> {
     tokio::task::spawn_blocking(work)
         .await
-        .unwrap_or_else(|error| Err(Failure::internal("hand over", error)))
+        .unwrap_or_else(|error| Err(Failure::internal("let another process take over", error)))
 }
