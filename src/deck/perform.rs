@@ -215,6 +215,7 @@ pub(super) async fn perform(
             ))
         }
         Effect::ReadRules { .. }
+        | Effect::ReadFindingPlaces { .. }
         | Effect::ReadCapsules
         | Effect::ReadCapsule { .. }
         | Effect::ExportCapsule { .. }

@@ -793,7 +793,7 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 36] = [
+const SLOW: [&str; 37] = [
     "find_programs(",
     "fs::",
     "remove_if_there(",
@@ -823,6 +823,7 @@ const SLOW: [&str; 36] = [
     "ProjectRules::read",
     "fallback_names(",
     "CapsulesNow::",
+    "FindingPlaces::",
     "transcript::read_end",
     "ledger.read(",
     "recorder.stored_of(",
@@ -832,7 +833,7 @@ const SLOW: [&str; 36] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 40] = [
+const SLOW_FILES: [(&str, &str); 41] = [
     (
         "agent_programs",
         "beside the loop, and once before there is one",
@@ -870,6 +871,7 @@ const SLOW_FILES: [(&str, &str); 40] = [
     ("commands::trust", "beside the loop"),
     ("commands::search", "a read beside the loop"),
     ("commands::capsules", "a read beside the loop"),
+    ("commands::review", "a read beside the loop"),
     ("commands::context", "a read beside the loop"),
     ("commands::ledger", "a read beside the loop"),
     ("recorder", "the loop waits: a line of the record"),

@@ -9,7 +9,9 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::core::capsule::{CapsuleStatement, ChangedFile, HandoffState, StandsNow};
+use crate::core::capsule::{
+    CapsuleLeftOut, CapsuleStatement, ChangedFile, HandoffState, StandsNow,
+};
 use crate::core::told_path::told_path;
 use crate::store::capsules::CapsuleOwner;
 
@@ -100,10 +102,8 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         // The command's one value is the capsule, with all that it has.
         let how = match is_whole {
             true if handoff.cut == Some(true) && !is_foreign => {
-                format!(
-                    " (cut here: `ctxrelay capsule log {} --json` has all of it)",
-                    capsule.id
-                )
+                let log = CapsuleLeftOut::log(&capsule.id);
+                format!(" (cut here: `{log}` has all of it)")
             }
             true if handoff.cut == Some(true) => " (its sender has all of it)".to_owned(),
             true => String::new(),

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::arbitrary::capsule;
 use super::*;
 use crate::capsule::{
-    CAPSULE_BYTES_MAX, CapsuleBudget, CapsuleDraft, CapsuleStatement, LineRef, StatementAuthor,
+    CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleDraft, CapsuleStatement, LineRef, StatementAuthor,
 };
 use crate::entry::{Entry, EntryKind, NoteKind, TASK};
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
@@ -18,11 +18,6 @@ mod changed;
 mod flipped;
 mod forging;
 mod schema;
-
-const BUDGET: CapsuleBudget<'_> = CapsuleBudget {
-    bytes_max: CAPSULE_BYTES_MAX,
-    how: "ctxrelay capsule log cap_0123456789ab",
-};
 
 fn small() -> Capsule {
     let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "Fix the login", 7);
@@ -62,7 +57,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_and_written_again_byte_for_byte(capsule in capsule()) {
-        let fitted = BUDGET.fit(capsule);
+        let fitted = CAPSULE_BUDGET.fit(capsule);
         let (bytes, digest) = write(&fitted).unwrap();
         let read = read(&bytes).unwrap();
         prop_assert_eq!(&read.digest, &digest);
@@ -76,7 +71,7 @@ proptest! {
         capsule in capsule(),
         at in any::<prop::sample::Index>(),
     ) {
-        let (bytes, _) = write(&BUDGET.fit(capsule)).unwrap();
+        let (bytes, _) = write(&CAPSULE_BUDGET.fit(capsule)).unwrap();
         prop_assert!(read(&bytes[..at.index(bytes.len())]).is_err());
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::variant;
 use super::{
     ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, EntryLine, FindingText, GateReport,
-    GatesReport, QueueRow, ReviewChanged, TaskChanged,
+    GatesReport, PlacedFinding, QueueRow, ReviewChanged, TaskChanged,
 };
 use crate::delivery::{MessageCursor, Outcome};
 use crate::entry::Entry;
@@ -84,6 +84,8 @@ pub enum Reply {
     Review(ReviewChanged),
     /// What a finding says.
     Finding(FindingText),
+    /// Where findings stand, as far as that was asked for and could be told in time.
+    FindingPlaces(Vec<PlacedFinding>),
     /// The tasks that there are.
     Capsules(CapsuleList),
     /// A task as a text.
@@ -165,6 +167,7 @@ carried! {
     // Of two kinds that carry ids the one that somebody asks for.
     QueueChanged(Vec<EntryId>),
     Review(ReviewChanged),
+    FindingPlaces(Vec<PlacedFinding>),
     PolicySet(PolicySet),
     Cleared(Cleared),
     Compacted(Compacted),
