@@ -314,11 +314,7 @@ async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure>
     let running = match running.handle.begin_takeover().await {
         Err(_) => running,
         Ok(()) => match running.takeover.await {
-            Ok(takeover) => {
-                setting
-                    .take_over(takeover, ready(true), true, ReadProgress::default())
-                    .await?
-            }
+            Ok(takeover) => setting.take_over(takeover, ready(true), true).await?,
             Err(_) => return Err(Failure::no_daemon()),
         },
     };
