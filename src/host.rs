@@ -92,13 +92,28 @@ impl ProjectContext {
     }
 
     /// Goes on in place of a daemon that left, in this process, on the current runtime. `yielded`:
-    /// asked for once nothing can fail any more, and says whether the one before lets go; `reading`:
-    /// told meanwhile how far the reading of the record is.
+    /// asked for once nothing can fail any more, and says whether the one before lets go.
     ///
     /// # Errors
     ///
     /// See [`StartError`]; our copy of what was left is given up then, and nothing of it was touched.
     pub async fn take_over(
+        &self,
+        takeover: Takeover,
+        yielded: impl Future<Output = bool> + Send,
+        detached: bool,
+    ) -> Result<Running, StartError> {
+        let reading = ReadProgress::default();
+        self.take_over_watched(takeover, yielded, detached, reading)
+            .await
+    }
+
+    /// As [`Self::take_over`]; tells meanwhile how far the reading of the record is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take_over`].
+    pub async fn take_over_watched(
         &self,
         takeover: Takeover,
         yielded: impl Future<Output = bool> + Send,

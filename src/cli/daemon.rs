@@ -123,7 +123,7 @@ async fn serve(
             };
             let detached = takeover.detached;
             let started = setting
-                .take_over(takeover, committed, detached, reading)
+                .take_over_watched(takeover, committed, detached, reading)
                 .await;
             if let Err(error) = &started {
                 before.refuse(error);

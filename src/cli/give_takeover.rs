@@ -9,7 +9,6 @@ use tokio::time::timeout;
 use super::exit::Failure;
 use super::next_daemon::NextDaemon;
 use crate::host::{ProjectContext, Running};
-use crate::store::ledger::ReadProgress;
 use crate::wire::control::RefusalCode;
 
 /// How long the daemon may take to come to a halt: its own steps together, and a little.
@@ -67,10 +66,8 @@ pub async fn give_takeover(
         Ok(Ok(())) => TakeoverOutcome::Done,
         Ok(Err((takeover, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
-            // What it wrote to the checkpoint when it came to a halt spares the reading.
-            let reading = ReadProgress::default();
             match setting
-                .take_over(*takeover, ready(true), was_detached, reading)
+                .take_over(*takeover, ready(true), was_detached)
                 .await
             {
                 Ok(running) => TakeoverOutcome::Kept(Box::new(running), failure),

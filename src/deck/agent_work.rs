@@ -8,7 +8,7 @@ use ctxrelay_ui::text::{grouped, tokens};
 
 use super::clock::utc;
 use super::deck_options::RulesOfFiles;
-use super::model::{Model, entries, entry};
+use super::model::{Model, entries};
 use super::perform::agent_of;
 use super::present::verdict_of;
 use crate::client::Client;
