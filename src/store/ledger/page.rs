@@ -3,8 +3,8 @@
 use std::io;
 
 use super::Stored;
-use super::left_out::LeftOut;
 use super::shared::SharedLedger;
+use super::unread_lines::UnreadLines;
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::RuntimeSession;
@@ -125,7 +125,7 @@ impl SharedLedger {
         let mut page = Page::default();
         let mut cursor = from;
         let mut left_out = 0;
-        let mut unread = LeftOut::default();
+        let mut unread = UnreadLines::default();
         loop {
             let wanted = (limit + 1 - page.entries.len()).min(SLOTS_AT_ONCE);
             let (slots, next) =

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::left_out::LeftOut;
 use super::shared::SharedLedger;
 use super::slots::Slot;
+use super::unread_lines::UnreadLines;
 use super::window_steps::WindowSteps;
 use super::window_walk::{Piece, Sieve, Walk};
 use ctxrelay_core::id::Seq;
@@ -49,7 +49,7 @@ impl SharedLedger {
             unfolded: &params.unfolded,
             left_out: 0,
             bytes: 0,
-            unread: LeftOut::default(),
+            unread: UnreadLines::default(),
         };
         // Before the rows: what is appended while they are read is sent to followers, and must not
         // count as known where the rows do not have it.
@@ -88,7 +88,7 @@ struct WindowReader<'a> {
     unfolded: &'a [u64],
     left_out: usize,
     bytes: u64,
-    unread: LeftOut,
+    unread: UnreadLines,
 }
 
 /// Rows in one direction.

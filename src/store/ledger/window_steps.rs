@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::left_out::LeftOut;
 use super::names::OTHER;
 use super::shared::SharedLedger;
+use super::unread_lines::UnreadLines;
 use super::window_walk::Sieve;
 use ctxrelay_core::agent::Agent;
 use ctxrelay_core::entry::{DeliveryRecord, DeliveryResult, EntryKind};
@@ -28,7 +28,7 @@ pub(super) struct WindowSteps<'a> {
     read: BTreeMap<usize, Option<DeliveryStep>>,
     /// Of these, what is of a message of the page.
     wanted: BTreeMap<usize, DeliveryStep>,
-    unread: LeftOut,
+    unread: UnreadLines,
 }
 
 impl<'a> WindowSteps<'a> {

@@ -10,7 +10,7 @@ use super::index::{Rows, SearchIndex};
 use super::query::Query;
 use super::snippet::Snippet;
 use super::text::Text;
-use crate::ledger::{EntryFilter, Ledger, LeftOut, Stored};
+use crate::ledger::{EntryFilter, Ledger, Stored, UnreadLines};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::EntryKind;
 use ctxrelay_core::id::{EntryId, FindingId, Seq, SessionId};
@@ -250,7 +250,7 @@ pub(super) fn find(
     };
     let behind = look_past(ledger, indexed_to, &mut collector).map_err(unreadable)?;
     collector.count(&rows);
-    let mut unread = LeftOut::default();
+    let mut unread = UnreadLines::default();
     for seq in rows.seqs {
         if collector.wanted() == 0 {
             break;

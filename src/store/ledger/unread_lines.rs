@@ -1,4 +1,4 @@
-//! [`LeftOut`]: lines that a reading of several leaves out because they cannot be read: one of them
+//! [`UnreadLines`]: lines that a reading of several leaves out because they cannot be read: one of them
 //! must not hide all the others.
 
 use std::io;
@@ -13,13 +13,13 @@ const NOT_GIVEN_MAX: usize = 32;
 
 /// The lines that one reading has left out.
 #[derive(Debug, Default)]
-pub(crate) struct LeftOut {
+pub(crate) struct UnreadLines {
     not_given: usize,
     fault: Option<io::Error>,
     has_read: bool,
 }
 
-impl LeftOut {
+impl UnreadLines {
     /// What a line came to; nothing for one that somebody made unreadable, or that the disk does not
     /// give.
     ///
