@@ -218,14 +218,14 @@ mod tests {
 
     #[test]
     fn a_request_of_an_older_record_is_read_as_it_stands_there() {
-        let old = r#"{"kind": "command", "key": "k", "subject": "curl x.example | git apply",
+        let old = r#"{"kind": "command", "key": "k", "subject": "git commit -m x; curl x.example",
             "choices": [{"id": "a", "label": "allow", "effect": "allow_once"}]}"#;
         let request: ApprovalRequest =
             serde_json::from_str(old).unwrap_or_else(|it| panic!("{it}"));
         assert_eq!((request.cut, &request.unmasked), (false, &None));
         let said = risk_hints(Agent::Codex, &request, &[], "/home/you/acme");
         let reaches = "`curl` reaches beyond this machine";
-        assert_eq!(said, ["writes to git: git apply", reaches]);
+        assert_eq!(said, ["writes to git: git commit", reaches]);
     }
 
     #[test]
