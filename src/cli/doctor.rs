@@ -30,7 +30,7 @@ use crate::store::dirs::exists;
 use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
-use crate::store::{config, head, ledger, sentinel};
+use crate::store::{config, ledger, sentinel};
 use crate::wire::config::unknown_keys;
 use crate::wire::status::HookReview;
 

@@ -773,7 +773,7 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 36] = [
+const SLOW: [&str; 34] = [
     "find_programs(",
     "fs::",
     "remove_if_there(",

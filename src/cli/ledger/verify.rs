@@ -1,6 +1,6 @@
 //! `ctxrelay ledger verify`: reads files, whether a daemon runs or not.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 

@@ -40,7 +40,7 @@ impl Rig {
     }
 
     /// The last thing that was said to Claude.
-    fn told(&self) -> String {
+    fn last_told(&self) -> String {
         let mut recent = self.daemon.base.recorder.recent().iter().rev();
         let is_to_claude = |entry: &crate::core::entry::Entry| {
             entry.receiver() == Some(Agent::Claude) && matches!(entry.kind, EntryKind::Message(_))
@@ -73,10 +73,10 @@ async fn a_turn_of_a_message_that_cannot_be_read_is_no_turn_of_the_persons() {
         if status == TurnStatus::Completed {
             rig.completed(turn, &[id.clone()], "all of them");
             rig.settle().await;
-            assert_eq!(rig.told(), "all of them");
+            assert_eq!(rig.last_told(), "all of them");
         } else {
             ended(&mut rig, turn, status, &[&id], false).await;
-            let told = rig.told();
+            let told = rig.last_told();
             assert!(told.contains(id.as_str()), "{told}");
             assert!(told.contains("cannot be read"), "{told}");
         }
