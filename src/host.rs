@@ -104,6 +104,22 @@ impl ProjectContext {
         detached: bool,
     ) -> Result<Running, StartError> {
         let reading = ReadProgress::default();
+        self.take_over_watched(takeover, yielded, detached, reading)
+            .await
+    }
+
+    /// As [`Self::take_over`]; tells meanwhile how far the reading of the record is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take_over`].
+    pub async fn take_over_watched(
+        &self,
+        takeover: Takeover,
+        yielded: impl Future<Output = bool> + Send,
+        detached: bool,
+        reading: ReadProgress,
+    ) -> Result<Running, StartError> {
         self.start(Some(takeover), yielded, detached, false, reading)
             .await
     }

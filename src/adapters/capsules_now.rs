@@ -23,8 +23,8 @@ use super::git_head::is_repository;
 use super::git_now::{GitAhead, GitNow};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
-    CAPSULE_BYTES_MAX, Capsule, CapsuleBudget, CapsuleGit, CapsuleLeftOut, CapsuleMask,
-    CapsuleSources, FileNow, Freshness, LineRef, MadeAt, MaskedPlaces, TreeNow,
+    CAPSULE_BUDGET, Capsule, CapsuleGit, CapsuleMask, CapsuleSources, FileNow, Freshness, LineRef,
+    MadeAt, MaskedPlaces, TreeNow,
 };
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
@@ -207,13 +207,11 @@ impl CapsulesNow {
         mask.mask(&mut full);
         // Their names take room as well.
         along::count_marks(&mut full);
-        let how = CapsuleLeftOut::command(&task.id);
-        let budget = budget(&how);
-        let mut capsule = budget.fit(full);
+        let mut capsule = CAPSULE_BUDGET.fit(full);
         CapsuleMask::recount(&mut capsule);
         along::count_marks(&mut capsule);
         let missing = self.cite(&mut capsule, &mask, along)?;
-        budget.count_lines(&mut capsule, missing);
+        CAPSULE_BUDGET.count_lines(&mut capsule, missing);
         let (bytes, digest) = write(&capsule)?;
         capsule.digest = digest;
         Ok((capsule, bytes))
@@ -258,7 +256,6 @@ impl CapsulesNow {
             gates: &self.gates,
             project: &project.to_string_lossy(),
             version: env!("CARGO_PKG_VERSION"),
-            how: &CapsuleLeftOut::command(&task.id),
         };
         sources.capsule()
     }
@@ -437,13 +434,6 @@ impl CapsulesNow {
 /// Whether something was masked in the path of a file, so that nobody knows from it where that is.
 fn is_marked(path: &str) -> bool {
     mark_names(path).next().is_some()
-}
-
-fn budget(how: &str) -> CapsuleBudget<'_> {
-    CapsuleBudget {
-        bytes_max: CAPSULE_BYTES_MAX,
-        how,
-    }
 }
 
 /// The name of the user, as far as the environment tells.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::plain_file::read_plain;
 use crate::core::between_words::cut_between_words;
-use crate::core::hidden::is_hidden;
+use crate::core::hidden::letters;
 use crate::core::policy::is_secret_path;
 use crate::core::redact::Redactor;
 
@@ -48,8 +48,10 @@ impl<'a> FileHeads<'a> {
         let text = read_plain(&named, FILE_BYTES_MAX).ok()?;
         let head = cut_between_words(&text, MASKED_CHARS);
         let (masked, _) = self.redactor.redact_text(head);
-        let clean = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c));
-        let seen: String = masked.chars().filter(clean).collect();
+        let is_seen = |(c, is_hidden): &(char, bool)| {
+            matches!(c, '\n' | '\t') || !(c.is_control() || *is_hidden)
+        };
+        let seen: String = letters(&masked).filter(is_seen).map(|(c, _)| c).collect();
         // Once more: what nobody sees may have stood in the middle of a secret.
         let (masked, _) = self.redactor.redact_text(&seen);
         let lines: Vec<&str> = masked.lines().take(self.lines).collect();
@@ -61,6 +63,7 @@ impl<'a> FileHeads<'a> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::core::hidden::has_hidden;
 
     const SECRET: &str = concat!("AKIA", "R7QK3VD2MX5TPLB4");
 
@@ -86,7 +89,7 @@ mod tests {
         }
         let head = heads.read("a.rs").unwrap();
         assert!(!head.contains(SECRET) && !head.contains('\u{1b}'), "{head}");
-        assert!(!head.contains(is_hidden), "{head:?}");
+        assert!(!has_hidden(&head), "{head:?}");
         assert_eq!(head.lines().count(), 30);
         // A secret of which only the first half has room is none of the text.
         let heads = FileHeads::below(dir.path(), &redactor, 1, 12).unwrap();

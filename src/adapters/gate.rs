@@ -29,6 +29,7 @@ use super::hold::{self, HeldChild, spawn_held};
 use crate::core::agent::{AGENT_VARIABLE, is_agents_own};
 use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, WorkTree};
 use crate::core::id::Seq;
+use crate::core::redact::Redactor;
 use crate::wire::config::Gate;
 use capture::Capture;
 use isolated_tree::{IsolatedTree, WaitLimit};
@@ -99,14 +100,15 @@ pub struct GateOutcome {
 
 impl GateOutcome {
     /// With no more of the output than its end, for where there is no room for all of it; `None`
-    /// when it is no longer than a line of the record takes anyway.
-    pub fn brief(mut self) -> Option<Self> {
-        let length = self.output.chars().count();
-        if length <= LONG_CHARS {
+    /// when it is no longer than a line of the record takes anyway. It is masked before it is cut: the
+    /// end of a secret looks like none.
+    pub fn brief(mut self, redactor: &Redactor) -> Option<Self> {
+        if self.output.chars().count() <= LONG_CHARS {
             return None;
         }
-        let left_out = length - BRIEF_CHARS;
-        let end: String = self.output.chars().skip(left_out).collect();
+        let (masked, _) = redactor.redact_text(&self.output);
+        let left_out = masked.chars().count().saturating_sub(BRIEF_CHARS);
+        let end: String = masked.chars().skip(left_out).collect();
         self.output = format!("[… {left_out} characters could not be kept …]\n{end}");
         Some(self)
     }
@@ -390,4 +392,32 @@ fn outputs() -> io::Result<(PipeReader, [io::PipeWriter; 2])> {
     let (reader, writer) = io::pipe()?;
     let again = writer.try_clone()?;
     Ok((reader, [writer, again]))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn of_a_key_that_begins_before_the_end_that_is_kept_nothing_is_told() {
+        let key = format!(
+            "-----BEGIN PRIVATE {}-----\n{}-----END PRIVATE {}-----\n",
+            "KEY",
+            format!("{}\n", "aB3d".repeat(16)).repeat(40),
+            "KEY"
+        );
+        let behind = "a line\n".repeat(2_000);
+        let behind = &behind[behind.len() + key.len() - 8_100..];
+        let outcome = GateOutcome {
+            status: ArtifactStatus::Failed,
+            run: GateRun::default(),
+            output: format!("{}{key}{behind}", "a line\n".repeat(1_000)),
+        };
+        let brief = outcome.brief(&Redactor::new()).unwrap();
+        assert!(!brief.output.contains("aB3d"), "{}", brief.output);
+        assert!(brief.output.ends_with("a line\n"));
+        assert!(brief.output.chars().count() < LONG_CHARS);
+        assert_eq!(brief.brief(&Redactor::new()), None);
+    }
 }

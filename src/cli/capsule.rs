@@ -112,6 +112,9 @@ pub struct LogArgs {
     /// At most this many entries, the latest
     #[arg(long, default_value_t = LOGGED, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
+    /// All entries
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
 }
 
 /// Arguments of `capsule new`.

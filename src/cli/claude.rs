@@ -24,7 +24,7 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
         return launch.show(&context.out, &[]);
     }
     let program = program.ok_or_else(missing_claude)?;
-    detach::ensure(setting)?;
+    detach::ensure(context)?;
     write_plugin(setting)?;
     market(setting)
         .renew()

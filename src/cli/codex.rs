@@ -29,7 +29,7 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
         return launch.show(&context.out, &[TOKEN_VARIABLE]);
     }
     let program = setting.codex_program.find().ok_or_else(missing_codex)?;
-    detach::ensure(setting)?;
+    detach::ensure(context)?;
     let join = wait_for(join(setting))?;
     let path = setting.dirs.state_file(Secret::Proxy.file_name());
     let token =

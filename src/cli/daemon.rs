@@ -13,7 +13,7 @@ use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
-use super::hand_over::{HandedOver, hand_over};
+use super::give_takeover::{TakeoverOutcome, give_takeover};
 use super::logging;
 use super::next_daemon::PreviousDaemon;
 use super::output::Output;
@@ -21,8 +21,9 @@ use super::replace::replace;
 use super::report::Report;
 use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
 use crate::store::dirs::{ProjectDirs, exists};
-use crate::store::ledger::{ReadProgress, ReadSoFar};
+use crate::store::ledger::ReadProgress;
 use crate::store::published::Published;
+use crate::store::shown_reading::ShownReading;
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// How long a start may take before it says what takes so long.
@@ -68,7 +69,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         ));
     }
     if args.detach {
-        let ready = detach::start(&context.setting, !args.unless_killed)?;
+        let ready = detach::start(context, !args.unless_killed)?;
         announce(&context.out, &context.setting.dirs, &ready)?;
         return Ok(ExitKind::Ok);
     }
@@ -109,7 +110,9 @@ async fn serve(
 ) -> CliOutcome {
     let signals = EndSignals::listen()?;
     let setting = &context.setting;
-    let running = match before {
+    let reading = ReadProgress::default();
+    let shown = tokio::spawn(show_reading(setting.dirs.clone(), reading.clone()));
+    let started = match before {
         Some((before, takeover)) => {
             let before = Arc::new(before);
             let asked = Arc::clone(&before);
@@ -119,39 +122,39 @@ async fn serve(
                     .unwrap_or(false)
             };
             let detached = takeover.detached;
-            let started = setting.take_over(takeover, committed, detached).await;
+            let started = setting
+                .take_over_watched(takeover, committed, detached, reading)
+                .await;
             if let Err(error) = &started {
                 before.refuse(error);
             }
-            started?
+            started
         }
         None => {
-            let reading = ReadProgress::default();
-            let shown = tokio::spawn(show_reading(reading.clone()));
-            let started = setting
+            setting
                 .start_daemon_watched(args.detached_child, !args.unless_killed, reading)
-                .await;
-            // The line is gone before the next one is written.
-            shown.abort();
-            let _ = shown.await;
-            started?
+                .await
         }
     };
+    // The line is gone before the next one is written.
+    shown.abort();
+    let _ = shown.await;
+    let running = started?;
     // A daemon goes on when nobody reads its one line.
     let _ = announce(&context.out, &setting.dirs, &running.published);
     serve_until_end(setting, running, signals).await
 }
 
-/// Shows on a terminal how far the reading of a long record is: read from its beginning, as after
-/// an update, it takes seconds.
-async fn show_reading(reading: ReadProgress) {
+/// Shows how far the reading of a long record is: on our terminal, and to the process that waits for
+/// us at another one.
+async fn show_reading(dirs: ProjectDirs, reading: ReadProgress) {
     sleep(PATIENCE).await;
-    let mut gauge = Gauge::new("reading the record:", false);
+    let mut gauge = Gauge::of_reading(false);
+    let shown = ShownReading::of(&dirs);
     loop {
-        let ReadSoFar { bytes, of, entries } = reading.so_far();
-        if of > 0 {
-            gauge.tell(bytes, of, entries);
-        }
+        let so_far = reading.so_far();
+        gauge.tell_reading(so_far);
+        shown.tell(so_far);
         sleep(LOOK_EVERY).await;
     }
 }
@@ -181,10 +184,10 @@ pub(super) async fn serve_until_end(
         };
         // One that was started to stay stays.
         let detached = running.published.detached;
-        running = match hand_over(setting, running, &program, detached, begun).await {
-            HandedOver::Done => return Ok(ExitKind::Ok),
-            HandedOver::Kept(running, _) => *running,
-            HandedOver::Ended(failure) => {
+        running = match give_takeover(setting, running, &program, detached, begun).await {
+            TakeoverOutcome::Done => return Ok(ExitKind::Ok),
+            TakeoverOutcome::Kept(running, _) => *running,
+            TakeoverOutcome::Ended(failure) | TakeoverOutcome::Hung(failure) => {
                 // A detached one has no other reader than the log.
                 tracing::error!(why = failure.message, "nobody goes on");
                 return Err(nobody_goes_on(failure));
@@ -205,7 +208,7 @@ fn verdict(ended: Result<(), DaemonFault>) -> CliOutcome {
     ended.map(|()| ExitKind::Ok).map_err(Failure::from)
 }
 
-/// The daemon ended while it handed over. Only the program that asked for it may start another.
+/// The daemon ended over its takeover. Only the program that asked for it may start another.
 fn nobody_goes_on(failure: Failure) -> Failure {
     Failure {
         message: format!("{}; no other daemon took over", failure.message),
@@ -244,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_daemon_that_ended_over_handing_over_says_so_and_what_to_do() {
+    fn a_daemon_that_ended_over_its_takeover_says_so_and_what_to_do() {
         let why = Failure::unavailable(
             RefusalCode::NotHandedOver,
             "it could not leave",

@@ -18,21 +18,19 @@ use super::deck_screen::{DeckScreen, about, options, stop_of};
 use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
-use super::hand_over::{HandedOver, hand_over};
+use super::give_takeover::{TakeoverOutcome, give_takeover};
+use super::hosted::{Hosted, clients, may_host};
 use super::logging;
-use super::operator;
 use super::replace::offer;
-use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
 use crate::core::agent::AgentState;
 use crate::daemon::running::Running;
 use crate::daemon::start::StartError;
-use crate::deck::deck_options::Restarted;
 use crate::deck::run::{DeckExit, run as show};
 use crate::host::ProjectContext;
 use crate::store::ledger::ReadProgress;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
-use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply, Role};
+use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply};
 use crate::wire::status::Status;
 
 /// How long a start may take to be done after the operator has left its screen.
@@ -88,7 +86,7 @@ pub fn run(context: &CliContext) -> CliOutcome {
             report(context, said, &ready)
         }
         // Only now is the lock free.
-        After::StartsAnew(said) => report(context, said, &detach::start(setting, false)?),
+        After::StartsAnew(said) => report(context, said, &detach::start(context, false)?),
     };
     if has_failed {
         return Err(Failure::internal(
@@ -97,11 +95,6 @@ pub fn run(context: &CliContext) -> CliOutcome {
         ));
     }
     verdict
-}
-
-/// Refuses a deck below an agent before it starts anything: nobody else would.
-fn may_host(setting: &ProjectContext) -> Result<(), Failure> {
-    operator::hosting_refusal(&setting.user_dirs.registry).map_or(Ok(()), Err)
 }
 
 /// How far the first frame has led.
@@ -159,58 +152,6 @@ fn report(context: &CliContext, said: &str, ready: &Published) -> CliOutcome {
     Ok(ExitKind::Ok)
 }
 
-/// The daemon that a deck began with, or the one that was started from it since.
-enum Hosted {
-    Here {
-        running: Box<Running>,
-        client: Client,
-    },
-    Elsewhere {
-        operator: Client,
-    },
-}
-
-impl Hosted {
-    /// Joins a daemon of this process.
-    async fn here(setting: &ProjectContext, mut running: Running) -> Result<Self, Failure> {
-        // Nobody here takes a next process: the operator's way is to leave the deck, and is told so.
-        running.next_daemons.close();
-        let hello = setting.hello(Role::Deck, None);
-        let client = Client::in_process(running.handle.clone(), hello, true).await?;
-        let running = Box::new(running);
-        Ok(Self::Here { running, client })
-    }
-
-    /// Starts it again where it failed, unless somebody else has.
-    async fn again(setting: &ProjectContext) -> Result<(Self, Restarted), Failure> {
-        may_host(setting)?;
-        match setting.start_daemon().await {
-            Ok(running) => {
-                let hosted = Self::here(setting, running).await?;
-                let Self::Here { client, .. } = &hosted else {
-                    return Err(Failure::no_daemon());
-                };
-                let restarted = Restarted {
-                    client: client.clone(),
-                    operator: client.clone(),
-                    hosting: true,
-                };
-                Ok((hosted, restarted))
-            }
-            Err(StartError::Owned) => {
-                let (client, operator) = clients(setting);
-                let restarted = Restarted {
-                    client,
-                    operator: operator.clone(),
-                    hosting: false,
-                };
-                Ok((Self::Elsewhere { operator }, restarted))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
 /// The deck over the daemon of this process, until it is left for good.
 async fn host(
     context: &CliContext,
@@ -249,9 +190,10 @@ async fn host(
             Arc::new(move || {
                 let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
                 Box::pin(async move {
-                    let again = Hosted::again(&setting).await;
+                    let mut hosted = hosted.lock().await;
+                    let again = hosted.again(&setting).await;
                     let (again, restarted) = again.map_err(|failure| failure.message)?;
-                    *hosted.lock().await = again;
+                    *hosted = again;
                     Ok(Some(restarted))
                 })
             })
@@ -301,16 +243,17 @@ async fn host(
             }
         };
         let program = setting.own_program.clone();
-        let handing_over = hand_over(setting, running, &program, true, |_| ());
+        let giving = give_takeover(setting, running, &program, true, |_| ());
         let again = async || once_more.next().await;
-        let (handed_over, is_told) = unless_insisted(handing_over, was_told, again).await?;
-        let (kept, failure) = match handed_over {
-            HandedOver::Done => return Ok(After::GoesOn(said)),
-            HandedOver::Kept(kept, failure) => (*kept, failure),
-            HandedOver::Ended(failure) => {
+        let (given, is_told) = unless_insisted(giving, was_told, again).await?;
+        let (kept, failure) = match given {
+            TakeoverOutcome::Done => return Ok(After::GoesOn(said)),
+            TakeoverOutcome::Kept(kept, failure) => (*kept, failure),
+            TakeoverOutcome::Ended(failure) => {
                 tracing::error!(why = failure.message, "a new daemon begins");
                 return Ok(After::StartsAnew(said));
             }
+            TakeoverOutcome::Hung(failure) => return Err(failure),
         };
         if is_told && !was_told {
             // Meanwhile, and there is no other process: this one ends with what it has.
@@ -402,7 +345,7 @@ async fn attach(
         Arc::new(move || {
             let setting = setting.clone();
             Box::pin(async move {
-                let started = spawn_blocking(move || detach::start(&setting, true)).await;
+                let started = spawn_blocking(move || detach::start_unseen(&setting)).await;
                 match started {
                     // The clients look for it all the time.
                     Ok(Ok(_)) => Ok(None),
@@ -417,22 +360,6 @@ async fn attach(
         operator.call(stop).await?;
     }
     Ok(Some(left))
-}
-
-/// Clients of a daemon that runs elsewhere: for reading, and for the operator.
-fn clients(setting: &ProjectContext) -> (Client, Client) {
-    let hello = setting.hello(Role::Deck, None);
-    let client = connect(WebsocketOptions {
-        dial: project_dial(setting.dirs.clone(), Role::Deck, None),
-        hello: hello.clone(),
-        on_connect: Vec::new(),
-    });
-    let operator = connect(WebsocketOptions {
-        dial: operator_dial(&setting.user_dirs, &setting.dirs),
-        hello,
-        on_connect: Vec::new(),
-    });
-    (client, operator)
 }
 
 /// Ends the daemon in order, unless that takes too long or somebody insists.
@@ -469,7 +396,7 @@ mod tests {
     use super::*;
 
     /// Hands over for as long as so many signals wait to be heeded.
-    async fn handing_over(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
+    async fn giving(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
         let waiting = Cell::new(signals);
         let doing = async {
             while waiting.get() > 0 {
@@ -485,12 +412,12 @@ mod tests {
 
     #[tokio::test]
     async fn the_second_signal_ends_a_deck_that_hands_its_daemon_over() {
-        assert_eq!(handing_over(0, false).await, Ok(((), false)));
-        assert_eq!(handing_over(0, true).await, Ok(((), true)));
+        assert_eq!(giving(0, false).await, Ok(((), false)));
+        assert_eq!(giving(0, true).await, Ok(((), true)));
         // The first is heeded behind it.
-        assert_eq!(handing_over(1, false).await, Ok(((), true)));
+        assert_eq!(giving(1, false).await, Ok(((), true)));
         for (signals, was_told) in [(2, false), (1, true)] {
-            let ended = handing_over(signals, was_told).await.unwrap_err();
+            let ended = giving(signals, was_told).await.unwrap_err();
             assert_eq!(ended.kind, ExitKind::Internal);
             assert!(ended.message.contains("a second signal"));
         }

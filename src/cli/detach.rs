@@ -12,15 +12,19 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::connect::{self, DaemonFound, Live};
+use super::context::CliContext;
 use super::exit::{ExitKind, Failure};
+use super::gauge::Gauge;
 use super::kill;
 use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
+use crate::store::shown_reading::ShownReading;
 use crate::wire::control::{ProgramCode, RefusalCode, Role};
 
-/// How long a daemon may take to be ready. It takes milliseconds, on a long ledger some more.
+/// How long a daemon may take to be ready, or to read on. It takes milliseconds, on a long ledger
+/// some more.
 const READY_WAIT: Duration = Duration::from_secs(30);
 
 /// How long another daemon, which took the lock before ours did, may take to answer.
@@ -28,6 +32,9 @@ const OTHER_WAIT: Duration = Duration::from_secs(10);
 
 /// From the end of a child's output to its own end, which mostly are one.
 const EXIT_WAIT: Duration = Duration::from_secs(2);
+
+/// How often it is looked how far a child is that reads.
+const READING_LOOK: Duration = Duration::from_millis(100);
 
 /// How often a child is looked at that is about to end.
 const EXIT_LOOK: Duration = Duration::from_millis(10);
@@ -59,14 +66,32 @@ enum Heard {
     Nothing,
 }
 
-/// Starts a daemon in the background and waits until it answers; takes the one that runs if
-/// there is one.
+/// Starts a daemon in the background and waits until it answers, with the gauge while it reads a
+/// long record; takes the one that runs if there is one.
 ///
 /// # Errors
 ///
 /// When none can be started, with the child's own reason.
-pub fn start(setting: &ProjectContext, clears_kill: bool) -> Result<Published, Failure> {
-    match spawn(setting, clears_kill) {
+pub fn start(context: &CliContext, clears_kill: bool) -> Result<Published, Failure> {
+    let gauge = Gauge::of_reading(context.out.is_json());
+    start_with(&context.setting, clears_kill, gauge)
+}
+
+/// As [`start`] by a person, where the terminal is not ours to write to.
+///
+/// # Errors
+///
+/// As [`start`].
+pub fn start_unseen(setting: &ProjectContext) -> Result<Published, Failure> {
+    start_with(setting, true, Gauge::of_reading(true))
+}
+
+fn start_with(
+    setting: &ProjectContext,
+    clears_kill: bool,
+    gauge: Gauge,
+) -> Result<Published, Failure> {
+    match spawn(setting, clears_kill, gauge) {
         Ok(()) => {}
         Err(failure) if failure.code == ProgramCode::AlreadyRunning.into() => {}
         Err(failure) => return Err(failure),
@@ -80,10 +105,10 @@ pub fn start(setting: &ProjectContext, clears_kill: bool) -> Result<Published, F
 /// # Errors
 ///
 /// As [`start`]; and when something that is no daemon of ours answers.
-pub fn ensure(setting: &ProjectContext) -> Result<(), Failure> {
-    match connect::runtime()?.block_on(connect::control(setting)) {
+pub fn ensure(context: &CliContext) -> Result<(), Failure> {
+    match connect::runtime()?.block_on(connect::control(&context.setting)) {
         DaemonFound::Live(_) => Ok(()),
-        DaemonFound::Nobody => start(setting, true).map(drop),
+        DaemonFound::Nobody => start(context, true).map(drop),
         unfit @ DaemonFound::Unfit(_) => connect::needed(unfit).map(drop),
     }
 }
@@ -124,7 +149,7 @@ fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
     )
 }
 
-fn spawn(setting: &ProjectContext, clears_kill: bool) -> Result<(), Failure> {
+fn spawn(setting: &ProjectContext, clears_kill: bool, mut gauge: Gauge) -> Result<(), Failure> {
     let mut command = Command::new(&setting.own_program);
     command
         .args(["--json", "daemon", "--detached-child"])
@@ -139,13 +164,21 @@ fn spawn(setting: &ProjectContext, clears_kill: bool) -> Result<(), Failure> {
     let child = command
         .spawn()
         .map_err(|error| Failure::internal("start the daemon", error))?;
-    ready(child, READY_WAIT)
+    let mut before = None;
+    ready(child, READY_WAIT, || {
+        let Some(so_far) = ShownReading::read(&setting.dirs) else {
+            return false;
+        };
+        gauge.tell_reading(so_far);
+        before.replace(so_far.bytes) != Some(so_far.bytes)
+    })
 }
 
-/// Waits until the child says that it is ready.
-fn ready(mut child: Child, wait: Duration) -> Result<(), Failure> {
+/// Waits until the child says that it is ready; `goes_on`: whether it is further than it was when
+/// that was asked before, for then it is waited for as long once more.
+fn ready(mut child: Child, wait: Duration, goes_on: impl FnMut() -> bool) -> Result<(), Failure> {
     let heard = match child.stdout.take() {
-        Some(stdout) => first_line(stdout, wait),
+        Some(stdout) => first_line(stdout, wait, goes_on),
         None => Ok(Heard::End),
     };
     let failure = match heard {
@@ -220,7 +253,11 @@ fn kind(code: Option<i32>) -> ExitKind {
     .unwrap_or(ExitKind::Internal)
 }
 
-fn first_line(stdout: impl Read + Send + 'static, wait: Duration) -> io::Result<Heard> {
+fn first_line(
+    stdout: impl Read + Send + 'static,
+    wait: Duration,
+    mut goes_on: impl FnMut() -> bool,
+) -> io::Result<Heard> {
     let (said, line) = mpsc::channel();
     // A read of a pipe has no deadline, so it gets a thread that nobody has to join.
     std::thread::Builder::new()
@@ -236,7 +273,16 @@ fn first_line(stdout: impl Read + Send + 'static, wait: Duration) -> io::Result<
             // Nobody waits any more: the deadline has passed.
             let _ = said.send(heard);
         })?;
-    line.recv_timeout(wait).unwrap_or(Ok(Heard::Nothing))
+    let mut deadline = Instant::now() + wait;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match line.recv_timeout(left.min(READING_LOOK)) {
+            Ok(heard) => return heard,
+            Err(_) if goes_on() => deadline = Instant::now() + wait,
+            Err(_) if left.is_zero() => return Ok(Heard::Nothing),
+            Err(_) => {}
+        }
+    }
 }
 
 #[cfg(test)]
@@ -259,18 +305,18 @@ mod tests {
 
     #[test]
     fn an_output_without_a_line_is_told_from_one_that_stays_open() {
-        let heard = |text: &'static str| first_line(text.as_bytes(), LONG).unwrap();
+        let heard = |text: &'static str| first_line(text.as_bytes(), LONG, || false).unwrap();
         assert_eq!(heard(""), Heard::End);
         assert_eq!(heard("one\ntwo\n"), Heard::Line("one\n".to_owned()));
         let (open, _writer) = io::pipe().unwrap();
-        let heard = first_line(open, Duration::from_millis(20)).unwrap();
+        let heard = first_line(open, Duration::from_millis(20), || false).unwrap();
         assert_eq!(heard, Heard::Nothing);
     }
 
     #[test]
     fn a_daemon_that_dies_at_once_is_reported_with_how_it_ended() {
         for (script, how) in [("exit 7", "exit status: 7"), ("kill -9 $$", "signal: 9")] {
-            let failure = ready(child(script), LONG).unwrap_err();
+            let failure = ready(child(script), LONG, || false).unwrap_err();
             assert_eq!(failure.code, ProgramCode::DaemonDied.into(), "{failure}");
             assert_eq!(failure.kind.code(), 4);
             assert!(failure.message.contains(how), "{failure}");
@@ -279,19 +325,23 @@ mod tests {
 
     #[test]
     fn a_daemon_that_hangs_or_babbles_is_ended() {
-        let failure = ready(child("exec sleep 60"), Duration::from_millis(50)).unwrap_err();
+        let failure =
+            ready(child("exec sleep 60"), Duration::from_millis(50), || false).unwrap_err();
         assert_eq!(failure.code, ProgramCode::DaemonSilent.into());
         assert!(failure.message.contains("did not get ready within"));
-        let failure = ready(child("echo hello; exec sleep 60"), LONG).unwrap_err();
+        let failure = ready(child("echo hello; exec sleep 60"), LONG, || false).unwrap_err();
         assert_eq!(failure.code, ProgramCode::DaemonSilent.into());
         assert!(failure.message.contains("something else"), "{failure}");
     }
 
     #[test]
     fn a_daemon_that_is_ready_or_says_why_not_is_taken_at_its_word() {
-        assert_eq!(ready(child(r#"echo '{"ready":true}'"#), LONG), Ok(()));
+        assert_eq!(
+            ready(child(r#"echo '{"ready":true}'"#), LONG, || false),
+            Ok(())
+        );
         let refused = r#"echo '{"error":{"code":"killed","message":"m","hint":"h"}}'; exit 4"#;
-        let failure = ready(child(refused), LONG).unwrap_err();
+        let failure = ready(child(refused), LONG, || false).unwrap_err();
         assert_eq!(
             failure,
             Failure::new(ExitKind::Unavailable, ProgramCode::Killed, "m", "h")

@@ -1,9 +1,15 @@
 //! [`Gauge`]: how far a long work is, on one line of the terminal.
 
+use std::convert::Infallible;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
+use tokio::time::sleep;
+
 use super::words::count;
+use crate::store::dirs::ProjectDirs;
+use crate::store::ledger::ReadSoFar;
+use crate::store::shown_reading::ShownReading;
 
 /// How often the line changes.
 const EVERY: Duration = Duration::from_millis(100);
@@ -24,6 +30,29 @@ impl Gauge {
             what,
             shown: None,
             is_terminal: !is_json && io::stderr().is_terminal(),
+        }
+    }
+
+    /// Of a daemon that reads the record before it is ready. Read from its beginning, as after an
+    /// update, a long one takes seconds.
+    pub fn of_reading(is_json: bool) -> Self {
+        Self::new("reading the record:", is_json)
+    }
+
+    /// The reading is so far.
+    pub fn tell_reading(&mut self, ReadSoFar { bytes, of, entries }: ReadSoFar) {
+        if of > 0 {
+            self.tell(bytes, of, entries);
+        }
+    }
+
+    /// Tells what the daemon of a project shows of its reading, for as long as somebody waits.
+    pub async fn follow_reading(mut self, dirs: &ProjectDirs) -> Infallible {
+        loop {
+            sleep(EVERY).await;
+            if let Some(so_far) = ShownReading::read(dirs) {
+                self.tell_reading(so_far);
+            }
         }
     }
 

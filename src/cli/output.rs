@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::exit::{CliOutcome, Failure};
 use super::report::{Report, ReportPart, ReportText};
-use crate::core::hidden::is_hidden;
+use crate::core::hidden::letters;
 use crate::wire::control::ProgramCode;
 
 /// What a piece of a line means; what it looks like is decided here.
@@ -273,8 +273,8 @@ fn put(mut to: impl io::Write, text: &str) -> Result<(), Failure> {
 /// value stays the same, because such characters stand only inside of strings.
 pub fn harmless_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) {
+    for (c, is_hidden) in letters(text) {
+        if is_hidden {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 let _ = write!(out, "\\u{unit:04x}");
@@ -296,7 +296,7 @@ mod tests {
         let value = json!({"text": "a\u{9b}2J\u{202e}b\u{7f}\u{e0041}\u{1b}[0m é 漢"});
         let text = harmless_json(&value.to_string());
         assert!(
-            !text.chars().any(|c| c.is_control() || is_hidden(c)),
+            !letters(&text).any(|(c, is_hidden)| c.is_control() || is_hidden),
             "{text}"
         );
         assert_eq!(

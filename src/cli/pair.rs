@@ -14,7 +14,8 @@ use super::deck;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
 use super::pair_tmux::{
-    PANES_FORMAT, PairPane, PairPart, beside, is_ours, kept, opening, panes, server, socket, unmark,
+    PANES_FORMAT, PairPane, PairPart, as_format, beside, is_ours, kept, opening, panes, server,
+    socket, unmark,
 };
 use super::settings::{environment, find_program};
 use super::shell::quoted;
@@ -364,7 +365,7 @@ fn pane(
             .into_iter()
             .flat_map(|target| ["-t".into(), target.into()]),
     );
-    words.extend(["-c".into(), setting.dirs.root.clone().into_os_string()]);
+    words.extend(["-c".into(), as_format(&setting.dirs.root)]);
     words.extend(env.iter().cloned());
     // Several words are a program and its arguments; tmux gives them to no shell.
     match program {

@@ -1,7 +1,7 @@
 //! The pair's own tmux server, and what keeps a pane whose program has ended.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use super::agent_place::AgentPlace;
@@ -53,6 +53,21 @@ pub fn socket(setting: &ProjectContext) -> PathBuf {
 /// The arguments before a command for that server. A configuration of the user's counts as always.
 pub fn server(socket: &Path) -> [OsString; 2] {
     ["-S".into(), socket.as_os_str().to_owned()]
+}
+
+/// A folder as an argument that tmux takes for one of its formats, which can run commands. A `#` stands
+/// there twice, but before `[`, where tmux leaves it as it is.
+pub fn as_format(folder: &Path) -> OsString {
+    let name = folder.as_os_str().as_bytes();
+    let mut format = Vec::with_capacity(name.len());
+    for (at, byte) in name.iter().enumerate() {
+        format.push(*byte);
+        let next = name[at..].iter().find(|next| **next != b'#');
+        if *byte == b'#' && next != Some(&b'[') {
+            format.push(b'#');
+        }
+    }
+    OsString::from_vec(format)
 }
 
 /// A part of the pair that has a pane of its own.

@@ -1,7 +1,7 @@
 //! `ctxrelay queue …`: the outbox.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::agent_word::agent_word;
 use super::by_id::{Wanted, by_id};
@@ -18,7 +18,7 @@ use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
 use crate::core::word::OpenWord;
 use crate::wire::control::{
-    Command, FailureCode, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode,
+    Command, EntryLine, FailureCode, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode,
 };
 
 /// What can be done with messages on their way.
@@ -246,7 +246,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
             placed: false,
         };
         let shown = live.ask_for(show(true)).await;
-        let entry: Value = match shown {
+        let entry: EntryLine = match shown {
             Err(Failure {
                 code: FailureCode::Refusal(code),
                 message,
@@ -258,6 +258,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
             }
             entry => entry?,
         };
+        let entry = entry.into_value();
         let mut text = ReportText::new();
         table(&mut text, std::slice::from_ref(row));
         text.block("  ", super::words::field(&entry, "content"));

@@ -177,7 +177,7 @@ async fn ask(live: &Live, seq: Seq) -> Result<Option<Value>, ()> {
         placed: false,
     };
     match timeout(LINE_WAIT, live.ask(show)).await {
-        Ok(Ok(Reply::Entry(line))) => Ok(Some(line)),
+        Ok(Ok(Reply::Entry(line))) => Ok(Some(line.into_value())),
         Ok(Ok(_)) => Ok(None),
         Ok(Err(_)) | Err(_) => Err(()),
     }

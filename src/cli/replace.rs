@@ -10,6 +10,7 @@ use super::connect::{self, DaemonFound, Live};
 use super::context::CliContext;
 use super::detach;
 use super::exit::Failure;
+use super::gauge::Gauge;
 use super::kill::becomes_free;
 use super::operator;
 use crate::client::Connection;
@@ -42,10 +43,11 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
     let command = Command::HandOver(HandOverParams {
         program: setting.own_program.clone(),
     });
+    let gauge = Gauge::of_reading(context.out.is_json());
     let live = runtime.block_on(operator::live(context, &command))?;
-    match runtime.block_on(hand_over(setting, &live, command)) {
+    match runtime.block_on(ask_takeover(setting, &live, command, gauge)) {
         Ok(Some(published)) => return Ok(published),
-        Ok(None) => return detach::start(setting, false),
+        Ok(None) => return detach::start(context, false),
         Err(failure) if failure.is(&RefusalCode::CannotTakeOver) || failure.is(&NO_SUCH_METHOD) => {
         }
         Err(failure) => return Err(failure),
@@ -66,14 +68,15 @@ pub fn replace(context: &CliContext, runtime: &Runtime) -> Result<Published, Fai
         becomes_free(&setting.dirs, FREE_WAIT).await;
         Ok(())
     })?;
-    detach::start(setting, false)
+    detach::start(context, false)
 }
 
 /// Returns the daemon that goes on; `None` when nobody does, because the one before ended.
-async fn hand_over(
+async fn ask_takeover(
     setting: &ProjectContext,
     live: &Live,
     command: Command,
+    gauge: Gauge,
 ) -> Result<Option<Published>, Failure> {
     let before = Published::read(&setting.dirs).map(|published| published.pid);
     let mut connection = live.client.connection();
@@ -89,8 +92,9 @@ async fn hand_over(
     };
     tokio::select! {
         () = again => {}
-        // Two that hand over have the lock together: it is free only when neither is left.
+        // Both processes of a takeover have the lock: it is free only when neither is left.
         _ = becomes_free(&setting.dirs, REPLACED_WAIT) => {}
+        never = gauge.follow_reading(&setting.dirs) => match never {},
     }
     if is_free(&setting.dirs) {
         return Ok(None);

@@ -39,7 +39,7 @@ use crate::entry::NoteKind;
 use crate::id::CapsuleId;
 use crate::word::words;
 
-pub use budget::{CAPSULE_BYTES_MAX, CapsuleBudget};
+pub use budget::{CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleBudget, EARLIER_BUDGET};
 pub use draft::{CapsuleDraft, DraftChanges};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
@@ -288,11 +288,11 @@ impl Capsule {
             look(&mut file.path);
             look(&mut file.by);
         }
-        // Our own command is as it is, whatever the user or the host is called.
-        let command = CapsuleLeftOut::command(&self.id);
         for left in &mut self.left_out {
+            // Our own command is as it is, whatever the user or the host is called.
+            let is_own = left.has_own_command(&self.id);
             left.what.other_mut().into_iter().for_each(&mut *look);
-            if left.how != command {
+            if !is_own {
                 look(&mut left.how);
             }
             left.names.iter_mut().for_each(&mut *look);

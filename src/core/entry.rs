@@ -25,7 +25,7 @@ use super::whole::Whole;
 use super::word::words;
 pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, LabelParts, SUBJECT_CHARS_MAX,
+    ChoiceEffect, LabelParts, SUBJECT_CHARS_MAX, TextHints,
 };
 pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,

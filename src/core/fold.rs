@@ -7,18 +7,15 @@ mod continuing;
 mod delivering;
 mod exchanging;
 mod reviewing;
+mod running;
 mod signing;
 mod tasking;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::agent::{Agent, AgentState};
-use super::alarm::{Alarm, AlarmSnapshot, acknowledged_by};
-use super::entry::{
-    AgentChanged, Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, LifecycleEvent,
-    NoteKind, TurnStatus,
-};
+use super::alarm::{Alarm, AlarmSnapshot};
+use super::entry::{Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, NoteKind};
 use super::id::EntryId;
 use super::signing::ActSignature;
 use super::snapshot::{
@@ -31,13 +28,12 @@ use closing::{
     close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
     take_answer, withdraw,
 };
-use continuing::{fold_continuity, note_of_state, turn_begins};
-use delivering::{
-    cut_off, fold_delivery, fold_turn_answered, fold_turn_end, forget_promises, track,
-};
+use continuing::{fold_continuity, note_of_state};
+use delivering::{fold_delivery, fold_turn_answered, track};
 use exchanging::fold_exchange;
 use reviewing::{claim_finding, fold_finding};
-use signing::{fold_signing, is_act_believed, is_signed};
+use running::{fold_agent, fold_lifecycle, fold_turn};
+use signing::{is_act_believed, is_signed};
 use tasking::{fold_task, rebuild_task, work_of_task};
 
 /// Takes one entry in. Cannot fail: what makes no sense any more changes nothing.
@@ -100,121 +96,20 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             }
         }
         EntryKind::Artifact(artifact) => fold_artifact(world, entry, artifact),
-        EntryKind::FinalityProposal(proposal) => {
-            supersede(world, entry, proposal);
-            world.pending_proposals.insert(
-                entry.id.clone(),
-                ProposalSnapshot {
-                    id: entry.id.clone(),
-                    seq: entry.seq,
-                    by: entry.source.clone(),
-                    at_ms: entry.timestamp_ms,
-                    proposal: FinalityProposal {
-                        summary: cut(&proposal.summary),
-                        evidence: cut_all(&proposal.evidence),
-                        remaining_risk: proposal.remaining_risk.as_deref().map(cut),
-                        handles: proposal.handles.clone(),
-                        tree: proposal.tree.clone(),
-                    },
-                    decision: None,
-                    ended: None,
-                    runtime_session: entry.runtime_session.clone(),
-                    hash: None,
-                },
-            );
-        }
+        EntryKind::FinalityProposal(proposal) => propose(world, entry, proposal),
         EntryKind::FinalityDecision(decision) => {
             if !fold_decision(world, entry, decision) {
                 return;
             }
         }
         EntryKind::Delivery(record) => fold_delivery(world, entry, record),
-        EntryKind::AgentChanged(change) => {
-            let agent = world.agents.get(&change.agent);
-            let was = agent.map(|agent| agent.status(&entry.pair()));
-            let is_in_turn = was.is_some_and(|was| was.state.is_in_turn());
-            let begins = change.state == AgentState::Busy && !is_in_turn;
-            // Codex's turns are recorded as such.
-            if begins && change.agent == Agent::Claude {
-                turn_begins(world, entry, change.agent);
-            }
-            fold_agent(world, entry, change);
-        }
-        EntryKind::Turn(turn) => {
-            if let Some(agent) = entry.source.agent() {
-                if turn.status == TurnStatus::InProgress {
-                    turn_begins(world, entry, agent);
-                }
-                fold_turn_end(world, entry, turn);
-                let agent = world.agents.entry(agent).or_default();
-                agent.turn(turn, &entry.content);
-                let state = match turn.status {
-                    TurnStatus::InProgress => AgentState::Busy,
-                    _ => AgentState::Idle,
-                };
-                // A limit outlives the turn that ran into it.
-                if agent.state.is_attached() && agent.state != AgentState::Limited {
-                    if agent.state != state {
-                        agent.since_ms = entry.timestamp_ms;
-                    }
-                    agent.state = state;
-                }
-            }
-        }
+        EntryKind::AgentChanged(change) => fold_agent(world, entry, change),
+        EntryKind::Turn(turn) => fold_turn(world, entry, turn),
         EntryKind::Approval(record) => fold_approval(world, entry, record),
         EntryKind::Continuity(record) => fold_continuity(world, entry, record),
         EntryKind::Finding(record) => fold_finding(world, entry, record),
         EntryKind::Task(record) => fold_task(world, entry, record),
-        EntryKind::Lifecycle {
-            event: LifecycleEvent::DaemonStarted,
-        } => {
-            // What asked hung on the daemon before this one.
-            world
-                .open_approvals
-                .retain(|_, asked| asked.request.is_user_question());
-            // All attached clients belonged to the previous daemon.
-            for agent in world.agents.values_mut() {
-                agent.leave(entry.timestamp_ms);
-            }
-            forget_promises(world);
-            // The turns ended with the app-server that ran them, and nobody told.
-            for (id, (turn, message)) in std::mem::take(&mut world.in_turn) {
-                cut_off(world, id, message, &turn);
-            }
-        }
-        EntryKind::Lifecycle {
-            event: LifecycleEvent::DaemonTakenOver,
-        } => {
-            forget_promises(world);
-            // Claude's bridge and hooks connect again; Codex works on and notices nothing.
-            if let Some(claude) = world.agents.get_mut(&Agent::Claude) {
-                claude.leave(entry.timestamp_ms);
-            }
-            let open = &mut world.open_approvals;
-            open.retain(|_, asked| {
-                asked.agent != Agent::Claude || asked.request.is_user_question()
-            });
-        }
-        EntryKind::Lifecycle {
-            event: LifecycleEvent::ContextRelay3Adopted,
-        } => forget_deliveries(world),
-        EntryKind::Lifecycle {
-            event: LifecycleEvent::SigningChanged,
-        } => fold_signing(world, entry),
-        EntryKind::Lifecycle {
-            event: LifecycleEvent::CoordinatorChanged,
-        } => world.untold_coordinator = Some(entry.seq),
-        EntryKind::Lifecycle {
-            event: LifecycleEvent::CoordinatorTold,
-        } => world.untold_coordinator = None,
-        EntryKind::Lifecycle { .. } => {
-            if let Some(id) = acknowledged_by(entry) {
-                let mut alarms = world.alarms.iter_mut();
-                if let Some(alarm) = alarms.find(|alarm| alarm.id == id) {
-                    alarm.acknowledged_ms.get_or_insert(entry.timestamp_ms);
-                }
-            }
-        }
+        EntryKind::Lifecycle { event } => fold_lifecycle(world, entry, event),
         EntryKind::Error { code } => {
             push_recent(
                 &mut world.errors,
@@ -372,6 +267,29 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
     );
 }
 
+fn propose(world: &mut Snapshot, entry: &Entry, proposal: &FinalityProposal) {
+    supersede(world, entry, proposal);
+    let proposed = ProposalSnapshot {
+        id: entry.id.clone(),
+        seq: entry.seq,
+        by: entry.source.clone(),
+        at_ms: entry.timestamp_ms,
+        proposal: FinalityProposal {
+            summary: cut(&proposal.summary),
+            evidence: cut_all(&proposal.evidence),
+            remaining_risk: proposal.remaining_risk.as_deref().map(cut),
+            handles: proposal.handles.clone(),
+            tree: proposal.tree.clone(),
+        },
+        decision: None,
+        ended: None,
+        runtime_session: entry.runtime_session.clone(),
+        hash: None,
+    };
+    let pending = &mut world.pending_proposals;
+    pending.insert(entry.id.clone(), proposed);
+}
+
 fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
     if let Some(run) = entry.gate_run() {
         world.take_gate_run(&entry.id, artifact.status, run);
@@ -391,27 +309,6 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
         },
         runtime_session: entry.runtime_session.clone(),
     });
-}
-
-fn fold_agent(world: &mut Snapshot, entry: &Entry, change: &AgentChanged) {
-    let agent = world.agents.entry(change.agent).or_default();
-    let pair = entry.pair();
-    let mut status = agent.status(&pair);
-    if status.state != change.state {
-        status.since_ms = entry.timestamp_ms;
-    }
-    status.state = change.state;
-    status.why.clone_from(&change.why);
-    if change.pid.is_some() || !change.state.is_attached() {
-        status.pid = change.pid;
-    }
-    agent.set_status(&pair, status);
-    agent.take_thread(change, pair);
-    if matches!(change.state, AgentState::Offline | AgentState::Idle) {
-        agent.turn_id = None;
-        agent.turn_text = None;
-    }
-    agent.take_limit(change, entry.timestamp_ms);
 }
 
 pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {

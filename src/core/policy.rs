@@ -5,7 +5,8 @@
 //!   says of one call of a tool what they make of it.
 //! - [`git_use`]: does a shell command write to git?
 //! - [`named_files`]: which files a request is about.
-//! - [`risk_hints`]: what the person should know of a request before it says yes.
+//! - [`risk_hints`]: what the person should know of a request before it says yes; [`read_unmasked`]:
+//!   what of that only the text tells that the record masks.
 //!
 //! Only the text counts: what a script, a Makefile or a hook does when it runs is not seen. A rule on
 //! top of this keeps two agents out of each other's way; it is no sandbox.
@@ -29,6 +30,7 @@ mod shell_lexer;
 mod shell_needs;
 mod sign_off_mode;
 mod subcommands;
+mod unmasked;
 
 #[cfg(test)]
 mod rules_tests;
@@ -47,3 +49,4 @@ pub use risk_hints::risk_hints;
 pub use rule_in_force::{RuleInForce, RuleName};
 pub use secret_paths::is_secret_path;
 pub use sign_off_mode::SignOffMode;
+pub use unmasked::read_unmasked;

@@ -3,19 +3,19 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 
 /// The path as it is, where a reader sees all of it. One with a tab, a line break or another character
 /// that shows as nothing or as space stands in quotation marks with these escaped, as git writes it:
 /// otherwise two files could read the same, or one like two.
 pub fn told_path(path: &str) -> Cow<'_, str> {
-    let is_unseen = |c: char| c.is_control() || is_hidden(c);
-    if !path.contains(is_unseen) {
+    let is_unseen = |(c, is_hidden): (char, bool)| c.is_control() || is_hidden;
+    if !letters(path).any(is_unseen) {
         return Cow::Borrowed(path);
     }
     let mut told = String::with_capacity(path.len() + 8);
     told.push('"');
-    for c in path.chars() {
+    for (c, is_hidden) in letters(path) {
         match c {
             '\t' => told.push_str("\\t"),
             '\n' => told.push_str("\\n"),
@@ -24,7 +24,7 @@ pub fn told_path(path: &str) -> Cow<'_, str> {
                 told.push('\\');
                 told.push(c);
             }
-            c if is_unseen(c) => {
+            c if is_unseen((c, is_hidden)) => {
                 let _ = write!(told, "{}", c.escape_unicode());
             }
             c => told.push(c),
@@ -48,5 +48,7 @@ mod tests {
             told_path("a\\t\t\"\u{1b}\u{202e}"),
             r#""a\\t\t\"\u{1b}\u{202e}""#
         );
+        assert_eq!(told_path("a\u{200d}b\u{ad}"), r#""a\u{200d}b\u{ad}""#);
+        assert_eq!(told_path("👩\u{200d}💻.rs"), "👩\u{200d}💻.rs");
     }
 }

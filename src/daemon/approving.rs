@@ -12,7 +12,7 @@ use crate::core::entry::{
     ApprovalEnd, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind,
 };
 use crate::core::id::EntryId;
-use crate::core::policy::named_files;
+use crate::core::policy::{named_files, read_unmasked};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::wire::control::{Recorded, Reply};
 
@@ -150,6 +150,7 @@ impl Base {
         named
     }
 
+    /// The entry of a request as it was asked.
     pub(super) fn asked_entry(
         &self,
         recent_writes: &RecentWrites,
@@ -159,6 +160,8 @@ impl Base {
     ) -> Entry {
         request.peer_files = self.peer_files(recent_writes, agent, &request);
         let content = ApprovalSnapshot::in_words(agent, &request, details);
+        let root = self.dirs.root.to_string_lossy();
+        read_unmasked(&mut request, &content, &root, self.recorder.redactor());
         let mut entry = self.recorder.entry(
             Party::Agent(agent),
             Some(Party::Human),

@@ -1,5 +1,6 @@
 //! How the loop ends: the steps behind its last event. Each has a deadline of its own.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -9,11 +10,12 @@ use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
 use super::fault::DaemonFault;
 use super::owners::{Base, Daemon};
-use super::recorder::CloseHow;
+use super::recorder::{CloseHow, ClosingRecord};
 use super::reply::answer;
 use super::stop::{STEP, Stop};
 use crate::core::agent::Party;
 use crate::core::entry::LifecycleEvent;
+use crate::store::queue::QueueWriter;
 
 /// How long clients may take to receive their last answers when the daemon ends.
 pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(1);
@@ -58,29 +60,48 @@ impl Daemon {
             self.base.recorder.into_closing(),
             self.deliveries.outbox.into_writer(),
         );
-        let closed = tokio::task::spawn_blocking(move || {
-            tracing::debug!("closing the record and the queue");
-            record.close(how);
-            rows.close();
-            drop(costs);
-        });
-        match timeout(STEP, closed).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => {
-                let fault = DaemonFault::Service;
-                tracing::error!(
-                    code = fault.code().as_str(),
-                    "{fault}: it ended over closing"
-                );
-                if !is_disowned {
-                    fault.leave_mark(&dirs);
-                }
-                Err(fault)
-            }
-            Err(_) => {
-                tracing::error!("what writes the record and the queue did not end in time");
-                Err(DaemonFault::Hung)
-            }
+        let closed = close_writers(record, rows, how, costs).await;
+        if closed == Err(DaemonFault::Service) && !is_disowned {
+            DaemonFault::Service.leave_mark(&dirs);
+        }
+        closed
+    }
+}
+
+/// Closes what writes the record and the queue, and drops what goes with it; gives it up after
+/// [`STEP`].
+///
+/// # Errors
+///
+/// [`DaemonFault::Hung`] when it was given up: it goes on by itself, and a daemon that began before
+/// this process has ended would write to the same files. [`DaemonFault::Service`] when it panicked.
+pub(super) async fn close_writers(
+    record: ClosingRecord,
+    rows: QueueWriter,
+    how: CloseHow,
+    with: impl Send + 'static,
+) -> Result<(), DaemonFault> {
+    let given_up = record.given_up();
+    let closed = tokio::task::spawn_blocking(move || {
+        tracing::debug!("closing the record and the queue");
+        record.close(how);
+        rows.close();
+        drop(with);
+    });
+    match timeout(STEP, closed).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => {
+            let fault = DaemonFault::Service;
+            tracing::error!(
+                code = fault.code().as_str(),
+                "{fault}: it ended over closing"
+            );
+            Err(fault)
+        }
+        Err(_) => {
+            given_up.store(true, Ordering::Release);
+            tracing::error!("what writes the record and the queue did not end in time");
+            Err(DaemonFault::Hung)
         }
     }
 }

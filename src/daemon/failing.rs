@@ -5,16 +5,15 @@
 use std::collections::HashSet;
 
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::attach::ConnId;
 use super::codex_lane::CodexLane;
-use super::ending::LAST_ANSWERS;
+use super::ending::{LAST_ANSWERS, close_writers};
 use super::event::Event;
 use super::fault::DaemonFault;
 use super::owners::{Base, Daemon};
 use super::recorder::{CloseHow, ClosingRecord};
-use super::stop::STEP;
 use crate::core::agent::Party;
 use crate::store::failed;
 use crate::store::queue::QueueWriter;
@@ -29,7 +28,7 @@ struct Sound {
 }
 
 impl Daemon {
-    /// Ends because of a fault.
+    /// Ends because of a fault. Which one to tell of: that it hangs outweighs what ended it.
     pub(super) async fn fail(
         self,
         fault: DaemonFault,
@@ -60,14 +59,11 @@ impl Daemon {
         let how = CloseHow::Failed {
             is_writer: fault == DaemonFault::Writer,
         };
-        let closed = tokio::task::spawn_blocking(move || {
-            record.close(how);
-            rows.close();
-        });
-        if timeout(STEP, closed).await.is_err() {
-            tracing::error!("what writes the record and the queue did not end in time");
+        match close_writers(record, rows, how, ()).await {
+            // What ended it stands in the log, and its mark is there for the next start.
+            Err(DaemonFault::Hung) => DaemonFault::Hung,
+            Ok(()) | Err(_) => fault,
         }
-        fault
     }
 
     /// Takes out what is sound, and drops the rest with everything that somebody waits for.

@@ -30,7 +30,8 @@ pub enum DaemonFault {
     /// daemon is panicked: the daemon would go on deaf, blind or unseen.
     #[error("a part of the daemon failed by a fault of ctxrelay's own, and the daemon with it")]
     Service,
-    /// It was told to end, and the disk did not take its last words in time.
+    /// It was to end, and the disk did not take its last words in time. What writes them goes on, so
+    /// that this process keeps the owner's lock until it ends.
     #[error("the daemon did not end in order: what writes the record and the queue is not done")]
     Hung,
 }
@@ -54,7 +55,7 @@ impl DaemonFault {
         match self {
             Self::Hung => {
                 "what was acknowledged is on disk; see that the disk of the project works, and \
-                 .contextrelay/state/contextrelay.log"
+                 .contextrelay/state/contextrelay.log; a daemon can start once this process has ended"
             }
             _ => Self::HINT,
         }
@@ -93,16 +94,25 @@ pub(super) struct FaultSlot(Arc<DaemonEnd>);
 struct DaemonEnd {
     fault: OnceLock<DaemonFault>,
     has_begun: AtomicBool,
+    is_hung: AtomicBool,
 }
 
 impl FaultSlot {
     /// One failure leads to the next: the first is the one to tell of.
     pub(super) fn set(&self, fault: DaemonFault) {
+        if fault == DaemonFault::Hung {
+            self.0.is_hung.store(true, Ordering::Release);
+        }
         let _ = self.0.fault.set(fault);
     }
 
     pub(super) fn get(&self) -> Option<DaemonFault> {
         self.0.fault.get().copied()
+    }
+
+    /// Whether it hung when it ended, whatever the fault before that was.
+    pub(super) fn is_hung(&self) -> bool {
+        self.0.is_hung.load(Ordering::Acquire)
     }
 
     /// The loop takes nothing more.

@@ -73,6 +73,12 @@ impl DaemonHandle {
         self.fault.get()
     }
 
+    /// Whether it has ended, and what writes its files has not: no other daemon can start in this
+    /// process.
+    pub fn is_hung(&self) -> bool {
+        self.fault.is_hung()
+    }
+
     /// The commit that the work tree stands on.
     pub(super) fn commit(&self) -> &TreeCommit {
         &self.commit

@@ -7,7 +7,7 @@
 
 use super::bodies::{BodyOrder, NotRead, ReadBodies};
 use super::envelope::{answers, enveloped};
-use super::owners::continuation::{ThenStored, ThenTaken};
+use super::owners::continuation::ThenTaken;
 use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, is_answered};
 use crate::core::agent::Agent;
@@ -233,20 +233,12 @@ impl Daemon {
     fn claim(&mut self, whole: Vec<EntryId>, head: Option<EntryId>, agent: Agent, then: ThenTaken) {
         if agent == Agent::Claude {
             // A page is of one pair.
-            match whole
-                .iter()
-                .chain(&head)
-                .find_map(|id| self.deliveries.outbox.pair_of(id))
-            {
+            let mut ids = whole.iter().chain(&head);
+            let pair = ids.find_map(|id| self.deliveries.outbox.pair_of(id));
+            return match pair {
                 Some(pair) => self.claim_rows(&pair, whole, head, then),
-                None => {
-                    let nothing: ThenStored = Box::new(|daemon, stored| {
-                        then(daemon, stored);
-                    });
-                    self.deliveries.held.go_on(nothing, Ok(()));
-                }
-            }
-            return;
+                None => self.hand_out_nothing(then),
+            };
         }
         let at = self.base.clock.moment();
         let whole = whole.into_iter().map(|id| (id, Shown::Whole));
@@ -258,37 +250,18 @@ impl Daemon {
             .outbox
             .claim_for_codex(&claims, &at, CLAIM_MS);
         let stored = self.perform(agent, effects);
-        let ids: Vec<EntryId> = claims.into_iter().map(|(id, _)| id).collect();
-        let then: ThenStored = Box::new(move |daemon, stored| {
-            let stored = stored.map_err(Clone::clone);
-            let stored = stored.and_then(|()| daemon.deliveries.still_waiting(&ids));
-            let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
+        let claimed = claims.into_iter();
+        let claimed = claimed.map(|(id, _)| (id, Some(at.attempt.clone())));
+        self.hand_out_when_stored(agent, stored, claimed.collect(), then, |daemon, left| {
             let now_ms = daemon.base.clock.now_ms();
-            if has_left {
-                ids.iter()
-                    .for_each(|id| daemon.deliveries.outbox.has_left(id, now_ms));
-            } else {
-                // Where the disk took too long, somebody else may have it by now.
-                let is_ours = |id: &EntryId| {
-                    daemon
-                        .deliveries
-                        .outbox
-                        .is_of_attempt(id, Some(&at.attempt))
-                };
-                let ids: Vec<EntryId> = ids.into_iter().filter(is_ours).collect();
-                let effects = daemon.deliveries.outbox.take_claims_back(&ids, now_ms);
-                // The first refusal says it all.
-                let _ = daemon.perform(Agent::Codex, effects);
-                for id in ids {
-                    let ended = CodexInput::ClaimEnded { id };
-                    daemon.base.later.push(LaterInput::Codex(ended));
-                }
+            let effects = daemon.deliveries.outbox.take_claims_back(&left, now_ms);
+            // The first refusal says it all.
+            let _ = daemon.perform(Agent::Codex, effects);
+            for id in left {
+                let ended = CodexInput::ClaimEnded { id };
+                daemon.base.later.push(LaterInput::Codex(ended));
             }
         });
-        match stored {
-            Ok(()) => self.deliveries.held.when_stored(agent, then),
-            Err(refusal) => self.deliveries.held.go_on(then, Err(refusal)),
-        }
     }
 
     /// Answers with a page, once what it holds is noted as handed out.

@@ -16,7 +16,7 @@
 //! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents; their lanes are among it | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
 //! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
-//! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `delivering`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
+//! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
 //!
 //! So a call says what it may change: `self.base.change_task(…)` nothing of an agent, a message or a
 //! decision; `self.agents.turn_lives(&mut self.base, …)` no message and no decision;
@@ -94,9 +94,9 @@
 //!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found
 //! - carried out: `commands`, one file a family
 //! - recorded and told: `recording` follows the recorder, publishes, and calls the
-//!   [`Then`](owners::continuation::Then) that came with the entries; `results` tells the lanes what the
+//!   [`Then`](owners::continuation::Then) that came with the entries; `delivery_results` tells the lanes what the
 //!   record has of their messages
-//! - told: `delivering` gives the machines what `LaterInputs` has for them
+//! - told: `later_inputs` gives the machines what `LaterInputs` has for them
 //! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
 //!   these want, `storing` waits for rows, `codex::to_adapter` and `claude::pushing` let a message
 //!   leave; `reading_bodies` has read what is not at hand
@@ -106,7 +106,7 @@
 //!   `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
 //! - shown: `status`, `metrics`, `show`; answered: `waiting`
-//! - ended: `settled` says when, `ending`, `failing`, [`takeover`]
+//! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
 //! A flow leads back into what called it in pairs of files at most. What follows else stands with an
 //! owner until the flow is over, and is done before the next event:
@@ -123,7 +123,7 @@
 //! |---|---|---|---|---|
 //! | approval | Codex's app-server or a hook of Claude's, before something runs | `open_approvals` | an answer: `commands::approve` | its program, which waits, is answered |
 //! | question | an agent, by `ask_user`: `commands::ask_user` | `open_approvals`, as `UserQuestion` | an answer: `commands::approve` | a message in reply |
-//! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decisions` |
+//! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decision_messages` |
 //!
 //! The deck's Inbox also has what is no agent's to hear: a project or a rule that is to be trusted, an
 //! alarm ([`Alarms`](tamper::Alarms)), a message of which nobody knows whether it arrived.
@@ -139,7 +139,8 @@
 //!   have [`Approvals`](approvals::Approvals) know where it can be answered; as many as the world has
 //!   room for
 //! - recorded: `approving` makes the entry, for both agents and `ask_user`, of the kinds of
-//!   `/core/entry/approval`; `/core/fold/approving` has it stand in `open_approvals`, as
+//!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
+//!   `/core/fold/approving` has it stand in `open_approvals`, as
 //!   `/core/snapshot/approval`
 //! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by the deck's cards
 //!   (`/deck/present/approvals`), by `/cli/approvals` and by `status`
@@ -165,6 +166,7 @@ mod blocked_once;
 mod bodies;
 mod bounded_map;
 mod carrying;
+mod claiming;
 mod claude;
 mod claude_lane;
 mod claude_processes;
@@ -179,10 +181,10 @@ mod connecting;
 mod contexts;
 pub mod control;
 mod costs;
-mod decisions;
+mod decision_messages;
 mod deletion;
-mod delivering;
 mod delivery_record;
+mod delivery_results;
 mod digest;
 mod effects;
 mod ending;
@@ -200,10 +202,12 @@ mod identity;
 mod imports;
 mod inferences;
 mod inferring;
+mod later_inputs;
 mod limiting;
 mod limits;
 mod loop_times;
 mod managed_blocks;
+mod may_end;
 mod mended;
 mod message_page;
 mod metering;
@@ -231,7 +235,6 @@ mod rendering;
 mod renderings;
 pub mod reopening;
 pub mod reply;
-mod results;
 mod rollover;
 mod rules_reading;
 mod rules_watch;
@@ -240,7 +243,6 @@ pub mod running;
 mod running_tools;
 mod sending_again;
 mod settings;
-mod settled;
 mod show;
 mod shown_claude;
 mod shown_turn;

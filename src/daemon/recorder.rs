@@ -321,6 +321,15 @@ impl<T> Recorder<T> {
         self.lost_texts.insert(id.clone())
     }
 
+    /// The head of this session once it has come to an entry.
+    fn head_at(&self, last: &Stored) -> Head {
+        Head {
+            seq: last.entry.seq.0,
+            hash: last.hash.clone(),
+            session_id: self.session_id.clone(),
+        }
+    }
+
     /// Folds what is durable, and has everybody on the disk who follows the record know how far
     /// it is.
     fn take_in(&mut self, entries: &[Arc<Stored>]) {
@@ -341,11 +350,7 @@ impl<T> Recorder<T> {
             }
         }
         if let Some(last) = entries.last() {
-            self.keepers.heads.set(Head {
-                seq: last.entry.seq.0,
-                hash: last.hash.clone(),
-                session_id: self.session_id.clone(),
-            });
+            self.keepers.heads.set(self.head_at(last));
             self.keepers
                 .checkpoints
                 .moved(&self.ledger, &self.session_id, &self.world, &last.hash);

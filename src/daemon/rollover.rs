@@ -136,14 +136,14 @@ impl Daemon {
     }
 
     /// Ends the session and begins the next. On an error the old one goes on.
-    pub(super) fn roll_over(&mut self, succession: Rollover) -> Result<RolledOver, Refusal> {
+    pub(super) fn roll_over(&mut self, rollover: Rollover) -> Result<RolledOver, Refusal> {
         let Rollover {
             fate,
             texts,
             closing,
             carried,
             signature,
-        } = succession;
+        } = rollover;
         let ending = taken_back(&closing);
         let stored = match self
             .base
@@ -222,7 +222,7 @@ impl Base {
     }
 
     /// Archives the old file; where it lies. It is not the current one any more, so that nothing
-    /// here can fail the succession.
+    /// here can fail the rollover.
     fn put_away(&mut self, old: &SessionId) -> String {
         let path = self.recorder.archive(old).unwrap_or_else(|error| {
             self.recorder.note_fact(

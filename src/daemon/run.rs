@@ -134,7 +134,8 @@ impl Daemon {
         self.base.drain_clients(&mut events).await;
         drop(events);
         let state = self.loop_state();
-        // A writer that hangs may still write: nobody else may begin before this process has ended.
+        // A writer that hangs may still write: nobody else may begin before this process has ended,
+        // and who holds the lock sees to that.
         match (self.finish(state.is_none()).await, state) {
             (Ok(()), Some(state)) => Ended::Left(Box::new(state)),
             (Ok(()), None) => Ended::Stopped,

@@ -56,8 +56,7 @@ pub(super) enum SilenceStep {
 struct Silence {
     watchdog: Watchdog,
     silence_ms: i64,
-    /// What the status said last.
-    told: Watched,
+    last_reported: Watched,
     /// The record has it; once for each turn.
     is_recorded: bool,
 }
@@ -67,7 +66,7 @@ impl Silence {
         Self {
             watchdog: Watchdog::new(silence_ms),
             silence_ms,
-            told: Watched::Fine,
+            last_reported: Watched::Fine,
             is_recorded: false,
         }
     }
@@ -143,18 +142,18 @@ impl Silences {
         is_any_silent
     }
 
-    /// The turns that may be something else than was told last.
+    /// The turns that may be something else than what was reported last.
     pub(super) fn turns(&self) -> Vec<TurnOf> {
         self.turns.keys().cloned().collect()
     }
 
-    /// How a turn is now, where that is something else than was told last.
+    /// How a turn is now, where that is something else than what was reported last.
     pub(super) fn look(&mut self, of: &TurnOf, now_ms: i64) -> Option<SilenceStep> {
         let silence = self.turns.get_mut(of)?;
         let watched = silence.watchdog.watched(now_ms);
-        let was_told = std::mem::replace(&mut silence.told, watched);
+        let last_reported = std::mem::replace(&mut silence.last_reported, watched);
         if watched == Watched::Stuck
-            && was_told != watched
+            && last_reported != watched
             && !std::mem::replace(&mut silence.is_recorded, true)
         {
             let silent_ms = silence.watchdog.silent_ms(now_ms).unwrap_or(0);
@@ -163,7 +162,7 @@ impl Silences {
         if !silence.watchdog.is_on() {
             self.turns.remove(of);
         }
-        (was_told != watched).then_some(SilenceStep::Show)
+        (last_reported != watched).then_some(SilenceStep::Show)
     }
 
     /// Whether a turn runs, as far as is known.
@@ -177,7 +176,7 @@ impl Silences {
         let turns = self.turns.values();
         let next_ms = turns.filter_map(|silence| {
             // Something else may have woken the loop in the very moment.
-            let is_due = silence.watchdog.watched(now_ms) != silence.told;
+            let is_due = silence.watchdog.watched(now_ms) != silence.last_reported;
             let next_ms = silence.watchdog.next_ms(now_ms);
             is_due.then_some(now_ms).or(next_ms)
         });

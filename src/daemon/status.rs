@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::claude::tools;
 use super::clock::now_ms;
+use super::commands::policy::policy_status;
 use super::foreign::has_open_alarm;
 use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
 use super::shown_claude::ShownClaude;
@@ -153,7 +154,12 @@ impl Daemon {
                 parts.approvals,
                 parts.waiting_helpers,
             ),
-            policy: self.agents.policy_status(&self.base),
+            policy: policy_status(
+                &self.base.configuration,
+                &self.base.recorder,
+                &self.base.clients,
+                &self.agents.claude_processes,
+            ),
             autonomy: AutonomyStatus { enabled: false },
             notices: self.base.notices.lines(),
             notice_keys: self.base.notices.keys(),

@@ -25,6 +25,7 @@ mod exchanges;
 mod faults;
 mod given;
 mod held;
+mod hung;
 mod inferring;
 mod installed;
 mod ladder;

@@ -8,7 +8,7 @@ use ctxrelay_ui::text::{grouped, tokens};
 
 use super::clock::utc;
 use super::deck_options::RulesOfFiles;
-use super::model::{Model, entries, entry};
+use super::model::{Model, entries};
 use super::perform::agent_of;
 use super::present::verdict_of;
 use crate::client::Client;
@@ -144,7 +144,7 @@ async fn text_of(client: &Client, id: &EntryId) -> Option<String> {
         placed: false,
     };
     match client.call(show).await {
-        Ok(Reply::Entry(value)) => entry(value, None).map(|entry| entry.content),
+        Ok(Reply::Entry(line)) => line.entry().map(|entry| entry.content),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 use super::capsules::CapsuleWork;
 use super::comparison::Comparison;
 use super::deck_options::{DeckOptions, ReadRecovery};
+use super::findings::read_places;
 use super::perform::{SearchAsked, search};
 use super::queue_changes::{QueueChanges, change_queue};
 use super::unsent::WishesBeside;
@@ -19,6 +20,7 @@ use super::unsent::WishesBeside;
 pub(super) struct BesideWork {
     searching: Option<AbortHandle>,
     recovering: Option<JoinHandle<()>>,
+    placing: Option<AbortHandle>,
     comparison: Comparison,
     importing: Option<JoinHandle<()>>,
     changing: Option<JoinHandle<()>>,
@@ -105,6 +107,15 @@ impl BesideWork {
                     let read = Arc::clone(&options.read_recovery);
                     self.recovering = Some(tokio::spawn(recover(read, answers.clone())));
                 }
+                Begun::Silently
+            }
+            Some(Effect::ReadFindingPlaces { ids }) => {
+                // The list is another one by now.
+                if let Some(before) = self.placing.take() {
+                    before.abort();
+                }
+                let task = tokio::spawn(read_places(operator.clone(), ids, answers.clone()));
+                self.placing = Some(task.abort_handle());
                 Begun::Silently
             }
             Some(Effect::ReadDiff { commit }) => {

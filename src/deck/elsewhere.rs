@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::model::{EntryPlace, FoundEntries, Level, SearchScope};
-use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
@@ -16,6 +15,7 @@ use super::model::{Model, entry};
 use super::perform::{FOUND_MAX, SEARCH_AGAIN, SearchAsked};
 use super::present;
 use crate::core::id::{Seq, SessionId};
+use crate::wire::control::EntryLine;
 use crate::wire::search::FoundPage;
 
 /// Who types on is not searched for: each search reads files, and asks git.
@@ -30,7 +30,7 @@ pub type SearchElsewhere = Arc<
 >;
 
 /// Reads one entry, by its line; slow where the session is long.
-pub type ReadSealed = Arc<dyn Fn(&SessionId, u64) -> Result<Value, String> + Send + Sync>;
+pub type ReadSealed = Arc<dyn Fn(&SessionId, u64) -> Result<EntryLine, String> + Send + Sync>;
 
 /// What is not read by way of the daemon's record: tasks, and sessions that have ended.
 #[derive(Clone)]
@@ -100,14 +100,14 @@ impl Elsewhere {
     pub(super) async fn open(&self, model: &Model, place: EntryPlace) -> Option<Msg> {
         let read = Arc::clone(&self.read);
         let (session, line) = (SessionId::new(place.session.clone()), place.line);
-        let value = spawn_blocking(move || read(&session, line)).await;
-        let value = match value {
-            Ok(Ok(value)) => value,
+        let found = spawn_blocking(move || read(&session, line)).await;
+        let found = match found {
+            Ok(Ok(found)) => found,
             Ok(Err(why)) => return Some(Msg::Notice(Level::Warn, why)),
             Err(_) => return None,
         };
-        let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
-        let entry = entry(value, Some(line))?;
+        let entry = entry(found.clone(), Some(line))?;
+        let raw = serde_json::to_string_pretty(&found.into_value()).unwrap_or_default();
         // What the record of now tells, of signatures as of deliveries, says nothing of that one.
         let mut nothing = Model::new(model.link().clone(), model.about.clone());
         // Nor that anybody vouches for it.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::model as ui;
+use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -12,7 +13,8 @@ use crate::core::id::FindingId;
 use crate::core::review::{FindingPlace, FindingSeverity, LineFate};
 use crate::core::snapshot::{FindingSnapshot, FindingState, Snapshot};
 use crate::wire::control::{
-    Command, FindingText, ReadFindingParams, Reply, ReviewChange, ReviewParams,
+    Command, FindingText, ReadFindingParams, ReadFindingPlacesParams, Reply, ReviewChange,
+    ReviewParams,
 };
 
 /// The rows of the findings of a world, rebuilt only when those have changed.
@@ -77,6 +79,37 @@ fn row(id: &FindingId, finding: &FindingSnapshot) -> ui::FindingRow {
             .as_ref()
             .map(|verdict| verdict.reason.clone())
             .unwrap_or_default(),
+    }
+}
+
+/// Reads where findings stand by now. Nothing is said where that cannot be told: each that is opened
+/// says why.
+pub(super) async fn read_places(client: Client, ids: Vec<String>, answers: mpsc::Sender<Msg>) {
+    let findings = ids.into_iter().map(FindingId::new).collect();
+    let asked = Command::ReadFindingPlaces(ReadFindingPlacesParams { findings });
+    let Ok(Reply::FindingPlaces(placed)) = client.call(asked).await else {
+        return;
+    };
+    let placed = placed.into_iter().filter_map(|placed| {
+        Some(ui::FindingPlaceNow {
+            now: now(&placed.place)?,
+            id: placed.finding.to_string(),
+        })
+    });
+    // Nobody waits for it where the deck was left.
+    let _ = answers.send(Msg::FindingPlaces(placed.collect())).await;
+}
+
+/// What stands beside a place that is not what its review names.
+fn now(place: &FindingPlace) -> Option<String> {
+    match (&place.fate, place.line_now) {
+        (LineFate::Moved, Some(line)) => Some(match place.start_now {
+            Some(start) => format!("{start}-{line} now"),
+            None => format!("{line} now"),
+        }),
+        (LineFate::Changed, _) => Some("changed".to_owned()),
+        (LineFate::Gone, _) => Some("gone".to_owned()),
+        _ => None,
     }
 }
 

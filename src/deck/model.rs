@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::deck_options::{DeckAbout, WaitingTrust};
 use super::findings::FindingRows;
 use super::own_messages::OwnMessages;
@@ -19,8 +17,7 @@ use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::live_turn::LiveTurn;
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, Snapshot, TreeInQuestion};
-use crate::wire::control::EntryPage;
-use crate::wire::line;
+use crate::wire::control::{EntryLine, EntryPage};
 use crate::wire::status::Status;
 use crate::wire::window::{WindowPage, WindowPlace, WindowRow};
 
@@ -327,11 +324,10 @@ pub fn rows_of(page: EntryPage) -> WindowPage {
     }
 }
 
-/// The entry of a line as JSON, with the number of that line where it is known: what ContextRelay 3
-/// wrote carries none itself. `None` for a line that is none.
-pub fn entry(value: Value, place: Option<u64>) -> Option<Entry> {
-    let text = serde_json::to_vec(&value).ok()?;
-    let mut entry = line::parse(&text).ok()?.entry;
+/// The entry of a line, with the number of that line where it is known: what ContextRelay 3 wrote
+/// carries none itself. `None` for a line that is none.
+pub fn entry(line: impl Into<EntryLine>, place: Option<u64>) -> Option<Entry> {
+    let mut entry = line.into().entry()?;
     if let Some(place) = place {
         entry.seq = Seq(place);
     }
@@ -345,7 +341,7 @@ pub fn entries(page: EntryPage) -> Vec<Entry> {
     page.entries
         .into_iter()
         .zip(places.chain(std::iter::repeat(None)))
-        .filter_map(|(value, place)| entry(value, place))
+        .filter_map(|(line, place)| entry(line, place))
         .collect()
 }
 

@@ -2,13 +2,13 @@
 
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::model::EntryPlace;
-use serde_json::Value;
 
 use super::model::{Model, entry, session_name};
 use super::perform::failed;
 use super::present;
 use super::thread::named;
 use crate::client::{Client, ClientError};
+use crate::core::entry::Entry;
 use crate::wire::control::{Command, Reply};
 
 /// Reads the entry at a place. `None`: another record has begun meanwhile.
@@ -19,8 +19,8 @@ pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) ->
         placed: false,
     };
     let mut shown = operator.call(show(false)).await;
-    if let Ok(Reply::Entry(value)) = &shown
-        && is_cut(value, place.line)
+    if let Ok(Reply::Entry(line)) = &shown
+        && line.entry().as_ref().is_some_and(is_cut)
     {
         match operator.call(show(true)).await {
             // A long text that is lost: its beginning says itself that it is one.
@@ -29,9 +29,9 @@ pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) ->
         }
     }
     match shown {
-        Ok(Reply::Entry(value)) => {
-            let raw = serde_json::to_string_pretty(&value).unwrap_or_default();
-            let entry = entry(value, Some(place.line))?;
+        Ok(Reply::Entry(line)) => {
+            let entry = entry(line.clone(), Some(place.line))?;
+            let raw = serde_json::to_string_pretty(&line.into_value()).unwrap_or_default();
             if session_name(&entry.session_id) != place.session {
                 // The same line of another record, which began meanwhile.
                 return None;
@@ -51,7 +51,6 @@ pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) ->
 
 /// Whether more of its text is kept elsewhere. What is kept of what a review says is the comment before
 /// it was cleaned, with what it hides from people for agents to obey: nobody reads that here.
-fn is_cut(value: &Value, line: u64) -> bool {
-    let entry = entry(value.clone(), Some(line));
-    entry.is_some_and(|entry| entry.whole.is_some() && entry.review_author().is_none())
+fn is_cut(entry: &Entry) -> bool {
+    entry.whole.is_some() && entry.review_author().is_none()
 }

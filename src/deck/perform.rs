@@ -215,6 +215,7 @@ pub(super) async fn perform(
             ))
         }
         Effect::ReadRules { .. }
+        | Effect::ReadFindingPlaces { .. }
         | Effect::ReadCapsules
         | Effect::ReadCapsule { .. }
         | Effect::ExportCapsule { .. }
@@ -266,7 +267,7 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
         placed: false,
     };
     let shown = match operator.call(show).await {
-        Ok(Reply::Entry(value)) => entry(value, Some(line)),
+        Ok(Reply::Entry(found)) => entry(found, Some(line)),
         Err(ClientError::Unreachable(_) | ClientError::Unanswered) => return None,
         _ => None,
     };

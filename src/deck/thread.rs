@@ -214,7 +214,7 @@ async fn show(client: &Client, name: String, line: Option<u64>) -> Option<Entry>
         placed: line.is_none(),
     };
     match client.call(show).await {
-        Ok(Reply::Entry(value)) => entry(value, line),
+        Ok(Reply::Entry(found)) => entry(found, line),
         Ok(Reply::Entries(page)) => entries(page).into_iter().next(),
         _ => None,
     }
@@ -255,13 +255,7 @@ async fn artifacts(client: &Client, model: &Model, thread: &Thread) -> Vec<Entry
         ..LedgerListParams::default()
     });
     match client.call(list).await {
-        Ok(Reply::Entries(page)) => {
-            let places = page.places.iter().copied().map(Some);
-            let entries = page.entries.into_iter().zip(places);
-            entries
-                .filter_map(|(value, place)| entry(value, place))
-                .collect()
-        }
+        Ok(Reply::Entries(page)) => entries(page),
         _ => Vec::new(),
     }
 }

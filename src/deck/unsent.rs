@@ -176,6 +176,7 @@ fn in_words(effect: &Effect) -> Option<(String, &str)> {
         | Effect::FindAlike(_)
         | Effect::TellCapsule { .. }
         | Effect::ReadFinding { .. }
+        | Effect::ReadFindingPlaces { .. }
         | Effect::Search { .. }
         | Effect::ShowTimeline(_)
         | Effect::OpenEditor { .. }

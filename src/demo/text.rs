@@ -15,7 +15,6 @@ use crate::host::Running;
 use crate::store::head;
 use crate::store::ledger::verify;
 use crate::wire::control::{Command, LedgerListParams, Reply};
-use crate::wire::line::parse;
 
 /// All steps of the daemon's orderly end; each has a deadline of its own.
 const END_WAIT: Duration = Duration::from_secs(15);
@@ -100,13 +99,12 @@ async fn print_new(
             return Err(DemoError::Record("the daemon lists no entries".to_owned()));
         };
         let before = *printed;
-        for value in &page.entries {
-            let parsed = parse(value.to_string().as_bytes())
-                .map_err(|bad| DemoError::Record(format!("{bad:?}")))?;
-            let seq = value["seq"].as_u64().unwrap_or_default();
-            if seq > *printed {
-                *printed = seq;
-                print_entry(&parsed.entry, print);
+        for line in &page.entries {
+            let unread = || DemoError::Record("the daemon lists what is no entry".to_owned());
+            let entry = line.entry().ok_or_else(unread)?;
+            if entry.seq.0 > *printed {
+                *printed = entry.seq.0;
+                print_entry(&entry, print);
             }
         }
         if page.cursor.is_none() || *printed == before {

@@ -325,6 +325,8 @@ pub fn read_private(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 ///
 /// When the folder cannot be written or the disk fails; the old file is then still there.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(any(test, feature = "testing"))]
+    crate::testing::room_for(path)?;
     let mut file = beside(path)?;
     file.write_all(bytes)?;
     take_place(file, path)

@@ -150,7 +150,9 @@ pub fn erase_knowing(
             }
         }
     }
-    for dir in [dirs.sessions(), dirs.archives(), dirs.state.clone()] {
+    let folders = [dirs.sessions(), dirs.archives(), dirs.state.clone()];
+    let capsules = Some(dirs.relay.join("capsules")).filter(|folder| exists(folder));
+    for dir in folders.into_iter().chain(capsules) {
         if let Err(error) = fs::File::open(&dir).and_then(|dir| dir.sync_all()) {
             let why = format!("{} was not synced: {error}", dir.display());
             erased.left.push(why);

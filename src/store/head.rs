@@ -221,9 +221,41 @@ impl Heads {
         Ok(())
     }
 
+    /// As [`Self::replace`] after that failed: it is kept also where it cannot be written, and written
+    /// with the next head then.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn put_back(&self, kept: Kept) -> io::Result<()> {
+        let mut now = self.lock();
+        let written = self.write(&kept);
+        *now = Some(kept);
+        written
+    }
+
     /// As [`Self::replace`], but written only with the first entry: before it there is no head.
     pub fn begin(&self, kept: Kept) {
         *self.lock() = Some(kept);
+    }
+
+    /// The ledger is about to grow: behind the mark of an orderly end nothing of ours would count.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; the mark is still there then.
+    pub fn take_mark(&self) -> io::Result<()> {
+        let mut now = self.lock();
+        let Some(kept) = now.as_mut().filter(|kept| kept.clean) else {
+            return Ok(());
+        };
+        let unmarked = Kept {
+            clean: false,
+            ..kept.clone()
+        };
+        self.write(&unmarked)?;
+        *kept = unmarked;
+        Ok(())
     }
 
     /// Notes alarms, before what they tell of is put out of the way.

@@ -34,6 +34,7 @@ pub mod search;
 pub mod secrets;
 pub mod sentinel;
 pub mod session;
+pub mod shown_reading;
 pub mod signer;
 pub mod state_owner;
 pub mod trust;

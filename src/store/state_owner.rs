@@ -73,7 +73,7 @@ pub fn remove_state(state: &Path) -> io::Result<bool> {
 
 /// Whether a file or folder of this name is made by us.
 fn is_state(name: &str) -> bool {
-    const EXACT: [&str; 18] = [
+    const EXACT: [&str; 19] = [
         "claude-token",
         "codex-app-server.json",
         "codex-token",
@@ -86,6 +86,7 @@ fn is_state(name: &str) -> bool {
         "killed",
         "ports.json",
         "proxy-token",
+        "reading.json",
         "redaction-rules.json",
         "runtime-sessions",
         "sessions.json",

@@ -1,6 +1,10 @@
 //! A temporary project and a temporary home, for the tests of this module.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex};
+
 use tempfile::TempDir;
 
 use super::dirs::{ProjectDirs, UserDirs};
@@ -33,7 +37,66 @@ impl Place {
 }
 
 /// The permission bits of a file.
-pub fn mode(path: &std::path::Path) -> u32 {
+pub fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt as _;
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
+}
+
+static STALLED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static STALL_ENDED: Condvar = Condvar::new();
+
+/// For as long as it lives no sync of this ledger comes back, as on a disk that hangs.
+#[derive(Debug)]
+pub struct Stalled(PathBuf);
+
+impl Stalled {
+    pub fn of(ledger: &Path) -> Self {
+        STALLED.lock().unwrap().push(ledger.to_owned());
+        Self(ledger.to_owned())
+    }
+}
+
+impl Drop for Stalled {
+    fn drop(&mut self) {
+        STALLED.lock().unwrap().retain(|path| *path != self.0);
+        STALL_ENDED.notify_all();
+    }
+}
+
+pub(crate) fn wait_if_stalled(ledger: &Path) {
+    let is_stalled = |stalled: &mut Vec<PathBuf>| stalled.iter().any(|path| path == ledger);
+    drop(STALL_ENDED.wait_while(STALLED.lock().unwrap(), is_stalled));
+}
+
+/// What is to be written, and how often that still succeeds.
+static FULL: Mutex<Vec<(PathBuf, usize)>> = Mutex::new(Vec::new());
+
+/// For as long as it lives there is no room for this file, but for some times that it is written
+/// first; of a folder, for new names in it.
+#[derive(Debug)]
+pub struct Full(PathBuf);
+
+impl Full {
+    pub fn after(writes: usize, path: &Path) -> Self {
+        FULL.lock().unwrap().push((path.to_owned(), writes));
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        FULL.lock().unwrap().retain(|(path, _)| *path != self.0);
+    }
+}
+
+pub(crate) fn room_for(path: &Path) -> io::Result<()> {
+    let mut full = FULL.lock().unwrap();
+    match full.iter_mut().find(|(of, _)| of == path) {
+        Some((_, 0)) => Err(io::ErrorKind::StorageFull.into()),
+        Some((_, left)) => {
+            *left -= 1;
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }

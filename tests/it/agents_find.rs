@@ -156,6 +156,10 @@ fn both_agents_read_tasks_and_whether_they_are_still_so_and_change_none() {
         let row = &listed["capsules"][0];
         assert_eq!(row["title"], "Fix the login");
         assert_eq!(row["status"], "open");
+        // Nothing of it went out: it is of the work tree of now, and every view says so.
+        assert_eq!(row["freshness"], "fresh");
+        let text = agent.call_tool("capsule", json!({})).text;
+        assert!(text.contains(" open (fresh) Fix the login"), "{text}");
         assert_eq!(
             (&row["current"], &row["foreign"]),
             (&json!(true), &json!(false))

@@ -338,6 +338,7 @@ fn a_capsule_is_checked_kept_and_goes_stale_in_another_clone() {
     let ledger = ledger.last().unwrap();
     let (code, told) = imported(&clone, &[file, "--ledger", ledger.to_str().unwrap()]);
     assert_eq!((code, &told["anchored"]), (0, &json!(true)), "{told}");
+    assert_eq!(told["chainRead"], json!(true));
     // Nobody but the operator keeps it.
     assert_eq!(imported(&clone, &[file, "--apply"]).0, 5);
     wait_until("the attempt's entry", timeout(), || {
@@ -387,6 +388,7 @@ fn a_capsule_is_checked_kept_and_goes_stale_in_another_clone() {
     // At home its lines are in the own record.
     let (_, told) = imported(&project, &[file]);
     assert_eq!(told["anchored"], json!(true));
+    assert_eq!(told["chainRead"], json!(false));
     // Looked up one by one, and that is said; the sender's was read from its beginning.
     let said = project.run(["capsule", "import", file]).expect_success();
     let own = "anchored  this project's own record has each of the cited lines; `ctxrelay ledger";
@@ -442,6 +444,9 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
     // Its line is cited, and has a hash of its own.
     let other_line = text.replace("one hour", "six hours");
     refused(other_line.as_bytes(), "origin.lines[2]");
+    // What is said in the file is not what its line says.
+    let other_words = text.replacen("one hour", "six hours", 1);
+    refused(other_words.as_bytes(), "decisions[0]");
     let other_title = text.replacen("\"title\":\"", "\"title\":\"a", 1);
     refused(other_title.as_bytes(), "digest");
     let cut = text.find("new dependency").unwrap();
@@ -528,7 +533,8 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
         // Told within itself, it is one line.
         let said = project.run(["capsule", "show", &id]).expect_success();
         let brief = "to go on with this task, as it was told then";
-        let line = format!("human → {receiver}, open: {brief}\n");
+        let asked_by = handoff["id"].as_str().unwrap();
+        let line = format!("human → {receiver}, open ({asked_by}): {brief}\n");
         assert!(said.stdout.contains(&line), "{}", said.stdout);
         assert!(!said.stdout.contains("data from a record"));
         let shown = json_of(&project, "show", &id);

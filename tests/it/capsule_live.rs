@@ -1,11 +1,14 @@
 //! What a task is made of while it is worked on, and what of one from elsewhere counts as done here.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::capsule::{agent, clone_of, done, in_terminal, json_of, listed, login, note};
 use crate::capsule_readme::wrote;
+use crate::support::child::run;
+use crate::support::fake_gh::comment;
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -166,9 +169,11 @@ fn with_gate(project: &Project) {
 }
 
 fn with_gates(project: &Project, names: &[&str]) {
-    let gates = names
-        .iter()
-        .map(|name| json!({"name": name, "cmd": "true"}));
+    with_gates_of(project, names, "true");
+}
+
+fn with_gates_of(project: &Project, names: &[&str], cmd: &str) {
+    let gates = names.iter().map(|name| json!({"name": name, "cmd": cmd}));
     let gates = json!({ "gates": gates.collect::<Vec<_>>() });
     project.write(".contextrelay/config.json", &gates.to_string());
     let mut pty = Pty::spawn(&project.ctxrelay(["trust"]));
@@ -303,4 +308,84 @@ fn work_that_was_handed_over_for_a_task_and_that_nobody_is_asked_for_any_more_ca
     }
     operator.when_quiet("ledger/compact", json!({})).unwrap();
     assert_eq!(states(), ["answered", "answered"]);
+}
+
+/// A project with a task of which more was said, asked and run than a capsule has room for, more than a
+/// log shows unasked; its id, and of each section the texts of which some are left out.
+fn with_more_than_has_room(project: &Project) -> (String, Vec<(&'static str, Vec<String>)>) {
+    let numbered = |count: usize, text: fn(usize) -> String| (0..count).map(text).collect();
+    let constraints: Vec<String> = numbered(53, |number| {
+        let text = format!("constraint {number:02} {}", "it must hold. ".repeat(135));
+        text.trim_end().to_owned()
+    });
+    let claims: Vec<String> = numbered(20, |number| format!("claim {number:02} of Claude's"));
+    let gates: Vec<String> = numbered(12, |number| format!("gate-{number:02}-{}", "x".repeat(30)));
+    let findings: Vec<String> = numbered(5, |number| format!("finding {number:02} of a review"));
+    let names: Vec<&str> = gates.iter().map(String::as_str).collect();
+    with_gates_of(project, &names, "printf 'only-in-%s\n' the-output");
+    done(project, &["new", "Fix the login"]);
+    let id = listed(project)[0]["id"].as_str().unwrap().to_owned();
+    let mut claude = agent(project, "claude");
+    for text in &constraints {
+        note(&mut claude, "claude", "constraint", text);
+    }
+    for title in &claims {
+        let artifact = json!({"agent": "claude", "kind": "test_report", "title": title,
+            "summary": "all is well", "status": "passed", "evidence": []});
+        claude.expect("artifact/record", artifact);
+    }
+    for number in 0..210 {
+        note(&mut claude, "claude", "note", &format!("so far {number}"));
+    }
+    let comments = (1..).zip(&findings);
+    let comments: Vec<Value> = comments
+        .map(|(id, text)| comment(id, &format!("P3: {text}")))
+        .collect();
+    let page = project.base().join("page.json");
+    fs::write(&page, json!(comments).to_string()).unwrap();
+    let import = ["review", "import", "--from", "file", page.to_str().unwrap()];
+    for args in [&import[..], &["gates", "run", names[0]]] {
+        let mut pty = Pty::spawn(&project.ctxrelay(args.iter().copied()));
+        assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    }
+    let sections = vec![
+        ("constraints", constraints),
+        ("verification", claims),
+        ("findings", findings),
+        ("notRun", gates[1..].to_vec()),
+    ];
+    (id, sections)
+}
+
+#[test]
+fn what_has_no_room_in_a_capsule_is_shown_by_the_command_that_is_named_for_it() {
+    let project = Project::new();
+    project.link_program("ctxrelay", Path::new(env!("CARGO_BIN_EXE_ctxrelay")));
+    let _daemon = project.daemon();
+    let (id, sections) = with_more_than_has_room(&project);
+    let capsule = json_of(&project, "show", &id);
+    let how = |what: &str| {
+        let mut left = capsule["leftOut"].as_array().unwrap().iter();
+        let left = left.find(|left| left["what"] == what);
+        let left = left.unwrap_or_else(|| panic!("{what}: {capsule}"));
+        left["how"].as_str().unwrap().to_owned()
+    };
+    let shown = |command: &str| {
+        let shell = project.program("sh").envs(project.env());
+        run(&shell.args(["-c", command])).expect_success().stdout
+    };
+    for (what, texts) in sections {
+        let told = capsule[what].to_string();
+        let left: Vec<&String> = texts.iter().filter(|text| !told.contains(*text)).collect();
+        assert!(!left.is_empty(), "{what}: {told}");
+        let output = shown(&how(what));
+        for text in left {
+            assert!(output.contains(text), "{what}: {text}");
+        }
+    }
+    // Of a cited line that is not in the file the reference names the entry.
+    let mut runs = capsule["verification"].as_array().unwrap().iter();
+    let ran = runs.find(|run| run["verified"] == true).unwrap();
+    let named = how("origin.lines").replace("ID", ran["ref"]["id"].as_str().unwrap());
+    assert!(shown(&named).contains("only-in-the-output"), "{named}");
 }

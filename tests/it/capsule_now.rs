@@ -168,6 +168,34 @@ fn what_was_done_before_it_went_out_is_not_said_to_have_changed_it_since() {
     });
 }
 
+#[test]
+fn a_task_on_a_commit_that_was_amended_since_is_said_to_have_gone_apart() {
+    let project = Project::new();
+    project.write("other.txt", "one\n");
+    project.git(&["add", "."]);
+    project.git(&["commit", "-qm", "other"]);
+    let _daemon = project.daemon();
+    let out = project.base().join("login.ctxcapsule.json");
+    let id = exported(&project, out.to_str().unwrap());
+    done(&project, &["close", &id]);
+    // A file of no task, so that none of its own differs.
+    project.write("other.txt", "two\n");
+    project.git(&["commit", "-qa", "--amend", "-m", "other, amended"]);
+    let check = read(&project, &["check", &id]);
+    let stands = ["freshness", "ahead", "behind"].map(|key| check[key].clone());
+    assert_eq!(stands, [json!("diverged"), json!(1), json!(1)], "{check}");
+    let why =
+        "diverged  1 commit here that it does not know, 1 commit of its own that are not here";
+    let told = said(&project, &["check", &id]);
+    assert!(told.contains(why), "{told}");
+    let list = said(&project, &["list"]);
+    assert!(list.contains("diverged"), "{list}");
+    let handoff = said(&project, &["handoff", &id, "--to", "codex"]);
+    let state = "State: diverged (the history here and the one that this was made on went apart: \
+                 1 commit here, 1 commit there).";
+    assert!(handoff.contains(state), "{handoff}");
+}
+
 fn keys(value: &Value) -> BTreeSet<&str> {
     value
         .as_object()
@@ -193,6 +221,7 @@ fn a_check_tells_of_own_and_imported_tasks_what_an_import_tells() {
         "touched",
         "intact",
         "anchored",
+        "chainRead",
         "uncited",
         "firstBad",
         "digest",
@@ -207,6 +236,8 @@ fn a_check_tells_of_own_and_imported_tasks_what_an_import_tells() {
         |check: &Value| ["intact", "anchored", "patch", "applied"].map(|key| check[key].clone());
     let own = [json!(true), json!(true), Value::Null, json!(false)];
     assert_eq!(stands(&check), own, "{check}");
+    // Of an own task each line was looked up, and no more.
+    assert_eq!(check["chainRead"], json!(false));
     daemon.stop();
     assert_eq!(stands(&read(&project, &["check", &id])), own);
 

@@ -460,3 +460,43 @@ fn a_record_that_cannot_be_read_is_said_with_its_reason_until_it_can() {
     deck.press(Key::Char('q'));
     assert_eq!(deck.wait_exit(), 0);
 }
+
+/// Somebody's editor goes over one line of the record while the daemon runs.
+#[test]
+fn a_line_that_cannot_be_read_any_more_hides_none_of_the_others() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut socket = project.control_of("codex").unwrap();
+    // No pid of ours: what this test starts does not run below an agent.
+    socket.expect(
+        "hello",
+        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
+    );
+    for text in ["plums are kept cold", "pears are ripe", "plums are dried"] {
+        socket.expect("note/append", json!({"agent": "codex", "text": text}));
+    }
+    let path = status(&project)["ledger"]["path"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let record = std::fs::read_to_string(&path).unwrap();
+    let line = record.lines().find(|line| line.contains("pears")).unwrap();
+    let at = record.find(line).unwrap() as u64;
+    let file = File::options().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, "x".repeat(line.len()).as_bytes(), at).unwrap();
+
+    let mut deck = deck(&project, 120, 40);
+    for text in [
+        "plums are kept cold",
+        "could not be read",
+        "plums are dried",
+    ] {
+        deck.wait_for_text(text);
+    }
+    deck.type_text("/plums");
+    deck.wait_for_text("1 of 2 in the whole record");
+    deck.press(Key::Escape);
+    deck.press_until_exit(Key::Ctrl('c'));
+    let list = project.run(["ledger", "list"]).expect_success();
+    assert!(list.stdout.contains("plums are dried"), "{}", list.stdout);
+}

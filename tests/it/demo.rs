@@ -225,8 +225,8 @@ async fn turns(client: &Client, ended: usize) -> Vec<String> {
     };
     let events: Vec<_> = page
         .entries
-        .iter()
-        .map(|entry| &entry["runtimeEvent"])
+        .into_iter()
+        .map(|entry| entry.into_value()["runtimeEvent"].take())
         .collect();
     let turns = events.iter().filter(|event| event["kind"] == "turn");
     let completed = events

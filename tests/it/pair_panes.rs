@@ -254,6 +254,27 @@ fn a_pair_whose_path_its_locale_cannot_write_is_found_again() {
 }
 
 #[test]
+fn a_folder_whose_name_is_a_format_of_tmux_is_opened_and_nothing_in_it_runs() {
+    for name in ["a#(touch new)b", "a##{pane_id}#[x]b#"] {
+        let panes = Panes::new("echo claude is up; exec sleep 600");
+        let root = panes.project.root();
+        let folder = root.join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let folder_name = folder.to_str().unwrap();
+        let launch = panes.project.ctxrelay(["pair", "--project", folder_name]);
+        let mut pair = Pty::spawn_sized(&launch, 200, 50).labelled("pair");
+        pair.wait_for_text("claude is up");
+        pair.wait_for_text("codex has ended");
+        let listed = run(&panes.tmux(&["list-panes", "-F", "#{pane_current_path}"]));
+        let listed = listed.expect_success().stdout;
+        assert_eq!(listed.lines().collect::<Vec<_>>(), [folder_name; 3]);
+        for place in [root, &folder, &panes.project.home()] {
+            assert!(!place.join("new").exists(), "{name}: {}", place.display());
+        }
+    }
+}
+
+#[test]
 fn in_a_small_terminal_the_deck_keeps_its_room_and_the_agents_have_windows() {
     let panes = Panes::new("echo claude is up; exec sleep 600");
     let launch = panes.project.ctxrelay(["pair"]);

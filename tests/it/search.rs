@@ -179,6 +179,29 @@ fn an_index_that_is_rubbish_is_made_anew_by_the_next_daemon_or_by_hand() {
     wait_for_index(&project);
 }
 
+/// The word was recorded before there was a rule for it.
+#[test]
+fn an_index_that_is_made_by_hand_has_no_word_that_a_rule_of_the_project_masks() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    note(&project, &["the needle is quince-4711"]);
+    daemon.stop();
+    let index = || {
+        let files =
+            ["index.db", "index.db-wal"].map(|name| project.state().join("state").join(name));
+        let texts = files.map(|file| std::fs::read(file).unwrap_or_default());
+        let text = texts.concat();
+        let has = |word: &str| text.windows(word.len()).any(|it| it == word.as_bytes());
+        (has("needle"), has("quince"))
+    };
+    project.run(["ledger", "rebuild"]).expect_success();
+    assert_eq!(index(), (true, true));
+    let rules = json!({"redaction": {"rules": [{"name": "fruit", "pattern": "quince-[0-9]+"}]}});
+    project.write(".contextrelay/config.json", &rules.to_string());
+    project.run(["ledger", "rebuild"]).expect_success();
+    assert_eq!(index(), (true, false));
+}
+
 #[test]
 fn an_archive_is_searched_and_exported_too() {
     let project = Project::new();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
-use ctxrelay::core::redact::secret_samples::{SecretSample, UNMASKED, one_of_each};
+use ctxrelay::core::redact::secret_samples::{SecretSample, one_of_each};
 use serde_json::{Value, json};
 
 use crate::capsule::{agent, done, from_base64, json_of, listed, note};
@@ -105,8 +105,7 @@ fn is_name(text: &str) -> bool {
 
 #[test]
 fn no_secret_of_the_corpus_goes_out_with_a_task_or_is_found() {
-    let mut samples = one_of_each();
-    samples.retain(|sample| !UNMASKED.contains(&&*sample.kind));
+    let samples = one_of_each();
     assert!(samples.len() > 200, "{}", samples.len());
     let pieces = Pieces::of(&samples);
     let project = Project::new();

@@ -111,21 +111,21 @@ esac
     #[track_caller]
     pub fn threads(&self, resolved: &[(u64, bool)], more: Option<&[(u64, bool)]>) {
         let page = |threads: &[(u64, bool)], cursor: Option<&str>| {
-            let nodes: Vec<Value> = threads
-                .iter()
-                .map(|(id, resolved)| {
-                    json!({
-                "isResolved": resolved, "isOutdated": false,
-                "comments": {"nodes": [{"fullDatabaseId": id.to_string()}]}})
-                })
-                .collect();
-            json!({"data": {"repository": {"pullRequest": {"reviewThreads": {
-                "pageInfo": {"hasNextPage": cursor.is_some(), "endCursor": cursor},
-                "nodes": nodes}}}}})
-            .to_string()
+            let threads = threads.iter();
+            threads_page(
+                threads.map(|(id, resolved)| thread(*id, *resolved, false)),
+                cursor,
+            )
         };
         self.put("threads1", &page(resolved, more.map(|_| "c1")));
         self.put("threads2", &page(more.unwrap_or_default(), None));
+    }
+
+    /// Threads of comments whose code was changed since, none of them resolved.
+    #[track_caller]
+    pub fn outdated_threads(&self, ids: &[u64]) {
+        let threads = ids.iter().map(|id| thread(*id, false, true));
+        self.put("threads1", &threads_page(threads, None));
     }
 
     /// What it was asked, one call a line.
@@ -138,6 +138,18 @@ esac
     pub fn environment(&self) -> String {
         fs::read_to_string(self.folder.join("environment")).unwrap_or_default()
     }
+}
+
+fn thread(id: u64, is_resolved: bool, is_outdated: bool) -> Value {
+    json!({"isResolved": is_resolved, "isOutdated": is_outdated,
+        "comments": {"nodes": [{"fullDatabaseId": id.to_string()}]}})
+}
+
+fn threads_page(threads: impl Iterator<Item = Value>, cursor: Option<&str>) -> String {
+    json!({"data": {"repository": {"pullRequest": {"reviewThreads": {
+        "pageInfo": {"hasNextPage": cursor.is_some(), "endCursor": cursor},
+        "nodes": threads.collect::<Vec<_>>()}}}}})
+    .to_string()
 }
 
 /// A comment on a line, with all that GitHub's REST gives of it.

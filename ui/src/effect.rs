@@ -294,6 +294,8 @@ pub enum Effect {
         /// What came of it.
         outcome: Option<String>,
     },
+    /// Give where these review findings stand by now, by [`crate::Msg::FindingPlaces`].
+    ReadFindingPlaces { ids: Vec<String> },
     /// Give what this review finding says, beside its file, by [`crate::Msg::Finding`].
     ReadFinding { id: String },
     /// The operator says that a review finding is dealt with. Asked how before.

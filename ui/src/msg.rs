@@ -4,8 +4,9 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::effect::Effect;
 use crate::model::{
-    Agent, AlikeTo, CapsuleRows, CapsuleView, DeckView, EntryPlace, EntryRef, Field, FindingView,
-    FoundEntries, FoundSnippet, Level, RecoveryView, RulesView, ThreadView, TimelineRow, WorkView,
+    Agent, AlikeTo, CapsuleRows, CapsuleView, DeckView, EntryPlace, EntryRef, Field,
+    FindingPlaceNow, FindingView, FoundEntries, FoundSnippet, Level, RecoveryView, RulesView,
+    ThreadView, TimelineRow, WorkView,
 };
 use crate::own_files::OwnFiles;
 
@@ -82,6 +83,9 @@ pub enum Msg {
         commit: String,
         read: Result<String, String>,
     },
+    /// Where review findings stand that do not stand where their reviews say, as far as that is known;
+    /// asked for by [`crate::Effect::ReadFindingPlaces`].
+    FindingPlaces(Vec<FindingPlaceNow>),
     /// What a review finding says, asked for by [`crate::Effect::ReadFinding`].
     Finding {
         id: String,

@@ -5,7 +5,8 @@
 //! a path around, tag characters could carry text that nobody sees. All of these become *visible*
 //! here, in the way `cat -v` and `less` do it: `^[`, `^M`, `<9B>`, `<U+202E>`. Nothing is removed
 //! silently except what changes no meaning: a single variation selector or joiner inside a word
-//! or an emoji.
+//! or an emoji. `hidden` of `ctxrelay-core` has the same list and the same rule for what agents are
+//! given, and a test of the program holds both together.
 //!
 //! Knows nothing of widths on the screen beyond tab stops, and nothing of colours.
 
@@ -139,6 +140,8 @@ fn class(c: char) -> Class {
 fn push_clean(out: &mut String, part: &str) {
     let start = out.len();
     let mut previous: Option<char> = None;
+    // What joins the previous character already.
+    let mut behind: Option<char> = None;
     let mut marks = 0;
     let mut chars = part.chars().peekable();
     while let Some(c) = chars.next() {
@@ -157,10 +160,12 @@ fn push_clean(out: &mut String, part: &str) {
             Class::Control8 => {
                 let _ = write!(out, "<{:02X}>", c as u32);
             }
-            Class::Joining if harmless_joiner(previous, chars.peek().copied()) => {
+            Class::Joining
+                if previous.is_some_and(|it| joins(it, behind, c, chars.peek().copied())) =>
+            {
                 // Dropped: terminals disagree on the width of the sequence, and the parts
                 // stay readable side by side.
-                previous = Some(c);
+                behind = Some(c);
                 continue;
             }
             Class::Joining | Class::Hidden => {
@@ -182,6 +187,7 @@ fn push_clean(out: &mut String, part: &str) {
                 if c.width() == Some(0) {
                     marks += 1;
                     if marks > MARKS_MAX {
+                        (previous, behind) = (Some(c), None);
                         continue;
                     }
                     if out.len() == start || previous.is_none() {
@@ -192,26 +198,37 @@ fn push_clean(out: &mut String, part: &str) {
                     marks = 0;
                 }
                 out.push(c);
-                previous = Some(c);
+                (previous, behind) = (Some(c), None);
                 continue;
             }
         }
-        previous = None;
+        (previous, behind) = (None, None);
         marks = 0;
     }
 }
 
-/// A joiner or selector alone, between two characters that are not ASCII (an emoji, an Indic or
-/// Persian word), or a selector behind a symbol.
-fn harmless_joiner(previous: Option<char>, next: Option<char>) -> bool {
-    let Some(previous) = previous else {
-        return false;
-    };
-    if class(previous) != Class::Plain || previous.is_ascii() {
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+/// A selector behind a character that is not ASCII, or as in a keycap; a joiner behind such a character
+/// or its selector (an emoji, an Indic or Persian word). One alone: in a run they can carry a text.
+fn joins(base: char, behind: Option<char>, joining: char, next: Option<char>) -> bool {
+    let next_class = next.map(class);
+    let is_before_joining = next_class == Some(Class::Joining);
+    if next_class == Some(Class::Hidden) {
         return false;
     }
-    !next.is_some_and(|next| matches!(class(next), Class::Hidden))
-        && !matches!(next.map(class), Some(Class::Joining) if previous.is_alphanumeric())
+    if is_joiner(joining) {
+        return !base.is_ascii() && !behind.is_some_and(is_joiner) && !is_before_joining;
+    }
+    let is_joined = next.is_some_and(is_joiner) && !base.is_alphanumeric();
+    let is_key = base.is_ascii_digit() || matches!(base, '#' | '*');
+    behind.is_none()
+        && match base.is_ascii() {
+            true => is_key && matches!(joining, '\u{fe0e}' | '\u{fe0f}') && !is_before_joining,
+            false => is_joined || !is_before_joining,
+        }
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub use asked::{asked, asked_user, trust_waits};
 pub use far_back::far_back;
 pub use findings::{opened_finding, reviewed};
 pub use foreign_text::ForeignText;
+use found::found_nothing;
 pub use found::{found_entries, found_everywhere};
 pub use list::SCENES;
 pub use pieces::NOW_MS;

@@ -11,6 +11,7 @@ use crate::core::capsule::{
     Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, CapsuleRedaction,
     CapsuleSection, patch_files,
 };
+use crate::core::id::EntryId;
 use crate::core::redact::mark_names;
 use crate::wire::capsule::{OUTPUTS_BYTES_MAX, PATCH_BYTES_MAX};
 
@@ -20,6 +21,9 @@ const PATCH_MAX: usize = PATCH_BYTES_MAX / 4 * 3 - 2;
 /// What the mark in a shortened output takes at most, and less than which none is worth the room, in
 /// bytes.
 const SHORTENED_MIN: usize = 64;
+
+/// Of how many outputs that are left out the command is told.
+const OUTPUTS_NAMED_MAX: u64 = 10;
 
 /// How tracked files are seen that differ from the commit.
 const CHANGED_FILES: &str = "git diff HEAD";
@@ -135,12 +139,20 @@ impl CapsulesNow {
     fn take_outputs(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) -> io::Result<()> {
         let masked = |text: &str| mask.masked(text).unwrap_or_else(|| text.to_owned());
         let mut room = OUTPUTS_BYTES_MAX / 4 * 3;
-        let mut left = CapsuleLeftOut::new(CapsuleSection::Outputs, 0, "ctxrelay gates");
+        let mut left = CapsuleLeftOut::new(CapsuleSection::Outputs, 0, "");
+        let mut leave = |run: &EntryId| {
+            left.count += 1;
+            if left.count <= OUTPUTS_NAMED_MAX {
+                let before = if left.count > 1 { "; " } else { "" };
+                left.how
+                    .push_str(&format!("{before}ctxrelay ledger show {run} --full"));
+            }
+        };
         let gates = &self.world.gates;
         for (at, gate) in gates.values().enumerate() {
             let stored = (self.read)(gate.seq)?.filter(|stored| stored.entry.id == gate.id);
             let Some(stored) = stored else {
-                left.count += 1;
+                leave(&gate.id);
                 continue;
             };
             let entry = stored.entry;
@@ -154,10 +166,12 @@ impl CapsulesNow {
             // None takes all of the room from those behind it.
             let share = room / (gates.len() - at);
             let Some(shown) = shortened(&text, share) else {
-                left.count += 1;
+                leave(&gate.id);
                 continue;
             };
-            left.count += u64::from(!is_there || shown.len() < text.len());
+            if !is_there || shown.len() < text.len() {
+                leave(&gate.id);
+            }
             room = room.saturating_sub(shown.len().next_multiple_of(3));
             let name = masked(&gate.run.gate);
             capsule.outputs.push(CapsuleOutput::new(name, &shown));

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::along::mask_output;
 use super::masked_elsewhere::KeptWords;
-use super::{CapsuleFault, CapsulesNow, budget};
+use super::{CapsuleFault, CapsulesNow};
 use crate::adapters::file_digest::FileState;
 use crate::core::capsule::{
-    Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection, KeptSays,
-    LineRef,
+    CAPSULE_BUDGET, Capsule, CapsuleMask, CapsuleOrigin, CapsuleRun, CapsuleSection,
+    EARLIER_BUDGET, KeptSays, LineRef,
 };
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
@@ -96,16 +96,17 @@ impl CapsulesNow {
             },
             ..told
         };
-        let how = CapsuleLeftOut::command(&task.id);
-        let budget = budget(&how);
         let as_then = Capsule {
             redaction,
             ..full.clone()
         };
         let mut best = self.said(&words, &raw, &full, &kept)?;
-        for full in [as_then, full] {
-            if best < KeptSays::Same {
-                best = best.max(self.said(&words, &raw, &budget.fit(full), &kept)?);
+        for budget in [CAPSULE_BUDGET, EARLIER_BUDGET] {
+            for full in [&as_then, &full] {
+                if best < KeptSays::Same {
+                    let fitted = budget.fit(full.clone());
+                    best = best.max(self.said(&words, &raw, &fitted, &kept)?);
+                }
             }
         }
         Ok(says.min(best))
@@ -314,9 +315,8 @@ impl CapsulesNow {
         if check_lines(&capsule).is_err() {
             capsule.origin.lines.clear();
         }
-        let how = CapsuleLeftOut::command(&capsule.id);
         let missing = kept.origin.lines.len() - capsule.origin.lines.len();
-        budget(&how).count_lines(&mut capsule, missing);
+        CAPSULE_BUDGET.count_lines(&mut capsule, missing);
         let (bytes, digest) = write(&capsule)?;
         capsule.digest = digest;
         Ok(Some(Remasked {

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::core::agent::{Agent, Party};
-use crate::core::capsule::{KeptSays, StandsNow};
+use crate::core::capsule::{EARLIER_BUDGET, KeptSays, StandsNow};
 use crate::core::continuity::{ContinuityState, StatedText, TouchedFile};
 use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun, NoteKind};
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession, SessionId};
@@ -527,6 +527,13 @@ fn what_gates_printed_has_room_for_so_much_and_the_rest_is_counted() {
         (capsule.outputs.len(), left_out(&capsule, "outputs")),
         (20, 20)
     );
+    // The first ten are named, each by the command that shows its output.
+    let mut left = capsule.left_out.iter();
+    let left = left.find(|left| left.what.as_str() == "outputs").unwrap();
+    let named: Vec<&str> = left.how.split("; ").collect();
+    assert_eq!(named.len(), 10);
+    let first = gate(0, "").id;
+    assert_eq!(named[0], format!("ctxrelay ledger show {first} --full"));
     for (printed, output) in printed.iter().zip(&capsule.outputs) {
         let told = String::from_utf8(output.bytes().unwrap()).unwrap();
         let (head, rest) = told.split_once("\n[… ").unwrap();
@@ -577,4 +584,30 @@ fn a_long_handoff_says_that_it_is_cut_and_one_by_which_the_task_was_told_is_told
     assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Same);
     capsule.handoffs[2].ask = "to push it".to_owned();
     assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Else);
+}
+
+#[test]
+fn what_an_earlier_version_kept_of_a_big_task_says_what_the_record_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (world, redactor) = (Arc::new(Snapshot::default()), Arc::new(Redactor::new()));
+    let root = folder.path().to_owned();
+    let now = CapsulesNow::new(root, world, Vec::new(), redactor, |_| Ok(None));
+    // Its commands were shorter, so that it had room for more.
+    let mut of_any_length = (1..200).map(|length| {
+        let mut task = task();
+        let asked = (0..200).map(|at| gate(at, &format!("{at}{}", "?".repeat(length))));
+        task.questions = asked.map(|entry| StatedText::of(&entry, 0)).collect();
+        let full = now.full(&task, None, &BTreeMap::new());
+        let kept = [CAPSULE_BUDGET, EARLIER_BUDGET].map(|budget| budget.fit(full.clone()));
+        (task, kept)
+    });
+    let more =
+        of_any_length.find(|(_, [now, before])| before.questions.len() > now.questions.len());
+    let (task, kept) = more.unwrap();
+    for kept in kept {
+        assert_eq!(now.tells_of(&kept, &task).unwrap(), KeptSays::Same);
+        let mut less = kept;
+        less.questions.truncate(5);
+        assert_eq!(now.tells_of(&less, &task).unwrap(), KeptSays::Else);
+    }
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::hold::ChildRecord;
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::id::ThreadId;
+use crate::core::redact::Redactor;
 
 use super::compaction_hook::CompactionHook;
 use super::fact::CodexFact;
@@ -58,6 +59,8 @@ pub struct CodexOptions {
     pub inherited: Option<Passed>,
     /// Our hook in the app-server.
     pub hook: CompactionHook,
+    /// Takes secrets out of what is told outside of the project.
+    pub redactor: Arc<Redactor>,
     /// Our own binary, for `hold`.
     pub hold_program: PathBuf,
     /// Goes into the mark of the children.
@@ -100,11 +103,11 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
     let (wanted, wishes) = mpsc::channel(1);
 
     let Passed {
-        memory,
+        thread_state,
         server: inherited,
         terminals,
     } = options.inherited.unwrap_or_else(|| Passed {
-        memory: ThreadState::new(options.resume_thread),
+        thread_state: ThreadState::new(options.resume_thread),
         ..Passed::default()
     });
     let release = CancellationToken::new();
@@ -127,6 +130,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         thread_name: format!("ctxrelay {name}").trim_end().to_owned(),
         account_every: ASK_ACCOUNT_EVERY,
         hook: options.hook.clone(),
+        redactor: options.redactor,
         facts,
     };
     let run = Run {
@@ -141,7 +145,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         },
         context,
         patience: RetryPolicy::default(),
-        memory: memory.of_new_process(),
+        thread_state: thread_state.of_new_process(),
         inherited,
         preferred_port: options.preferred_port,
         record_child: options.record_child,
@@ -155,7 +159,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         let left = watched(run.until_dropped(), failed).await;
         let Some(LeftServer {
             reply,
-            memory,
+            thread_state,
             server,
         }) = left
         else {
@@ -165,7 +169,7 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
         let terminals = proxy.await.unwrap_or_default();
         // Nobody takes it: then it ends with the value.
         let _ = reply.send(Passed {
-            memory,
+            thread_state,
             server,
             terminals,
         });

@@ -27,10 +27,11 @@ pub(super) struct Unproven {
     pub(super) thread_id: ThreadId,
     /// What it says; unknown for one that an earlier daemon handed over.
     pub(super) text: Option<String>,
-    /// The turn that it was to join. When that ends without it, it is in doubt.
+    /// The turn that it was to join. When that ends without it, it is unconfirmed.
     pub(super) steered_into: Option<TurnId>,
-    /// Something happened that may have lost it.
-    pub(super) doubt: Option<Unconfirmed>,
+    /// Something happened that may have lost it. Passed on under this name.
+    #[serde(rename = "doubt")]
+    pub(super) unconfirmed: Option<Unconfirmed>,
     /// The turns that had it and ended early, before it was asked for once more: its id in one of
     /// them is of an earlier attempt, and Codex takes an id as often as it comes.
     #[serde(default)]
@@ -90,16 +91,16 @@ impl Inflight {
             .find(|message| message.id.as_str() == id)
     }
 
-    /// The connection was lost: everything is in doubt.
-    pub(super) fn doubt_all(&mut self) {
+    /// The connection was lost: everything is unconfirmed.
+    pub(super) fn mark_all_unconfirmed(&mut self) {
         for message in &mut self.messages {
             message.steered_into = None;
-            message.doubt = Some(Unconfirmed::default());
+            message.unconfirmed = Some(Unconfirmed::default());
         }
     }
 
-    /// A turn ended: what was to join it and has no proof is in doubt. Whether there was any.
-    pub(super) fn doubt_steered(&mut self, turn_id: &str) -> bool {
+    /// A turn ended: what was to join it and has no proof is unconfirmed. Whether there was any.
+    pub(super) fn mark_steered_unconfirmed(&mut self, turn_id: &str) -> bool {
         let mut any = false;
         for message in &mut self.messages {
             if message
@@ -108,19 +109,19 @@ impl Inflight {
                 .is_some_and(|turn| turn.as_str() == turn_id)
             {
                 message.steered_into = None;
-                message.doubt = Some(Unconfirmed::default());
+                message.unconfirmed = Some(Unconfirmed::default());
                 any = true;
             }
         }
         any
     }
 
-    /// The ids on a thread, all or only those in doubt.
-    pub(super) fn on(&self, thread_id: &ThreadId, in_doubt: bool) -> Vec<EntryId> {
+    /// The ids on a thread, all or only the unconfirmed ones.
+    pub(super) fn on(&self, thread_id: &ThreadId, only_unconfirmed: bool) -> Vec<EntryId> {
         self.messages
             .iter()
             .filter(|message| message.thread_id == *thread_id)
-            .filter(|message| !in_doubt || message.doubt.is_some())
+            .filter(|message| !only_unconfirmed || message.unconfirmed.is_some())
             .map(|message| message.id.clone())
             .collect()
     }
@@ -129,8 +130,8 @@ impl Inflight {
     pub(super) fn is_awaited_on(&self, thread_id: &ThreadId) -> bool {
         let mut messages = self.messages.iter();
         messages.any(|message| {
-            let doubt = message.doubt.as_ref();
-            message.thread_id == *thread_id && !doubt.is_some_and(Unconfirmed::is_given_up)
+            let unconfirmed = message.unconfirmed.as_ref();
+            message.thread_id == *thread_id && !unconfirmed.is_some_and(Unconfirmed::is_given_up)
         })
     }
 

@@ -14,7 +14,7 @@ use crate::adapters::hold::{ChildRecord, PassedChild};
 /// What an adapter leaves behind. Dropping it ends the app-server and the terminals' connections.
 #[derive(Debug, Default)]
 pub struct Passed {
-    pub(super) memory: ThreadState,
+    pub(super) thread_state: ThreadState,
     pub(super) server: Option<PassedServer>,
     pub(super) terminals: Vec<PassedTerminal>,
 }
@@ -23,7 +23,9 @@ pub struct Passed {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PassedText {
-    memory: ThreadState,
+    /// A daemon of another version reads it under this name.
+    #[serde(rename = "memory")]
+    thread_state: ThreadState,
     server: Option<ServerText>,
     terminals: Vec<Unwritten>,
 }
@@ -74,7 +76,7 @@ impl Passed {
     /// What can be written down of it.
     pub fn text(&self) -> PassedText {
         PassedText {
-            memory: self.memory.clone(),
+            thread_state: self.thread_state.clone(),
             server: self.server.as_ref().map(|server| ServerText {
                 record: server.child.record().clone(),
                 upstream: server.upstream.clone(),
@@ -114,7 +116,7 @@ impl Passed {
             });
         }
         Some(Self {
-            memory: text.memory,
+            thread_state: text.thread_state,
             server,
             terminals,
         })

@@ -68,7 +68,7 @@ pub(super) struct Run {
     pub(super) surroundings: LaunchEnv,
     pub(super) context: SessionContext,
     pub(super) patience: RetryPolicy,
-    pub(super) memory: ThreadState,
+    pub(super) thread_state: ThreadState,
     /// The app-server of the owner before us, until it is connected to.
     pub(super) inherited: Option<PassedServer>,
     pub(super) preferred_port: u16,
@@ -112,7 +112,7 @@ struct Life {
 /// What is left for another process, and who waits for it.
 pub(super) struct LeftServer {
     pub(super) reply: oneshot::Sender<Passed>,
-    pub(super) memory: ThreadState,
+    pub(super) thread_state: ThreadState,
     pub(super) server: Option<PassedServer>,
 }
 
@@ -133,7 +133,7 @@ impl Run {
                     self.leave_backlog().await;
                     return Some(LeftServer {
                         reply,
-                        memory: self.memory,
+                        thread_state: self.thread_state,
                         server,
                     });
                 }
@@ -271,11 +271,12 @@ impl Run {
         // The owner before us told of its app-server, and we tell it again.
         let mut told = false;
         loop {
-            self.doubt_earlier().await;
+            self.mark_earlier_unconfirmed().await;
             let upstream = server.upstream().clone();
             let (pid, keeper) = (server.record().pid, server.record().hold);
             let opening = async {
-                let mut session = Session::open(&upstream, &self.context, &mut self.memory).await?;
+                let mut session =
+                    Session::open(&upstream, &self.context, &mut self.thread_state).await?;
                 if !std::mem::replace(&mut told, true) {
                     life.told = true;
                     let version = session.version().to_owned();
@@ -340,10 +341,15 @@ impl Run {
     /// No process runs these turns any more, and none will say how they ended.
     async fn close_turns(&mut self) {
         let mut facts = Vec::new();
-        for book in self.memory.visible.iter_mut().chain(&mut self.memory.left) {
+        for book in self
+            .thread_state
+            .visible
+            .iter_mut()
+            .chain(&mut self.thread_state.left)
+        {
             book.close_as_interrupted(&mut facts);
         }
-        self.memory.left.clear();
+        self.thread_state.left.clear();
         for fact in facts {
             self.tell(fact).await;
         }
@@ -351,9 +357,9 @@ impl Run {
 
     /// Their ids mean nothing to the next connection; what still waits is sent to us again.
     async fn forget_approvals(&mut self) {
-        self.memory.approvals.clear();
-        self.memory.others.none_waits();
-        if std::mem::take(&mut self.memory.approvals_told) != (0, 0) {
+        self.thread_state.approvals.clear();
+        self.thread_state.others.none_waits();
+        if std::mem::take(&mut self.thread_state.approvals_told) != (0, 0) {
             let (count, helpers) = (0, 0);
             self.tell(CodexFact::ApprovalsPending { count, helpers })
                 .await;

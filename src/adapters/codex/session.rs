@@ -20,6 +20,7 @@ mod rollout;
 mod take;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -28,6 +29,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::core::entry::TurnStatus;
 use crate::core::id::ThreadId;
+use crate::core::redact::Redactor;
 use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
 use crate::wire::codex::frame::{Incoming, RpcError};
 use crate::wire::codex::thread::Thread;
@@ -46,7 +48,7 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 /// this long somebody should know that it did not.
 const PROOF_WAIT: Duration = Duration::from_secs(3);
 
-/// Between two looks at a message in doubt. The moment in which it can be seen nowhere lasts some
+/// Between two looks at an unconfirmed message. The moment in which it can be seen nowhere lasts some
 /// 30 ms (observed).
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -61,6 +63,8 @@ pub(super) struct SessionContext {
     pub(super) account_every: Duration,
     /// Our hook in the app-server.
     pub(super) hook: CompactionHook,
+    /// Takes secrets out of what is given a name after.
+    pub(super) redactor: Arc<Redactor>,
     /// Where facts go. Full: the session waits, and so does the app-server.
     pub(super) facts: mpsc::Sender<CodexFact>,
 }
@@ -105,7 +109,7 @@ enum Todo {
 pub(super) struct Session<'a> {
     rpc: Rpc,
     context: &'a SessionContext,
-    memory: &'a mut ThreadState,
+    thread_state: &'a mut ThreadState,
     version: String,
     todo: VecDeque<Todo>,
     /// A thread that could not be resumed when it was started; its first turn makes it possible.
@@ -118,7 +122,7 @@ pub(super) struct Session<'a> {
     status: ReportedStatus,
     /// The app-server has `thread/queue/*`.
     has_queue: bool,
-    /// When to look at the messages in doubt again.
+    /// When to look at the unconfirmed messages again.
     next_look: Option<Instant>,
     /// Codex runs our hook, as it said last.
     is_hook_trusted: bool,
@@ -137,13 +141,13 @@ impl<'a> Session<'a> {
     pub(super) async fn open(
         upstream: &Upstream,
         context: &'a SessionContext,
-        memory: &'a mut ThreadState,
+        thread_state: &'a mut ThreadState,
     ) -> Result<Self, CallError> {
         let rpc = Rpc::connect(upstream).await?;
         let mut session = Self {
             rpc,
             context,
-            memory,
+            thread_state,
             version: String::new(),
             todo: VecDeque::new(),
             candidate: None,
@@ -172,7 +176,7 @@ impl<'a> Session<'a> {
             .await?;
         session.version = initialized.version().to_owned();
         session.rpc.initialized().await?;
-        session.memory.inflight.doubt_all();
+        session.thread_state.inflight.mark_all_unconfirmed();
         Ok(session)
     }
 
@@ -183,7 +187,7 @@ impl<'a> Session<'a> {
 
     /// The visible thread.
     pub(super) fn thread_id(&self) -> Option<&ThreadId> {
-        self.memory.thread_id()
+        self.thread_state.thread_id()
     }
 
     /// When [`Session::on_time`] is due.
@@ -267,9 +271,12 @@ impl<'a> Session<'a> {
                 turn_id,
                 ..
             } = &fact
-                && self.memory.inflight.is_proven_by(id, turn_id.as_str())
+                && self
+                    .thread_state
+                    .inflight
+                    .is_proven_by(id, turn_id.as_str())
             {
-                self.memory.inflight.remove(id);
+                self.thread_state.inflight.remove(id);
             }
             if let CodexFact::UserMessage {
                 turn_id, preview, ..
@@ -284,7 +291,7 @@ impl<'a> Session<'a> {
             } = &fact
             {
                 // Stopped once more: what the operator said was about the time before.
-                self.memory.released = false;
+                self.thread_state.released = false;
             }
             self.tell(fact).await;
         }

@@ -91,8 +91,12 @@ impl ThreadState {
         self.began_with.as_ref().or(self.thread_id())
     }
 
-    /// Notes messages of an earlier process, which went to this thread, as being in doubt.
-    pub(super) fn add_doubtful(&mut self, thread_id: &ThreadId, messages: Vec<AttemptedMessage>) {
+    /// Notes messages of an earlier process, which went to this thread, as being unconfirmed.
+    pub(super) fn add_unconfirmed(
+        &mut self,
+        thread_id: &ThreadId,
+        messages: Vec<AttemptedMessage>,
+    ) {
         for message in messages {
             let AttemptedMessage {
                 message_id: id,
@@ -108,7 +112,7 @@ impl ThreadState {
                 thread_id: thread_id.clone(),
                 text: None,
                 steered_into: None,
-                doubt: Some(Unconfirmed::default()),
+                unconfirmed: Some(Unconfirmed::default()),
                 cut_off_in,
             });
         }

@@ -21,7 +21,7 @@ const DETAILS_CHARS_MAX: usize = 200_000;
 /// The most suggestions that are offered; Claude Code 2.1.330 made one or two (observed).
 const SUGGESTIONS_MAX: usize = 6;
 
-/// The most that is kept of what a suggestion comes to, in characters.
+/// The longest words for what a suggestion comes to, in characters; a longer one is not offered.
 const COMES_TO_CHARS_MAX: usize = 293;
 
 /// What Claude's model hears of a refusal without a reason.
@@ -245,7 +245,8 @@ fn change(arguments: &Value) -> String {
     lines.join("\n")
 }
 
-/// What a suggestion comes to, in words; `None` for one of a kind that we do not know.
+/// What a suggestion comes to, in words: all of it, for it holds for more than is asked. `None` for
+/// one of a kind that we do not know, and for one that nobody could read whole.
 fn suggestion(it: &Value) -> Option<String> {
     let to = it
         .get("destination")
@@ -254,22 +255,26 @@ fn suggestion(it: &Value) -> Option<String> {
     let behavior = it.get("behavior").and_then(Value::as_str);
     let comes_to = match it.get("type")?.as_str()? {
         "addRules" if behavior == Some("allow") => {
-            let rules = it.get("rules")?.as_array()?.iter().filter_map(|rule| {
+            let rules = it.get("rules")?.as_array()?.iter().map(|rule| {
                 let tool = rule.get("toolName")?.as_str()?;
-                let content = rule.get("ruleContent").and_then(Value::as_str);
-                Some(content.map_or_else(|| tool.to_owned(), |it| format!("{tool}({it})")))
+                Some(match rule.get("ruleContent") {
+                    Some(content) => format!("{tool}({})", content.as_str()?),
+                    None => tool.to_owned(),
+                })
             });
-            format!("and always {} ({to})", rules.collect::<Vec<_>>().join(" "))
+            let rules: Option<Vec<_>> = rules.collect();
+            format!("and always {} ({to})", rules?.join(" "))
         }
         "addDirectories" => {
             let folders = it.get("directories")?.as_array()?;
-            let folders: Vec<&str> = folders.iter().filter_map(Value::as_str).collect();
-            format!("and the folder {} ({to})", folders.join(" "))
+            let folders: Option<Vec<&str>> = folders.iter().map(Value::as_str).collect();
+            format!("and the folder {} ({to})", folders?.join(" "))
         }
         "setMode" => format!("and switch to the mode {}", it.get("mode")?.as_str()?),
         _ => return None,
     };
-    Some(cut(&comes_to, COMES_TO_CHARS_MAX))
+    let is_read = comes_to.chars().count() <= COMES_TO_CHARS_MAX;
+    is_read.then_some(comes_to)
 }
 
 pub(super) fn cut(text: &str, chars: usize) -> String {

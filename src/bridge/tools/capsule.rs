@@ -9,7 +9,7 @@ use super::call::{ToolCall, unexpected};
 use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::core::capsule::CapsuleStatus;
+use crate::core::capsule::{CapsuleStatus, Freshness};
 use crate::core::id::CapsuleId;
 use crate::core::told_path::told_path;
 use crate::wire::control::{
@@ -89,9 +89,10 @@ fn listed(list: &CapsuleList) -> ToolResult {
         let status = row.status.as_ref().map(word);
         let whose = if row.is_foreign { FOREIGN } else { "" };
         format!(
-            "{} {} {} {whose}",
+            "{} {} ({}) {} {whose}",
             row.id,
             status.unwrap_or_default(),
+            stands(row.freshness),
             excerpt(&row.title, LINE_CHARS)
         )
     };
@@ -103,6 +104,11 @@ fn listed(list: &CapsuleList) -> ToolResult {
         json!({"capsules": rows, "total": list.total}),
         lines.join("\n"),
     )
+}
+
+/// How a task stands to the work tree of now, in words.
+pub(super) fn stands(freshness: Option<Freshness>) -> &'static str {
+    freshness.map_or("not known to be fresh", Freshness::as_str)
 }
 
 /// That of a file is what somebody wrote.

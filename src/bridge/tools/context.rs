@@ -15,7 +15,7 @@ use super::tool::Definition;
 use super::{argument, resume, schema};
 use crate::core::id::EntryId;
 use crate::wire::control::{
-    Command, ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode,
+    Command, ContextPage, ContextView, EntryLine, ReadContextParams, Refusal, RefusalCode,
 };
 
 /// How many entries a call gets when it does not say.
@@ -269,13 +269,14 @@ async fn whole(call: &ToolCall, id: &str) -> Result<(Value, Option<String>), Ref
         full,
         placed: false,
     };
-    let kept: Value = call.ask_for(show(false)).await?;
+    let kept: EntryLine = call.ask_for(show(false)).await?;
+    let kept = kept.into_value();
     if !is_cut(&kept) {
         return Ok((kept, None));
     }
-    match call.ask_for(show(true)).await {
+    match call.ask_for::<EntryLine>(show(true)).await {
         Err(refusal) if refusal.code.is_lost_text() => Ok((kept, Some(refusal.message))),
-        entry => Ok((entry?, None)),
+        entry => Ok((entry?.into_value(), None)),
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
+use super::finding_places::{places_now, put_place};
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::snapshot::FINDINGS_NAMED_MAX;
@@ -75,8 +76,24 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         text.push_str("\nblocker: ");
         text.push_str(blocker);
     }
+    let placed = match blockers.is_empty() {
+        true => Vec::new(),
+        false => places_now(call, Vec::new()).await,
+    };
+    for placed in &placed {
+        if let Some(now) = placed.place.told_elsewhere() {
+            text.push_str(&format!("\n{}: {now}", placed.finding));
+        }
+    }
+    let places = placed.iter().map(|placed| {
+        let mut told = json!({"finding_id": placed.finding});
+        put_place(&mut told, &placed.place);
+        told
+    });
+    let places: Vec<_> = places.collect();
     Ok(ToolResult::new(
         json!({
+            "finding_places": places,
             "proposal_id": proposed.proposal_id,
             "seq": proposed.seq,
             "replaces": proposed.replaces,

@@ -14,6 +14,7 @@ mod context;
 mod deliberate;
 mod excerpt;
 mod finality;
+mod finding_places;
 mod handoff;
 mod message;
 mod message_view;

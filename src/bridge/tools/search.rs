@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, json_chars};
 use super::call::{ToolCall, unexpected};
+use super::capsule::stands;
 use super::context::whole_entry;
 use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::core::capsule::Freshness;
 use crate::core::id::CapsuleId;
 use crate::wire::control::{CapsuleQuestion, Command, ReadCapsulesParams, Refusal, Reply};
 use crate::wire::found_pages::{FoundPages, PlaceFound};
@@ -180,11 +180,7 @@ async fn stand(call: &ToolCall, hits: &mut [FoundHit]) {
             // A session vouches for what is kept.
             found.unvouched = false;
         }
-        found.freshness = row.and_then(|row| match row.freshness {
-            // Of a task of the record nothing went out: what is found of it is of now.
-            None if !row.is_foreign && row.fault.is_none() => Some(Freshness::Fresh),
-            freshness => freshness,
-        });
+        found.freshness = row.and_then(|row| row.freshness);
     }
 }
 
@@ -256,7 +252,7 @@ fn told(found: FoundHit) -> (Value, String) {
     let (place, whole) = match kind {
         FoundIn::Record => (String::new(), json!(whole_entry(&hit.id))),
         FoundIn::Capsule => {
-            let state = freshness.map_or("not known to be fresh", Freshness::as_str);
+            let state = stands(freshness);
             (format!("{} ({state}), ", hit.id), json!(null))
         }
         // What is whole there the operator can show.
@@ -304,6 +300,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::bridge::tools::answer::RESULT_CHARS_MAX;
+    use crate::core::capsule::Freshness;
     use crate::core::id::{EntryId, SessionId};
 
     fn hit(seq: u64, id_chars: usize) -> FoundHit {

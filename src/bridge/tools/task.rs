@@ -10,16 +10,17 @@ use super::call::ToolCall;
 use super::context::whole_entry;
 use super::excerpt::excerpt;
 use super::finality::{BLOCKERS_MAX, gate_json};
+use super::finding_places::{places_now, put_place};
 use super::session::NoArguments;
 use super::tool::Definition;
 use super::{argument, schema};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::{EntryId, FindingId, RuntimeSession};
 use crate::core::policy::RuleInForce;
 use crate::core::review::{in_quotes, named};
 use crate::core::snapshot::{
-    GateInForce, HandoffColumn, HandoffSnapshot, Snapshot, TreeInQuestion,
+    FindingSnapshot, GateInForce, HandoffColumn, HandoffSnapshot, Snapshot, TreeInQuestion,
 };
-use crate::wire::control::{Command, GateReport, Refusal};
+use crate::wire::control::{Command, GateReport, PlacedFinding, Refusal};
 use crate::wire::status::Status;
 
 /// How many handoffs are shown; all of them are in `read_context`.
@@ -91,24 +92,30 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         text.push_str("\nblocker: ");
         text.push_str(blocker);
     }
-    let findings = findings(&snapshot);
-    if !findings.is_empty() {
+    let live = shown_findings(&snapshot);
+    let mut placed = Vec::new();
+    if !live.is_empty() {
         text.push_str(&format!("\nreview findings. {FINDINGS_FRAME}"));
+        let ids = live.iter().map(|(id, _)| (*id).clone());
+        placed = places_now(call, ids.collect()).await;
     }
-    for finding in &findings {
+    let findings = findings(&live, &placed);
+    for ((id, _), finding) in live.iter().zip(&findings) {
         let field = |name: &str| finding[name].as_str().unwrap_or_default();
         let outdated = match finding["outdated"].as_bool() {
             Some(true) => ", outdated",
             _ => "",
         };
         let since = finding["since"].as_str().map(|since| format!(", {since}"));
+        let now = place_of(&placed, id).and_then(|it| it.place.told_elsewhere());
+        let now = now.map(|now| format!(" ({now})"));
         text.push_str(&format!(
-            "\n{} {} {}{outdated}{} {}: {}",
-            field("finding_id"),
+            "\n{id} {} {}{outdated}{} {}{}: {}",
             named(field("severity")),
             field("state"),
             since.unwrap_or_default(),
             field("place"),
+            now.unwrap_or_default(),
             in_quotes(field("quoted_title"))
         ));
     }
@@ -217,18 +224,28 @@ fn artifacts(snapshot: &Snapshot) -> Vec<Value> {
 }
 
 /// What reviews say and nobody has dealt with, the worst first.
-fn findings(snapshot: &Snapshot) -> Vec<Value> {
+fn shown_findings(snapshot: &Snapshot) -> Vec<(&FindingId, &FindingSnapshot)> {
     let mut live: Vec<_> = snapshot.live_findings().collect();
     live.sort_by(|(_, one), (_, other)| one.order().cmp(&other.order()));
-    let shown = live.into_iter().take(FINDINGS_MAX);
-    let shown = shown.map(|(id, finding)| {
+    live.truncate(FINDINGS_MAX);
+    live
+}
+
+fn place_of<'a>(placed: &'a [PlacedFinding], id: &FindingId) -> Option<&'a PlacedFinding> {
+    placed.iter().find(|placed| placed.finding == *id)
+}
+
+fn findings(live: &[(&FindingId, &FindingSnapshot)], placed: &[PlacedFinding]) -> Vec<Value> {
+    let told = live.iter().map(|(id, finding)| {
         let facts = &finding.facts;
         let severity = facts.severity.as_ref().map(ToString::to_string);
-        json!({
+        let mut told = json!({
             "finding_id": id,
             "severity": excerpt(&severity.unwrap_or_else(|| "unrated".to_owned()), WORD_CHARS),
             "state": finding.state,
             "place": excerpt(&facts.told_place().unwrap_or_default(), EXCERPT_CHARS),
+            "line_now": null,
+            "line_fate": null,
             "quoted_title": excerpt(&facts.title, FINDING_CHARS),
             "outdated": facts.outdated,
             "since": finding.since(),
@@ -236,9 +253,13 @@ fn findings(snapshot: &Snapshot) -> Vec<Value> {
             "claimed_by": finding.claim.as_ref().map(|claim| claim.by),
             "seq": finding.seq,
             "read_context_cursor": whole_entry(&EntryId::new(finding.seq.to_string())),
-        })
+        });
+        if let Some(placed) = place_of(placed, id) {
+            put_place(&mut told, &placed.place);
+        }
+        told
     });
-    shown.collect()
+    told.collect()
 }
 
 fn proposals(snapshot: &Snapshot) -> Vec<Value> {

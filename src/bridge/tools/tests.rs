@@ -497,7 +497,7 @@ fn record(
             }
             Command::LedgerShow { entry, .. } => {
                 let found = entries.iter().find(|found| found["id"] == **entry);
-                Reply::Entry(found.unwrap().clone())
+                Reply::Entry(found.unwrap().clone().into())
             }
             other => panic!("{other:?}"),
         })
@@ -558,13 +558,13 @@ fn long_text(lost: Option<RefusalCode>) -> impl Fn(&Command) -> Answering + Send
         Command::LedgerShow { full: false, .. } => {
             let whole = json!({"sha256": "00", "units": 50_000});
             Answering::Reply(Reply::Entry(
-                json!({"content": "its beginning", "whole": whole}),
+                json!({"content": "its beginning", "whole": whole}).into(),
             ))
         }
         Command::LedgerShow { .. } => match &lost {
             Some(code) => Answering::Refuse(Refusal::new(code.clone(), "it was altered", "")),
             None => Answering::Reply(Reply::Entry(
-                json!({"content": format!("{}its end", "x".repeat(50_000))}),
+                json!({"content": format!("{}its end", "x".repeat(50_000))}).into(),
             )),
         },
         other => panic!("{other:?}"),

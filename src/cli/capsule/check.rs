@@ -42,6 +42,7 @@ pub(super) fn run(context: &CliContext, name: &str) -> CliOutcome {
         "uncompared": uncompared(&stands),
         "intact": bad.is_none(),
         "anchored": bad.is_none() && vouched.is_anchored(),
+        "chainRead": vouched.is_chain_read(),
         "uncited": uncited.0,
         "firstBad": bad.as_ref().map(|bad| json!({"path": bad.place, "reason": bad.why})),
         "digest": made.capsule.digest,

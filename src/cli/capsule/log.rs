@@ -25,7 +25,10 @@ const TEXT_CHARS: usize = 90;
 
 pub(super) fn run(context: &CliContext, args: &LogArgs) -> CliOutcome {
     let id = CapsuleMaker::open(&context.setting)?.id_of(&args.id)?;
-    let limit = args.limit as usize;
+    let limit = match args.all {
+        true => usize::MAX,
+        false => args.limit as usize,
+    };
     let mut log = TaskLog::read(context, id, limit, None)?;
     // What it began with was recorded before it, and only its own beginning names that.
     if let Some(begun) = log.begun.take() {

@@ -9,7 +9,9 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::core::capsule::{CapsuleStatement, ChangedFile, StandsNow};
+use crate::core::capsule::{
+    CapsuleLeftOut, CapsuleStatement, ChangedFile, HandoffState, StandsNow,
+};
 use crate::core::told_path::told_path;
 use crate::store::capsules::CapsuleOwner;
 
@@ -100,17 +102,20 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
         // The command's one value is the capsule, with all that it has.
         let how = match is_whole {
             true if handoff.cut == Some(true) && !is_foreign => {
-                format!(
-                    " (cut here: `ctxrelay capsule log {} --json` has all of it)",
-                    capsule.id
-                )
+                let log = CapsuleLeftOut::log(&capsule.id);
+                format!(" (cut here: `{log}` has all of it)")
             }
             true if handoff.cut == Some(true) => " (its sender has all of it)".to_owned(),
             true => String::new(),
             false => format!(" (`ctxrelay capsule show {} --json` has it)", capsule.id),
         };
+        // By which `ctxrelay handoff close` ends it.
+        let id = match (&handoff.state, is_foreign) {
+            (HandoffState::Answered, _) | (_, true) => String::new(),
+            _ => format!(" ({})", handoff.id),
+        };
         format!(
-            "{} → {}, {}: {asked}{how}",
+            "{} → {}, {}{id}: {asked}{how}",
             handoff.from, handoff.to, handoff.state
         )
     });

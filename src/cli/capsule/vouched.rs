@@ -79,6 +79,11 @@ impl Vouched {
         matches!(self, Self::Anchored | Self::Own)
     }
 
+    /// Whether the chain of their record was read for that, and not only each of the lines.
+    pub(super) fn is_chain_read(self) -> bool {
+        matches!(self, Self::Anchored | Self::NotThere)
+    }
+
     /// What that means, as a fragment.
     pub(super) fn why(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@
 use clap::ValueEnum;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cli::connect::{self, DaemonFound, Live, wait_for};
 use crate::cli::context::CliContext;
@@ -15,7 +15,7 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{entry_word, field, now_ms, short, time};
 use crate::core::id::RuntimeSession;
 use crate::store::ledger::{EntryFilter, Reading};
-use crate::wire::control::{Command, EntryPage, LedgerListParams};
+use crate::wire::control::{Command, EntryLine, EntryPage, LedgerListParams};
 
 /// Entries when nobody names a number.
 const LIMIT: u32 = 100;
@@ -101,13 +101,16 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
         text.note("no entries");
     }
     let now_ms = now_ms();
-    for entry in &page.entries {
+    let lines = page.entries.into_iter().map(EntryLine::into_value);
+    let entries: Vec<Value> = lines.collect();
+    for entry in &entries {
         line(&mut text, entry, now_ms);
     }
     if let Some(cursor) = &page.cursor {
         text.note(format!("more with --after {cursor}"));
     }
-    context.out.report(Report::new(&page, text))
+    let value = json!({"entries": entries, "places": page.places, "cursor": page.cursor});
+    context.out.report(Report::new(&value, text))
 }
 
 async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
@@ -328,11 +331,9 @@ mod tests {
         path
     }
 
-    fn ids(page: &EntryPage) -> Vec<&str> {
-        page.entries
-            .iter()
-            .map(|entry| field(entry, "id"))
-            .collect()
+    fn ids(page: EntryPage) -> Vec<String> {
+        let lines = page.entries.into_iter().map(EntryLine::into_value);
+        lines.map(|line| field(&line, "id").to_owned()).collect()
     }
 
     #[test]
@@ -366,8 +367,8 @@ mod tests {
                 };
                 let page = from_file(&reading, &params).unwrap();
                 assert!(page.entries.len() <= 3);
-                all.extend(ids(&page).into_iter().map(str::to_owned));
                 after = page.cursor.clone();
+                all.extend(ids(page));
                 if after.is_none() {
                     break;
                 }

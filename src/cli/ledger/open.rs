@@ -222,8 +222,8 @@ async fn words_of_daemon(live: &Live, world: &Snapshot) -> BTreeMap<Seq, String>
             placed: false,
         };
         match live.ask(show).await {
-            Ok(Reply::Entry(entry)) => {
-                words.insert(seq, one_line(field(&entry, "content")));
+            Ok(Reply::Entry(line)) => {
+                words.insert(seq, one_line(field(&line.into_value(), "content")));
             }
             Ok(_) => {}
             // Nobody waits for each of them in vain.

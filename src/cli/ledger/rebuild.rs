@@ -15,9 +15,9 @@ use crate::cli::continuity::pack;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure, START_ONE};
 use crate::cli::gauge::Gauge;
+use crate::cli::masking::Masking;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
-use crate::core::redact::Redactor;
 use crate::store::derived;
 use crate::store::search::rebuild_file;
 use crate::wire::control::{Command, ProgramCode, RefusalCode};
@@ -134,7 +134,7 @@ fn here(context: &CliContext) -> Result<Done, Failure> {
         &session,
         &path,
         reach.bytes,
-        &Redactor::new(),
+        &Masking::load(&context.setting).redactor(),
         |progress| {
             gauge.tell(progress.bytes, len, progress.entries);
         },

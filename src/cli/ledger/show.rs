@@ -1,5 +1,7 @@
 //! `ctxrelay ledger show ID|SEQ`.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::cli::connect::{self, DaemonFound, wait_for};
@@ -12,7 +14,7 @@ use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
 use crate::store::blobs::Blobs;
 use crate::store::ledger::Reading;
-use crate::wire::control::{Command, RefusalCode};
+use crate::wire::control::{Command, EntryLine, RefusalCode};
 
 /// Arguments of `ledger show`.
 #[derive(Debug, clap::Args)]
@@ -31,11 +33,11 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let entry = wait_for(find(context, args))?;
+    let entry = wait_for(find(context, args))?.into_value();
     context.out.report(Report::new(&entry, text(&entry)))
 }
 
-async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
+async fn find(context: &CliContext, args: &Args) -> Result<EntryLine, Failure> {
     if let Some(session) = &args.session {
         return from_file(&disk::reading(&context.setting, session)?, args);
     }
@@ -59,7 +61,7 @@ async fn find(context: &CliContext, args: &Args) -> Result<Value, Failure> {
     }
 }
 
-pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<Value, Failure> {
+pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<EntryLine, Failure> {
     let name = args.entry.as_str();
     let seq = match name.parse() {
         Ok(seq) => Ok(Some(Seq(seq))),
@@ -69,21 +71,17 @@ pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<Value,
     let stored = found
         .map_err(|error| disk::unreadable(reading.path(), &error))?
         .ok_or_else(|| missing(name))?;
-    let mut entry = stored.to_value();
-    if let Some(whole) = stored.entry.whole.filter(|_| args.full) {
-        let blobs = Blobs::of_ledger(reading.path());
-        let text = blobs.get(&whole.sha256).map_err(|error| {
-            Failure::state(
-                error.code(),
-                format!(
-                    "all of the text of entry {name} was kept in a file of its own, and {error}"
-                ),
-                "see its beginning without --full, and what `ctxrelay ledger verify` says",
-            )
-        })?;
-        entry["content"] = text.into();
-    }
-    Ok(entry)
+    let whole = stored.entry.whole.as_ref().filter(|_| args.full);
+    let whole = whole.map(|whole| Blobs::of_ledger(reading.path()).get(&whole.sha256));
+    let whole = whole.transpose().map_err(|error| {
+        Failure::state(
+            error.code(),
+            format!("all of the text of entry {name} was kept in a file of its own, and {error}"),
+            "see its beginning without --full, and what `ctxrelay ledger verify` says",
+        )
+    })?;
+    let stored = Arc::new(stored);
+    Ok(EntryLine::Read { stored, whole })
 }
 
 fn missing(name: &str) -> Failure {

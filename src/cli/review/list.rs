@@ -14,8 +14,8 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, short};
 use crate::core::entry::EntryKind;
 use crate::core::id::FindingId;
-use crate::core::review::{FindingPlace, FindingSeverity, LineFate, unquoted};
-use crate::core::snapshot::{FindingCursor, FindingSnapshot, FindingState};
+use crate::core::review::{FindingPlace, FindingSeverity, unquoted};
+use crate::core::snapshot::{FINDINGS_MAX, FindingCursor, FindingSnapshot, FindingState};
 
 /// How much of a title fits its line, in characters.
 const TITLE_CHARS: usize = 60;
@@ -23,14 +23,14 @@ const TITLE_CHARS: usize = 60;
 /// Findings when nobody names a number.
 const LIMIT: usize = 50;
 
-/// The most at once.
-const LIMIT_MAX: u64 = 1000;
+/// The most at once: as many as are kept.
+const LIMIT_MAX: u64 = FINDINGS_MAX as u64;
 
 /// Arguments of `review list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay review list --json | jq .findings[0].path")]
 pub struct ListArgs {
-    /// At most this many findings, 1000 at once
+    /// At most this many findings, 2000 at once
     #[arg(long, default_value_t = LIMIT, value_name = "N", value_parser = limit)]
     pub limit: usize,
     /// Go on after this `cursor`
@@ -125,7 +125,7 @@ pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
         text.block("  + ", suggestion);
     }
     if !place.lines.is_empty() {
-        text.spans(&[(Tone::Faint, &format!("  the file now: {}", fate(&place)))]);
+        text.spans(&[(Tone::Faint, &format!("  the file now: {}", place.told()))]);
     }
     for (number, shown) in (place.first..).zip(&place.lines) {
         let is_it = place.is_at(number);
@@ -205,8 +205,8 @@ fn line(
         _ => Tone::Faint,
     };
     let at = facts.told_place().unwrap_or_else(|| "the whole".to_owned());
-    let now = place.filter(|place| !matches!(place.fate, LineFate::Same | LineFate::Unknown));
-    let now = now.map(|place| format!(" ({})", fate(place)));
+    let now = place.and_then(FindingPlace::told_elsewhere);
+    let now = now.map(|now| format!(" ({now})"));
     let outdated = if facts.outdated { ", outdated" } else { "" };
     let since = finding.since().map(|since| format!(", {since}"));
     let since = since.unwrap_or_default();
@@ -221,18 +221,4 @@ fn line(
         (Tone::Plain, &short(&facts.title, TITLE_CHARS)),
         (Tone::Faint, &format!("  {}{bot}  {id}", facts.author)),
     ]);
-}
-
-/// What became of its line, for people.
-fn fate(place: &FindingPlace) -> String {
-    match (&place.fate, place.line_now) {
-        (LineFate::Same, _) => "where it was".to_owned(),
-        (LineFate::Moved, Some(line)) => match place.start_now {
-            Some(start) => format!("lines {start}-{line} now"),
-            None => format!("line {line} now"),
-        },
-        (LineFate::Changed, _) => "that line was changed".to_owned(),
-        (LineFate::Gone, _) => "the file is gone".to_owned(),
-        _ => "whether the line is the same is not known".to_owned(),
-    }
 }

@@ -143,15 +143,16 @@ fn refused(setting: &ProjectContext, fault: &GhFault) -> Failure {
         ),
         GhFault::LoggedOut => (
             ProgramCode::GhLoggedOut.into(),
-            "run `gh auth login`, then this again",
+            "run `gh auth login`, then this again, or import a file with `--from file`",
         ),
         GhFault::NoPull => (
             ProgramCode::NoPullRequest.into(),
-            "name one by its number or its address: `ctxrelay review import 12`",
+            "name one by its number or its address (`ctxrelay review import 12`), or import a file with \
+             `--from file`",
         ),
         GhFault::RateLimit => (
             ProgramCode::RateLimit.into(),
-            "try again in an hour; `gh api rate_limit` says when",
+            "try again in an hour (`gh api rate_limit` says when), or import a file with `--from file`",
         ),
         GhFault::Hidden => (
             ProgramCode::NotVisible.into(),

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use serde::Serialize;
 
 use super::{Capsule, CapsuleLeftOut, CapsuleSection, HandoffState, TouchOp};
+use crate::id::CapsuleId;
 
 /// The most of a capsule without its patch, its outputs and its cited lines, in bytes.
 pub const CAPSULE_BYTES_MAX: usize = 32_000;
@@ -17,14 +18,26 @@ const NAMES_BYTES: usize = 11;
 
 /// Fills a capsule by the weight of its sections. A part is whole or absent.
 #[derive(Debug, Clone, Copy)]
-pub struct CapsuleBudget<'a> {
+pub struct CapsuleBudget {
     /// The most of it, in bytes.
     pub bytes_max: usize,
-    /// The command that shows what had no room.
-    pub how: &'a str,
+    /// The command that shows what of a section had no room.
+    pub how: fn(&CapsuleId, &CapsuleSection) -> String,
 }
 
-impl CapsuleBudget<'_> {
+/// That of every capsule.
+pub const CAPSULE_BUDGET: CapsuleBudget = CapsuleBudget {
+    bytes_max: CAPSULE_BYTES_MAX,
+    how: CapsuleLeftOut::command,
+};
+
+/// The same as earlier versions had it, whose commands left more room.
+pub const EARLIER_BUDGET: CapsuleBudget = CapsuleBudget {
+    how: CapsuleLeftOut::earlier_command,
+    ..CAPSULE_BUDGET
+};
+
+impl CapsuleBudget {
     /// The capsule with what there is room for, and the count of what there is not. What it counts
     /// already stays counted.
     ///
@@ -34,6 +47,11 @@ impl CapsuleBudget<'_> {
     /// Names of files that are left out have the room that all these do not need.
     pub fn fit(&self, full: Capsule) -> Capsule {
         let mut fitted = full;
+        for left in &mut fitted.left_out {
+            if left.has_own_command(&fitted.id) {
+                left.how = (self.how)(&fitted.id, &left.what);
+            }
+        }
         let named = fitted.left_out.iter_mut();
         let named: Vec<_> = named.map(|left| std::mem::take(&mut left.names)).collect();
         let mut room = self.bytes_max.saturating_sub(self.frame(&fitted));
@@ -101,7 +119,10 @@ impl CapsuleBudget<'_> {
         let mut all = capsule.left_out.iter_mut();
         match all.find(|left| left.what == what) {
             Some(left) => left.count = left.count.saturating_add(count),
-            None => capsule.left_out.push(self.line(what, count)),
+            None => {
+                let line = self.line(&capsule.id, what, count);
+                capsule.left_out.push(line);
+            }
         }
     }
 
@@ -110,8 +131,9 @@ impl CapsuleBudget<'_> {
         self.count(capsule, CapsuleSection::CitedLines, count);
     }
 
-    fn line(&self, what: CapsuleSection, count: u64) -> CapsuleLeftOut {
-        CapsuleLeftOut::new(what, count, self.how)
+    fn line(&self, task: &CapsuleId, what: CapsuleSection, count: u64) -> CapsuleLeftOut {
+        let how = (self.how)(task, &what);
+        CapsuleLeftOut::new(what, count, how)
     }
 
     /// What a capsule takes before anything is in it, and with every section counted as left out,
@@ -159,7 +181,7 @@ impl CapsuleBudget<'_> {
             names.chain((!full.agent_goals.is_empty()).then_some(CapsuleSection::AgentGoals));
         frame
             .left_out
-            .extend(names.map(|what| self.line(what, u64::MAX)));
+            .extend(names.map(|what| self.line(&full.id, what, u64::MAX)));
         bytes(&frame) + DIGEST_BYTES
     }
 }

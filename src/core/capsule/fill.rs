@@ -51,8 +51,6 @@ pub struct CapsuleSources<'a> {
     pub project: &'a str,
     /// The version of the program.
     pub version: &'a str,
-    /// The command that shows what is left out.
-    pub how: &'a str,
 }
 
 impl CapsuleSources<'_> {
@@ -122,9 +120,11 @@ impl CapsuleSources<'_> {
             let outside = u64::try_from(outside.len()).unwrap_or(u64::MAX);
             *left_out.entry("touched".to_owned()).or_default() += outside;
         }
-        let left_out = left_out
-            .into_iter()
-            .map(|(what, count)| CapsuleLeftOut::new(what.into(), count, self.how.to_owned()));
+        let left_out = left_out.into_iter().map(|(what, count)| {
+            let what = what.into();
+            let how = CapsuleLeftOut::command(&task.id, &what);
+            CapsuleLeftOut::new(what, count, how)
+        });
         capsule.left_out = left_out.collect();
         capsule.origin = CapsuleOrigin {
             project: self.project.to_owned(),

@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::Capsule;
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 use crate::redact::{Redactor, mark_names, marks_of};
 
 /// How often the rules are applied to one text: a mark of one can uncover what another looks for.
@@ -264,6 +264,8 @@ impl<'a> CapsuleMask<'a> {
             if let Some(masked) = self.places(&now) {
                 now = masked;
             }
+            // What a character joined may be masked.
+            now = visible(&now);
             if now == before {
                 return (now != text).then_some(now);
             }
@@ -486,10 +488,10 @@ fn is_telling(name: &str) -> bool {
 
 /// The text without characters that a reader does not see.
 fn visible(text: &str) -> String {
-    let seen = |letter: char| match letter {
+    let seen = |(letter, is_hidden): (char, bool)| match letter {
         '\n' | '\t' => letter,
-        letter if letter.is_control() || is_hidden(letter) => '\u{fffd}',
+        letter if letter.is_control() || is_hidden => '\u{fffd}',
         letter => letter,
     };
-    text.chars().map(seen).collect()
+    letters(text).map(seen).collect()
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::id::{CapsuleId, Seq, SessionId};
+use crate::snapshot::FINDINGS_MAX;
 use crate::told_path::told_path;
 use crate::word::words;
 
@@ -128,9 +129,38 @@ impl CapsuleLeftOut {
         }
     }
 
-    /// The command that shows what a task leaves out.
-    pub fn command(task: &CapsuleId) -> String {
+    /// The command that shows what a task leaves out of a section. `ID` stands for the id in the `ref`
+    /// of each.
+    pub fn command(task: &CapsuleId, what: &CapsuleSection) -> String {
+        match what {
+            CapsuleSection::NotRun => "ctxrelay gates list".to_owned(),
+            // Those of the daemon, and those that an agent claims.
+            CapsuleSection::Verification => {
+                format!("ctxrelay gates list --json; {}", Self::log(task))
+            }
+            CapsuleSection::Findings => {
+                format!("ctxrelay review list --json --limit {FINDINGS_MAX}")
+            }
+            CapsuleSection::CitedLines => "ctxrelay ledger show ID --json".to_owned(),
+            _ => Self::log(task),
+        }
+    }
+
+    /// The command that shows all that was recorded for a task, each text whole.
+    pub fn log(task: &CapsuleId) -> String {
+        format!("ctxrelay capsule log {task} --all --json")
+    }
+
+    /// What earlier versions named for every section.
+    pub fn earlier_command(task: &CapsuleId, _: &CapsuleSection) -> String {
         format!("ctxrelay capsule log {task}")
+    }
+
+    /// Whether its command is one of ours, and nobody's words.
+    pub(super) fn has_own_command(&self, task: &CapsuleId) -> bool {
+        [Self::command, Self::earlier_command]
+            .iter()
+            .any(|command| self.how == command(task, &self.what))
     }
 
     /// Adds the name of a file among them, where that is short enough and few are there.

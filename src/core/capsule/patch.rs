@@ -4,7 +4,7 @@
 //! what is told here is all that it does.
 
 use super::is_within;
-use crate::hidden::is_hidden;
+use crate::hidden::{is_hidden, is_joining};
 
 /// Folders that no patch reaches into, at any depth and in any case.
 const CLOSED: [&str; 2] = [".git", ".contextrelay"];
@@ -93,10 +93,8 @@ pub fn is_obeyed(path: &str) -> bool {
 /// A name as it is the same for file systems that look at no case: `ſ` is an `S` there, letters that
 /// show as nothing are none on some, and blanks and dots at an end on others.
 fn folded(name: &str) -> String {
-    let is_unseen = |letter: &char| {
-        is_hidden(*letter) || matches!(letter, '\u{200c}' | '\u{200d}' | '\u{206a}'..='\u{206f}')
-    };
-    let seen: String = name.chars().filter(|letter| !is_unseen(letter)).collect();
+    let is_seen = |letter: &char| !is_hidden(*letter) && !is_joining(*letter);
+    let seen: String = name.chars().filter(is_seen).collect();
     let folded = seen.to_uppercase().to_lowercase();
     folded.trim_end_matches([' ', '.']).to_owned()
 }

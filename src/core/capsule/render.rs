@@ -85,7 +85,7 @@ impl Rendering {
             let id = &capsule.id;
             let mut how = format!("`ctxrelay capsule show {id}` has all of it");
             if !capsule.left_out.is_empty() && !terms.is_foreign {
-                let _ = write!(how, ", and `{}` more", CapsuleLeftOut::command(id));
+                let _ = write!(how, ", and `{}` more", CapsuleLeftOut::log(id));
             }
             let _ = write!(text, "\n[left out: {}; {how}]\n", named.join(", "));
         }

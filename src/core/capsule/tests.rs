@@ -70,8 +70,8 @@ proptest! {
         full in arbitrary::capsule(),
         bytes_max in 3_000..9_000usize,
     ) {
-        let how = "ctxrelay capsule log cap_0123456789ab";
-        let fitted = CapsuleBudget { bytes_max, how }.fit(full.clone());
+        let budget = CapsuleBudget { bytes_max, ..CAPSULE_BUDGET };
+        let fitted = budget.fit(full.clone());
         prop_assume!(sizes(&fitted).iter().any(|(_, size)| *size > 0));
         // What comes along and the cited lines have limits of their own.
         let mut without = fitted.clone();
@@ -94,7 +94,7 @@ proptest! {
             capsule.left_out.iter_mut().for_each(|left| left.names.clear());
             capsule
         };
-        let bare = CapsuleBudget { bytes_max, how }.fit(unnamed(full));
+        let bare = budget.fit(unnamed(full));
         prop_assert_eq!(unnamed(fitted), bare);
     }
 
@@ -126,10 +126,9 @@ fn what_weighs_more_stays_when_there_is_little_room() {
     full.assumptions = (0..200)
         .map(|n| said(&format!("assumption {n} {}", "x".repeat(60))))
         .collect();
-    let how = "ctxrelay capsule log cap_0123456789ab";
     let fitted = CapsuleBudget {
         bytes_max: 4_000,
-        how,
+        ..CAPSULE_BUDGET
     }
     .fit(full);
     assert!(fitted.goal.is_some() && fitted.constraints.len() == 1);
@@ -147,7 +146,7 @@ fn what_weighs_more_stays_when_there_is_little_room() {
     let left = CapsuleLeftOut::new(
         CapsuleSection::Assumptions,
         200 - kept as u64,
-        how.to_owned(),
+        "ctxrelay capsule log cap_0123456789ab --all --json",
     );
     assert_eq!(fitted.left_out, [left]);
 }
@@ -169,9 +168,11 @@ fn the_worst_findings_stay_when_there_is_little_room() {
             more: Map::new(),
         })
         .collect();
-    let how = "ctxrelay capsule log cap_0123456789ab";
-    let bytes_max = 4_000;
-    let fitted = CapsuleBudget { bytes_max, how }.fit(full);
+    let fitted = CapsuleBudget {
+        bytes_max: 4_000,
+        ..CAPSULE_BUDGET
+    }
+    .fit(full);
     let kept: Vec<&str> = fitted.findings.iter().map(|it| &*it.external_id).collect();
     assert!((3..100).contains(&kept.len()), "{kept:?}");
     let first: Vec<String> = (0..kept.len()).map(|n| format!("gh:rc:{n}")).collect();
@@ -200,7 +201,7 @@ fn a_run_that_failed_has_room_before_those_that_passed() {
         .extend((0..20).map(|n| run(&format!("green {n}"), "passed")));
     let fitted = CapsuleBudget {
         bytes_max: 4_000,
-        how: "",
+        ..CAPSULE_BUDGET
     }
     .fit(full);
     assert!(fitted.verification.len() < 21);
@@ -403,13 +404,16 @@ fn the_command_that_shows_the_rest_is_masked_for_no_user_and_other_words_in_its_
         ..AT
     };
     let mut made = capsule();
-    let command = CapsuleLeftOut::command(&made.id);
-    made.left_out = [&*command, "ask ctxrelay"]
-        .map(|how| CapsuleLeftOut::new(CapsuleSection::Decisions, 1, how.to_owned()))
+    let of = CapsuleSection::Decisions;
+    // As it is named now, and as earlier versions named it.
+    let [command, before] = [CapsuleLeftOut::command, CapsuleLeftOut::earlier_command]
+        .map(|command| command(&made.id, &of));
+    made.left_out = [&*command, &*before, "ask ctxrelay"]
+        .map(|how| CapsuleLeftOut::new(of.clone(), 1, how.to_owned()))
         .into();
     CapsuleMask::new(&REDACTOR, at).mask(&mut made);
     let told: Vec<&str> = made.left_out.iter().map(|left| &*left.how).collect();
-    assert_eq!(told, [&*command, "ask [REDACTED_USER]"]);
+    assert_eq!(told, [&*command, &*before, "ask [REDACTED_USER]"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::state_json::changed_since_by;
 use super::stated::StatedText;
 use crate::agent::{Agent, Party};
 use crate::entry::ArtifactStatus;
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 use crate::id::{RuntimeSession, Seq};
 use crate::snapshot::{BRIEF_CHARS_MAX, HandoffSnapshot, Snapshot};
 
@@ -381,11 +381,11 @@ fn paths(files: &VecDeque<TouchedFile>) -> Vec<String> {
 
 /// A file's name on one line: a break in it would begin a line of ours.
 pub(super) fn name(path: &str) -> String {
-    let seen = |letter: char| match letter.is_control() || is_hidden(letter) {
+    let seen = |(letter, is_hidden): (char, bool)| match letter.is_control() || is_hidden {
         true => '\u{fffd}',
         false => letter,
     };
-    path.chars().map(seen).collect()
+    letters(path).map(seen).collect()
 }
 
 fn brief(text: &str) -> String {

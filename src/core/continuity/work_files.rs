@@ -18,7 +18,7 @@ use crate::entry::{
     ArtifactStatus, ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause,
     ReloadStep,
 };
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 use crate::id::{RuntimeSession, Seq};
 use crate::snapshot::{ArtifactSnapshot, Snapshot};
 
@@ -447,8 +447,8 @@ fn step(reload: &Reload) -> String {
 /// A text as one line of bounded length.
 fn line(text: &str) -> String {
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_seen = |letter: &char| !letter.is_control() && !is_hidden(*letter);
-    let clean: String = one_line.chars().filter(is_seen).collect();
+    let seen = letters(&one_line).filter(|(letter, is_hidden)| !letter.is_control() && !is_hidden);
+    let clean: String = seen.map(|(letter, _)| letter).collect();
     match clean.char_indices().nth(LINE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &clean[..end]),
         None => clean,
@@ -463,8 +463,8 @@ fn cell(line: &str) -> String {
 /// A value as JSON that can be looked at in a terminal: what nobody sees is written as its number.
 fn in_file(value: &Value) -> String {
     let mut text = String::new();
-    for letter in format!("{value:#}\n").chars() {
-        if letter == '\n' || !(letter.is_control() || is_hidden(letter)) {
+    for (letter, is_hidden) in letters(&format!("{value:#}\n")) {
+        if letter == '\n' || !(letter.is_control() || is_hidden) {
             text.push(letter);
             continue;
         }

@@ -67,9 +67,9 @@ pub enum RecoveryVerdict {
 }
 
 /// Judges one message and updates what is remembered.
-pub fn judge(doubt: &mut Unconfirmed, sight: Sight) -> RecoveryVerdict {
+pub fn judge(unconfirmed: &mut Unconfirmed, sight: Sight) -> RecoveryVerdict {
     if sight.in_queue {
-        *doubt = Unconfirmed {
+        *unconfirmed = Unconfirmed {
             was_queued: true,
             ..Unconfirmed::default()
         };
@@ -77,27 +77,27 @@ pub fn judge(doubt: &mut Unconfirmed, sight: Sight) -> RecoveryVerdict {
     }
     if !sight.idle {
         // It may be on its way into the turn that runs.
-        doubt.looks = 0;
+        unconfirmed.looks = 0;
         return RecoveryVerdict::LookAgain;
     }
     if !sight.whole {
         // Sent again without certainty it would come twice.
-        doubt.looks = 0;
-        doubt.blind = doubt.blind.saturating_add(1);
-        return if doubt.is_given_up() {
+        unconfirmed.looks = 0;
+        unconfirmed.blind = unconfirmed.blind.saturating_add(1);
+        return if unconfirmed.is_given_up() {
             RecoveryVerdict::Unknown
         } else {
             RecoveryVerdict::LookAgain
         };
     }
-    doubt.blind = 0;
-    doubt.looks = doubt.looks.saturating_add(1);
-    let needed = if doubt.was_queued {
+    unconfirmed.blind = 0;
+    unconfirmed.looks = unconfirmed.looks.saturating_add(1);
+    let needed = if unconfirmed.was_queued {
         LOOKS_MIN_QUEUED
     } else {
         LOOKS_MIN
     };
-    if doubt.looks >= needed {
+    if unconfirmed.looks >= needed {
         RecoveryVerdict::NotTaken
     } else {
         RecoveryVerdict::LookAgain

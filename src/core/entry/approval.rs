@@ -139,6 +139,26 @@ pub struct ApprovalRequest {
     /// all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_wants: Vec<String>,
+    /// The subject was cut before the record masked it, which can make it short; see
+    /// [`Self::is_cut`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// What its text says of itself, read before the record masked parts of it; none where nothing
+    /// is masked, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmasked: Option<TextHints>,
+}
+
+/// What the text of a request says of itself that is easily overlooked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextHints {
+    /// What it does with git, where that is more than reading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<String>,
+    /// Secrets, ways beyond this machine, paths outside of the project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<String>,
 }
 
 impl ApprovalRequest {
@@ -156,12 +176,15 @@ impl ApprovalRequest {
             call_waits_until_ms: None,
             peer_files: Vec::new(),
             also_wants: Vec::new(),
+            cut: false,
+            unmasked: None,
         }
     }
 
     /// Whether the subject is only the beginning of what the vendor asks about.
     pub fn is_cut(&self) -> bool {
-        !self.is_user_question() && self.subject.chars().nth(SUBJECT_CHARS_MAX).is_some()
+        let is_long = || self.subject.chars().nth(SUBJECT_CHARS_MAX).is_some();
+        !self.is_user_question() && (self.cut || is_long())
     }
 
     /// Whether it hangs on no process and no connection: it waits until the operator answers, and
@@ -257,4 +280,11 @@ pub enum ChoiceEffect {
     Answer,
     /// The answer to a question, in words of the operator's own.
     OwnWords,
+}
+
+impl ChoiceEffect {
+    /// Whether it says no.
+    pub fn denies(self) -> bool {
+        matches!(self, Self::Deny | Self::Stop)
+    }
 }

@@ -8,7 +8,7 @@ use crate::id::Seq;
 use crate::told_path::told_path;
 
 /// A gate that the daemon ran itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct GateRun {
     /// Its name.

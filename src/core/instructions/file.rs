@@ -1,6 +1,6 @@
 //! [`InstructionFile`]: one file with rules for agents.
 
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 
 /// Where a file lies: below the project's folder, parts divided by `/`.
 pub type FileName = String;
@@ -17,15 +17,14 @@ impl InstructionFile {
     /// `text` is masked already. What a reader does not see and a program obeys is taken out: the
     /// file may have come with a stranger's project.
     pub fn new(name: FileName, text: &str, included_by: Option<FileName>) -> Self {
-        let seen = |c: char| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(c));
-        let text = text
-            .replace("\r\n", "\n")
-            .chars()
-            .filter(|c| seen(*c))
-            .collect();
+        let text = text.replace("\r\n", "\n");
+        let is_seen = |(c, is_hidden): &(char, bool)| {
+            matches!(c, '\n' | '\t') || !(c.is_control() || *is_hidden)
+        };
+        let seen = letters(&text).filter(is_seen);
         Self {
             name,
-            text,
+            text: seen.map(|(c, _)| c).collect(),
             included_by,
         }
     }

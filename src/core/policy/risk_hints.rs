@@ -1,38 +1,74 @@
 //! [`risk_hints`]: what the person should know before it says yes to a request for approval.
 
+use std::borrow::Cow;
+
 use super::needs::named;
 use super::outside::outside;
 use super::shell_needs::shell_needs;
 use super::{GitUse, Permission, RuleInForce, RuleName, git_use};
 use crate::agent::Agent;
-use crate::entry::{ApprovalKind, ApprovalRequest};
+use crate::entry::{ApprovalKind, ApprovalRequest, TextHints};
+
+/// Of a request with masked parts that is offered without a yes.
+const ALLOWED_THERE: &str =
+    "it can be allowed there only, for what is masked may be more than a secret";
 
 /// What a request says of itself that is easily overlooked, and the operator's own rule where it is
 /// about just that. Read from the request's text alone, so that no hint is no promise; where the
-/// record has only its beginning, that is the first hint. `root`: the project's folder, absolute and
-/// without links.
+/// record has less than all of that text, this comes first. `root`: the project's folder, absolute
+/// and without links.
 pub fn risk_hints(
     agent: Agent,
     request: &ApprovalRequest,
     rules: &[RuleInForce],
     root: &str,
 ) -> Vec<String> {
-    let git = git_hint(&request.kind, &request.subject);
-    let git = git.map(|hint| std::iter::once(hint).chain(git_rule(agent, rules)));
-    let cut = request.is_cut().then(|| {
-        let agent = agent.title();
-        format!("only its beginning is here: read all of it in {agent}'s own terminal")
-    });
-    let mut hints: Vec<String> = cut.into_iter().chain(git.into_iter().flatten()).collect();
+    let read = match &request.unmasked {
+        Some(unmasked) => Cow::Borrowed(unmasked),
+        None => Cow::Owned(text_hints(request, root)),
+    };
+    let mut hints = unread(agent, request);
+    if let Some(git) = &read.git {
+        hints.push(git.clone());
+        hints.extend(git_rule(agent, rules));
+    }
     hints.extend(
         request
             .also_wants
             .iter()
             .map(|it| format!("also wants: {it}")),
     );
-    hints.extend(reach(&request.kind, &request.subject));
-    hints.extend(outside(root, request));
+    hints.extend_from_slice(&read.more);
     hints.extend(of_peer(agent, request));
+    hints
+}
+
+/// What the request's text says of itself. `root`: as for [`risk_hints`].
+pub(super) fn text_hints(request: &ApprovalRequest, root: &str) -> TextHints {
+    let reach = reach(&request.kind, &request.subject).into_iter();
+    TextHints {
+        git: git_hint(&request.kind, &request.subject),
+        more: reach.chain(outside(root, request)).collect(),
+    }
+}
+
+/// What of the text is not here to be read.
+fn unread(agent: Agent, request: &ApprovalRequest) -> Vec<String> {
+    let agent = agent.title();
+    let mut hints = Vec::new();
+    if request.unmasked.is_some() {
+        hints.push(format!(
+            "parts are masked: read it in {agent}'s own terminal"
+        ));
+        if request.choices.iter().all(|choice| choice.effect.denies()) {
+            hints.push(ALLOWED_THERE.to_owned());
+        }
+    }
+    if request.is_cut() {
+        hints.push(format!(
+            "only its beginning is here: read all of it in {agent}'s own terminal"
+        ));
+    }
     hints
 }
 
@@ -178,6 +214,18 @@ mod tests {
         let said = risk_hints(Agent::Codex, &request, &[], "/home/you/acme");
         let wanted = ["also wants: the network", "also wants: write /home/me/.ssh"];
         assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn a_request_of_an_older_record_is_read_as_it_stands_there() {
+        let old = r#"{"kind": "command", "key": "k", "subject": "git commit -m x; curl x.example",
+            "choices": [{"id": "a", "label": "allow", "effect": "allow_once"}]}"#;
+        let request: ApprovalRequest =
+            serde_json::from_str(old).unwrap_or_else(|it| panic!("{it}"));
+        assert_eq!((request.cut, &request.unmasked), (false, &None));
+        let said = risk_hints(Agent::Codex, &request, &[], "/home/you/acme");
+        let reaches = "`curl` reaches beyond this machine";
+        assert_eq!(said, ["writes to git: git commit", reaches]);
     }
 
     #[test]

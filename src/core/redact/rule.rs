@@ -326,10 +326,10 @@ pub(super) const RULES: &[Rule] = &[
     filled("COOKIE", r"(?i)cookie", r#"(?i)(?-u:\b)(?:set-)?cookie\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?(?P<s>[A-Za-z0-9_.%-]+=[^\s"'\\;]{4,}(?:; ?[A-Za-z0-9_.%-]+=[^\s"'\\;]+)*)"#),
     filled("COOKIE", r"(?i)sess(?:ion)?id|connect\.sid", r#"(?i)(?:phpsessid|jsessionid|asp\.net_sessionid|(?-u:\b)sessionid|connect\.sid)=(?P<s>[A-Za-z0-9%._:-]{8,})"#),
 
-    // Passwords in URLs (RFC 3986 §3.2.1). Those of databases and brokers hold any character. A
-    // user may be a mail address.
+    // Passwords in URLs (RFC 3986 §3.2.1). Those of databases and brokers hold any character, where
+    // no element of XML ends. A user may be a mail address.
     Rule { mark: "URL_PASSWORD", hint: r"(?i)(?:postgres|mysql|maria|mongo|redis|amqp|mssql|sqlserver|clickhouse|cockroach|nats|kafka|ldap|smtp|ftp)[a-z+]*://",
-        pattern: r#"(?i)(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|nats|kafka|ldaps?|smtps?|s?ftps?)(?:\+[a-z0-9]+)?://[^\s:/"'`<>]*:(?P<s>[^\s"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#, accept: Accept::UrlPassword },
+        pattern: r#"(?i)(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|nats|kafka|ldaps?|smtps?|s?ftps?)(?:\+[a-z0-9]+)?://[^\s:/"'`<>]*:(?P<s>(?:[^\s"'`<]|<[^\s"'`/]){1,512})@[A-Za-z0-9\[_$\{%]"#, accept: Accept::UrlPassword },
     Rule { mark: "URL_PASSWORD", hint: r"://", pattern: r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s:/"'`<>]*:(?P<s>[^\s/"'`<>]{1,512})@[A-Za-z0-9\[_$\{%]"#, accept: Accept::UrlPassword },
     // A token in the place of the user, as in `https://TOKEN@host/`.
     random("URL_TOKEN", r"://", r#"(?-u:\b)https?://(?P<s>[A-Za-z0-9_.~%-]{20,})@[A-Za-z0-9\[]"#),

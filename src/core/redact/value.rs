@@ -326,6 +326,10 @@ pub(super) fn is_constant(value: &str) -> bool {
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
+/// A secret access key of AWS is so long, whatever it looks like ("IAM identifiers" in its
+/// documentation).
+const AWS_SECRET_CHARS: usize = 40;
+
 /// Base64 that happens to begin with a slash: a key of AWS does so once in 64 times.
 fn is_base64(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
@@ -335,7 +339,7 @@ fn is_base64(value: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_lowercase)
-        && is_drawn(value)
+        && (value.len() == AWS_SECRET_CHARS || is_drawn(value))
 }
 
 fn is_path(value: &str) -> bool {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{details, links, tags};
 use crate::envelope::is_line_end;
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 
 /// So much of a comment is read, in bytes; what follows is cut.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -47,16 +47,17 @@ impl CleanBody {
 /// The text without characters that nobody sees and a program obeys; what some take for the end of a
 /// line is one, so that each line gets its mark.
 pub(super) fn seen(text: &str) -> Cow<'_, str> {
-    let is_odd = |letter: char| letter != '\n' && (is_line_end(letter) || is_hidden(letter));
-    if !text.contains(is_odd) {
+    let is_odd =
+        |(letter, is_hidden): (char, bool)| letter != '\n' && (is_line_end(letter) || is_hidden);
+    if !letters(text).any(is_odd) {
         return Cow::Borrowed(text);
     }
     let text = text.replace("\r\n", "\n");
-    let letters = text.chars().filter_map(|letter| match letter {
-        letter if is_line_end(letter) => Some('\n'),
-        letter => Some(letter).filter(|letter| !is_hidden(*letter)),
+    let seen = letters(&text).filter_map(|(letter, is_hidden)| match is_line_end(letter) {
+        true => Some('\n'),
+        false => Some(letter).filter(|_| !is_hidden),
     });
-    Cow::Owned(letters.collect())
+    Cow::Owned(seen.collect())
 }
 
 /// The longest start of `text` that is no longer than `max` bytes.

@@ -7,7 +7,7 @@ use super::body::{CleanBody, head, prose};
 use super::severity::{FindingSeverity, header};
 use crate::entry::FindingFacts;
 use crate::hex::hex;
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 use crate::id::FindingId;
 use crate::redact::Redactor;
 use crate::snapshot::FindingSnapshot;
@@ -270,9 +270,8 @@ fn is_severity(line: &str) -> bool {
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
-    let shown = line
-        .chars()
-        .filter(|letter| !letter.is_control() && !is_hidden(*letter));
+    let shown = letters(&line).filter(|(letter, is_hidden)| !letter.is_control() && !is_hidden);
+    let shown = shown.map(|(letter, _)| letter);
     let mut shown: String = shown.take(LINE_CHARS_MAX + 1).collect();
     if let Some((end, _)) = shown.char_indices().nth(LINE_CHARS_MAX) {
         shown.truncate(end);
@@ -287,9 +286,7 @@ pub fn is_inside(path: &str) -> bool {
     path.len() <= PATH_BYTES_MAX
         && path.split('/').all(is_name)
         && !path.contains('\\')
-        && !path
-            .chars()
-            .any(|letter| letter.is_control() || is_hidden(letter))
+        && !letters(path).any(|(letter, is_hidden)| letter.is_control() || is_hidden)
 }
 
 fn is_commit(hash: &str) -> bool {

@@ -48,6 +48,26 @@ impl FindingPlace {
         }
     }
 
+    /// What became of its lines, in words.
+    pub fn told(&self) -> String {
+        match (&self.fate, self.line_now) {
+            (LineFate::Same, _) => "where it was".to_owned(),
+            (LineFate::Moved, Some(line)) => match self.start_now {
+                Some(start) => format!("lines {start}-{line} now"),
+                None => format!("line {line} now"),
+            },
+            (LineFate::Changed, _) => "that line was changed".to_owned(),
+            (LineFate::Gone, _) => "the file is gone".to_owned(),
+            _ => "whether the line is the same is not known".to_owned(),
+        }
+    }
+
+    /// As [`Self::told`], where it is known to be another place, or none, than the review names.
+    pub fn told_elsewhere(&self) -> Option<String> {
+        let is_elsewhere = !matches!(self.fate, LineFate::Same | LineFate::Unknown);
+        is_elsewhere.then(|| self.told())
+    }
+
     /// Whether this is one of its lines by now.
     pub fn is_at(&self, number: u32) -> bool {
         let last = self.line_now;

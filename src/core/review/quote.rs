@@ -3,7 +3,7 @@
 //! piece of them in a sentence of ours.
 
 use crate::entry::FindingFacts;
-use crate::hidden::is_hidden;
+use crate::hidden::{is_hidden, letters};
 use crate::id::FindingId;
 
 /// How the line before the words begins.
@@ -19,9 +19,9 @@ const NAME_CHARS_MAX: usize = 200;
 
 /// Somebody else's words in quotation marks, which they cannot close.
 pub fn in_quotes(words: &str) -> String {
-    let inner = words.chars().map(|letter| match letter {
+    let inner = letters(words).map(|(letter, is_hidden)| match letter {
         '"' | '\u{201c}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '\u{ff02}' => '\'',
-        letter if letter.is_control() || is_hidden(letter) => ' ',
+        letter if letter.is_control() || is_hidden => ' ',
         letter => letter,
     });
     format!("\"{}\"", inner.collect::<String>())
@@ -30,7 +30,9 @@ pub fn in_quotes(words: &str) -> String {
 /// A name that somebody else gave, such as an author's or a path: as it is where it is one word, else
 /// in quotation marks.
 pub fn named(name: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:[]@+#~%=,()&$".contains(letter);
+    // The fillers of Hangul count as letters.
+    let is_word = |letter: char| letter.is_alphanumeric() && !is_hidden(letter);
+    let is_plain = |letter: char| is_word(letter) || "-_./:[]@+#~%=,()&$".contains(letter);
     if !name.is_empty() && name.chars().all(is_plain) {
         return name.to_owned();
     }

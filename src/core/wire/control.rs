@@ -8,6 +8,7 @@
 mod approvals;
 mod capsules;
 mod command;
+mod entry_line;
 mod failure_code;
 mod gates;
 mod hook_params;
@@ -38,6 +39,7 @@ pub use capsules::{
     ReadCapsulesParams,
 };
 pub use command::Command;
+pub use entry_line::EntryLine;
 pub use failure_code::{FailureCode, ProgramCode};
 pub use gates::{
     EndedRun, GateReport, GatesReport, ReleaseOutcome, ReleaseToSign, RunGatesParams,
@@ -61,8 +63,8 @@ pub use reply::{
     MessagePage, PAGE_CHARS_MAX, PolicySet, Proposed, Recorded, Reply, Sent, TextPart, WorkText,
 };
 pub use review::{
-    FindingText, IMPORT_BATCH_MAX, ReadFindingParams, ReadReview, ReviewChange, ReviewChanged,
-    ReviewParams,
+    FindingText, IMPORT_BATCH_MAX, PLACES_MAX, PlacedFinding, ReadFindingParams,
+    ReadFindingPlacesParams, ReadReview, ReviewChange, ReviewChanged, ReviewParams,
 };
 pub use task::{TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams};
 pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};

@@ -6,11 +6,12 @@ use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
+use crate::daemon::claiming::HandedOut;
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::envelope::{
     beginning as beginning_of, enveloped, enveloped_beginning, whole_text,
 };
-use crate::daemon::owners::continuation::{ThenStored, ThenTaken};
+use crate::daemon::owners::continuation::ThenTaken;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::wire::control::{HookReply, MailMessage, Refusal};
 
@@ -115,10 +116,8 @@ impl Daemon {
             }
             // What waits goes on waiting.
             Ok(None) | Err(_) => {
-                let nothing: ThenStored = Box::new(|daemon, _| {
-                    then(daemon, HookReply::default());
-                });
-                return self.deliveries.held.go_on(nothing, Ok(()));
+                return self
+                    .hand_out_nothing(Box::new(|daemon, _| then(daemon, HookReply::default())));
             }
         };
         let whole = context.whole.iter();
@@ -165,48 +164,22 @@ impl Daemon {
     ) {
         let ids: Vec<EntryId> = whole.iter().chain(&head).cloned().collect();
         if ids.is_empty() {
-            let nothing: ThenStored = Box::new(|daemon, stored| {
-                then(daemon, stored);
-            });
-            return self.deliveries.held.go_on(nothing, Ok(()));
+            return self.hand_out_nothing(then);
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
-        let attempt = |id| {
-            self.deliveries
-                .outbox
-                .get(id)
-                .and_then(|row| row.attempt.clone())
-        };
-        let attempts: Vec<_> = ids.iter().map(attempt).collect();
+        let claimed = ids.into_iter().map(|id| {
+            let row = self.deliveries.outbox.get(&id);
+            let attempt = row.and_then(|row| row.attempt.clone());
+            (id, attempt)
+        });
+        let claimed: Vec<HandedOut> = claimed.collect();
         let pair = pair.clone();
-        let then: ThenStored = Box::new(move |daemon, stored| {
-            let stored = stored.map_err(Clone::clone);
-            let stored = stored.and_then(|()| daemon.deliveries.still_waiting(&ids));
-            let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
-            let now_ms = daemon.base.clock.now_ms();
-            for (id, attempt) in ids.into_iter().zip(attempts) {
-                daemon
-                    .deliveries
-                    .outbox
-                    .following(&id)
-                    .in_scope(|| tracing::debug!(has_left, "handed out"));
-                // Where the disk took too long, somebody else may have it by now.
-                if has_left {
-                    daemon.deliveries.outbox.has_left(&id, now_ms);
-                } else if daemon
-                    .deliveries
-                    .outbox
-                    .is_of_attempt(&id, attempt.as_ref())
-                {
-                    daemon.tell_ladder(&pair, LadderInput::NotStored { id });
-                }
+        self.hand_out_when_stored(Agent::Claude, stored, claimed, then, move |daemon, left| {
+            for id in left {
+                daemon.tell_ladder(&pair, LadderInput::NotStored { id });
             }
         });
-        match stored {
-            Ok(()) => self.deliveries.held.when_stored(Agent::Claude, then),
-            Err(refusal) => self.deliveries.held.go_on(then, Err(refusal)),
-        }
     }
 }
 

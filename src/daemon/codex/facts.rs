@@ -31,15 +31,7 @@ impl Daemon {
                 self.codex_input(CodexInput::ServerStarted { life });
             }
             CodexFact::ServerLost { why, gave_up } => self.server_lost(&why, gave_up),
-            CodexFact::Unavailable { code, why } => {
-                if self.base.notices.set(NoticeKey::Codex, why.clone()) {
-                    self.base
-                        .recorder
-                        .note_fact(Party::System, code, why.clone());
-                }
-                self.codex_input(CodexInput::Unavailable);
-                self.agents.codex_trouble(&self.base, &why);
-            }
+            CodexFact::Unavailable { code, why } => self.codex_unavailable(code, &why),
             CodexFact::InstructionsRead { paths } => self.agents.codex_read(&self.base, &paths),
             CodexFact::ThreadReplaced { why } => {
                 let code = ErrorCode::CodexFailed;
@@ -88,16 +80,7 @@ impl Daemon {
             CodexFact::StillQueued { message_id } => {
                 self.answered(message_id, AdapterAnswer::StillQueued);
             }
-            CodexFact::NotTaken { message_id, why } => {
-                self.deliveries
-                    .outbox
-                    .following(&message_id)
-                    .in_scope(|| tracing::info!(why, "codex did not take a message"));
-                self.answered(message_id, AdapterAnswer::NotTaken);
-                if self.agents.codex.is_resting() {
-                    self.agents.codex_trouble(&self.base, &why);
-                }
-            }
+            CodexFact::NotTaken { message_id, why } => self.not_taken(message_id, &why),
             CodexFact::TooLarge { message_id, why } => {
                 let told = format!("Codex takes no message of this size: {why}");
                 self.deliveries
@@ -113,33 +96,14 @@ impl Daemon {
                 self.answered(message_id, AdapterAnswer::TakenBack);
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
-            CodexFact::ProxyRefused { count } => {
-                if self.base.notices.set(
-                    NoticeKey::Proxy,
-                    "somebody came to the Codex proxy with a wrong token; start the terminal with \
-                     `ctxrelay codex`",
-                ) {
-                    self.base.recorder.note_fact(
-                        Party::System,
-                        ErrorCode::ProxyRefused,
-                        format!("refused {count} connection(s) to the Codex proxy: wrong token"),
-                    );
-                    self.base.clients.status_changed();
-                }
-            }
+            CodexFact::ProxyRefused { count } => self.proxy_refused(count),
             CodexFact::ContextUsed { used, window } => {
                 let now_ms = self.base.clock.now_ms();
                 if codex_context(&mut self.agents.contexts, now_ms, used, window) {
                     self.base.clients.status_changed();
                 }
             }
-            CodexFact::CompactionBegan => {
-                let (life, is_asked) = (self.agents.codex.life(), false);
-                self.codex_input(CodexInput::CompactionBegan { life, is_asked });
-                self.agents.codex.hook_packet().begin();
-                self.agents.contexts.compaction_begins(Agent::Codex);
-                self.base.clients.status_changed();
-            }
+            CodexFact::CompactionBegan => self.codex_compaction_began(),
             CodexFact::HookReviewed { review } => {
                 self.agents.codex_hook_reviewed(&mut self.base, review)
             }
@@ -232,6 +196,49 @@ impl Daemon {
                 self.base.clients.status_changed();
             }
         }
+    }
+
+    fn codex_unavailable(&mut self, code: ErrorCode, why: &str) {
+        if self.base.notices.set(NoticeKey::Codex, why) {
+            self.base.recorder.note_fact(Party::System, code, why);
+        }
+        self.codex_input(CodexInput::Unavailable);
+        self.agents.codex_trouble(&self.base, why);
+    }
+
+    fn not_taken(&mut self, id: EntryId, why: &str) {
+        self.deliveries
+            .outbox
+            .following(&id)
+            .in_scope(|| tracing::info!(why, "codex did not take a message"));
+        self.answered(id, AdapterAnswer::NotTaken);
+        if self.agents.codex.is_resting() {
+            self.agents.codex_trouble(&self.base, why);
+        }
+    }
+
+    fn proxy_refused(&mut self, count: u64) {
+        let is_news = self.base.notices.set(
+            NoticeKey::Proxy,
+            "somebody came to the Codex proxy with a wrong token; start the terminal with \
+             `ctxrelay codex`",
+        );
+        if is_news {
+            self.base.recorder.note_fact(
+                Party::System,
+                ErrorCode::ProxyRefused,
+                format!("refused {count} connection(s) to the Codex proxy: wrong token"),
+            );
+            self.base.clients.status_changed();
+        }
+    }
+
+    fn codex_compaction_began(&mut self) {
+        let (life, is_asked) = (self.agents.codex.life(), false);
+        self.codex_input(CodexInput::CompactionBegan { life, is_asked });
+        self.agents.codex.hook_packet().begin();
+        self.agents.contexts.compaction_begins(Agent::Codex);
+        self.base.clients.status_changed();
     }
 
     /// Codex waits for somebody to sign in, or no longer.

@@ -14,7 +14,7 @@ use crate::daemon::codex_lane::Relayed;
 use crate::daemon::commands::checks::check_handles;
 use crate::daemon::commands::context::context;
 use crate::daemon::commands::pair_to_send_to::pair_of_nobody;
-use crate::daemon::decisions::track;
+use crate::daemon::decision_messages::track;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::owners::{Base, Deliveries};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::compact_context::{check_compaction, no_thread};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
@@ -56,6 +57,31 @@ impl Daemon {
             }
         };
         answer(reply, done.map(|()| Reply::Done));
+    }
+
+    fn compact_context(&mut self, agent: Agent, placed: bool, reply: ReplySender) {
+        let (codex, reloads) = (&self.agents.codex, &self.agents.reloads);
+        if let Err(refusal) = check_compaction(codex, reloads, &self.base.clock, agent) {
+            return answer(reply, Err(refusal));
+        }
+        let life = self.agents.codex.life();
+        // Before it is asked for: nothing may begin a turn that it would cut off.
+        self.codex_input(CodexInput::CompactionBegan {
+            life,
+            is_asked: true,
+        });
+        let Some(begun) = self.agents.codex.compact() else {
+            self.codex_input(CodexInput::CompactionOver { life });
+            return answer(reply, Err(no_thread()));
+        };
+        self.base.clients.status_changed();
+        let deed = Deed {
+            done: LifecycleEvent::CompactionAsked,
+            text: "the operator had Codex's context compacted".to_owned(),
+            placed,
+        };
+        self.base
+            .answer_deed(begun, deed, "look again: it may be at work", reply);
     }
 }
 
@@ -138,7 +164,7 @@ impl Agents {
 impl Base {
     /// Answers once Codex has said whether it did it; only then it is on record as done. `hint` is
     /// the next step where it refuses.
-    pub(super) fn answer_deed(
+    fn answer_deed(
         &self,
         asked: oneshot::Receiver<Result<(), String>>,
         deed: Deed,
@@ -179,11 +205,11 @@ impl Base {
 }
 
 /// What the operator has Codex do.
-pub(super) struct Deed {
-    pub(super) done: LifecycleEvent,
-    pub(super) text: String,
+struct Deed {
+    done: LifecycleEvent,
+    text: String,
     /// Who asked wants to know where it is recorded.
-    pub(super) placed: bool,
+    placed: bool,
 }
 
 /// The answer to what was done, with the entry that says so where that was `placed` and is durable

@@ -12,7 +12,7 @@ use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::decisions::track_recorded;
+use crate::daemon::decision_messages::track_recorded;
 use crate::daemon::envelope::note_head;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Base, Decisions};
@@ -243,10 +243,9 @@ impl Base {
             choice,
             note,
         } = approved;
-        let denies = matches!(choice.effect, ChoiceEffect::Deny | ChoiceEffect::Stop);
         let note = note
             .as_ref()
-            .filter(|_| denies && asked.agent == Agent::Codex)?;
+            .filter(|_| choice.effect.denies() && asked.agent == Agent::Codex)?;
         let message = EntryKind::Message(Message::new(OnBusy::Steer));
         let subject = named_subject(asked);
         let text = format!("I did not allow this: {subject}\nThe reason: {note}");

@@ -15,8 +15,8 @@ use super::checks::not_found;
 use crate::adapters::capsules_now::CapsulesNow;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
-    Capsule, CapsuleStatus, DIGEST_UNTOLD, KeptSays, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
-    Rendering, StandsNow,
+    Capsule, CapsuleStatus, DIGEST_UNTOLD, Freshness, KeptSays, RENDER_CHARS_MAX, RenderTarget,
+    RenderTerms, Rendering, StandsNow,
 };
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
@@ -162,6 +162,11 @@ impl CapsuleReading {
         };
         let title = task.map(|task| &task.title);
         let title = title.or(kept.as_ref().map(|kept| &kept.title));
+        let freshness = match &kept {
+            Some(kept) => Some(self.now.compare(kept).0),
+            // Nothing of it went out: what it says is made of the work tree of now.
+            None => task.filter(|_| fault.is_none()).map(|_| Freshness::Fresh),
+        };
         let status = task.map(|task| match task.is_open() {
             true => CapsuleStatus::Open,
             false => CapsuleStatus::Closed,
@@ -169,7 +174,7 @@ impl CapsuleReading {
         CapsuleRow {
             title: title.map_or_else(String::new, |title| self.masked(title)),
             status: status.or(kept.as_ref().map(|kept| kept.status.clone())),
-            freshness: kept.as_ref().map(|kept| self.now.compare(kept).0),
+            freshness,
             is_current,
             is_foreign: self.is_foreign(&id),
             fault,

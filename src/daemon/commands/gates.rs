@@ -180,7 +180,8 @@ impl Decisions {
                     return daemon.decisions.next_gate(&mut daemon.base);
                 };
                 // Without room for a long text the end of it is better than no evidence.
-                if let Some(brief) = outcome.brief() {
+                let redactor = daemon.base.recorder.redactor();
+                if let Some(brief) = outcome.brief(redactor) {
                     return daemon.decisions.append_gate(&mut daemon.base, brief);
                 }
                 tracing::warn!(code = %refusal.code, "a gate could not be recorded");

@@ -1,5 +1,6 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
+use super::policy::note_refused_tool;
 use super::status_line::status_line;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{ClaudeInput, ClaudeState, HookPoint, LadderInput};
@@ -62,7 +63,7 @@ impl Daemon {
         }
         if params.event == HookEvent::PreToolUse {
             // It asks nothing: what became of the call was judged before.
-            self.base.note_refused_tool(params);
+            note_refused_tool(&mut self.base.recorder, params);
             return answer(reply, Ok(Reply::Hook(HookReply::default())));
         }
         let pair = self.base.clients.pair(conn, None);

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::checks::{check_cursor, not_found, unreadable};
 use crate::core::id::{EntryId, Seq};
 use crate::core::row_class::RowResult;
@@ -15,7 +13,7 @@ use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};
-use crate::wire::control::{EntryPage, LedgerListParams, Refusal, Reply};
+use crate::wire::control::{EntryLine, EntryPage, LedgerListParams, Refusal, Reply};
 use crate::wire::window::WindowParams;
 
 /// Entries per page when nobody names a number.
@@ -102,7 +100,7 @@ fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
     Ok(Reply::Entries(EntryPage::from(page)))
 }
 
-fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, Value), Refusal> {
+fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, EntryLine), Refusal> {
     let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
     let seq = match name.parse::<u64>() {
         Ok(seq) => Seq(seq),
@@ -116,20 +114,15 @@ fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, Value), Refusa
         .read(seq)
         .map_err(|error| unreadable(&error))?
         .ok_or_else(missing)?;
-    let mut entry = stored.to_value();
-    if let Some(whole) = stored.entry.whole.as_ref().filter(|_| full) {
-        let text = Blobs::of_ledger(ledger.path())
-            .get(&whole.sha256)
-            .map_err(|error| {
-                Refusal::new(
-                    error.code(),
-                    format!(
-                        "all of the text of entry {name} was kept in a file of its own, and {error}"
-                    ),
-                    "see its beginning without --full, and what `ctxrelay ledger verify` says",
-                )
-            })?;
-        entry["content"] = text.into();
-    }
-    Ok((seq, entry))
+    let whole = stored.entry.whole.as_ref().filter(|_| full);
+    let whole = whole.map(|whole| Blobs::of_ledger(ledger.path()).get(&whole.sha256));
+    let whole = whole.transpose().map_err(|error| {
+        Refusal::new(
+            error.code(),
+            format!("all of the text of entry {name} was kept in a file of its own, and {error}"),
+            "see its beginning without --full, and what `ctxrelay ledger verify` says",
+        )
+    })?;
+    let stored = Arc::new(stored);
+    Ok((seq, EntryLine::Read { stored, whole }))
 }

@@ -22,9 +22,10 @@ pub(super) mod ledger;
 mod mail;
 pub(in crate::daemon) mod pair_to_send_to;
 mod pending;
-mod policy;
+pub(super) mod policy;
 mod propose;
 mod queue;
+mod queue_step;
 pub(super) mod record;
 mod reopening;
 mod review;
@@ -43,7 +44,7 @@ use std::sync::Arc;
 
 use self::capsules::CapsuleInputs;
 use self::record::{append_artifact, append_note};
-use self::review::{change_review, read_finding};
+use self::review::{change_review, read_finding, read_places};
 use self::to_record::ToRecord;
 use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
@@ -213,6 +214,10 @@ impl Daemon {
             Command::ReadFinding(params) => {
                 let root = base.dirs.root.clone();
                 read_finding(&base.recorder, &base.readers, root, conn, params, reply);
+            }
+            Command::ReadFindingPlaces(params) => {
+                let root = base.dirs.root.clone();
+                read_places(&base.recorder, &base.readers, root, conn, params, reply);
             }
             Command::QueueList => {
                 let rows = self.deliveries.queue_rows(base, &self.agents.claude);

@@ -3,21 +3,20 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::checks::not_found;
+use super::queue_step::{QueueStep, queue_step};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
+use crate::core::delivery::{CodexInput, Delivery};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::clock::now_ms;
-use crate::daemon::decisions::track_told;
+use crate::daemon::decision_messages::track_told;
 use crate::daemon::owners::continuation::ThenStored;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::ledger::Stored;
 use crate::wire::control::{
-    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Recorded, Refusal, RefusalCode,
-    Reply,
+    QueueChange, QueueChangeParams, QueueDrainParams, QueueRow, Recorded, Refusal, Reply,
 };
 
 impl Deliveries {
@@ -209,77 +208,23 @@ impl Daemon {
             }
             _ => {}
         }
-        let Some(row) = self.deliveries.outbox.get(&params.id) else {
-            return answer(
-                reply,
-                Err(not_found(
-                    &format!("message {} in the queue", params.id),
-                    "see `ctxrelay queue list`",
-                )),
-            );
-        };
-        let (to, state) = (row.to, row.state);
-        let is_held = self.deliveries.outbox.backlog().is_kept_back(&params.id);
-        if params.change == QueueChange::Retry && is_held {
-            // What the human stopped is another matter, and stays behind the stop.
-            let pair = row.runtime_session.clone();
-            return self.base.release_exchange(&pair, params.placed, reply);
+        match queue_step(&self.deliveries.outbox, &self.agents.codex, &params) {
+            Err(refusal) => answer(reply, Err(refusal)),
+            Ok(QueueStep::ReleaseExchange(pair)) => {
+                self.base.release_exchange(&pair, params.placed, reply);
+            }
+            Ok(QueueStep::Release) => {
+                self.codex_input(CodexInput::Released);
+                answer(reply, Ok(Reply::Done));
+            }
+            Ok(QueueStep::Settle(to, result)) => {
+                let (base, rows) = (&mut self.base, vec![(params.id, to)]);
+                self.deliveries
+                    .end_all(base, rows, result, move |_, _, outcome| {
+                        answer(reply, changed(outcome, params.placed));
+                    });
+            }
         }
-        let result = match params.change {
-            QueueChange::Retry => DeliveryResult::Requeued,
-            QueueChange::Remove => DeliveryResult::Cancelled,
-        };
-        // Here, or in the app-server's own queue.
-        let waits =
-            to == Agent::Codex && matches!(state, DeliveryState::Queued | DeliveryState::Offered);
-        if params.change == QueueChange::Retry && waits && self.agents.codex.is_paused() {
-            // What the human stopped goes on, because the operator says so.
-            self.codex_input(CodexInput::Released);
-            return answer(reply, Ok(Reply::Done));
-        }
-        let allowed = match params.change {
-            QueueChange::Retry => state == DeliveryState::Ambiguous,
-            QueueChange::Remove => QueueRow::can_be_removed(to, state),
-        };
-        if !allowed {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::WrongState,
-                    format!("{} is {}", params.id, state.as_str()),
-                    "retry what is ambiguous; remove what is queued, ambiguous or unread",
-                )),
-            );
-        }
-        if params.change == QueueChange::Remove
-            && self.deliveries.outbox.backlog().has_left(&params.id)
-        {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::InFlight,
-                    format!("{} is just being given to {}", params.id, to.title()),
-                    "look again in a moment: `ctxrelay queue list`",
-                )),
-            );
-        }
-        if self.deliveries.outbox.backlog().is_recording(&params.id) {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::InFlight,
-                    format!("another change of {} is just being recorded", params.id),
-                    "look again: `ctxrelay queue list`",
-                )),
-            );
-        }
-        let placed = params.placed;
-        self.deliveries.end_all(
-            &mut self.base,
-            vec![(params.id, to)],
-            result,
-            move |_, _, outcome| answer(reply, changed(outcome, placed)),
-        );
     }
 }
 

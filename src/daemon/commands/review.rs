@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::checks::unreadable;
 use super::checks::{check_length, check_text, not_found};
@@ -14,16 +15,19 @@ use crate::core::id::{FindingId, RuntimeSession, Seq};
 use crate::core::review::{
     CLEAN_BYTES_MAX, ImportPlan, ImportedFinding, WholeReview, quoted, unquoted,
 };
-use crate::core::snapshot::{FINDINGS_MAX, FindingSnapshot, Snapshot};
+use crate::core::snapshot::{FINDINGS_MAX, FINDINGS_NAMED_MAX, FindingSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::imports::Imports;
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, too_much};
 use crate::wire::control::{
-    FindingText, IMPORT_BATCH_MAX, ReadFindingParams, Refusal, RefusalCode, Reply, ReviewChange,
-    ReviewChanged,
+    FindingText, IMPORT_BATCH_MAX, PLACES_MAX, PlacedFinding, ReadFindingParams,
+    ReadFindingPlacesParams, Refusal, RefusalCode, Reply, ReviewChange, ReviewChanged,
 };
+
+/// How long it is looked where findings stand: an agent waits for it. What is left then is not told.
+const PLACES_TIME: Duration = Duration::from_secs(2);
 
 /// What is to be recorded of a change of what reviews say.
 pub(super) fn change_review<T>(
@@ -147,6 +151,40 @@ pub(super) fn read_finding<T>(
             suggestions: suggestions.unwrap_or_default(),
             place,
         }))
+    });
+}
+
+/// Reads where findings stand in the work tree of now, beside the loop. `root`: the project.
+pub(super) fn read_places<T>(
+    recorder: &Recorder<T>,
+    readers: &Readers,
+    root: PathBuf,
+    conn: ConnId,
+    params: ReadFindingPlacesParams,
+    reply: ReplySender,
+) {
+    let world = Arc::clone(recorder.world());
+    readers.read(conn, reply, move || {
+        let mut asked = params.findings;
+        if asked.is_empty() {
+            let mut findings = world.findings_in_order();
+            findings.retain(|(_, finding)| finding.is_blocking());
+            let named = findings.into_iter().take(FINDINGS_NAMED_MAX);
+            asked = named.map(|(id, _)| id.clone()).collect();
+        }
+        asked.truncate(PLACES_MAX);
+        asked.retain(|id| world.findings.contains_key(id));
+        if asked.is_empty() {
+            return Ok(Reply::FindingPlaces(Vec::new()));
+        }
+        let until = Instant::now() + PLACES_TIME;
+        let places = FindingPlaces::open(&root);
+        let asked = asked.into_iter().take_while(|_| Instant::now() < until);
+        let placed = asked.filter_map(|finding| {
+            let place = places.of(&world.findings.get(&finding)?.facts);
+            Some(PlacedFinding { finding, place })
+        });
+        Ok(Reply::FindingPlaces(placed.collect()))
     });
 }
 

@@ -18,7 +18,7 @@ use crate::core::trace;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::tools;
 use crate::daemon::clients::{Waiter, Wants};
-use crate::daemon::decisions::track;
+use crate::daemon::decision_messages::track;
 use crate::daemon::envelope::note_head;
 use crate::daemon::handoff_dedup::Ask;
 use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};

@@ -1,171 +1,134 @@
-//! The operator trusts what `config.json` says now.
+//! The operator trusts what `config.json` says now: whether that may be, what is recorded of it, and
+//! how it is kept.
+
+use serde_json::{Map, Value};
 
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, LifecycleEvent};
-use crate::core::id::Seq;
-use crate::core::policy::PolicyChange;
-use crate::core::signing::{OperatorAct, TRUSTED};
+use crate::core::id::EntryId;
+use crate::core::policy::{PolicyChange, PolicyRules};
+use crate::core::signing::{OperatorAct, SigningNotice, TRUSTED};
 use crate::daemon::clock::now_ms;
-use crate::daemon::event::Event;
-use crate::daemon::owners::{Base, Daemon};
-use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::settings::{KeptTrust, SettingsChange, SettingsKept, SettingsWritten};
+use crate::daemon::configuration::Configuration;
+use crate::daemon::recorder::Recorder;
+use crate::daemon::settings::KeptTrust;
 use crate::daemon::signing::{check_act, keep_signer, signing_change};
-use crate::daemon::under_way::WorkBeside;
 use crate::store::config::{self, Loaded};
-use crate::store::dirs::UserDirs;
+use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::trust;
 use crate::wire::config::{SigningMode, signing_mode, trusted_policy};
-use crate::wire::control::{Recorded, Refusal, RefusalCode, Reply, TrustParams};
+use crate::wire::control::{Recorded, Refusal, RefusalCode, TrustParams};
 
-impl Base {
-    /// Recorded first; what is trusted counts once the entry is durable.
-    pub(super) fn append_trust(
-        &mut self,
-        params: TrustParams,
-        is_signer_forgotten: bool,
-        user: UserDirs,
-        loaded: &Loaded,
-        reply: ReplySender,
-    ) {
-        if loaded.digest != params.digest || loaded.file.is_none() {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::StaleConfig,
-                    "config.json is no longer what was shown",
-                    "nothing was trusted; look again: `ctxrelay trust --show`",
-                )),
-            );
-        }
-        let power = loaded.power();
-        let signing = match signing_change(
-            &self.recorder,
-            &self.dirs,
-            signing_mode(&power),
-            params.signing.clone(),
-        ) {
-            Ok(signing) => signing,
-            Err(refusal) => return answer(reply, Err(refusal)),
-        };
-        let changes_signing = signing.is_some();
-        let is_off = changes_signing && signing_mode(&power) == SigningMode::Off;
-        // What switches signing off is signed itself.
-        let signature = params.signature.clone().filter(|_| !is_off);
-        if !is_off {
-            let act = OperatorAct::Trust;
-            if let Err(refusal) = check_act(
-                &self.recorder,
-                act,
-                signature.as_ref(),
-                &loaded.digest,
-                TRUSTED,
-            ) {
-                return answer(reply, Err(refusal));
-            }
-        }
-        if is_off && !is_signer_forgotten {
-            // Before it is recorded: after a crash the record says what is so.
-            let change = SettingsChange::Trust {
-                params: Box::new(params),
-                is_signer_forgotten: true,
-            };
-            return self.read_settings(change, reply);
-        }
-        let keys: Vec<&str> = power.keys().map(String::as_str).collect();
-        let text = if keys.is_empty() {
-            "nothing in config.json is trusted any more".to_owned()
-        } else {
-            format!(
-                "config.json is trusted as it is: {} (digest {})",
-                keys.join(", "),
-                &loaded.digest[..12]
-            )
-        };
-        let mut entry = self.recorder.entry(
-            Party::Human,
-            None,
-            LifecycleEvent::ConfigTrusted,
-            text,
-            None,
-        );
-        if let Some(signature) = signature {
-            signature.put_on(&mut entry);
-        }
-        let entry_id = entry.id.clone();
-        let rules = trusted_policy(&power);
-        let names_another = rules.coordinator != self.configuration.policy().coordinator;
-        let renews = names_another.then_some(rules);
-        let coordinator = renews.as_ref().map(|rules| {
-            let to = rules.coordinator;
-            let text = PolicyChange::Coordinator { to }.to_string();
-            let event = LifecycleEvent::CoordinatorChanged;
-            self.recorder.entry(Party::Human, None, event, text, None)
-        });
-        let mut entries: Vec<Entry> = std::iter::once(entry).chain(signing).collect();
-        // Each is judged by what stands before it: signed up to the end, and from the beginning on.
-        if is_off {
-            entries.reverse();
-        }
-        entries.extend(coordinator);
-        self.recorder.append(
-            entries,
-            Box::new(move |daemon, result| {
-                let stored = match result {
-                    Ok(stored) => stored,
-                    Err(refusal) => return answer(reply, Err(refusal.clone())),
-                };
-                let trusted = stored.iter().find(|stored| stored.entry.id == entry_id);
-                let seq = trusted.map_or(Seq(0), |stored| stored.entry.seq);
-                let recorded = Recorded { entry_id, seq };
-                let state = daemon.base.recorder.world().signing.as_ref();
-                let notice = state.map(|state| state.notice.clone());
-                let notice = notice.filter(|_| changes_signing);
-                let (dirs, id) = (daemon.base.dirs.clone(), daemon.base.dirs.instance_id());
-                daemon
-                    .base
-                    .beside_in_order(WorkBeside::Settings, move |under_way| {
-                        let signer = notice.and_then(|it| keep_signer(&user, &id, Some(&it)));
-                        let kept = trust::write(&user, &id, power, now_ms())
-                            .map(|()| (renews, config::load(&dirs, &user)))
-                            .map_err(|error| {
-                                format!("what was trusted could not be kept: {error}")
-                            });
-                        let kept = SettingsWritten::Trust(KeptTrust {
-                            recorded,
-                            signer,
-                            kept,
-                        });
-                        Event::SettingsKept(Box::new(SettingsKept {
-                            kept,
-                            reply,
-                            under_way,
-                        }))
-                    });
-            }),
-        );
-    }
+/// What trusting it needs next.
+pub(super) enum TrustStep {
+    /// The signer's key is forgotten outside of the project, before it is recorded: after a crash the
+    /// record says what is so.
+    ForgetSigner(Box<TrustParams>),
+    /// It is recorded; what is trusted counts once that is durable and kept.
+    Record(TrustToRecord),
 }
 
-impl Daemon {
-    /// What is trusted was written: it counts.
-    pub(super) fn trust_kept(&mut self, kept: KeptTrust, reply: ReplySender) {
-        let KeptTrust {
-            recorded,
-            signer,
-            kept,
-        } = kept;
-        if let Some(why) = signer {
-            self.base.note_not_kept(why);
-        }
-        let renews = match self.settings_count(kept) {
-            Ok(renews) => renews,
-            Err(refusal) => return answer(reply, Err(refusal)),
-        };
-        if let Some(rules) = renews {
-            self.base
-                .renew_blocks(&rules, recorded.entry_id.clone(), recorded.seq);
-        }
-        answer(reply, Ok(Reply::Recorded(recorded)));
+/// What is recorded, and what is kept behind it.
+pub(super) struct TrustToRecord {
+    pub(super) entries: Vec<Entry>,
+    /// The one of them that says what is trusted.
+    pub(super) entry_id: EntryId,
+    pub(super) changes_signing: bool,
+    pub(super) power: TrustedPower,
+}
+
+/// What is trusted from then on.
+pub(super) struct TrustedPower {
+    keys: Map<String, Value>,
+    /// The rules, where they name another coordinator.
+    renews: Option<PolicyRules>,
+}
+
+/// Whether the file may be trusted as it was read, and what comes of it.
+pub(super) fn trust_step<T>(
+    recorder: &Recorder<T>,
+    configuration: &Configuration,
+    dirs: &ProjectDirs,
+    params: Box<TrustParams>,
+    is_signer_forgotten: bool,
+    loaded: &Loaded,
+) -> Result<TrustStep, Refusal> {
+    if loaded.digest != params.digest || loaded.file.is_none() {
+        return Err(Refusal::new(
+            RefusalCode::StaleConfig,
+            "config.json is no longer what was shown",
+            "nothing was trusted; look again: `ctxrelay trust --show`",
+        ));
+    }
+    let keys = loaded.power();
+    let mode = signing_mode(&keys);
+    let signing = signing_change(recorder, dirs, mode, params.signing.clone())?;
+    let changes_signing = signing.is_some();
+    let is_off = changes_signing && mode == SigningMode::Off;
+    // What switches signing off is signed itself.
+    let signature = params.signature.clone().filter(|_| !is_off);
+    if !is_off {
+        let act = OperatorAct::Trust;
+        check_act(recorder, act, signature.as_ref(), &loaded.digest, TRUSTED)?;
+    }
+    if is_off && !is_signer_forgotten {
+        return Ok(TrustStep::ForgetSigner(params));
+    }
+    let names: Vec<&str> = keys.keys().map(String::as_str).collect();
+    let text = if names.is_empty() {
+        "nothing in config.json is trusted any more".to_owned()
+    } else {
+        format!(
+            "config.json is trusted as it is: {} (digest {})",
+            names.join(", "),
+            &loaded.digest[..12]
+        )
+    };
+    let event = LifecycleEvent::ConfigTrusted;
+    let mut entry = recorder.entry(Party::Human, None, event, text, None);
+    if let Some(signature) = signature {
+        signature.put_on(&mut entry);
+    }
+    let entry_id = entry.id.clone();
+    let rules = trusted_policy(&keys);
+    let names_another = rules.coordinator != configuration.policy().coordinator;
+    let renews = names_another.then_some(rules);
+    let coordinator = renews.as_ref().map(|rules| {
+        let to = rules.coordinator;
+        let text = PolicyChange::Coordinator { to }.to_string();
+        let event = LifecycleEvent::CoordinatorChanged;
+        recorder.entry(Party::Human, None, event, text, None)
+    });
+    let mut entries: Vec<Entry> = std::iter::once(entry).chain(signing).collect();
+    // Each is judged by what stands before it: signed up to the end, and from the beginning on.
+    if is_off {
+        entries.reverse();
+    }
+    entries.extend(coordinator);
+    Ok(TrustStep::Record(TrustToRecord {
+        entries,
+        entry_id,
+        changes_signing,
+        power: TrustedPower { keys, renews },
+    }))
+}
+
+/// Keeps what is trusted, and the signer's key where that changed, outside of the project.
+pub(super) fn keep_trust(
+    dirs: &ProjectDirs,
+    user: &UserDirs,
+    power: TrustedPower,
+    signer: Option<&SigningNotice>,
+    recorded: Recorded,
+) -> KeptTrust {
+    let id = dirs.instance_id();
+    let signer = signer.and_then(|notice| keep_signer(user, &id, Some(notice)));
+    let kept = trust::write(user, &id, power.keys, now_ms())
+        .map(|()| (power.renews, config::load(dirs, user)))
+        .map_err(|error| format!("what was trusted could not be kept: {error}"));
+    KeptTrust {
+        recorded,
+        signer,
+        kept,
     }
 }

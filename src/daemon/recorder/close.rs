@@ -1,6 +1,7 @@
 //! [`ClosingRecord`]: the record at the end of its daemon.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Keepers, Recorder};
 use crate::core::id::SessionId;
@@ -33,6 +34,7 @@ pub(in crate::daemon) struct ClosingRecord {
     world: Arc<Snapshot>,
     last_hash: String,
     is_disowned: bool,
+    given_up: Arc<AtomicBool>,
 }
 
 impl<T> Recorder<T> {
@@ -46,11 +48,17 @@ impl<T> Recorder<T> {
             session_id: self.session_id,
             world: self.world,
             last_hash: last.unwrap_or_default(),
+            given_up: Arc::default(),
         }
     }
 }
 
 impl ClosingRecord {
+    /// Set by who does not wait for [`Self::close`] any more.
+    pub(in crate::daemon) fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
     /// Writes what was taken, and closes everything. Blocks for as long as the disk needs.
     pub(in crate::daemon) fn close(self, how: CloseHow) {
         let Keepers {
@@ -60,7 +68,8 @@ impl ClosingRecord {
             space: _,
         } = self.keepers;
         self.ledger.clone().close();
-        if self.is_disowned {
+        // Nobody was told of an orderly end that comes after it was given up.
+        if self.is_disowned || self.given_up.load(Ordering::Acquire) {
             heads.abandon();
             drop(checkpoints);
         } else {

@@ -102,8 +102,7 @@ impl<T> Recorder<T> {
             if let Err(error) = self.name_current() {
                 tracing::error!(%error, "`current` could not be put back");
             }
-            self.put_head_back(kept);
-            let _ = std::fs::remove_file(self.dirs.ledger(&next));
+            self.take_back(kept, &next);
             return Err(error.into());
         }
         // From here on there is no way back: `current` names the new session.
@@ -128,12 +127,21 @@ impl<T> Recorder<T> {
         session::write_current(&self.dirs, &self.session_id)
     }
 
-    /// The head outside is that of this session again, before the file of the next one goes.
-    fn put_head_back(&self, kept: Option<Kept>) {
-        if let Some(kept) = kept
-            && let Err(error) = self.keepers.heads.heads().replace(kept)
+    /// The head outside is that of this session again, and the file of the one that did not begin
+    /// goes. Where there is no room for the head that file may make some; else the next heads are
+    /// tried.
+    fn take_back(&self, kept: Option<Kept>, next: &SessionId) {
+        let keeper = &self.keepers.heads;
+        let put_back = kept.clone().map(|kept| keeper.heads().replace(kept));
+        let _ = std::fs::remove_file(self.dirs.ledger(next));
+        if let (Some(kept), Some(Err(_))) = (kept, put_back)
+            && let Err(error) = keeper.heads().put_back(kept)
         {
             tracing::error!(%error, "the head outside could not be put back");
+        }
+        // Meanwhile it was no news.
+        if let Some(last) = self.recent.back() {
+            keeper.set(self.head_at(last));
         }
     }
 
@@ -162,20 +170,23 @@ impl<T> Recorder<T> {
                 space: Some(Arc::clone(&self.keepers.space)),
             },
             self.events_once(&begun),
-        )?;
-        match opened.ledger.append_and_wait(0, first, at_most) {
-            Ok(stored) => {
-                begun.store(true, Ordering::Release);
-                Ok((opened.ledger, stored))
-            }
-            Err(error) => {
-                // An empty session, or half of one, must not be found at the next start.
-                opened.ledger.close();
-                self.put_head_back(kept);
-                let _ = std::fs::remove_file(self.dirs.ledger(next));
-                Err(error)
-            }
+        );
+        let first_entries =
+            opened.and_then(
+                |opened| match opened.ledger.append_and_wait(0, first, at_most) {
+                    Ok(stored) => Ok((opened.ledger, stored)),
+                    Err(error) => {
+                        opened.ledger.close();
+                        Err(error)
+                    }
+                },
+            );
+        match &first_entries {
+            Ok(_) => begun.store(true, Ordering::Release),
+            // An empty session, or half of one, must not be found at the next start.
+            Err(_) => self.take_back(kept, next),
         }
+        first_entries
     }
 
     /// What a writer says, once its session has begun. Until then the answer to the only append is

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::next_session::NotBegun;
 use super::writing::UNWRITTEN_MAX;
 use super::{CloseHow, Keepers, Recorder, RecorderAction, RecorderParts, WriterEvents};
 use crate::core::agent::Party;
@@ -11,11 +12,11 @@ use crate::core::entry::{Entry, EntryKind, Fate, LifecycleEvent};
 use crate::core::id::SessionId;
 use crate::core::redact::Redactor;
 use crate::store::disk_space::DiskSpace;
-use crate::store::head::{HeadKeeper, Heads};
+use crate::store::head::{self, HeadKeeper, Heads};
 use crate::store::ledger::{self, CheckpointKeeper, LedgerError, WriterEvent};
 use crate::store::search::Search;
 use crate::store::session;
-use crate::store::testing::Place;
+use crate::store::testing::{Full, Place};
 use crate::wire::config::StorageKeys;
 use crate::wire::control::RefusalCode;
 
@@ -356,4 +357,112 @@ fn the_next_session_goes_on_from_the_head_with_its_own_world() {
     let kept = heads.kept().unwrap();
     assert_eq!(kept.head.session_id, next);
     assert_eq!(kept.head.hash, stored[0].hash);
+}
+
+/// Waits until the head outside is of the last entry.
+fn wait_for_head(written: &Written) {
+    let last = written.recorder.recent().back().unwrap().hash.clone();
+    let (user, id) = (&written.place.user, written.place.dirs.instance_id());
+    let begun = Instant::now();
+    while head::read(user, &id).unwrap().map(|kept| kept.head.hash) != Some(last.clone()) {
+        assert!(begun.elapsed() < DEADLINE, "no head of {last}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Has the operator begin the next session.
+fn begin_next(written: &mut Written) -> Result<SessionId, NotBegun> {
+    let next = SessionId::new("session_1795000000001_a1b2c3d5");
+    let before = written.recorder.as_predecessor(Fate::Archived);
+    let head = before.head.clone();
+    let kind = EntryKind::SessionStarted {
+        predecessor: Some(before),
+    };
+    let first = written
+        .recorder
+        .entry(Party::Human, None, kind, "first words", None);
+    let begun = written
+        .recorder
+        .go_on_as(next.clone(), head, vec![first], DEADLINE);
+    begun.map(|_| next)
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_a_clear_makes_nothing_foreign() {
+    let mut written = Written::new();
+    let entry = written.said("before");
+    written
+        .recorder
+        .append_and_wait(vec![entry], DEADLINE, "late")
+        .unwrap();
+    wait_for_head(&written);
+    let dirs = written.place.dirs.clone();
+    let outside = written.place.user.head(&dirs.instance_id());
+    // The head of the next session is the last that there is room for.
+    let full = [Full::after(1, &outside), Full::after(0, &dirs.current())];
+    let next = SessionId::new("session_1795000000001_a1b2c3d5");
+    assert!(matches!(
+        begin_next(&mut written),
+        Err(NotBegun::Current(_))
+    ));
+    assert!(!dirs.ledger(&next).exists());
+    drop(full);
+
+    let entry = written.said("behind");
+    written
+        .recorder
+        .append_and_wait(vec![entry], DEADLINE, "late")
+        .unwrap();
+    wait_for_head(&written);
+    let Written {
+        recorder, place, ..
+    } = written;
+    let session = recorder.session_id().clone();
+    recorder.into_closing().close(CloseHow::Left);
+    let heads = Heads::open(&place.user, &dirs.instance_id()).unwrap();
+    let opened = ledger::open(
+        ledger::OpenOptions {
+            dirs: dirs.clone(),
+            session,
+            prev_head: None,
+            redactor: Arc::new(Redactor::new()),
+            checkpoint: None,
+            outside: Some(ledger::Outside {
+                heads,
+                origin: ledger::Origin::Known,
+            }),
+            space: None,
+        },
+        Box::new(|_| {}),
+    )
+    .unwrap();
+    assert_eq!(opened.report.alarms, []);
+    assert_eq!(
+        (opened.report.entries, opened.snapshot.foreign_through.0),
+        (2, 0)
+    );
+}
+
+#[test]
+fn a_session_that_could_not_be_opened_leaves_no_ledger() {
+    let mut written = Written::new();
+    let entry = written.said("before");
+    written
+        .recorder
+        .append_and_wait(vec![entry], DEADLINE, "late")
+        .unwrap();
+    let sessions = written.place.dirs.sessions();
+    let full = Full::after(0, &sessions);
+    let begun = begin_next(&mut written);
+    assert!(matches!(begun, Err(NotBegun::Ledger(_))), "{begun:?}");
+    drop(full);
+    let names = std::fs::read_dir(sessions).unwrap();
+    let names: Vec<_> = names.map(|file| file.unwrap().file_name()).collect();
+    let session = written.recorder.session_id();
+    assert_eq!(names, [format!("{session}.jsonl").as_str()]);
+    let entry = written.said("behind");
+    let stored = written
+        .recorder
+        .append_and_wait(vec![entry], DEADLINE, "late");
+    assert_eq!(stored.unwrap()[0].entry.seq.0, 2);
 }

@@ -8,7 +8,7 @@ use crate::core::alarm::Alarm;
 use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::adopt;
-use crate::daemon::decisions::{track_told, untold_messages};
+use crate::daemon::decision_messages::{track_told, untold_messages};
 use crate::daemon::foreign::say_alarms;
 use crate::daemon::mended::finish_mending;
 use crate::daemon::owners::Daemon;

@@ -40,7 +40,7 @@ pub(in crate::daemon) struct Opened {
     world: Snapshot,
     recent: VecDeque<Arc<Stored>>,
     outbox: Outbox,
-    redactor: Arc<Redactor>,
+    pub(super) redactor: Arc<Redactor>,
     /// Every line was read.
     is_read: bool,
     /// Set once the project's folder is not where it was.
@@ -188,6 +188,16 @@ impl Opened {
     /// Which session goes on.
     pub(super) fn session(&self) -> &SessionId {
         &self.session
+    }
+
+    /// The record is about to grow: its last end is no orderly one any more. In a takeover it was
+    /// none.
+    pub(super) fn take_mark(&self) -> Result<(), StartError> {
+        let heads = self.heads.heads();
+        heads.take_mark().map_err(|source| StartError::Unwritable {
+            path: heads.path(),
+            source,
+        })
     }
 
     /// Codex's thread, as far as the record knows it.

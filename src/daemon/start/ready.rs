@@ -117,6 +117,7 @@ impl Bound {
             resume_thread: opened.thread(),
             inherited: codex_left,
             hook,
+            redactor: Arc::clone(&opened.redactor),
             hold_program: builder.own_program.clone(),
             instance_id: identity.instance_id().to_owned(),
             record_child: record_child(builder.dirs.clone(), opened.disowned()),

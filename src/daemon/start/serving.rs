@@ -1,6 +1,7 @@
 //! The last stage: [`Bound`] becomes a [`Running`] daemon.
 
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,13 +44,23 @@ use crate::wire::control::PROTOCOL;
 const LAST_CALLS: Duration = Duration::from_millis(500);
 
 /// What the loop's task holds while it runs. It is given up in this order, also by a panic: nothing
-/// goes on serving for a daemon that is no more, and who waits for the end may take the lock.
+/// goes on serving for a daemon that is no more.
 struct Held {
     owner_watch: Option<OwnerWatch>,
     stop_serving: DropGuard,
     publisher: Publisher,
     endpoints: Endpoints,
-    lock: OwnerLock,
+    /// Not given up with the rest, but by [`Self::close`]: until it is known that nothing of ours
+    /// writes any more, only the end of the process gives it up. Another daemon's entries would be
+    /// cut off by a writer that a disk had stalled, and covered by its head.
+    lock: ManuallyDrop<OwnerLock>,
+}
+
+impl Held {
+    /// Gives up everything but the lock, which is returned.
+    fn close(self) -> OwnerLock {
+        ManuallyDrop::into_inner(self.lock)
+    }
 }
 
 /// The loop's task, and what hosts hear of it.
@@ -72,7 +83,7 @@ impl Bound {
         F: Future<Output = Router> + Send,
     {
         let identity = self.identity();
-        // The last step that can fail. What was inherited is touched only behind it, and behind the
+        // The last step that can fail where there is an owner before us. What was inherited is touched only behind it, and behind the
         // word of the owner before us, who can go on with it until then. Two that read from one
         // terminal would tear its stream apart.
         let imprint = self.imprint(&identity);
@@ -81,6 +92,7 @@ impl Bound {
         if !yielded.await {
             return Err(StartError::NotYielded);
         }
+        self.opened.take_mark()?;
         publisher.take_on();
         let ready = self.take_on(identity, board, start_codex);
         Ok(ready.run(publisher, published, mcp).await)
@@ -158,7 +170,7 @@ impl Ready {
             stop_serving: stop.clone().drop_guard(),
             publisher,
             endpoints,
-            lock,
+            lock: ManuallyDrop::new(lock),
         };
         let events = channel.weak();
         let LoopTask {
@@ -257,8 +269,16 @@ async fn run_loop(
 ) -> Option<DaemonFault> {
     let loop_state = match daemon.run(event_receiver).await {
         Ended::Left(loop_state) => *loop_state,
-        Ended::Stopped => return None,
-        Ended::Failed(fault) => return Some(fault),
+        Ended::Stopped => {
+            drop(held.close());
+            return None;
+        }
+        Ended::Failed(fault) => {
+            if fault != DaemonFault::Hung {
+                drop(held.close());
+            }
+            return Some(fault);
+        }
     };
     let Held {
         owner_watch: _owner_watch,
@@ -275,7 +295,7 @@ async fn run_loop(
     let _ = leave.send(Takeover {
         detached,
         publisher: Some(publisher),
-        lock,
+        lock: ManuallyDrop::into_inner(lock),
         endpoints,
         loop_state,
     });
@@ -286,16 +306,21 @@ async fn run_loop(
 async fn until_over(
     end: DropGuard,
     run: impl Future<Output = Option<DaemonFault>>,
-    fault: FaultSlot,
+    slot: FaultSlot,
 ) -> Option<DaemonFault> {
     let _end = end;
-    AssertUnwindSafe(run)
+    let fault = AssertUnwindSafe(run)
         .catch_unwind()
         .await
         .unwrap_or_else(|_| {
-            fault.set(DaemonFault::Loop);
-            Some(DaemonFault::Loop)
-        })
+            slot.set(DaemonFault::Loop);
+            // It had not come to closing what writes.
+            Some(DaemonFault::Hung)
+        });
+    if let Some(fault) = fault {
+        slot.set(fault);
+    }
+    fault
 }
 
 fn start_codex(options: CodexOptions) -> StartedCodex {

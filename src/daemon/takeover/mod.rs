@@ -13,7 +13,7 @@
 //! | `codex_lane::carried`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
 //! | `adapters::fd_channel` | bytes and descriptors through a socket | it does not know which |
 //! | `start` | a takeover is claimed, bound and taken on, and left when the loop has left | a stage owns the lock, the listeners and the loop; there is one way to start |
-//! | `cli::{next_daemon, hand_over, replace}` | the other process: who starts it, its version, who has said what | two programs, of which neither runs a loop meanwhile |
+//! | `cli::{next_daemon, give_takeover, replace}` | the other process: who starts it, its version, who has said what | two programs, of which neither runs a loop meanwhile |
 
 mod begin;
 mod progress;

@@ -1,5 +1,6 @@
 //! What Codex asks the person: shown, answered once, never by ourselves.
 
+mod masked;
 mod recorded;
 
 use super::rig::{Guest, Rig};
@@ -22,9 +23,6 @@ const WAITING: ReportedStatus = ReportedStatus::Active { waiting: true };
 pub fn request(key: &str) -> ApprovalRequest {
     let choice = |id: &str, effect| ApprovalChoice::new(id, format!("{id} it"), effect);
     ApprovalRequest {
-        kind: ApprovalKind::Command,
-        key: key.to_owned(),
-        subject: "touch made.txt".to_owned(),
         cwd: Some("/proj".to_owned()),
         reason: Some("need to write a file".to_owned()),
         choices: vec![
@@ -34,9 +32,11 @@ pub fn request(key: &str) -> ApprovalRequest {
         ],
         thread_id: Some(ThreadId::new("thread-1")),
         turn_id: Some(TurnId::new("turn-1")),
-        call_waits_until_ms: None,
-        peer_files: Vec::new(),
-        also_wants: Vec::new(),
+        ..ApprovalRequest::new(
+            ApprovalKind::Command,
+            key.to_owned(),
+            "touch made.txt".to_owned(),
+        )
     }
 }
 

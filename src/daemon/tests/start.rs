@@ -10,6 +10,7 @@ use axum::Router;
 use axum::routing::get;
 
 use super::rig::builder;
+use crate::core::entry::Entry;
 use crate::daemon::running::Running;
 use crate::daemon::start::{Builder, StartError};
 use crate::store::dirs::make_private_dir;
@@ -19,6 +20,7 @@ use crate::store::registry::{self, Ports};
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::ProgramCode;
+use crate::wire::line::{parse, seal, serialize};
 
 /// Where a start fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +128,7 @@ impl Drop for Spoiled {
 }
 
 /// With ports that the system gives to nobody who does not name them.
-fn with_ports(place: &Place) -> Builder {
+pub(super) fn with_ports(place: &Place) -> Builder {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 10_000 + u16::try_from(std::process::id() % 2_000).unwrap() * 4;
     let mut free = std::iter::from_fn(|| {
@@ -157,10 +159,25 @@ async fn becomes_free(port: u16) {
     assert!(freed.is_ok(), "port {port} is still taken");
 }
 
-fn ledger(place: &Place) -> PathBuf {
+pub(super) fn ledger(place: &Place) -> PathBuf {
     let current = session::read_current(&place.dirs).unwrap();
     place.dirs.ledger(&current.unwrap())
 }
+
+/// Continues the chain as anybody can who writes to the project.
+fn forge(place: &Place) {
+    let text = record(place);
+    let last = parse(text.lines().last().unwrap().as_bytes()).unwrap();
+    let link = last.link.unwrap();
+    let forged = Entry {
+        content: FORGED.to_owned(),
+        ..last.entry
+    };
+    let sealed = seal(serialize(&forged), link.seq + 1, &link.hash).unwrap();
+    std::fs::write(ledger(place), text + &sealed.line + "\n").unwrap();
+}
+
+const FORGED: &str = "a word of somebody else's";
 
 fn socket(place: &Place) -> PathBuf {
     operator_socket::place(&place.user, &place.dirs.instance_id())
@@ -170,13 +187,13 @@ fn record(place: &Place) -> String {
     std::fs::read_to_string(ledger(place)).unwrap()
 }
 
-async fn start(builder: &Builder, yields: bool) -> Result<Running, StartError> {
+pub(super) async fn start(builder: &Builder, yields: bool) -> Result<Running, StartError> {
     let mcp = |_| ready(Router::new().route("/mcp", get(|| ready("no tools"))));
     builder.clone().start(None, ready(yields), mcp).await
 }
 
 /// A daemon that runs and ends.
-async fn live_once(builder: &Builder) {
+pub(super) async fn live_once(builder: &Builder) {
     let running = start(builder, true).await.unwrap();
     running.handle.shutdown(false).await;
     running.handle.ended().cancelled().await;
@@ -226,6 +243,35 @@ async fn a_start_that_fails_at_any_stage_leaves_nothing_taken_and_nothing_said()
             new.len() == 2 && is(new[0], "daemon_started") && is(new[1], "daemon_stopped"),
             "{fails:?}: {new:#?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_fails_leaves_what_an_orderly_end_said() {
+    for fails in Fails::ALL {
+        let place = Place::new();
+        let builder = with_ports(&place);
+        live_once(&builder).await;
+        let before = record(&place);
+        let spoiled = fails.spoil(&place, &builder);
+        start(&builder, fails != Fails::Yielding).await.unwrap_err();
+        drop(spoiled);
+        become_free(&builder).await;
+
+        forge(&place);
+        live_once(&builder).await;
+        let after = record(&place);
+        let new = after.strip_prefix(&before).unwrap();
+        assert!(!new.contains(FORGED), "{fails:?}: {new}");
+        assert!(new.contains("\"type\":\"error\""), "{fails:?}: {new}");
+        let asides = std::fs::read_dir(place.dirs.sessions()).unwrap();
+        let asides = asides.map(|file| file.unwrap().path());
+        let aside: Vec<_> = asides
+            .filter(|path| path.to_string_lossy().contains(".foreign-"))
+            .collect();
+        assert_eq!(aside.len(), 1, "{fails:?}: {aside:?}");
+        let aside = std::fs::read_to_string(&aside[0]).unwrap();
+        assert!(aside.contains(FORGED), "{fails:?}: {aside}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::rig::{Guest, Rig};
 use super::silence::hook;
 use crate::core::agent::Agent;
-use crate::core::entry::{NoteKind, TASK};
+use crate::core::entry::{EntryKind, NoteKind, TASK};
 use crate::core::id::CapsuleId;
 use crate::core::snapshot::TaskSnapshot;
 use crate::store::capsules::{CapsuleOwner, Capsules};
@@ -247,6 +247,33 @@ async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
     // What was rendered from it goes too; what was brought from elsewhere was not in it.
     assert!(kept.ids(CapsuleOwner::Project).is_empty());
     assert_eq!(kept.ids(CapsuleOwner::Foreign), [login]);
+}
+
+#[tokio::test]
+async fn what_codex_does_in_its_turns_is_of_the_task_that_is_current() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let turns = |rig: &Rig| -> Vec<Option<CapsuleId>> {
+        let recent = rig.daemon.base.recorder.recent().iter();
+        let turns = recent.filter(|stored| matches!(stored.entry.kind, EntryKind::Turn(_)));
+        turns.map(|stored| stored.entry.task()).collect()
+    };
+    let task = rig.task(&operator, open("Login", None)).await;
+    rig.user_message("turn-1", None);
+    rig.settle().await;
+    rig.completed("turn-1", &[], "it is done");
+    rig.settle().await;
+    // Its beginning and its end.
+    assert_eq!(turns(&rig), vec![Some(task.clone()); 2]);
+    let close = TaskChange::Close {
+        task: task.clone(),
+        outcome: None,
+    };
+    rig.task(&operator, change(close)).await;
+    rig.user_message("turn-2", None);
+    rig.settle().await;
+    assert_eq!(turns(&rig), [Some(task.clone()), Some(task), None]);
 }
 
 #[tokio::test]

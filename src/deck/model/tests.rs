@@ -117,7 +117,7 @@ fn wish(go: ui::TimelineGo) -> ui::TimelineWish {
 fn entries_without_a_number_of_their_own_are_told_apart_by_their_line() {
     let places = vec![5, 4, 2, 1];
     let unnumbered = EntryPage {
-        entries: places.iter().map(|place| message(*place)).collect(),
+        entries: places.iter().map(|place| message(*place).into()).collect(),
         places,
         cursor: None,
     };

@@ -181,7 +181,7 @@ async fn what_a_review_hides_from_people_is_not_read_for_the_deck_and_a_long_tex
         let _daemon = FakeDaemon::start(&place, move |command| match command {
             Command::LedgerShow { full, .. } => {
                 let entry = if *full { &long } else { &short };
-                Answering::Reply(Reply::Entry(entry.clone()))
+                Answering::Reply(Reply::Entry(entry.clone().into()))
             }
             _ => Answering::HangUp,
         })

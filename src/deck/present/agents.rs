@@ -1,5 +1,7 @@
 //! The cards of the agents: what the status says of them now, and what the record says.
 
+use std::fmt;
+
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::{clock, day, day_number, running as running_for};
 
@@ -33,12 +35,37 @@ fn silence(model: &Model, told: Option<&SilenceStatus>, now_ms: i64) -> Option<u
     attention::silence(told, now_ms)
 }
 
-/// Why what lies in Codex's own queue waits there.
-pub(super) const BEHIND_ITS_TURN: &str = "waits for its turn to end";
+/// Why what is queued for an agent waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::deck) enum QueueWait {
+    /// The person stopped its turn.
+    StoppedTurn,
+    /// The person is signed out of Codex.
+    SignIn,
+    /// The agents answered each other for too long.
+    Exchange,
+    /// Its usage limit is over then; no time where none is known.
+    Limit(Option<String>),
+    /// It lies in Codex's own queue, behind the turn that runs.
+    RunningTurn,
+}
+
+impl fmt::Display for QueueWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StoppedTurn => f.write_str("held: you stopped its turn"),
+            Self::SignIn => f.write_str("held until you sign in to Codex"),
+            Self::Exchange => f.write_str("held: they answered each other for long without you"),
+            Self::Limit(Some(ends)) => write!(f, "held until {ends}"),
+            Self::Limit(None) => f.write_str("held until its usage limit is over"),
+            Self::RunningTurn => f.write_str("waits for its turn to end"),
+        }
+    }
+}
 
 /// Why what is queued for an agent waits, where that is known: nothing is on its way, or that lies
 /// behind Codex's turn.
-pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> {
+pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<QueueWait> {
     let (agents, queue) = (&model.status.agents, &model.status.queue);
     let (told, limit, held, lane) = match agent {
         Agent::Claude => (
@@ -49,10 +76,8 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> 
         ),
         Agent::Codex => {
             let codex = &agents.codex;
-            let stopped = codex.held.then_some("held: you stopped its turn");
-            let signed_out = codex
-                .needs_sign_in
-                .then_some("held until you sign in to Codex");
+            let stopped = codex.held.then_some(QueueWait::StoppedTurn);
+            let signed_out = codex.needs_sign_in.then_some(QueueWait::SignIn);
             let held = signed_out.or(stopped);
             (codex.state, &codex.limit, held, &queue.codex)
         }
@@ -64,30 +89,26 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<String> 
         return None;
     }
     let local = &model.about.local;
-    if let Some(held) = held {
-        return Some(held.to_owned());
+    if held.is_some() {
+        return held;
     }
     match told {
-        _ if model.status.exchanges.iter().any(|it| it.to == agent) => {
-            Some("held: they answered each other for long without you".to_owned())
-        }
+        _ if model.status.exchanges.iter().any(|it| it.to == agent) => Some(QueueWait::Exchange),
         AgentState::Limited => {
             let limit = limit.as_ref();
             let ends = limit.and_then(|limit| Some((limit.since, limit.resets_at?)));
-            Some(match ends {
-                Some((since_ms, at_ms)) => {
-                    let day_of = |at_ms| day_number(at_ms, local.offset_s(at_ms));
-                    let offset = local.offset_s(at_ms);
-                    let day = match day_of(since_ms) == day_of(at_ms) {
-                        true => String::new(),
-                        false => format!("{} ", day(at_ms, offset)),
-                    };
-                    format!("held until {day}{}", clock(at_ms, offset))
-                }
-                None => "held until its usage limit is over".to_owned(),
-            })
+            let ends = ends.map(|(since_ms, at_ms)| {
+                let day_of = |at_ms| day_number(at_ms, local.offset_s(at_ms));
+                let offset = local.offset_s(at_ms);
+                let day = match day_of(since_ms) == day_of(at_ms) {
+                    true => String::new(),
+                    false => format!("{} ", day(at_ms, offset)),
+                };
+                format!("{day}{}", clock(at_ms, offset))
+            });
+            Some(QueueWait::Limit(ends))
         }
-        _ if is_behind_turn => Some(BEHIND_ITS_TURN.to_owned()),
+        _ if is_behind_turn => Some(QueueWait::RunningTurn),
         _ => None,
     }
 }
@@ -111,7 +132,7 @@ pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> 
         why: claude.delivery.why.clone(),
         unread: small(claude.unread),
         queue: queue(&model.status.queue.claude),
-        waits_for: waits_for(model, Agent::Claude),
+        waits_for: waits_for(model, Agent::Claude).map(|wait| wait.to_string()),
         last_note_ms: world.last_note_ms,
         detail,
         activity: activity(model, world, now_ms),
@@ -150,7 +171,7 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         why: codex.delivery.why.clone(),
         unread: 0,
         queue: queue(&model.status.queue.codex),
-        waits_for: waits_for(model, Agent::Codex),
+        waits_for: waits_for(model, Agent::Codex).map(|wait| wait.to_string()),
         last_note_ms: world.last_note_ms,
         detail,
         activity: activity(model, world, now_ms),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::{grouped, tokens, took};
 
-use super::agents::{BEHIND_ITS_TURN, waits_for};
+use super::agents::{QueueWait, waits_for};
 use super::party_of;
 use super::row_words::{of_artifact, of_finding, vouched, words};
 use crate::core::agent::Agent;
@@ -248,10 +248,15 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
         let message = model.world.unsettled.get(id)?;
         // What joins the turn that runs does not wait for its end.
         let joins = message.on_busy == OnBusy::Steer;
-        let waits = waits_for(model, to).filter(|why| !(joins && why == BEHIND_ITS_TURN));
+        let waits = waits_for(model, to);
+        let waits = waits.filter(|wait| !(joins && *wait == QueueWait::RunningTurn));
+        let text = waits.map_or_else(
+            || format!("no proof yet that {} has it", to.title()),
+            |wait| wait.to_string(),
+        );
         return Some(ui::RowOutcome {
             state: ui::OutcomeState::Unconfirmed,
-            text: waits.unwrap_or_else(|| format!("no proof yet that {} has it", to.title())),
+            text,
             since_ms: Some(sent_ms),
             took_ms: None,
         });

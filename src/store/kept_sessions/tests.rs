@@ -145,7 +145,6 @@ fn capsule_of(world: &Snapshot, id: &CapsuleId, lines: &[Stored]) -> Capsule {
         gates: &[],
         project: "shop",
         version: "0.1.0",
-        how: "ctxrelay capsule log",
     };
     let mut capsule = sources.capsule();
     let hash = |seq: Seq| lines[usize::try_from(seq.0).unwrap() - 1].hash.clone();

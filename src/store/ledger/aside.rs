@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use ctxrelay_core::hex::hex;
 
 use super::file::{LedgerFile, sync_parent};
+use crate::dirs::exists;
 
 /// How much is copied at once, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -26,6 +27,14 @@ pub(super) struct Aside {
     pub sha256: String,
 }
 
+impl Aside {
+    /// Whether it is still there, and is what stands from `offset` on.
+    pub(super) fn is_of(&self, file: &File, offset: u64) -> io::Result<bool> {
+        let (_, sha256) = measure(file, offset, |_| Ok(()))?;
+        Ok(sha256 == self.sha256 && exists(&self.path))
+    }
+}
+
 /// Moves the bytes from `offset` on to a file of their own, and only then cuts them off.
 pub(super) fn set_aside(
     file: &mut dyn LedgerFile,
@@ -39,7 +48,8 @@ pub(super) fn set_aside(
     Ok(aside)
 }
 
-/// Copies the bytes from `offset` on to a file of their own, durably.
+/// Copies the bytes from `offset` on to a file of their own, durably. On an error there is none:
+/// it is asked for again, perhaps every second on a disk that is full.
 pub(super) fn copy_aside(
     file: &dyn LedgerFile,
     path: &Path,
@@ -61,9 +71,15 @@ pub(super) fn copy_aside(
             Err(error) => return Err(error),
         }
     };
-    let (lines, sha256) = measure(&file.reader(), offset, |piece| copy.write_all(piece))?;
-    copy.sync_all()?;
-    sync_parent(&aside)?;
+    let copied = measure(&file.reader(), offset, |piece| copy.write_all(piece));
+    let kept = copied.and_then(|measured| {
+        copy.sync_all()?;
+        sync_parent(&aside)?;
+        Ok(measured)
+    });
+    let (lines, sha256) = kept.inspect_err(|_| {
+        let _ = fs::remove_file(&aside);
+    })?;
     Ok(Aside {
         path: aside,
         lines,

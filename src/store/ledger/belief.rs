@@ -291,7 +291,8 @@ pub(super) fn lost(head: &Head) -> Alarm {
 /// Returns the alarms of which the record does not tell yet.
 ///
 /// A crash between any two steps leaves them known outside, and what was to be moved where the
-/// next start finds it: the mark of an orderly end goes last.
+/// next start finds it: the mark of an orderly end stays until the ledger grows, so that a start
+/// that fails leaves it too.
 pub(super) fn settle(
     heads: &Heads,
     file: &mut dyn LedgerFile,
@@ -340,6 +341,8 @@ pub(super) fn settle(
         }
         return Ok(alarms);
     };
+    let ended_here = |kept: &Kept| kept.clean && (kept.head.seq, &kept.head.hash) == (seq, &hash);
+    next.clean = kept.as_ref().is_some_and(ended_here);
     next.anchors = kept
         .filter(|kept| kept.head.session_id == *session && foreign_through == kept.foreign_through)
         .map_or_else(Vec::new, |kept| kept.anchors)

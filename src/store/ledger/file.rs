@@ -85,6 +85,8 @@ impl LedgerFile for DiskFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        #[cfg(any(test, feature = "testing"))]
+        crate::testing::wait_if_stalled(&self.path);
         self.file.sync_data()
     }
 
@@ -140,7 +142,11 @@ fn open_flags(create: bool) -> OpenOptions {
 /// Makes the name of a new file survive a loss of power.
 pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
     match path.parent() {
-        Some(dir) => File::open(dir)?.sync_all(),
+        Some(dir) => {
+            #[cfg(any(test, feature = "testing"))]
+            crate::testing::room_for(dir)?;
+            File::open(dir)?.sync_all()
+        }
         None => Ok(()),
     }
 }

@@ -4,10 +4,11 @@ use std::io;
 
 use super::Stored;
 use super::shared::SharedLedger;
+use super::unread_lines::UnreadLines;
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::RuntimeSession;
-use ctxrelay_core::wire::control::{EntryPage, LedgerListParams};
+use ctxrelay_core::wire::control::{EntryLine, EntryPage, LedgerListParams};
 
 /// How many places are taken from the index at once, so that appends never wait for a reader.
 const SLOTS_AT_ONCE: usize = 256;
@@ -99,8 +100,8 @@ pub struct Page {
 impl From<Page> for EntryPage {
     fn from(page: Page) -> Self {
         Self {
-            entries: page.entries.iter().map(Stored::to_value).collect(),
             places: page.entries.iter().map(|at| at.entry.seq.0).collect(),
+            entries: page.entries.into_iter().map(EntryLine::from).collect(),
             cursor: page.next.map(|seq| seq.to_string()),
         }
     }
@@ -109,11 +110,11 @@ impl From<Page> for EntryPage {
 impl SharedLedger {
     /// Up to `limit` entries that pass the filter, beginning after the cursor `from` in the
     /// order asked for; from the end of the file backwards when not `ascending`. What the index can
-    /// tell apart costs no reading.
+    /// tell apart costs no reading. A line that cannot be read is left out.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`].
+    /// When the file cannot be read.
     pub fn page(
         &self,
         filter: &EntryFilter,
@@ -124,6 +125,7 @@ impl SharedLedger {
         let mut page = Page::default();
         let mut cursor = from;
         let mut left_out = 0;
+        let mut unread = UnreadLines::default();
         loop {
             let wanted = (limit + 1 - page.entries.len()).min(SLOTS_AT_ONCE);
             let (slots, next) =
@@ -132,19 +134,17 @@ impl SharedLedger {
             for slot in slots {
                 if page.entries.len() == limit || left_out == LEFT_OUT_MAX {
                     page.next = cursor;
-                    return Ok(page);
+                    return unread.end().map(|()| page);
                 }
-                let stored = self.load(slot)?;
-                if filter.takes(&stored.entry) {
-                    page.entries.push(stored);
-                } else {
-                    left_out += 1;
+                match unread.take(self.load(slot))? {
+                    Some(stored) if filter.takes(&stored.entry) => page.entries.push(stored),
+                    _ => left_out += 1,
                 }
                 cursor = Some(slot.seq.into());
             }
             match next {
                 Some(next) => cursor = Some(next),
-                None => return Ok(page),
+                None => return unread.end().map(|()| page),
             }
         }
     }

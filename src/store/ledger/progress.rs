@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 /// How far a reading is. Clones share it; the reader of the ledger never waits for a caller that
 /// looks.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +18,7 @@ struct Figures {
 }
 
 /// What is read, each figure as of about the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReadSoFar {
     /// Bytes that are read, from the beginning of the file.
     pub bytes: u64,

@@ -8,6 +8,7 @@ use std::io;
 
 use super::shared::SharedLedger;
 use super::slots::Slot;
+use super::unread_lines::UnreadLines;
 use super::window_steps::WindowSteps;
 use super::window_walk::{Piece, Sieve, Walk};
 use ctxrelay_core::id::Seq;
@@ -30,11 +31,12 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub(super) const LOOK_AT_ONCE: usize = 64 * 1024;
 
 impl SharedLedger {
-    /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody.
+    /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody. A
+    /// line that cannot be read any more is a row as one that never was an entry.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`].
+    /// When the file cannot be read.
     pub fn window(&self, params: &WindowParams, waiting: &BTreeSet<u64>) -> io::Result<WindowPage> {
         let limit = match params.limit {
             0 => ROWS,
@@ -47,11 +49,13 @@ impl SharedLedger {
             unfolded: &params.unfolded,
             left_out: 0,
             bytes: 0,
+            unread: UnreadLines::default(),
         };
         // Before the rows: what is appended while they are read is sent to followers, and must not
         // count as known where the rows do not have it.
         let head = self.index().last().map_or(0, |slot| slot.seq.into());
         let mut page = reader.page(params.place, limit as usize)?;
+        reader.unread.end()?;
         page.steps = WindowSteps::new(self).of(&page.rows)?;
         page.head = page.rows.last().map_or(head, |row| row.last().max(head));
         if params.marks > 0 {
@@ -84,6 +88,7 @@ struct WindowReader<'a> {
     unfolded: &'a [u64],
     left_out: usize,
     bytes: u64,
+    unread: UnreadLines,
 }
 
 /// Rows in one direction.
@@ -93,6 +98,26 @@ struct Side {
     rows: Vec<WindowRow>,
     has_more: bool,
     stopped_at: Option<u64>,
+}
+
+impl Side {
+    /// Adds a line that cannot be read any more; whether it has a row of its own, and does not stand
+    /// in that of its neighbour.
+    fn push_bad(&mut self, line: u64, at_ms: i64) -> bool {
+        if let Some(WindowRow::Bad { first, last, .. }) = self.rows.last_mut() {
+            if *last + 1 == line {
+                *last = line;
+                return false;
+            }
+            if line + 1 == *first {
+                *first = line;
+                return false;
+            }
+        }
+        let (first, last) = (line, line);
+        self.rows.push(WindowRow::Bad { first, last, at_ms });
+        true
+    }
 }
 
 impl WindowReader<'_> {
@@ -227,20 +252,31 @@ impl WindowReader<'_> {
                             return Ok(side);
                         }
                         self.bytes += u64::from(slot.len);
-                        let stored = self.shared.load(slot)?;
-                        let line = stored.entry.seq.0;
+                        let line = u64::from(slot.seq);
                         let waits = || self.waiting.contains(&line);
-                        if self.query.takes(&stored.entry, waits) {
-                            side.rows.push(WindowRow::of(stored.entry));
-                            shown += 1;
-                        } else {
-                            self.left_out += 1;
-                            side.stopped_at = Some(line);
+                        match self.unread.take(self.shared.load(slot))? {
+                            Some(stored) if self.query.takes(&stored.entry, waits) => {
+                                side.rows.push(WindowRow::of(stored.entry));
+                                shown += 1;
+                            }
+                            None if self.query.takes_bad_lines() => {
+                                match side.push_bad(line, slot.at_ms) {
+                                    true => shown += 1,
+                                    false => self.left_out += 1,
+                                }
+                            }
+                            _ => {
+                                self.left_out += 1;
+                                side.stopped_at = Some(line);
+                            }
                         }
                     }
                     Piece::Machine(run) => {
-                        let news = run.news_line.map(|line| self.shared.read(Seq(line)));
-                        let news = news.transpose()?.flatten();
+                        let news = run
+                            .news_line
+                            .and_then(|line| self.shared.read(Seq(line)).transpose());
+                        let news = news.map(|news| self.unread.take(news)).transpose()?;
+                        let news = news.flatten();
                         let news = news.map(|news| WindowRow::of(news.entry));
                         let text = match news {
                             Some(WindowRow::Entry { entry, .. }) => entry.content,

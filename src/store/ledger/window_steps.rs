@@ -5,6 +5,7 @@ use std::io;
 
 use super::names::OTHER;
 use super::shared::SharedLedger;
+use super::unread_lines::UnreadLines;
 use super::window_walk::Sieve;
 use ctxrelay_core::agent::Agent;
 use ctxrelay_core::entry::{DeliveryRecord, DeliveryResult, EntryKind};
@@ -23,19 +24,21 @@ const READ_MAX: usize = 4_096;
 /// What was read for one page.
 pub(super) struct WindowSteps<'a> {
     shared: &'a SharedLedger,
-    /// The deliveries by their places.
-    read: BTreeMap<usize, DeliveryStep>,
+    /// The deliveries by their places; nothing where none can be read.
+    read: BTreeMap<usize, Option<DeliveryStep>>,
     /// Of these, what is of a message of the page.
     wanted: BTreeMap<usize, DeliveryStep>,
+    unread: UnreadLines,
 }
 
 impl<'a> WindowSteps<'a> {
     pub(super) fn new(shared: &'a SharedLedger) -> Self {
-        let (read, wanted) = Default::default();
+        let (read, wanted, unread) = Default::default();
         Self {
             shared,
             read,
             wanted,
+            unread,
         }
     }
 
@@ -84,21 +87,22 @@ impl<'a> WindowSteps<'a> {
         behind.filter(is_delivery).take(READ_EACH).collect()
     }
 
-    /// The delivery at a place; none where enough was read for this page.
+    /// The delivery at a place; none where it cannot be read, or enough was read for this page.
     fn step(&mut self, place: usize) -> io::Result<Option<&DeliveryStep>> {
         if !self.read.contains_key(&place) && self.read.len() < READ_MAX {
             let slot = self.shared.index().slots().at(place);
-            let stored = self.shared.load(slot)?;
-            if let EntryKind::Delivery(record) = stored.entry.kind {
-                let step = DeliveryStep {
+            let stored = self.unread.take(self.shared.load(slot))?;
+            let step = stored.and_then(|stored| match stored.entry.kind {
+                EntryKind::Delivery(record) => Some(DeliveryStep {
                     record,
                     at_ms: stored.entry.timestamp_ms,
                     line: slot.seq.into(),
-                };
-                self.read.insert(place, step);
-            }
+                }),
+                _ => None,
+            });
+            self.read.insert(place, step);
         }
-        Ok(self.read.get(&place))
+        Ok(self.read.get(&place).and_then(Option::as_ref))
     }
 }
 

@@ -22,6 +22,7 @@ use ctxrelay_core::wire::line::{GENESIS, is_hash, parse, seal, serialize};
 
 use super::LINE_MAX;
 use super::Stored;
+use super::aside::Aside;
 use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
@@ -118,6 +119,8 @@ pub(super) struct Writer {
     /// The chain does not lead from the head outside to here, because somebody cut the file: the
     /// next write is vouched for.
     unlinked: bool,
+    /// A copy of foreign lines that are still in the file.
+    aside: Option<Aside>,
     /// Taken from the queue, and not to be written together with what was before it.
     held: Option<Job>,
     /// How many appends were written together the last time.
@@ -170,6 +173,7 @@ impl Writer {
             failing: false,
             dirty: false,
             unlinked: false,
+            aside: None,
             held: None,
             company: 1,
         }
@@ -325,21 +329,7 @@ impl Writer {
         let written = if together.text.is_empty() {
             Ok(self.len)
         } else {
-            let is_vouched = together.is_of_operator || self.unlinked;
-            if let (true, Some(heads), Some(head)) = (is_vouched, &self.heads, self.head_at(&next))
-            {
-                heads.announce(&head);
-            }
-            let written = self.write(&together.text).and_then(|start| {
-                if is_vouched {
-                    self.vouch(&next, start)?;
-                }
-                Ok(start)
-            });
-            if let (true, true, Some(heads)) = (written.is_err(), is_vouched, &self.heads) {
-                heads.retract();
-            }
-            written
+            self.write_known(&together, &next)
         };
         let failed = match written {
             Ok(start) => {
@@ -391,6 +381,29 @@ impl Writer {
                 None => {}
             }
         }
+    }
+
+    /// As [`Self::write`], with what the head outside has to say of it, before and behind.
+    fn write_known(&mut self, together: &Together, next: &Next) -> Result<u64, LedgerError> {
+        if let Some(heads) = &self.heads {
+            heads
+                .take_mark()
+                .map_err(|error| unwritable(heads, error))?;
+        }
+        let is_vouched = together.is_of_operator || self.unlinked;
+        if let (true, Some(heads), Some(head)) = (is_vouched, &self.heads, self.head_at(next)) {
+            heads.announce(&head);
+        }
+        let written = self.write(&together.text).and_then(|start| {
+            if is_vouched {
+                self.vouch(next, start)?;
+            }
+            Ok(start)
+        });
+        if let (true, true, Some(heads)) = (written.is_err(), is_vouched, &self.heads) {
+            heads.retract();
+        }
+        written
     }
 
     /// Has the head outside be that of what was just written, or takes it back.

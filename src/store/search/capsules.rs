@@ -276,7 +276,6 @@ fn of_task(world: &Snapshot, task: &TaskSnapshot, project: &str) -> Capsule {
         gates: &[],
         project,
         version: "",
-        how: "",
     };
     sources.capsule()
 }

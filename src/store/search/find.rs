@@ -10,7 +10,7 @@ use super::index::{Rows, SearchIndex};
 use super::query::Query;
 use super::snippet::Snippet;
 use super::text::Text;
-use crate::ledger::{EntryFilter, Ledger, Stored};
+use crate::ledger::{EntryFilter, Ledger, Stored, UnreadLines};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::EntryKind;
 use ctxrelay_core::id::{EntryId, FindingId, Seq, SessionId};
@@ -175,6 +175,11 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Leaves out an entry that the index named, and that cannot be read any more.
+    fn leave_out(&mut self) {
+        self.found.total = self.found.total.saturating_sub(1);
+    }
+
     pub(super) fn count(&mut self, rows: &Rows) {
         self.found.total += rows.total;
         self.stopped_at = rows.stopped_at;
@@ -245,14 +250,20 @@ pub(super) fn find(
     };
     let behind = look_past(ledger, indexed_to, &mut collector).map_err(unreadable)?;
     collector.count(&rows);
+    let mut unread = UnreadLines::default();
     for seq in rows.seqs {
         if collector.wanted() == 0 {
             break;
         }
-        if let Some(stored) = ledger.read(Seq(seq)).map_err(unreadable)? {
-            collector.take(&stored);
+        let Some(read) = ledger.read(Seq(seq)).transpose() else {
+            continue;
+        };
+        match unread.take(read).map_err(unreadable)? {
+            Some(stored) => collector.take(&stored),
+            None => collector.leave_out(),
         }
     }
+    unread.end().map_err(unreadable)?;
     Ok(SearchHits {
         session: Some(session.clone()),
         ..collector.finish(indexed_to, behind)

@@ -8,7 +8,7 @@
 mod capsules;
 mod sealed;
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -377,10 +377,11 @@ fn path_of(dirs: &ProjectDirs) -> Result<PathBuf, SearchError> {
 ///
 /// # Errors
 ///
-/// When a file of it cannot be removed.
+/// When a file of it cannot be removed, or that not be made to last.
 pub fn discard(dirs: &ProjectDirs) -> io::Result<()> {
     for name in BESIDE.into_iter().chain([NAME]) {
         remove_if_there(&dirs.state_file(name))?;
     }
-    Ok(())
+    // It may hold what was deleted for good, and must not come back with a loss of power.
+    File::open(&dirs.state)?.sync_all()
 }

@@ -146,6 +146,10 @@ impl SharedIndexer {
                 if mark.is_none() && index.is_begun()? {
                     return Ok(None);
                 }
+                // Deleted for good, and a crash came before the index was thrown away.
+                if index.sealed()?.keys().any(|it| !is_there(&self.dirs, it)) {
+                    return Ok(None);
+                }
                 if mark.as_ref().is_none_or(|mark| is_of(mark, target)) {
                     return Ok(Some(index));
                 }
@@ -198,7 +202,6 @@ impl SharedIndexer {
                     source,
                 })?;
             for stored in &page.entries {
-                cursor = Some(stored.entry.seq.0);
                 if batch.push(stored) {
                     self.put(&mut batch, index, target, wish)?;
                 }
@@ -206,7 +209,9 @@ impl SharedIndexer {
             if self.is_called(wish) {
                 return Ok(());
             }
-            if page.next.is_none() {
+            // Behind what cannot be read, too.
+            cursor = page.next;
+            if cursor.is_none() {
                 self.put(&mut batch, index, target, wish)?;
                 return Ok(());
             }

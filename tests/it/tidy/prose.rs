@@ -1,5 +1,7 @@
-//! [`comments`]: the comments of a source file, and nothing else of it.
+//! [`comments`]: the comments of a source file, and nothing else of it. [`sentences`]: its constants
+//! that are text for people, and where one is [`compared`].
 
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
@@ -93,6 +95,41 @@ fn end_of_string(rest: &str) -> usize {
     rest.len()
 }
 
+/// The names of the constants that hold a sentence: letters, a space, letters.
+pub fn sentences(source: &str) -> Vec<String> {
+    let constants = source.split("const ").skip(1).filter_map(|rest| {
+        let (name, rest) = rest.split_once(": &str =")?;
+        let text = rest.trim_start().strip_prefix('"')?;
+        let text = &text[..end_of_string(text)];
+        let letters = |word: &str| word.chars().all(|letter| letter.is_ascii_lowercase());
+        let words = text.trim_end_matches('"').split(' ');
+        let words = words.filter(|word| !word.is_empty() && letters(word));
+        (words.count() > 1).then(|| name.to_owned())
+    });
+    constants.collect()
+}
+
+/// The first of these constants that a line of code compares with something.
+pub fn compared<'a>(line: &str, constants: &'a BTreeSet<String>) -> Option<&'a str> {
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut sides = Vec::new();
+    for (at, sign) in line.match_indices("==").chain(line.match_indices("!=")) {
+        let before = line[..at].trim_end();
+        sides.push(before.rsplit(|letter| !is_name(letter)).next());
+        let behind = line[at + sign.len()..].trim_start_matches(['&', '*', ' ']);
+        let path = behind.split(|letter| !is_name(letter) && letter != ':');
+        sides.push(path.take(1).flat_map(|path| path.rsplit("::")).next());
+    }
+    for asks in [".contains(", ".starts_with(", ".ends_with(", ".eq("] {
+        for (at, _) in line.match_indices(asks) {
+            let behind = line[at + asks.len()..].trim_start_matches('&');
+            sides.push(behind.split(|letter| !is_name(letter)).next());
+        }
+    }
+    let mut sides = sides.into_iter().flatten();
+    sides.find_map(|name| constants.get(name).map(String::as_str))
+}
+
 fn skip(letters: &mut Peekable<CharIndices<'_>>, to: usize) {
     while letters.next_if(|(at, _)| *at < to).is_some() {}
 }
@@ -115,4 +152,29 @@ fn only_comments_are_read_and_a_phrase_may_go_over_a_line() {
         .collect();
     let expected = [(1, Some("of before")), (7, Some("whoever")), (9, None)];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_sentence_is_known_where_it_is_compared_and_nowhere_else() {
+    let source = concat!(
+        "const A: &str = \"waits for its turn\";\n",
+        "pub(super) const B: &str =\n    \"held, as you said\";\n",
+        "const C: &str = \"no_words-here\";\n",
+        "const D: &str = \"one\";\n",
+        "const E: usize = 5;\n",
+    );
+    let found: BTreeSet<String> = sentences(source).into_iter().collect();
+    assert_eq!(found, BTreeSet::from(["A".to_owned(), "B".to_owned()]));
+    for line in [
+        "if why == A {",
+        "joins && A == *why",
+        "why != super::B)",
+        "why.as_str() == &*A",
+        "text.contains(A)",
+    ] {
+        assert!(compared(line, &found).is_some(), "{line}");
+    }
+    for line in ["say(A)", "A => true,", "x == C && say(A)", "if A_MAX == n"] {
+        assert_eq!(compared(line, &found), None, "{line}");
+    }
 }

@@ -99,6 +99,14 @@ pub struct FindingRow {
     pub reason: String,
 }
 
+/// Where a finding stands by now, where that is not what its review names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FindingPlaceNow {
+    pub id: String,
+    /// What stands beside its place: `43 now`, `changed`.
+    pub now: String,
+}
+
 /// A finding that was opened. Its texts are somebody else's; hostile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FindingView {

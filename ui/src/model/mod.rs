@@ -44,7 +44,7 @@ pub use chips::{Chip, ChipSort, Chips, ThreadChip};
 pub use deck_view::{
     Banner, Chain, DaemonState, DeckView, HeaderDaemon, HeaderLedger, HeaderPorts, Level,
 };
-pub use finding::{FindingRank, FindingRow, FindingStage, FindingView};
+pub use finding::{FindingPlaceNow, FindingRank, FindingRow, FindingStage, FindingView};
 pub use found::{FoundEntries, FoundRow, FoundTask, SearchScope};
 pub use handoff_rows::HandoffRows;
 #[cfg(test)]

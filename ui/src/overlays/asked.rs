@@ -8,6 +8,10 @@ use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 
+/// How many columns of what is asked about stand beside the answers, two or three lines: what the hints
+/// say of it stays in sight.
+const SUBJECT_BESIDE: usize = 144;
+
 /// How many lines of what should be read before answering stand beside the answers; the card has all.
 const DETAILS_BESIDE: usize = 3;
 
@@ -82,15 +86,28 @@ pub(crate) fn answers(card: &InboxCard) -> Option<Choice> {
         options.push(ChoiceOption::new(short, desc, Pick::Effect(answer)));
     }
     options.push(ChoiceOption::new("not now", "it waits on", Pick::Nothing));
-    let first = sanitize::line(card.summary.lines().next().unwrap_or_default());
     let title = format!("{} asks {}", card.by.title(), asked.what);
     // The answers lie over the card.
-    let mut lines = vec![first];
+    let whole = sanitize::line(&card.summary);
+    let subject = text::fit(&whole, SUBJECT_BESIDE);
+    let breaks = |text: &str| text.matches(sanitize::BREAK).count();
+    let more = breaks(&whole) - breaks(&subject);
+    let mut is_cut = more == 0 && subject != whole;
+    let mut lines = vec![subject];
+    match more {
+        0 => {}
+        1 => lines.push("1 more line on the card".to_owned()),
+        n => lines.push(format!(
+            "{} more lines on the card",
+            text::grouped(n as u64)
+        )),
+    }
     lines.extend(asked.hints.iter().map(|hint| sanitize::line(hint)));
     let details = sanitize::lines(&asked.details).into_iter();
     let mut details = details.filter(|line| !line.trim().is_empty());
     lines.extend(details.by_ref().take(DETAILS_BESIDE));
-    if details.next().is_some() {
+    is_cut |= details.next().is_some();
+    if is_cut {
         lines.push("the rest stands on the card".to_owned());
     }
     Some(Choice::new(sanitize::line(&title), lines, options))

@@ -1,6 +1,9 @@
 //! [`FindingsSheet`]: what reviews say, what stands first, the worst first; and how a finding is named
 //! wherever it is shown.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use ratatui::text::{Line, Span};
 
 use super::document::Document;
@@ -8,7 +11,7 @@ use super::key_footer::KeyFooter;
 use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{FindingRank, FindingRow, FindingStage, OutcomeState};
+use crate::model::{FindingPlaceNow, FindingRank, FindingRow, FindingStage, OutcomeState};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -28,6 +31,10 @@ pub(crate) struct FindingsSheet {
     id: Option<String>,
     /// Whether that one stands against the work.
     is_live: bool,
+    /// The findings of which it was asked where they stand by now.
+    asked: Option<Arc<Vec<FindingRow>>>,
+    /// What of that is another place than their reviews name, by id.
+    now: BTreeMap<String, String>,
 }
 
 impl FindingsSheet {
@@ -56,6 +63,26 @@ impl FindingsSheet {
         self.list.selected = next;
         self.remember(rows);
         true
+    }
+
+    /// Whether it has to be asked where these stand; it counts as asked from then on.
+    pub(crate) fn asks_places(&mut self, rows: &Arc<Vec<FindingRow>>, can_act: bool) -> bool {
+        let is_asked = self.asked.as_ref().is_some_and(|of| Arc::ptr_eq(of, rows));
+        self.asked = can_act.then(|| Arc::clone(rows));
+        can_act && !is_asked
+    }
+
+    /// It was read where they stand.
+    pub(crate) fn take_places(&mut self, places: Vec<FindingPlaceNow>) {
+        let places = places.into_iter();
+        self.now = places.map(|place| (place.id, place.now)).collect();
+    }
+
+    /// Its place, as its review names it, and what of that is otherwise now.
+    fn place(&self, row: &FindingRow) -> String {
+        let now = self.now.get(&row.id).filter(|_| row.state.is_live());
+        let now = now.map(|now| format!(" ({})", sanitize::line(now)));
+        format!("{}{}", sanitize::line(&row.place), now.unwrap_or_default())
     }
 
     fn remember(&mut self, rows: &[FindingRow]) {
@@ -104,7 +131,7 @@ impl FindingsSheet {
                 (Action::Resolve, "resolve"),
                 (Action::Dismiss, "dismiss"),
             ]);
-            let places = rows.iter().map(|row| text::width(&row.place));
+            let places = rows.iter().map(|row| text::width(&self.place(row)));
             let place = places.max().unwrap_or(0).min(columns * 3 / 10);
             let numbered = rows.iter().enumerate();
             numbered
@@ -150,7 +177,7 @@ impl FindingsSheet {
             blank(2),
             state(deck, row.state),
             blank(2),
-            Span::styled(padded(&sanitize::line(&row.place), place), words),
+            Span::styled(padded(&self.place(row), place), words),
             blank(2),
             Span::styled(sanitize::line(&row.title), words),
         ]);

@@ -39,6 +39,10 @@ fn selectors_smuggled_in_a_run_become_visible() {
 #[test]
 fn joined_emoji_and_words_stay_readable() {
     assert_eq!(line("👩\u{200d}💻"), "👩💻");
+    assert_eq!(
+        line("❤\u{fe0f}\u{200d}🔥 1\u{fe0f}\u{20e3}"),
+        "❤🔥 1\u{20e3}"
+    );
     assert_eq!(line("می\u{200c}خواهم"), "میخواهم");
     assert_eq!(line("a\u{200d}b"), "a<U+200D>b");
 }

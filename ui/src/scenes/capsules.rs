@@ -150,7 +150,7 @@ fn opened(at: usize, why: &str) -> CapsuleView {
             ),
             part(
                 "Left out",
-                &["3 of questions: ctxrelay capsule log cap_3f9a61c07b2e"],
+                &["3 of questions: ctxrelay capsule log cap_3f9a61c07b2e --all --json"],
             ),
         ],
         origin: "acme-api, session session_1795900000000_319f31c2, entry 1 204".to_owned(),
@@ -187,6 +187,14 @@ pub(super) fn stale() -> Msg {
     let mut view = opened(1, "2 of its files changed since");
     let changed = ["src/auth/refresh.rs (by claude)", "src/auth/lock.rs"];
     view.parts.insert(0, part("Changed since", &changed));
+    read(view)
+}
+
+/// The commit that it was made on was amended since.
+pub(super) fn diverged() -> Msg {
+    let why = "1 commit here that it does not know, 1 commit of its own that are not here";
+    let mut view = opened(1, why);
+    view.row.standing = CapsuleStanding::Diverged;
     read(view)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::worlds::pair_at_work;
 use crate::model::{
-    Agent, DeckView, FindingRank, FindingRow, FindingStage, FindingView, InboxKind,
+    Agent, DeckView, FindingPlaceNow, FindingRank, FindingRow, FindingStage, FindingView, InboxKind,
 };
 use crate::msg::Msg;
 
@@ -147,6 +147,20 @@ pub fn opened_finding() -> FindingView {
         first: 36,
         lines: lines.map(str::to_owned).into(),
     }
+}
+
+/// Three of them do not stand where their reviews say.
+pub(super) fn placed() -> Msg {
+    let placed = [
+        ("gh:rc:1857", "43 now"),
+        ("gh:rc:1870", "changed"),
+        ("gh:rc:1902", "gone"),
+    ];
+    let placed = placed.map(|(id, now)| FindingPlaceNow {
+        id: id.to_owned(),
+        now: now.to_owned(),
+    });
+    Msg::FindingPlaces(placed.into())
 }
 
 pub(super) fn read() -> Msg {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::model::{
     AgentCard, AgentRecovery, AlikeTo, AnswerParts, AskedCard, AskedChoice, Banner, CapsuleLine,
-    CapsulePart, CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field, FindingRow,
-    FindingView, FirstStep, FoundEntries, FoundRow, FoundSnippet, FoundTask, GateRow, HandoffRow,
-    HeaderDaemon, InboxCard, NamedEntry, PacketView, Party, PolicyView, QuestionRow, RecoveryPart,
-    RecoveryRow, RecoveryView, RowOutcome, RulesView, RunningTool, ThreadView, TimelineRow,
-    ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage, WaitingKey, WorkEvent, WorkFile,
-    WorkLog, WorkResult, WorkSection, WorkValue, WorkView,
+    CapsulePart, CapsuleRows, CapsuleView, ChangedChecksRow, DeckView, EntryRef, Field,
+    FindingPlaceNow, FindingRow, FindingView, FirstStep, FoundEntries, FoundRow, FoundSnippet,
+    FoundTask, GateRow, HandoffRow, HeaderDaemon, InboxCard, NamedEntry, PacketView, Party,
+    PolicyView, QuestionRow, RecoveryPart, RecoveryRow, RecoveryView, RowOutcome, RulesView,
+    RunningTool, ThreadView, TimelineRow, ToldRule, TrustCard, TurnLine, TurnView, UnclearMessage,
+    WaitingKey, WorkEvent, WorkFile, WorkLog, WorkResult, WorkSection, WorkValue, WorkView,
 };
 use crate::msg::Msg;
 
@@ -121,6 +121,7 @@ fills!(CapsuleRows { rows; ; total });
 fills!(FoundSnippet { text, cited; ; });
 fills!(CapsulePart { title, rows; ; });
 fills!(CapsuleView { row, why, parts, origin, digest, draft; ; });
+fills!(FindingPlaceNow { now; id; });
 fills!(FindingView { text, suggestions, fate, lines; id; start_now, line_now, first });
 fills!(TimelineRow {
     from, to, kind, text, mark, thread, outcome;
@@ -336,6 +337,7 @@ impl ForeignText for Msg {
                 raw.fill(text);
             }
             Self::Thread(thread) => thread.fill(text),
+            Self::FindingPlaces(places) => places.fill(text),
             Self::Finding { id, read } => {
                 id.push_str(text);
                 match read {

@@ -61,6 +61,15 @@ pub fn found_entries() -> FoundEntries {
     }
 }
 
+/// No entry has the words.
+pub(super) fn found_nothing() -> FoundEntries {
+    FoundEntries {
+        rows: Vec::new(),
+        total: 0,
+        ..found_entries()
+    }
+}
+
 /// What is found in all places: a task of this project and one from elsewhere, whose words are
 /// hostile, then two entries of the record, then one of a sealed session, then one of a session to
 /// which the record does not lead back.

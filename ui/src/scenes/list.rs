@@ -8,9 +8,9 @@ use super::trouble::{
 use super::{
     Scene, agent_work, asked, asked_between, asked_user, bad_lines, capsules, compacted,
     disconnected, empty_first_run, failed, far_back, findings, found_entries, found_everywhere,
-    gated, gates_running, handed_over, held_up, hostile_text, long_session, not_signed,
-    pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled, rules_changed, signed,
-    signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
+    found_nothing, gated, gates_running, handed_over, held_up, hostile_text, long_session,
+    not_signed, pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled, rules_changed,
+    signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
 };
 use crate::model::{Agent, DeckView};
 use crate::msg::Msg;
@@ -142,6 +142,12 @@ pub const SCENES: &[Scene] = &[
         Some(|| Msg::Found(Box::new(found_entries()))),
     ),
     scene(
+        "found_nothing",
+        pair_at_work,
+        "/cookie",
+        Some(|| Msg::Found(Box::new(found_nothing()))),
+    ),
+    scene(
         "found_everywhere",
         pair_at_work,
         "/cookie<ctrl-t><ctrl-t><ctrl-t>",
@@ -242,7 +248,7 @@ pub const SCENES: &[Scene] = &[
     scene("agent_told", pair_at_work, "1jo", Some(agent_work::rules)),
     scene("recover", pair_at_work, "R", Some(recovery::read)),
     scene("recover_claude", pair_at_work, "RJ", Some(recovery::read)),
-    scene("reviews", reviewed, "F", None),
+    scene("reviews", reviewed, "F", Some(findings::placed)),
     scene("reviews_none", pair_at_work, "F", None),
     scene("review_finding", reviewed, "F<enter>", Some(findings::read)),
     scene("review_dismiss", reviewed, "Fx", Some(findings::read)),
@@ -256,6 +262,12 @@ pub const SCENES: &[Scene] = &[
         pair_at_work,
         "Tj<enter>",
         Some(capsules::stale),
+    ),
+    scene(
+        "capsule_diverged",
+        pair_at_work,
+        "Tj<enter>",
+        Some(capsules::diverged),
     ),
     scene(
         "capsule_foreign",

@@ -14,7 +14,7 @@ use super::overlay_key::{after_typing, overlay_action};
 use super::own_files::take_own_files;
 use super::perform::perform;
 use super::recovering::take_recovery;
-use super::reviewing::take_finding;
+use super::reviewing::{take_finding, take_places, unread_places};
 use super::searching::search_now;
 use super::taking_text::{take_diff, take_wanted};
 use super::tasking::{
@@ -128,6 +128,10 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             take_recovery(deck, read);
             Vec::new()
         }
+        Msg::FindingPlaces(places) => {
+            take_places(deck, places);
+            Vec::new()
+        }
         Msg::Finding { id, read } => {
             take_finding(deck, &id, read);
             Vec::new()
@@ -210,6 +214,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     effects.extend(settle(deck));
     effects.extend(unread_words(deck));
     effects.extend(unread_page(deck));
+    effects.extend(unread_places(deck));
     effects.extend(notify(deck));
     remember(deck);
     let opened = looked_at(deck);

@@ -3,6 +3,7 @@
 use super::applies::{can_start, selected_fold};
 use super::moving::step;
 use super::searching::search_now;
+use super::taking_text::copy;
 use super::tasking::tick;
 use crate::action::Action;
 use crate::deck::Deck;
@@ -379,12 +380,8 @@ pub(super) fn quit_now(deck: &Deck) -> Vec<Effect> {
 pub(super) fn pick(deck: &mut Deck, pick: Pick) -> Vec<Effect> {
     match pick {
         Pick::Nothing => Vec::new(),
-        Pick::Effect(effect) => {
-            if matches!(effect, Effect::CopyText(_)) {
-                deck.say(Level::Info, "copied");
-            }
-            vec![effect]
-        }
+        Pick::Effect(Effect::CopyText(text)) => copy(deck, &text),
+        Pick::Effect(effect) => vec![effect],
         Pick::Ticks { id, to } => tick(deck, TickSheet::for_handing(id, to)),
         Pick::Clear { discard } => {
             confirm_clear(deck, discard);

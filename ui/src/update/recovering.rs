@@ -44,12 +44,11 @@ pub(super) fn on_recovery(deck: &mut Deck, action: Action) -> Vec<Effect> {
         deck.say(Level::Info, words);
         return Vec::new();
     };
-    // It is pasted into an agent's terminal, where an escape is a key.
-    let (prompt, _) = for_input(&of.prompt);
     match action {
-        Action::Copy => return copy(deck, prompt),
-        Action::CopyId => return copy(deck, of.command),
+        Action::Copy => return copy(deck, &of.prompt),
+        Action::CopyId => return copy(deck, &of.command),
         Action::Message if super::applies(deck, action) => {
+            let (prompt, _) = for_input(&of.prompt);
             let draft = deck.drafts.take(of.agent, Writing::Message);
             deck.drafts
                 .keep(of.agent, Writing::Message, with(draft, prompt));

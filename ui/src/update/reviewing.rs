@@ -9,7 +9,7 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::{Draft, TypedFor, Writing};
 use crate::effect::Effect;
-use crate::model::{FindingRow, FindingView, Level};
+use crate::model::{FindingPlaceNow, FindingRow, FindingView, Level};
 use crate::overlays::{
     Choice, ChoiceOption, FindingRuling, FindingSheet, FindingsSheet, IMPORT, Overlay, Pick,
 };
@@ -19,10 +19,42 @@ use crate::widgets::TextField;
 /// How much code of a review's suggestions a handoff repeats, in characters.
 const SUGGESTED_CHARS_MAX: usize = 8_000;
 
+/// In how many findings it is looked where they stand by now.
+const PLACES_MAX: usize = 500;
+
 /// Opens the list.
 pub(super) fn open_findings(deck: &mut Deck) {
     deck.overlays
         .push(Overlay::Findings(FindingsSheet::default()));
+}
+
+/// What the list lacks: it was opened, or what stands in it has changed. What a daemon that is gone
+/// was asked for is asked of the next.
+pub(super) fn unread_places(deck: &mut Deck) -> Option<Effect> {
+    let can_act = deck.view.daemon.state.can_act();
+    let rows = &deck.view.findings;
+    let sheet = findings_sheet(&mut deck.overlays)?;
+    if !sheet.asks_places(rows, can_act) {
+        return None;
+    }
+    let live = rows.iter().filter(|row| row.state.is_live());
+    let placed = live.filter(|row| !row.place.is_empty());
+    let ids: Vec<String> = placed.take(PLACES_MAX).map(|row| row.id.clone()).collect();
+    (!ids.is_empty()).then_some(Effect::ReadFindingPlaces { ids })
+}
+
+/// It was read where findings stand.
+pub(super) fn take_places(deck: &mut Deck, places: Vec<FindingPlaceNow>) {
+    if let Some(sheet) = findings_sheet(&mut deck.overlays) {
+        sheet.take_places(places);
+    }
+}
+
+fn findings_sheet(overlays: &mut [Overlay]) -> Option<&mut FindingsSheet> {
+    overlays.iter_mut().find_map(|overlay| match overlay {
+        Overlay::Findings(sheet) => Some(sheet),
+        _ => None,
+    })
 }
 
 /// Opens the finding under the cursor.
@@ -111,7 +143,7 @@ pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
                 Action::CopyId => row.id.clone(),
                 _ => format!("{} {}", row.place, row.title),
             });
-            return words.map_or_else(Vec::new, |words| copy(deck, for_input(&words).0));
+            return words.map_or_else(Vec::new, |words| copy(deck, &words));
         }
         _ => {}
     }

@@ -8,6 +8,7 @@ use crate::effect::Effect;
 use crate::model::{EntryPlace, Level};
 use crate::overlays::{EntrySheet, Overlay, Subject};
 use crate::sanitize;
+use crate::text::grouped;
 
 /// What was wanted of an entry and has not come after this long is not wanted any more, ms: nobody
 /// expects an editor to open over what they do by then.
@@ -54,11 +55,8 @@ pub(super) fn take_text(deck: &mut Deck, subject: Option<Subject>, action: Actio
             deck.say(Level::Info, "there is no text in it");
             Vec::new()
         }
-        Action::Edit => {
-            let is_draft = false;
-            vec![Effect::OpenEditor { text, is_draft }]
-        }
-        _ => copy(deck, text),
+        Action::Edit => to_be_read(&text),
+        _ => copy(deck, &text),
     }
 }
 
@@ -153,14 +151,28 @@ pub(super) fn take_diff(
         return Vec::new();
     }
     deck.notice = None;
-    // A pager obeys what a terminal does.
-    let text = sanitize::lines(&text).join("\n");
+    to_be_read(&text)
+}
+
+/// Opens a text that is nobody's draft in the person's editor. A pager obeys what a terminal does.
+fn to_be_read(text: &str) -> Vec<Effect> {
+    let text = sanitize::lines(text).join("\n");
     let is_draft = false;
     vec![Effect::OpenEditor { text, is_draft }]
 }
 
-/// Copies and says so.
-pub(super) fn copy(deck: &mut Deck, text: String) -> Vec<Effect> {
-    deck.say(Level::Info, "copied");
+/// Copies, and says so with what was taken out. A terminal obeys what is pasted into it: tmux pastes an
+/// escape sequence as it is, and some terminals do.
+pub(super) fn copy(deck: &mut Deck, text: &str) -> Vec<Effect> {
+    let (text, removed) = sanitize::for_input(text);
+    let said = match removed {
+        0 => "copied".to_owned(),
+        1 => "copied without 1 character that cannot be seen".to_owned(),
+        n => format!(
+            "copied without {} characters that cannot be seen",
+            grouped(n as u64)
+        ),
+    };
+    deck.say(Level::Info, said);
     vec![Effect::CopyText(text)]
 }

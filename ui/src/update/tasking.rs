@@ -16,7 +16,7 @@ use crate::overlays::{
     BeginLine, CapsuleAsk, CapsuleSheet, CapsulesSheet, Choice, ChoiceOption, Overlay, Pick,
     TickSheet,
 };
-use crate::sanitize::{self, for_input};
+use crate::sanitize;
 use crate::widgets::TextField;
 
 /// Why nothing came of what was said of a task.
@@ -101,7 +101,7 @@ pub(super) fn take_export(deck: &mut Deck, id: &str, lines: Vec<String>) {
 /// One was told for somebody else: its text goes on the clipboard.
 pub(super) fn take_told(deck: &mut Deck, told: Result<String, String>) -> Vec<Effect> {
     match told {
-        Ok(text) => copy(deck, text),
+        Ok(text) => copy(deck, &text),
         Err(why) => {
             deck.say(Level::Error, why);
             Vec::new()
@@ -151,8 +151,8 @@ pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
             let field = field.with_text(deck.drafts.line(&about));
             ask(deck, CapsuleAsk::Close(field))
         }
-        Action::Copy => copy(deck, for_input(&row.title).0),
-        Action::CopyId => copy(deck, for_input(&row.id).0),
+        Action::Copy => copy(deck, &row.title),
+        Action::CopyId => copy(deck, &row.id),
         _ => Vec::new(),
     }
 }

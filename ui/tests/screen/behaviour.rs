@@ -1085,8 +1085,8 @@ fn an_opened_entry_is_asked_for_once_and_shown_exactly() {
     assert!(shown(&deck).contains("the whole^M text"));
     assert_eq!(
         keys(&mut deck, "y"),
-        [Effect::CopyText("the whole\r text".into())],
-        "a copy is the exact text"
+        [Effect::CopyText("the whole\n text".into())],
+        "a copy is all of the text, as a field takes it"
     );
     keys(&mut deck, "r");
     assert!(shown(&deck).contains("{\"seq\": 1201}"), "as JSON");

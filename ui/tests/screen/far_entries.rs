@@ -127,6 +127,35 @@ fn a_text_that_is_cut_in_its_row_is_read_before_it_is_copied() {
 }
 
 #[test]
+fn what_is_copied_or_opened_in_an_editor_holds_nothing_that_a_terminal_obeys() {
+    let hostile = "please look at this\u{1b}[201~\rtouch PASTED\r";
+    let harmless = "please look at this[201~\ntouch PASTED\n";
+    let mut view = pair_at_work();
+    let newest = view.timeline.last_mut().expect("a row");
+    (newest.text, newest.text_cut) = (hostile.to_owned(), false);
+    view.inbox[0].summary = hostile.to_owned();
+    let mut deck = deck_at(view, SMALL);
+    let copied = keys(&mut deck, "2y");
+    assert_eq!(copied, [Effect::CopyText(harmless.to_owned())]);
+    let said = shown(&deck);
+    assert!(said.contains("copied without 1 character"), "{said}");
+    let copied = keys(&mut deck, "3<enter>y");
+    let [Effect::CopyText(text)] = &copied[..] else {
+        panic!("{copied:?}");
+    };
+    assert!(text.starts_with(harmless), "{text:?}");
+    for script in ["<esc>2e", "3<enter>e"] {
+        let opened = keys(&mut deck, script);
+        let [Effect::OpenEditor { text, .. }] = &opened[..] else {
+            panic!("{script}: {opened:?}");
+        };
+        let is_odd = |letter: char| letter.is_control() && letter != '\n';
+        assert!(!text.contains(is_odd), "{script}: {text:?}");
+        assert!(text.contains("touch PASTED"), "{script}: {text:?}");
+    }
+}
+
+#[test]
 fn what_was_wanted_long_ago_does_not_happen_any_more() {
     let (view, _) = old_tasks();
     let mut deck = deck_at(view, SMALL);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{Agent, DeckView, FindingStage, FindingView};
-use ctxrelay_ui::scenes::{keys, opened_finding, reviewed, terminal};
+use ctxrelay_ui::model::{Agent, DeckView, FindingPlaceNow, FindingStage, FindingView};
+use ctxrelay_ui::scenes::{self, opened_finding, reviewed, terminal};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 const SIZE: (u16, u16) = (120, 40);
@@ -17,6 +17,13 @@ fn deck(world: DeckView) -> Deck {
 
 fn shown(deck: &Deck) -> String {
     terminal(deck, SIZE).backend().to_string()
+}
+
+/// Types a script; all effects but the look at where the findings of an open list stand.
+fn keys(deck: &mut Deck, script: &str) -> Vec<Effect> {
+    let mut effects = scenes::keys(deck, script);
+    effects.retain(|effect| !matches!(effect, Effect::ReadFindingPlaces { .. }));
+    effects
 }
 
 fn read(id: &str) -> Effect {
@@ -73,6 +80,45 @@ fn a_finding_is_read_beside_the_file_as_it_is_now() {
         },
     );
     assert!(shown(&deck).contains("the daemon does not answer"));
+}
+
+#[test]
+fn the_list_tells_where_findings_stand_by_now_and_asks_again_when_they_are_others() {
+    let mut deck = deck(reviewed());
+    let asked = |effects: Vec<Effect>| {
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::ReadFindingPlaces { ids } => Some(ids),
+            _ => None,
+        })
+    };
+    // What is over stands where it stood.
+    let live = ["1857", "1861", "1870", "1871", "1902"].map(|id| format!("gh:rc:{id}"));
+    assert_eq!(asked(scenes::keys(&mut deck, "F")), Some(live.to_vec()));
+    assert!(!shown(&deck).contains("43 now"));
+    let place = |id: &str, now: &str| FindingPlaceNow {
+        id: id.to_owned(),
+        now: now.to_owned(),
+    };
+    let places = vec![
+        place("gh:rc:1857", "43 now"),
+        place("gh:rc:1870", "changed"),
+    ];
+    update(&mut deck, Msg::FindingPlaces(places));
+    let screen = shown(&deck);
+    for words in [
+        "refresh.rs:41 (43 now)",
+        "lock.rs:9 (changed)",
+        "lock.rs:30  ",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    assert_eq!(asked(scenes::keys(&mut deck, "jk")), None);
+    let view = DeckView {
+        findings: Arc::new(reviewed().findings[1..].to_vec()),
+        ..reviewed()
+    };
+    let other = update(&mut deck, Msg::View(Box::new(view)));
+    assert_eq!(asked(other), Some(live[1..].to_vec()));
 }
 
 #[test]

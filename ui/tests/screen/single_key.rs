@@ -62,6 +62,7 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
         | Effect::ReadRules { .. }
         | Effect::ReadRecovery
         | Effect::ReadFinding { .. }
+        | Effect::ReadFindingPlaces { .. }
         | Effect::ReadDiff { .. }
         | Effect::ReadCapsules
         | Effect::FindAlike(_)

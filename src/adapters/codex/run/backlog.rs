@@ -15,7 +15,7 @@ impl Run {
     /// Answers everything that waits for an app-server which cannot be had.
     pub(super) async fn refuse_backlog(&mut self, why: &str) {
         let mut kept = VecDeque::new();
-        let waiting = std::mem::take(&mut self.memory.waiting);
+        let waiting = std::mem::take(&mut self.thread_state.waiting);
         for message in waiting {
             let (message_id, why) = (message.id, why.to_owned());
             self.tell(CodexFact::NotTaken { message_id, why }).await;
@@ -30,14 +30,14 @@ impl Run {
                     self.tell(CodexFact::NotTaken { message_id, why }).await;
                 }
                 // The next app-server will tell.
-                CodexRequest::Recover { messages } => self.doubt(messages).await,
+                CodexRequest::Recover { messages } => self.mark_unconfirmed(messages).await,
                 CodexRequest::Interrupt { reply, .. }
                 | CodexRequest::Compact { reply }
                 | CodexRequest::AnswerApproval { reply, .. } => {
                     let _ = reply.send(Err(why.to_owned()));
                 }
                 // The queue is held over a restart.
-                CodexRequest::ReleaseQueue => self.memory.released = true,
+                CodexRequest::ReleaseQueue => self.thread_state.released = true,
                 CodexRequest::Inject { packet_id, .. } => {
                     let why = why.to_owned();
                     self.tell(CodexFact::PacketNotGiven { packet_id, why })
@@ -59,7 +59,7 @@ impl Run {
 
     /// Nothing was begun of what is left in the backlog, save for what an earlier owner began.
     pub(super) async fn leave_backlog(&mut self) {
-        for message in std::mem::take(&mut self.memory.waiting) {
+        for message in std::mem::take(&mut self.thread_state.waiting) {
             let message_id = message.id;
             let why = "another process goes on".to_owned();
             self.tell(CodexFact::NotTaken { message_id, why }).await;
@@ -76,7 +76,7 @@ impl Run {
                     let _ = reply.send(Err("another process goes on".to_owned()));
                 }
                 // The next owner has the memory of it.
-                CodexRequest::ReleaseQueue => self.memory.released = true,
+                CodexRequest::ReleaseQueue => self.thread_state.released = true,
                 CodexRequest::Inject { packet_id, .. } => {
                     let why = "another process goes on".to_owned();
                     self.tell(CodexFact::PacketNotGiven { packet_id, why })
@@ -97,21 +97,21 @@ impl Run {
     /// Before the conversation is taken up: what an earlier process handed over is looked for in its
     /// own thread, also where another takes that one's place, and in its queue before that goes on.
     /// Where there was none yet, the first one can tell.
-    pub(super) async fn doubt_earlier(&mut self) {
-        if self.memory.thread_of_before().is_none() {
+    pub(super) async fn mark_earlier_unconfirmed(&mut self) {
+        if self.thread_state.thread_of_before().is_none() {
             return;
         }
         for request in std::mem::take(&mut self.backlog) {
             match request {
-                CodexRequest::Recover { messages } => self.doubt(messages).await,
+                CodexRequest::Recover { messages } => self.mark_unconfirmed(messages).await,
                 other => self.backlog.push_back(other),
             }
         }
     }
 
-    async fn doubt(&mut self, messages: Vec<AttemptedMessage>) {
-        match self.memory.thread_of_before().cloned() {
-            Some(thread_id) => self.memory.add_doubtful(&thread_id, messages),
+    async fn mark_unconfirmed(&mut self, messages: Vec<AttemptedMessage>) {
+        match self.thread_state.thread_of_before().cloned() {
+            Some(thread_id) => self.thread_state.add_unconfirmed(&thread_id, messages),
             None => {
                 for AttemptedMessage { message_id, .. } in messages {
                     self.tell(CodexFact::Unanswered { message_id }).await;

@@ -11,7 +11,7 @@ use super::Session;
 impl Session<'_> {
     /// Takes in a request of the server's, if it is one for the person.
     pub(super) async fn asked(&mut self, request: ServerRequest) {
-        let changes = self.memory.changes.iter();
+        let changes = self.thread_state.changes.iter();
         let changes_of = |item: &str| {
             let mut changes = changes.clone();
             changes.find_map(|(id, changes)| (id == item).then_some(changes.as_slice()))
@@ -24,10 +24,10 @@ impl Session<'_> {
             request: Box::new(question.request.clone()),
             details: question.details.clone(),
         };
-        self.memory.approvals.insert(request.id, question);
+        self.thread_state.approvals.insert(request.id, question);
         let thread = request.thread_id.unwrap_or_default();
         // A helper thread's can be answered in the terminal only, and are counted.
-        if self.memory.book(&thread).is_some() {
+        if self.thread_state.book(&thread).is_some() {
             self.tell(asked).await;
         }
         self.tell_approvals().await;
@@ -35,7 +35,7 @@ impl Session<'_> {
 
     /// A request was answered, by whomever.
     pub(super) async fn resolved(&mut self, request_id: String) {
-        if self.memory.approvals.remove(&request_id).is_some() {
+        if self.thread_state.approvals.remove(&request_id).is_some() {
             self.tell(CodexFact::ApprovalResolved { request_id }).await;
         }
         self.tell_approvals().await;
@@ -47,7 +47,7 @@ impl Session<'_> {
         request_id: &str,
         choice: &str,
     ) -> Result<Result<(), String>, Lost> {
-        let Some(question) = self.memory.approvals.get(request_id) else {
+        let Some(question) = self.thread_state.approvals.get(request_id) else {
             return Ok(Err("it no longer waits".to_owned()));
         };
         let Some(result) = question.result(choice) else {
@@ -60,15 +60,15 @@ impl Session<'_> {
     /// Tells how many questions wait in the visible thread, and how many helper threads wait, when
     /// that changed.
     pub(super) async fn tell_approvals(&mut self) {
-        let visible = self.memory.thread_id();
-        let waiting = self.memory.approvals.values();
+        let visible = self.thread_state.thread_id();
+        let waiting = self.thread_state.approvals.values();
         let is_visible = |thread: Option<&ThreadId>| thread == visible;
         let count = waiting
             .filter(|question| is_visible(question.request.thread_id.as_ref()))
             .count() as u64;
-        let helpers = self.memory.waiting_helpers();
-        if (count, helpers) != self.memory.approvals_told {
-            self.memory.approvals_told = (count, helpers);
+        let helpers = self.thread_state.waiting_helpers();
+        if (count, helpers) != self.thread_state.approvals_told {
+            self.thread_state.approvals_told = (count, helpers);
             self.tell(CodexFact::ApprovalsPending { count, helpers })
                 .await;
         }

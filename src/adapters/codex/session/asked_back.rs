@@ -10,10 +10,15 @@ impl Session<'_> {
     /// Takes a message of ours out of the visible thread's queue. One that is there no more has begun
     /// as a turn, or is about to: what becomes of it is told by that.
     pub(in super::super) async fn take_back(&mut self, id: &EntryId) -> Result<(), Lost> {
-        let Some(thread_id) = self.memory.thread_id().cloned() else {
+        let Some(thread_id) = self.thread_state.thread_id().cloned() else {
             return Ok(());
         };
-        if !self.memory.inflight.on(&thread_id, false).contains(id) {
+        if !self
+            .thread_state
+            .inflight
+            .on(&thread_id, false)
+            .contains(id)
+        {
             return Ok(());
         }
         let (queue, _) = self.queue(&thread_id).await?;
@@ -31,7 +36,7 @@ impl Session<'_> {
         };
         match self.call(delete).await {
             Ok(answer) if answer.deleted => {
-                if self.memory.inflight.remove(id.as_str()).is_some() {
+                if self.thread_state.inflight.remove(id.as_str()).is_some() {
                     tracing::debug!("taken out of codex's queue");
                     let message_id = id.clone();
                     self.tell(CodexFact::TakenBack { message_id }).await;
@@ -46,7 +51,7 @@ impl Session<'_> {
                 tracing::debug!(why = error.message, "codex does not give it back");
                 Ok(())
             }
-            // Everything is in doubt behind a lost connection, and is looked for.
+            // Everything is unconfirmed behind a lost connection, and is looked for.
             Err(CallError::Lost(lost)) => Err(lost),
         }
     }

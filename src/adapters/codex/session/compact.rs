@@ -17,15 +17,15 @@ impl Session<'_> {
     }
 
     async fn begin_compaction(&mut self) -> Result<Result<(), String>, Lost> {
-        let Some(book) = &self.memory.visible else {
+        let Some(book) = &self.thread_state.visible else {
             return Ok(Err("codex has no thread".to_owned()));
         };
         let thread_id = book.thread_id().clone();
         if book.open_turn().is_some() || !self.is_idle() {
             return Ok(Err("a turn runs, which it would cut off".to_owned()));
         }
-        let is_awaited = !self.memory.inflight.on(&thread_id, false).is_empty();
-        if is_awaited || !self.memory.waiting.is_empty() {
+        let is_awaited = !self.thread_state.inflight.on(&thread_id, false).is_empty();
+        if is_awaited || !self.thread_state.waiting.is_empty() {
             let why = "a message is on its way into the thread, and its turn would be cut off";
             return Ok(Err(why.to_owned()));
         }

@@ -28,7 +28,7 @@ impl Session<'_> {
         message: Outgoing,
         on_busy: OnBusy,
     ) -> Result<(), Lost> {
-        let Some(book) = &self.memory.visible else {
+        let Some(book) = &self.thread_state.visible else {
             self.not_taken(&message.id, "there is no thread to deliver it to")
                 .await;
             return Ok(());
@@ -77,7 +77,7 @@ impl Session<'_> {
             .await;
         match steer {
             Err(CallError::Refused(error)) if is_too_late(&error) => {
-                self.memory.inflight.remove(id.as_str());
+                self.thread_state.inflight.remove(id.as_str());
                 self.enqueue(message, thread_id).await
             }
             other => self.answered(id, other.map(|_| ())).await,
@@ -103,16 +103,16 @@ impl Session<'_> {
                 .await;
             match added {
                 Err(CallError::Refused(error)) if has_no_queue(&error) => {
-                    self.memory.inflight.remove(id.as_str());
+                    self.thread_state.inflight.remove(id.as_str());
                     self.has_queue = false;
                     return self.wait_for_idle(message).await;
                 }
                 Err(CallError::Refused(error)) if is_unloaded(&error) && !resubscribed => {
                     resubscribed = true;
                     // It was certainly not taken: nothing of it is to be found out.
-                    self.memory.inflight.remove(id.as_str());
+                    self.thread_state.inflight.remove(id.as_str());
                     let again = self.resubscribe().await;
-                    if again.is_err() || self.memory.thread_id() != Some(&thread_id) {
+                    if again.is_err() || self.thread_state.thread_id() != Some(&thread_id) {
                         let why = "its conversation cannot be gone on with";
                         self.not_taken(&id, why).await;
                         return again;
@@ -123,7 +123,7 @@ impl Session<'_> {
                 }
                 other => {
                     self.answered(id, other.map(|_| ())).await?;
-                    if self.memory.released {
+                    if self.thread_state.released {
                         self.release_queue().await?;
                     }
                     return Ok(());
@@ -137,22 +137,24 @@ impl Session<'_> {
     /// next one (Codex 0.169.0, observed).
     pub(in super::super) async fn release_queue(&mut self) -> Result<(), Lost> {
         // What waits follows a turn that runs.
-        self.memory.released = self.is_idle();
-        let Some(thread_id) = self.memory.thread_id().cloned() else {
+        self.thread_state.released = self.is_idle();
+        let Some(thread_id) = self.thread_state.thread_id().cloned() else {
             return Ok(());
         };
-        if !self.memory.released || self.memory.inflight.on(&thread_id, false).is_empty() {
+        if !self.thread_state.released
+            || self.thread_state.inflight.on(&thread_id, false).is_empty()
+        {
             return Ok(());
         }
         let (queue, _) = self.queue(&thread_id).await?;
         let ours = queue.into_iter().find(|submission| {
             let id = &submission.client_user_message_id;
-            self.memory.inflight.contains(id)
+            self.thread_state.inflight.contains(id)
         });
         let Some(ours) = ours.filter(|_| self.is_idle()) else {
             return Ok(());
         };
-        self.memory.released = false;
+        self.thread_state.released = false;
         let start = QueueStart {
             thread_id: thread_id.to_string(),
             queued_submission_id: ours.id,
@@ -171,12 +173,12 @@ impl Session<'_> {
     /// Without a queue: `turn/start` once the thread is idle. On a busy thread it would silently
     /// be a steer.
     async fn wait_for_idle(&mut self, message: Outgoing) -> Result<(), Lost> {
-        if self.memory.waiting.len() >= WAITING_MAX {
+        if self.thread_state.waiting.len() >= WAITING_MAX {
             self.not_taken(&message.id, "too many messages wait for codex")
                 .await;
             return Ok(());
         }
-        self.memory.waiting.push_back(message);
+        self.thread_state.waiting.push_back(message);
         self.deliver_waiting().await
     }
 
@@ -184,7 +186,7 @@ impl Session<'_> {
     pub(super) async fn deliver_waiting(&mut self) -> Result<(), Lost> {
         let idle = self.is_idle();
         let Some(book) = self
-            .memory
+            .thread_state
             .visible
             .as_ref()
             .filter(|book| idle && book.open_turn().is_none())
@@ -192,11 +194,11 @@ impl Session<'_> {
             return Ok(());
         };
         let thread_id = book.thread_id().clone();
-        if self.memory.inflight.is_awaited_on(&thread_id) {
+        if self.thread_state.inflight.is_awaited_on(&thread_id) {
             // The one before has not shown up yet; its turn is about to begin.
             return Ok(());
         }
-        let Some(message) = self.memory.waiting.pop_front() else {
+        let Some(message) = self.thread_state.waiting.pop_front() else {
             return Ok(());
         };
         let following = trace::message(&message.id);
@@ -257,25 +259,28 @@ impl Session<'_> {
             text,
             cut_off_in,
         } = message;
-        if let Some(held) = self.memory.inflight.get_mut(id.as_str()) {
-            let is_given_up = held.doubt.as_ref().is_some_and(Unconfirmed::is_given_up);
+        if let Some(held) = self.thread_state.inflight.get_mut(id.as_str()) {
+            let is_given_up = held
+                .unconfirmed
+                .as_ref()
+                .is_some_and(Unconfirmed::is_given_up);
             if held.thread_id == *thread_id && !is_given_up {
                 // It is asked for once more, and may be there: what became of it is told first.
-                held.doubt.get_or_insert_default();
+                held.unconfirmed.get_or_insert_default();
                 held.cut_off_in.clone_from(cut_off_in);
                 self.look_by(Instant::now());
                 return false;
             }
             // Of a thread that was left behind, where nobody looks for it any more; or it cannot be
             // found out, and the sender that asks once more was told so.
-            self.memory.inflight.remove(id.as_str());
+            self.thread_state.inflight.remove(id.as_str());
         }
-        let noted = self.memory.inflight.add(Unproven {
+        let noted = self.thread_state.inflight.add(Unproven {
             id: id.clone(),
             thread_id: thread_id.clone(),
             text: Some(text.clone()),
             steered_into,
-            doubt: None,
+            unconfirmed: None,
             cut_off_in: cut_off_in.clone(),
         });
         if noted {
@@ -291,21 +296,21 @@ impl Session<'_> {
     /// turn its queue is held until their next one. So it is looked at in a while.
     fn expect_proof(&mut self, id: &EntryId) {
         if self.is_idle()
-            && let Some(message) = self.memory.inflight.get_mut(id.as_str())
+            && let Some(message) = self.thread_state.inflight.get_mut(id.as_str())
         {
-            message.doubt = Some(Unconfirmed::default());
+            message.unconfirmed = Some(Unconfirmed::default());
             self.look_by(Instant::now() + PROOF_WAIT);
         }
     }
 
-    /// The messages in doubt are looked at then, or before.
+    /// The unconfirmed messages are looked at then, or before.
     fn look_by(&mut self, when: Instant) {
         self.next_look = Some(self.next_look.map_or(when, |look| look.min(when)));
     }
 
     async fn answered(&mut self, id: EntryId, answer: Result<(), CallError>) -> Result<(), Lost> {
         // The proof may have come before the answer; then nothing is left to be said.
-        let proven = !self.memory.inflight.contains(id.as_str());
+        let proven = !self.thread_state.inflight.contains(id.as_str());
         match answer {
             Ok(()) if !proven => {
                 tracing::debug!("codex has queued it");
@@ -313,11 +318,11 @@ impl Session<'_> {
                 self.tell(CodexFact::Queued { message_id: id }).await;
             }
             Err(CallError::Refused(error)) if !proven && is_too_large(&error) => {
-                self.memory.inflight.remove(id.as_str());
+                self.thread_state.inflight.remove(id.as_str());
                 self.too_large(id, error.message).await;
             }
             Err(CallError::Refused(error)) if !proven => {
-                self.memory.inflight.remove(id.as_str());
+                self.thread_state.inflight.remove(id.as_str());
                 let why = format!("codex refused it: {}", error.message);
                 self.not_taken(&id, &why).await;
             }

@@ -22,9 +22,9 @@ impl Session<'_> {
     /// A thread that is not the visible one does something else.
     pub(super) fn other_changed(&mut self, changed: ThreadStatusChanged) {
         let ThreadStatusChanged { thread_id, status } = changed;
-        let is_somebody = self.memory.others.changed(&thread_id, &status);
+        let is_somebody = self.thread_state.others.changed(&thread_id, &status);
         // Who began a turn where a message of ours may be is told by its first message.
-        if is_somebody && !self.memory.may_go_on_with_ours(&thread_id) {
+        if is_somebody && !self.thread_state.may_go_on_with_ours(&thread_id) {
             self.todo.push_back(Todo::GoTo(thread_id));
         }
     }
@@ -32,15 +32,15 @@ impl Session<'_> {
     /// A user message, by this id, is in a thread. One that begins a turn in a thread that was left
     /// behind, and is none of ours, is a person's who has gone back.
     pub(super) fn said_elsewhere(&mut self, thread_id: &str, client_id: Option<&str>) {
-        let is_ours = client_id.is_some_and(|id| self.memory.inflight.contains(id));
-        if self.memory.others.is_first_said(thread_id) && !is_ours {
+        let is_ours = client_id.is_some_and(|id| self.thread_state.inflight.contains(id));
+        if self.thread_state.others.is_first_said(thread_id) && !is_ours {
             self.todo.push_back(Todo::GoTo(thread_id.to_owned()));
         }
     }
 
     /// Makes this thread the visible one, if a person can be looking at it. Its name is theirs.
     pub(super) async fn go_to(&mut self, thread_id: String) -> Result<(), Lost> {
-        if self.memory.is_visible(&thread_id) {
+        if self.thread_state.is_visible(&thread_id) {
             return Ok(());
         }
         let read = ThreadRead {
@@ -52,7 +52,7 @@ impl Session<'_> {
                 Ok(())
             }
             Ok(_) => {
-                self.memory.others.pass_over(&thread_id);
+                self.thread_state.others.pass_over(&thread_id);
                 Ok(())
             }
             Err(CallError::Refused(error)) => {

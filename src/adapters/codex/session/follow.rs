@@ -33,16 +33,20 @@ impl Session<'_> {
         self.fresh |= fresh;
         if fresh {
             // It has loaded none yet.
-            self.memory.others = OtherThreads::default();
+            self.thread_state.others = OtherThreads::default();
         }
         let mut replaced = None;
-        if let Some(thread_id) = self.memory.thread_id().cloned() {
-            let open = self.memory.visible.as_ref().and_then(TurnBook::open_turn);
+        if let Some(thread_id) = self.thread_state.thread_id().cloned() {
+            let open = self
+                .thread_state
+                .visible
+                .as_ref()
+                .and_then(TurnBook::open_turn);
             let cut_off = open.filter(|_| fresh).cloned();
             self.note_queued(&thread_id).await?;
             match self.resume(&thread_id).await {
                 Ok(resumed) => {
-                    self.memory.unreadable_tries = 0;
+                    self.thread_state.unreadable_tries = 0;
                     self.adopt(resumed, false).await;
                     self.catch_up(cut_off).await?;
                     self.settle_elsewhere(fresh).await?;
@@ -59,10 +63,10 @@ impl Session<'_> {
             .await?;
         let is_named = self.name(&started.thread).await?;
         let before = self
-            .memory
+            .thread_state
             .visible
             .replace(TurnBook::new(ThreadId::new(started.thread.id.as_str())));
-        self.memory.unreadable_tries = 0;
+        self.thread_state.unreadable_tries = 0;
         // Not before there is another: until then the previous one may open again.
         if let Some(why) = replaced {
             self.tell(CodexFact::ThreadReplaced { why }).await;
@@ -85,11 +89,11 @@ impl Session<'_> {
     ) -> Result<Option<String>, CallError> {
         let refused = RefusedThread::of(&error);
         // In a row: one that was open elsewhere meanwhile can be read.
-        self.memory.unreadable_tries = match refused {
-            RefusedThread::Unreadable => self.memory.unreadable_tries.saturating_add(1),
+        self.thread_state.unreadable_tries = match refused {
+            RefusedThread::Unreadable => self.thread_state.unreadable_tries.saturating_add(1),
             _ => 0,
         };
-        if refused.is_replaced(self.memory.unreadable_tries) {
+        if refused.is_replaced(self.thread_state.unreadable_tries) {
             return Ok(refused.replaced(thread_id, &error));
         }
         let message = refused.awaited(thread_id, &error);
@@ -98,7 +102,7 @@ impl Session<'_> {
 
     /// Makes a new thread of the terminal's the visible one.
     pub(super) async fn follow(&mut self, thread: Thread) -> Result<(), Lost> {
-        if self.memory.book(&thread.id).is_some() {
+        if self.thread_state.book(&thread.id).is_some() {
             return Ok(());
         }
         let is_named = self.name(&thread).await?;
@@ -119,9 +123,9 @@ impl Session<'_> {
         match self.resume(&thread_id).await {
             Ok(resumed) => {
                 // Of what it did while it was left behind little was told: all of it is told now.
-                let left = &mut self.memory.left;
+                let left = &mut self.thread_state.left;
                 left.retain(|book| *book.thread_id() != thread_id);
-                if let Some(before) = self.memory.visible.replace(TurnBook::new(thread_id)) {
+                if let Some(before) = self.thread_state.visible.replace(TurnBook::new(thread_id)) {
                     self.move_away_from(before).await?;
                 }
                 self.status = ReportedStatus::NotLoaded;
@@ -148,16 +152,16 @@ impl Session<'_> {
 
     /// Stops following a thread that was left behind, once nothing of ours is in it.
     pub(super) async fn leave(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
-        if !self.memory.is_left_at_rest(thread_id) {
+        if !self.thread_state.is_left_at_rest(thread_id) {
             return Ok(());
         }
-        self.give_up_doubtful(thread_id).await?;
-        let is_ours = !self.memory.inflight.on(thread_id, false).is_empty();
-        if is_ours || !self.memory.is_left_at_rest(thread_id) {
+        self.give_up_unconfirmed(thread_id).await?;
+        let is_ours = !self.thread_state.inflight.on(thread_id, false).is_empty();
+        if is_ours || !self.thread_state.is_left_at_rest(thread_id) {
             // Its turn is about to begin, or one has begun meanwhile.
             return Ok(());
         }
-        let left = &mut self.memory.left;
+        let left = &mut self.thread_state.left;
         left.retain(|book| book.thread_id() != thread_id);
         self.unsubscribe(thread_id).await
     }
@@ -165,8 +169,10 @@ impl Session<'_> {
     /// After a reconnect: a turn that ran in a thread that was left behind is seen to its end, which
     /// has come when that thread does nothing. `fresh`: as for [`Self::take_up`].
     pub(super) async fn take_up_left(&mut self, fresh: bool) -> Result<(), Lost> {
-        self.memory.left.retain(|book| book.open_turn().is_some());
-        let left = self.memory.left.iter().map(TurnBook::thread_id);
+        self.thread_state
+            .left
+            .retain(|book| book.open_turn().is_some());
+        let left = self.thread_state.left.iter().map(TurnBook::thread_id);
         let left: Vec<ThreadId> = left.cloned().collect();
         for thread_id in left {
             let resumed = if fresh {
@@ -180,10 +186,10 @@ impl Session<'_> {
                 }
             };
             let runs = resumed.is_some_and(|thread| thread.status.is_active());
-            self.memory.others.left(thread_id.as_str(), runs);
+            self.thread_state.others.left(thread_id.as_str(), runs);
             let turns = self.newest_turns(&thread_id).await?;
             let mut facts = Vec::new();
-            let ThreadState { left, inflight, .. } = &mut *self.memory;
+            let ThreadState { left, inflight, .. } = &mut *self.thread_state;
             if let Some(book) = left.iter_mut().find(|book| *book.thread_id() == thread_id) {
                 // Oldest first; only the newest can be running.
                 for (age, turn) in turns.iter().enumerate().rev() {
@@ -209,7 +215,7 @@ impl Session<'_> {
             }
         }
         if fresh {
-            self.memory.left.clear();
+            self.thread_state.left.clear();
         }
         Ok(())
     }
@@ -219,14 +225,14 @@ impl Session<'_> {
     async fn move_away_from(&mut self, before: TurnBook) -> Result<(), Lost> {
         let thread_id = before.thread_id().clone();
         let works = matches!(self.status, ReportedStatus::Active { .. });
-        self.memory.others.left(thread_id.as_str(), works);
+        self.thread_state.others.left(thread_id.as_str(), works);
         self.take_back_queued(&thread_id).await?;
         if before.open_turn().is_none() {
-            self.give_up_doubtful(&thread_id).await?;
+            self.give_up_unconfirmed(&thread_id).await?;
         }
-        let ours = !self.memory.inflight.on(&thread_id, false).is_empty();
-        if (ours || before.open_turn().is_some()) && self.memory.left.len() < LEFT_MAX {
-            self.memory.left.push(before);
+        let ours = !self.thread_state.inflight.on(&thread_id, false).is_empty();
+        if (ours || before.open_turn().is_some()) && self.thread_state.left.len() < LEFT_MAX {
+            self.thread_state.left.push(before);
             return Ok(());
         }
         self.unsubscribe(&thread_id).await
@@ -274,7 +280,7 @@ impl Session<'_> {
         }
         self.rollout.clone_from(&thread.path);
         self.has_our_name = is_named || thread.name.as_ref() == Some(&self.context.thread_name);
-        self.memory.others.closed(&thread.id);
+        self.thread_state.others.closed(&thread.id);
         let thread_id = ThreadId::new(thread.id.as_str());
         self.tell(CodexFact::ThreadAdopted { thread_id }).await;
         self.set_status(&thread.status).await;
@@ -285,7 +291,7 @@ impl Session<'_> {
     /// Learns from the history what was missed: the turn that runs, or how the one ended that ran
     /// when the connection was lost. `cut_off`: the turn that an earlier app-server ran.
     async fn catch_up(&mut self, cut_off: Option<TurnId>) -> Result<(), Lost> {
-        let Some(book) = &self.memory.visible else {
+        let Some(book) = &self.thread_state.visible else {
             return Ok(());
         };
         let was_open = book.open_turn().cloned();
@@ -299,7 +305,7 @@ impl Session<'_> {
         let fresh = self.fresh;
         let ThreadState {
             visible, inflight, ..
-        } = &mut *self.memory;
+        } = &mut *self.thread_state;
         if let Some(book) = visible {
             // Oldest first; only the newest can be running.
             for (age, turn) in turns.iter().enumerate().rev() {

@@ -29,11 +29,11 @@ impl Session<'_> {
 
     /// A hook has run; its words go into the next request.
     pub(super) async fn hook_ran(&mut self, completed: &HookCompleted) {
-        if !self.memory.is_visible(&completed.thread_id) || !completed.is_of_command_line() {
+        if !self.thread_state.is_visible(&completed.thread_id) || !completed.is_of_command_line() {
             return;
         }
         let is = |text: &str, sha256: &str| hex(&Sha256::digest(text.as_bytes())) == sha256;
-        match &mut self.memory.packet {
+        match &mut self.thread_state.packet {
             Some(packet) if completed.context().any(|text| is(text, &packet.sha256)) => {
                 self.is_hook_due = false;
                 packet.seen();
@@ -49,7 +49,7 @@ impl Session<'_> {
         if !std::mem::take(&mut self.is_hook_due) {
             return;
         }
-        match &self.memory.packet {
+        match &self.thread_state.packet {
             Some(packet) if !packet.is_seen() && !packet.is_put_in => {
                 self.todo.push_back(Todo::Packet);
             }

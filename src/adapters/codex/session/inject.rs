@@ -19,7 +19,7 @@ impl Session<'_> {
         text: String,
         by_hook: bool,
     ) -> Result<(), Lost> {
-        let Some(thread) = self.memory.thread_id().cloned() else {
+        let Some(thread) = self.thread_state.thread_id().cloned() else {
             let why = "codex has no thread".to_owned();
             self.tell(CodexFact::PacketNotGiven { packet_id, why })
                 .await;
@@ -27,7 +27,7 @@ impl Session<'_> {
         };
         let sha256 = hex(&Sha256::digest(text.as_bytes()));
         let packet = PacketInThread::new(packet_id, thread, sha256, Some(text));
-        self.memory.packet = Some(packet);
+        self.thread_state.packet = Some(packet);
         if by_hook {
             // The hook may have been quicker.
             self.look_for_packet().await;
@@ -38,14 +38,14 @@ impl Session<'_> {
 
     /// A previous daemon was about to give this packet.
     pub(in super::super) async fn find_packet(&mut self, packet_id: EntryId, sha256: String) {
-        let Some(thread) = self.memory.thread_id().cloned() else {
+        let Some(thread) = self.thread_state.thread_id().cloned() else {
             return;
         };
-        let known = self.memory.packet.as_ref();
+        let known = self.thread_state.packet.as_ref();
         if known.is_some_and(|known| known.id == packet_id) {
             return;
         }
-        self.memory.packet = Some(PacketInThread::new(packet_id, thread, sha256, None));
+        self.thread_state.packet = Some(PacketInThread::new(packet_id, thread, sha256, None));
         match self.read_packet().await {
             DeveloperText::Missing => {
                 self.not_given("the daemon ended before the packet was in Codex's thread")
@@ -58,10 +58,10 @@ impl Session<'_> {
 
     /// After a connection was lost, or the thread changed: what has become of the packet.
     pub(super) async fn follow_packet(&mut self) -> Result<(), Lost> {
-        let Some(packet) = &self.memory.packet else {
+        let Some(packet) = &self.thread_state.packet else {
             return Ok(());
         };
-        if self.memory.thread_id() != Some(&packet.thread) {
+        if self.thread_state.thread_id() != Some(&packet.thread) {
             self.not_given("Codex left its thread before the packet was seen to be there")
                 .await;
             return Ok(());
@@ -73,7 +73,7 @@ impl Session<'_> {
     }
 
     async fn put_in(&mut self) -> Result<(), Lost> {
-        let Some(packet) = &mut self.memory.packet else {
+        let Some(packet) = &mut self.thread_state.packet else {
             return Ok(());
         };
         let Some(text) = packet.text.clone() else {
@@ -81,7 +81,7 @@ impl Session<'_> {
         };
         packet.is_put_in = true;
         let thread_id = packet.thread.to_string();
-        if let Some(book) = self.memory.book(&thread_id) {
+        if let Some(book) = self.thread_state.book(&thread_id) {
             book.injected();
         }
         let items = vec![DeveloperMessage::new(text)];
@@ -106,7 +106,7 @@ impl Session<'_> {
 
     /// The visible thread does something, which may prove that the model has the packet.
     pub(super) async fn watch_packet(&mut self, thread_id: &str, sign: ThreadSign) {
-        let Some(packet) = &mut self.memory.packet else {
+        let Some(packet) = &mut self.thread_state.packet else {
             return;
         };
         if packet.thread.as_str() != thread_id {
@@ -121,13 +121,13 @@ impl Session<'_> {
 
     /// Whether the rollout holds the packet. Looks only where it has grown since.
     async fn look_for_packet(&mut self) -> bool {
-        let known = self.memory.packet.as_ref();
+        let known = self.thread_state.packet.as_ref();
         known.is_some_and(PacketInThread::is_seen)
             || self.read_packet().await != DeveloperText::Missing
     }
 
     async fn read_packet(&mut self) -> DeveloperText {
-        let (Some(packet), Some(path)) = (&mut self.memory.packet, &self.rollout) else {
+        let (Some(packet), Some(path)) = (&mut self.thread_state.packet, &self.rollout) else {
             return DeveloperText::Missing;
         };
         let found = developer_text_in(path, &packet.sha256, &mut packet.looked_at).await;
@@ -139,7 +139,7 @@ impl Session<'_> {
 
     /// The model has the packet. `is_earlier`: since a turn under an earlier daemon.
     async fn given(&mut self, is_earlier: bool) {
-        if let Some(packet) = self.memory.packet.take() {
+        if let Some(packet) = self.thread_state.packet.take() {
             let given = CodexFact::PacketGiven {
                 packet_id: packet.id,
                 is_put_in: packet.is_put_in,
@@ -150,7 +150,7 @@ impl Session<'_> {
     }
 
     async fn not_given(&mut self, why: &str) {
-        if let Some(packet) = self.memory.packet.take() {
+        if let Some(packet) = self.thread_state.packet.take() {
             let (packet_id, why) = (packet.id, why.to_owned());
             self.tell(CodexFact::PacketNotGiven { packet_id, why })
                 .await;

@@ -21,27 +21,27 @@ impl Session<'_> {
     pub(super) async fn heartbeat(&mut self, thread_id: &str) {
         let now = Instant::now();
         let is_fresh = self
-            .memory
+            .thread_state
             .sign_told
             .is_none_or(|told| now.duration_since(told) >= SIGN_EVERY);
-        if is_fresh && self.memory.is_visible(thread_id) {
-            self.memory.sign_told = Some(now);
+        if is_fresh && self.thread_state.is_visible(thread_id) {
+            self.thread_state.sign_told = Some(now);
             self.tell(CodexFact::Heartbeat).await;
         }
     }
 
     /// Takes in what the windows of a bucket are, and tells when a limit would end.
     pub(super) async fn rate_limits(&mut self, newer: RateLimits) {
-        self.memory.rate_limits.take_in(newer);
+        self.thread_state.rate_limits.take_in(newer);
         self.tell_limit_ends().await;
     }
 
     async fn tell_limit_ends(&mut self) {
-        let ends = self.memory.rate_limits.resets_at();
+        let ends = self.thread_state.rate_limits.resets_at();
         if let Some(ends_s) = ends
-            && ends != self.memory.limit_ends_told
+            && ends != self.thread_state.limit_ends_told
         {
-            self.memory.limit_ends_told = ends;
+            self.thread_state.limit_ends_told = ends;
             let at_ms = ends_s.saturating_mul(1_000);
             self.tell(CodexFact::LimitEnds { at_ms }).await;
         }
@@ -98,9 +98,11 @@ impl Session<'_> {
 
     async fn read_limit(&mut self, answer: RateLimitsAnswer) -> Checked {
         let by_id = answer.rate_limits_by_limit_id.unwrap_or_default();
-        self.memory.rate_limits.take_all(answer.rate_limits, by_id);
+        self.thread_state
+            .rate_limits
+            .take_all(answer.rate_limits, by_id);
         self.tell_limit_ends().await;
-        let ends_s = self.memory.rate_limits.resets_at();
+        let ends_s = self.thread_state.rate_limits.resets_at();
         match answer.ordinary_usage_allowed {
             Some(true) => Checked::Over,
             Some(false) => Checked::Holds {
@@ -115,7 +117,7 @@ impl Session<'_> {
         &mut self,
         turn_id: &TurnId,
     ) -> Result<Result<(), String>, Lost> {
-        let Some(thread_id) = self.memory.thread_id().cloned() else {
+        let Some(thread_id) = self.thread_state.thread_id().cloned() else {
             return Ok(Err("codex has no thread".to_owned()));
         };
         let interrupt = TurnInterrupt {

@@ -1,7 +1,7 @@
 //! What the visible thread is called. A name is needed before anything is said in it, and all of those
 //! names are the same; in Codex's own list each conversation is known by what it began with.
 
-use crate::core::hidden::is_hidden;
+use crate::core::hidden::letters;
 use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::call::{Call as _, ThreadNameSet};
 
@@ -14,11 +14,15 @@ const NAME_CHARS_MAX: usize = 60;
 impl Session<'_> {
     /// Somebody said this in a turn. It names the visible thread while that has the name of a new one.
     pub(super) fn is_about(&mut self, turn_id: &TurnId, said: &str) {
-        let Some(book) = &self.memory.visible else {
+        let Some(book) = &self.thread_state.visible else {
             return;
         };
-        let name = name_of(said);
-        if self.has_our_name && book.open_turn() == Some(turn_id) && !name.is_empty() {
+        if !self.has_our_name || book.open_turn() != Some(turn_id) {
+            return;
+        }
+        // Codex keeps its list outside of the project, and of a secret that is cut nothing is masked.
+        let name = name_of(&self.context.redactor.redact_text(said).0);
+        if !name.is_empty() {
             self.has_our_name = false;
             let named = Todo::Name(book.thread_id().clone(), name);
             self.todo.push_back(named);
@@ -42,8 +46,9 @@ impl Session<'_> {
 /// How a text begins, as a name: one line of what can be seen.
 fn name_of(said: &str) -> String {
     let words: Vec<&str> = said.split_whitespace().collect();
-    let mut seen = words.join(" ");
-    seen.retain(|c| !c.is_control() && !is_hidden(c));
+    let words = words.join(" ");
+    let seen = letters(&words).filter(|(c, is_hidden)| !c.is_control() && !is_hidden);
+    let seen: String = seen.map(|(c, _)| c).collect();
     if seen.chars().nth(NAME_CHARS_MAX).is_none() {
         return seen;
     }

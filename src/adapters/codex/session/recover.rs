@@ -110,45 +110,46 @@ impl Session<'_> {
         &mut self,
         messages: Vec<AttemptedMessage>,
     ) -> Result<(), Lost> {
-        let Some(thread_id) = self.memory.thread_of_before().cloned() else {
+        let Some(thread_id) = self.thread_state.thread_of_before().cloned() else {
             return Ok(());
         };
-        self.memory.add_doubtful(&thread_id, messages);
-        if self.memory.is_visible(thread_id.as_str()) {
+        self.thread_state.add_unconfirmed(&thread_id, messages);
+        if self.thread_state.is_visible(thread_id.as_str()) {
             self.note_queued(&thread_id).await?;
             return self.look().await;
         }
         self.look().await?;
         let queue_seen = self.take_back_queued(&thread_id).await?;
-        let ids = self.memory.inflight.on(&thread_id, true);
+        let ids = self.thread_state.inflight.on(&thread_id, true);
         // What runs there is not watched: one that is not found may be about to show up.
         self.settle_on(&thread_id, &ids, queue_seen, false).await
     }
 
-    /// Notes which messages in doubt are in the queue, before the thread is resumed: that starts
+    /// Notes which unconfirmed messages are in the queue, before the thread is resumed: that starts
     /// their delivery.
     pub(super) async fn note_queued(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
-        if self.memory.inflight.on(thread_id, true).is_empty() {
+        if self.thread_state.inflight.on(thread_id, true).is_empty() {
             return Ok(());
         }
         let (queue, seen) = self.queue(thread_id).await?;
         if seen == Seen::Part {
             // Any of them may be in there, and is given the time for that.
-            for id in self.memory.inflight.on(thread_id, true) {
-                let message = self.memory.inflight.get_mut(id.as_str());
-                if let Some(doubt) = message.and_then(|message| message.doubt.as_mut()) {
-                    doubt.was_queued = true;
+            for id in self.thread_state.inflight.on(thread_id, true) {
+                let message = self.thread_state.inflight.get_mut(id.as_str());
+                if let Some(unconfirmed) = message.and_then(|message| message.unconfirmed.as_mut())
+                {
+                    unconfirmed.was_queued = true;
                 }
             }
         }
         for submission in queue {
             if let Some(message) = self
-                .memory
+                .thread_state
                 .inflight
                 .get_mut(&submission.client_user_message_id)
-                && let Some(doubt) = &mut message.doubt
+                && let Some(unconfirmed) = &mut message.unconfirmed
             {
-                doubt.was_queued = true;
+                unconfirmed.was_queued = true;
                 trace::message(&message.id)
                     .in_scope(|| tracing::debug!("waits in codex's own queue"));
             }
@@ -156,14 +157,14 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Looks at the visible thread for the messages in doubt, and tells what became of them. Those
+    /// Looks at the visible thread for the unconfirmed messages, and tells what became of them. Those
     /// that cannot be judged yet are looked at again when the thread is idle, or in a moment.
     pub(in super::super) async fn look(&mut self) -> Result<(), Lost> {
         self.next_look = None;
-        let Some(thread_id) = self.memory.thread_id().cloned() else {
+        let Some(thread_id) = self.thread_state.thread_id().cloned() else {
             return Ok(());
         };
-        let ids = self.memory.inflight.on(&thread_id, true);
+        let ids = self.thread_state.inflight.on(&thread_id, true);
         if ids.is_empty() {
             return Ok(());
         }
@@ -195,11 +196,11 @@ impl Session<'_> {
         empty: &mut Vec<String>,
     ) {
         let idle = self.is_idle();
-        let Some(message) = self.memory.inflight.get_mut(id.as_str()) else {
+        let Some(message) = self.thread_state.inflight.get_mut(id.as_str()) else {
             // Proven meanwhile.
             return;
         };
-        let Some(doubt) = &mut message.doubt else {
+        let Some(unconfirmed) = &mut message.unconfirmed else {
             return;
         };
         let sight = Sight {
@@ -207,11 +208,11 @@ impl Session<'_> {
             idle,
             whole,
         };
-        let verdict = judge(doubt, sight);
+        let verdict = judge(unconfirmed, sight);
         tracing::debug!(?verdict, ?sight, "looked for at codex");
         match verdict {
             RecoveryVerdict::StillQueued => {
-                message.doubt = None;
+                message.unconfirmed = None;
                 self.tell(CodexFact::StillQueued { message_id: id }).await;
             }
             RecoveryVerdict::NotTaken => self.give_back(id, thread_id, empty).await,
@@ -228,8 +229,8 @@ impl Session<'_> {
     /// Tells of a message that is neither in the history nor in the queue. `empty`: the ended turns
     /// without a user message, of which one may have had it.
     async fn give_back(&mut self, id: EntryId, thread_id: &ThreadId, empty: &mut Vec<String>) {
-        let alone = self.memory.inflight.on(thread_id, true).len() == 1;
-        let Some(message) = self.memory.inflight.remove(id.as_str()) else {
+        let alone = self.thread_state.inflight.on(thread_id, true).len() == 1;
+        let Some(message) = self.thread_state.inflight.remove(id.as_str()) else {
             return;
         };
         let path = self.rollout.clone().unwrap_or_default();
@@ -278,7 +279,7 @@ impl Session<'_> {
         }
         self.take_up_left(fresh).await?;
         for thread_id in self.threads_elsewhere() {
-            let ids = self.memory.inflight.on(&thread_id, false);
+            let ids = self.thread_state.inflight.on(&thread_id, false);
             let queue = queues.iter().find(|(thread, _)| *thread == thread_id);
             let queue_seen = queue.map_or(Seen::Part, |(_, seen)| *seen);
             self.settle_on(&thread_id, &ids, queue_seen, fresh).await?;
@@ -286,14 +287,14 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Settles the messages in doubt in a thread that was left behind and runs no turn: nobody looks
+    /// Settles the unconfirmed messages in a thread that was left behind and runs no turn: nobody looks
     /// there again, and what waits for their outcome would wait for good.
-    pub(super) async fn give_up_doubtful(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
-        if self.memory.inflight.on(thread_id, true).is_empty() {
+    pub(super) async fn give_up_unconfirmed(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
+        if self.thread_state.inflight.on(thread_id, true).is_empty() {
             return Ok(());
         }
         let queue_seen = self.take_back_queued(thread_id).await?;
-        let ids = self.memory.inflight.on(thread_id, true);
+        let ids = self.thread_state.inflight.on(thread_id, true);
         self.settle_on(thread_id, &ids, queue_seen, false).await
     }
 
@@ -310,7 +311,12 @@ impl Session<'_> {
         self.tell_history(thread_id, &history).await;
         let is_certain = is_at_rest && Seen::is_all(queue_seen, history.seen);
         for message_id in ids {
-            if self.memory.inflight.remove(message_id.as_str()).is_none() {
+            if self
+                .thread_state
+                .inflight
+                .remove(message_id.as_str())
+                .is_none()
+            {
                 // Proven, or taken out of the queue.
                 continue;
             }
@@ -331,20 +337,20 @@ impl Session<'_> {
 
     /// The threads besides the visible one with messages of ours.
     fn threads_elsewhere(&self) -> Vec<ThreadId> {
-        let inflight = &self.memory.inflight;
-        inflight.threads_besides(self.memory.thread_id())
+        let inflight = &self.thread_state.inflight;
+        inflight.threads_besides(self.thread_state.thread_id())
     }
 
     /// Takes our messages out of a thread's queue. What was taken out is certainly not delivered.
     /// Whether that was all of them.
     pub(super) async fn take_back_queued(&mut self, thread_id: &ThreadId) -> Result<Seen, Lost> {
-        if self.memory.inflight.on(thread_id, false).is_empty() {
+        if self.thread_state.inflight.on(thread_id, false).is_empty() {
             return Ok(Seen::Whole);
         }
         let (queue, mut seen) = self.queue(thread_id).await?;
         for submission in queue {
             if !self
-                .memory
+                .thread_state
                 .inflight
                 .contains(&submission.client_user_message_id)
             {
@@ -358,7 +364,7 @@ impl Session<'_> {
                 Ok(answer) if answer.deleted => {
                     let why = "the conversation moved on to another thread";
                     if let Some(message) = self
-                        .memory
+                        .thread_state
                         .inflight
                         .remove(&submission.client_user_message_id)
                     {
@@ -378,7 +384,7 @@ impl Session<'_> {
         let mut facts = Vec::new();
         let ThreadState {
             visible, inflight, ..
-        } = &mut *self.memory;
+        } = &mut *self.thread_state;
         let mut elsewhere = TurnBook::new(thread_id.clone());
         let book = match visible {
             Some(book) if book.thread_id() == thread_id => book,
@@ -451,8 +457,8 @@ impl Session<'_> {
                             {
                                 // What is older than an earlier attempt is no later one either.
                                 let was_missing = missing.remove(id.as_str());
-                                is_found |=
-                                    was_missing && self.memory.inflight.is_proven_by(id, &turn.id);
+                                is_found |= was_missing
+                                    && self.thread_state.inflight.is_proven_by(id, &turn.id);
                             }
                         }
                         let ended = turn.known_status() != Some(TurnStatus::InProgress);

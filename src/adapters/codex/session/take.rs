@@ -26,7 +26,7 @@ impl Session<'_> {
     }
 
     async fn take_request(&mut self, request: ServerRequest) {
-        if self.memory.approvals.len() < APPROVALS_MAX {
+        if self.thread_state.approvals.len() < APPROVALS_MAX {
             self.asked(request).await;
         }
     }
@@ -36,7 +36,7 @@ impl Session<'_> {
         match notification {
             CodexNotification::ThreadStarted(thread) => self.thread_started(thread),
             CodexNotification::ThreadStatusChanged(changed) => {
-                if self.memory.is_visible(&changed.thread_id) {
+                if self.thread_state.is_visible(&changed.thread_id) {
                     self.set_status(&changed.status).await;
                 } else if changed.status.is_active()
                     && let Some(candidate) = self
@@ -50,21 +50,21 @@ impl Session<'_> {
                 }
             }
             CodexNotification::ThreadClosed(closed) => {
-                if self.memory.is_visible(&closed.thread_id) {
+                if self.thread_state.is_visible(&closed.thread_id) {
                     self.todo.push_back(Todo::Resubscribe);
                 } else {
-                    self.memory.others.closed(&closed.thread_id);
+                    self.thread_state.others.closed(&closed.thread_id);
                     self.tell_approvals().await;
                 }
             }
             CodexNotification::ThreadNamed(named) => {
-                if self.memory.is_visible(&named.thread_id) {
+                if self.thread_state.is_visible(&named.thread_id) {
                     let name = named.thread_name.as_ref();
                     self.has_our_name = name == Some(&self.context.thread_name);
                 }
             }
             CodexNotification::TurnStarted(started) => {
-                if let Some(book) = self.memory.book(&started.thread_id) {
+                if let Some(book) = self.thread_state.book(&started.thread_id) {
                     book.started(&started.turn.id, &mut facts);
                 }
                 if !self.is_hook_trusted {
@@ -73,36 +73,36 @@ impl Session<'_> {
             }
             CodexNotification::FileChangeStarted(started) => {
                 self.heartbeat(&started.thread_id).await;
-                if self.memory.is_visible(&started.thread_id) {
+                if self.thread_state.is_visible(&started.thread_id) {
                     facts.extend(did(&started.item));
                 }
-                self.memory.file_change(started.item);
+                self.thread_state.file_change(started.item);
             }
             CodexNotification::ToolStarted(started) => {
                 self.works(&started.thread_id).await;
-                if self.memory.is_visible(&started.thread_id) {
+                if self.thread_state.is_visible(&started.thread_id) {
                     facts.extend(did(&started.item));
                 }
             }
             CodexNotification::PlanUpdated(updated) => {
                 self.works(&updated.thread_id).await;
-                if self.memory.is_visible(&updated.thread_id) {
+                if self.thread_state.is_visible(&updated.thread_id) {
                     let steps = updated.plan.into_iter().map(planned).collect();
                     facts.push(CodexFact::TurnPlanned { steps });
                 }
             }
             CodexNotification::CommandStarted(started) => {
                 self.works(&started.thread_id).await;
-                if let Some(book) = self.memory.book(&started.thread_id) {
+                if let Some(book) = self.thread_state.book(&started.thread_id) {
                     book.began(&started.turn_id, &started.item);
                 }
-                if self.memory.is_visible(&started.thread_id) {
+                if self.thread_state.is_visible(&started.thread_id) {
                     facts.extend(did(&started.item));
                 }
             }
             CodexNotification::CompactionStarted(started) => {
                 self.works(&started.thread_id).await;
-                if self.memory.is_visible(&started.thread_id) {
+                if self.thread_state.is_visible(&started.thread_id) {
                     facts.push(CodexFact::CompactionBegan);
                     self.todo.push_back(Todo::Hook);
                 }
@@ -116,7 +116,7 @@ impl Session<'_> {
                     _ => ThreadSign::Answer,
                 };
                 self.watch_packet(&completed.thread_id, sign).await;
-                if self.memory.is_visible(&completed.thread_id) {
+                if self.thread_state.is_visible(&completed.thread_id) {
                     match completed.item {
                         Item::ContextCompaction { .. } => self.is_hook_due = true,
                         // Codex runs the hook before it asks the model.
@@ -127,10 +127,10 @@ impl Session<'_> {
                 if let Item::UserMessage { client_id, .. } = &completed.item {
                     self.said_elsewhere(&completed.thread_id, client_id.as_deref());
                 }
-                if let Some(book) = self.memory.book(&completed.thread_id) {
+                if let Some(book) = self.thread_state.book(&completed.thread_id) {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
                 }
-                if self.memory.is_visible(&completed.thread_id) {
+                if self.thread_state.is_visible(&completed.thread_id) {
                     match completed.item {
                         Item::CommandExecution { id, .. } | Item::McpToolCall { id, .. } => {
                             facts.push(CodexFact::ToolEnded { item_id: id });
@@ -165,13 +165,16 @@ impl Session<'_> {
                         _ => self.todo.push_back(Todo::Account),
                     }
                 }
-                let doubt = self.memory.inflight.doubt_steered(&completed.turn.id);
-                if let Some(book) = self.memory.book(&completed.thread_id) {
+                let unconfirmed = self
+                    .thread_state
+                    .inflight
+                    .mark_steered_unconfirmed(&completed.turn.id);
+                if let Some(book) = self.thread_state.book(&completed.thread_id) {
                     book.completed(&completed.turn, &mut facts);
                     let thread_id = book.thread_id().clone();
-                    if !self.memory.is_visible(&completed.thread_id) {
+                    if !self.thread_state.is_visible(&completed.thread_id) {
                         self.todo.push_back(Todo::Leave(thread_id));
-                    } else if doubt || !self.memory.waiting.is_empty() {
+                    } else if unconfirmed || !self.thread_state.waiting.is_empty() {
                         self.todo.push_back(Todo::Idle);
                     }
                 }
@@ -184,12 +187,12 @@ impl Session<'_> {
             CodexNotification::AccountUpdated => self.todo.push_back(Todo::Account),
             CodexNotification::Error(reported) => {
                 if !reported.will_retry {
-                    if let Some(book) = self.memory.book(&reported.thread_id) {
+                    if let Some(book) = self.thread_state.book(&reported.thread_id) {
                         book.error(&reported.turn_id, reported.error);
                     }
-                } else if self.memory.is_visible(&reported.thread_id) {
+                } else if self.thread_state.is_visible(&reported.thread_id) {
                     // The next sign of life is told at once: with it this is over.
-                    self.memory.sign_told = None;
+                    self.thread_state.sign_told = None;
                     let why = cut(&reported.error.message);
                     facts.push(CodexFact::Retrying { why });
                 }
@@ -199,10 +202,10 @@ impl Session<'_> {
                     .await;
                 let used = updated.token_usage.last.total_tokens;
                 let window = updated.token_usage.model_context_window;
-                if self.memory.is_visible(&updated.thread_id)
-                    && self.memory.context_told != Some((used, window))
+                if self.thread_state.is_visible(&updated.thread_id)
+                    && self.thread_state.context_told != Some((used, window))
                 {
-                    self.memory.context_told = Some((used, window));
+                    self.thread_state.context_told = Some((used, window));
                     facts.push(CodexFact::ContextUsed { used, window });
                 }
             }
@@ -216,8 +219,8 @@ impl Session<'_> {
 
     /// Of a thread that was left behind, only what concerns a message of ours.
     fn only_of_interest(&self, facts: Vec<CodexFact>) -> Vec<CodexFact> {
-        let visible = self.memory.thread_id();
-        let left: Vec<_> = self.memory.left.iter().collect();
+        let visible = self.thread_state.thread_id();
+        let left: Vec<_> = self.thread_state.left.iter().collect();
         facts
             .into_iter()
             .filter(|fact| match fact {
@@ -231,7 +234,7 @@ impl Session<'_> {
                     !left.iter().any(|book| book.open_turn() == Some(turn_id))
                         || client_id
                             .as_ref()
-                            .is_some_and(|id| self.memory.inflight.contains(id))
+                            .is_some_and(|id| self.thread_state.inflight.contains(id))
                 }
                 _ => true,
             })
@@ -240,8 +243,8 @@ impl Session<'_> {
 
     fn thread_started(&mut self, thread: Thread) {
         if !thread.is_conversation() {
-            self.memory.others.pass_over(&thread.id);
-        } else if self.memory.book(&thread.id).is_none() {
+            self.thread_state.others.pass_over(&thread.id);
+        } else if self.thread_state.book(&thread.id).is_none() {
             self.todo.push_back(Todo::Follow(thread));
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! The session runs in a task of its own, in the same way as the adapter's loop drives it.
 
+use std::sync::Arc;
+
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -22,6 +24,7 @@ use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::hex::hex;
 use crate::core::id::EntryId;
+use crate::core::redact::Redactor;
 
 /// For anything that a test waits for.
 const SOON: std::time::Duration = std::time::Duration::from_secs(5);
@@ -55,8 +58,8 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Connects a session with this memory, up to its `initialize`.
-    pub(super) async fn connect(mut memory: ThreadState, fresh: bool) -> Self {
+    /// Connects a session in this state, up to its `initialize`.
+    pub(super) async fn connect(mut thread_state: ThreadState, fresh: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let upstream = Upstream {
             port: listener.local_addr().unwrap().port(),
@@ -69,11 +72,12 @@ impl Script {
             thread_name: NAME.to_owned(),
             account_every: std::time::Duration::from_millis(500),
             hook: CompactionHook::default(),
+            redactor: Arc::new(Redactor::new()),
             facts: told,
         };
         let session = tokio::spawn(async move {
-            let error = drive(&upstream, &context, &mut memory, fresh, &mut asked).await;
-            (memory, error.to_string())
+            let error = drive(&upstream, &context, &mut thread_state, fresh, &mut asked).await;
+            (thread_state, error.to_string())
         });
         let (stream, _) = listener.accept().await.unwrap();
         let socket = tokio_tungstenite::accept_async(stream).await.unwrap();
@@ -283,7 +287,7 @@ impl Script {
             ..
         } = self;
         drop(socket);
-        let (memory, _) = tokio::time::timeout(SOON, session)
+        let (thread_state, _) = tokio::time::timeout(SOON, session)
             .await
             .expect("an end in time")
             .unwrap();
@@ -291,19 +295,19 @@ impl Script {
         while let Ok(fact) = facts.try_recv() {
             told.push(fact);
         }
-        (memory, told)
+        (thread_state, told)
     }
 }
 
 async fn drive(
     upstream: &Upstream,
     context: &SessionContext,
-    memory: &mut ThreadState,
+    thread_state: &mut ThreadState,
     fresh: bool,
     asked: &mut mpsc::Receiver<Ask>,
 ) -> CallError {
     let run = async {
-        let mut session = Session::open(upstream, context, memory).await?;
+        let mut session = Session::open(upstream, context, thread_state).await?;
         session.take_up(fresh).await?;
         loop {
             session.settle().await?;

@@ -83,7 +83,7 @@ async fn where_nobody_said_that_it_was_taken_out_it_is_looked_for() {
         .serve("thread/queue/list", queue(&[("Q1", "m1")]))
         .await;
     script.expect("thread/queue/delete").await;
-    let (memory, told) = script.cut().await;
+    let (thread_state, told) = script.cut().await;
     assert!(!told.contains(&taken_back()), "{told:?}");
-    assert!(memory.inflight.contains("m1"));
+    assert!(thread_state.inflight.contains("m1"));
 }

@@ -236,8 +236,8 @@ async fn a_thread_of_our_folder_is_followed_and_one_that_codex_does_not_show_is_
 
 #[tokio::test]
 async fn what_is_loaded_is_known_over_a_lost_connection() {
-    let (memory, _) = in_a_new_one().await.cut().await;
-    let mut script = Script::connect(memory, false).await;
+    let (thread_state, _) = in_a_new_one().await.cut().await;
+    let mut script = Script::connect(thread_state, false).await;
     let resume = script.expect("thread/resume").await;
     assert_eq!(resume["params"]["threadId"], "N");
     let found = json!({"thread": thread("N", "idle")});

@@ -1,4 +1,4 @@
-//! A message in doubt, and a conversation in which much has been said since.
+//! An unconfirmed message, and a conversation in which much has been said since.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn look(script: &mut Script, pages: impl Iterator<Item = Value>) {
     }
 }
 
-async fn in_doubt() -> Script {
+async fn unconfirmed() -> Script {
     let mut script = Script::idle().await;
     script.ask(Ask::Recover(vec![handed_over(ID, &[])])).await;
     // What it notes before it looks.
@@ -41,7 +41,7 @@ async fn in_doubt() -> Script {
 
 #[tokio::test]
 async fn it_is_found_however_much_was_said_since() {
-    let mut script = in_doubt().await;
+    let mut script = unconfirmed().await;
     let since = (0..40).map(|number| page(number, Some(WRITTEN_S + 50), &[]));
     let its = page(40, Some(WRITTEN_S + 5), &[user(ID)]);
     look(&mut script, since.chain([its])).await;
@@ -58,7 +58,7 @@ async fn it_is_found_however_much_was_said_since() {
 
 #[tokio::test]
 async fn what_is_older_than_the_message_is_not_read() {
-    let mut script = in_doubt().await;
+    let mut script = unconfirmed().await;
     for _ in 0..2 {
         let pages = [
             page(0, Some(WRITTEN_S + 50), &[]),
@@ -73,7 +73,7 @@ async fn what_is_older_than_the_message_is_not_read() {
 async fn where_the_history_is_not_read_to_the_message_nobody_knows() {
     // Nor where Codex does not say when a turn began.
     for began_s in [Some(WRITTEN_S + 50), None] {
-        let mut script = in_doubt().await;
+        let mut script = unconfirmed().await;
         for _ in 0..3 {
             let pages = (0..100).map(|number| page(number, began_s, &[]));
             look(&mut script, pages).await;

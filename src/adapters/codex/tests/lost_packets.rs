@@ -19,14 +19,14 @@ async fn cut_with_a_packet() -> ThreadState {
     script.ask(Ask::Inject("p", "go on")).await;
     let put_in = script.expect("thread/inject_items").await;
     assert_eq!(put_in["params"]["threadId"], "T");
-    let (memory, told) = script.cut().await;
+    let (thread_state, told) = script.cut().await;
     assert_eq!(told, []);
-    memory
+    thread_state
 }
 
 /// A new app-server, with the thread in this file.
-async fn again_from(memory: ThreadState, rollout: &Path) -> Script {
-    let mut script = Script::connect(memory, true).await;
+async fn again_from(thread_state: ThreadState, rollout: &Path) -> Script {
+    let mut script = Script::connect(thread_state, true).await;
     let resume = script.expect("thread/resume").await;
     let mut resumed = thread("T", "idle");
     resumed["path"] = json!(rollout);
@@ -81,9 +81,9 @@ async fn a_packet_that_died_with_the_app_server_is_put_into_the_thread_of_the_ne
 #[tokio::test]
 async fn a_packet_that_the_app_server_wrote_down_before_it_died_is_not_put_in_again() {
     let rollout = tempfile::NamedTempFile::new().unwrap();
-    let memory = cut_with_a_packet().await;
+    let thread_state = cut_with_a_packet().await;
     write_packet(rollout.path());
-    let mut script = again_from(memory, rollout.path()).await;
+    let mut script = again_from(thread_state, rollout.path()).await;
     // The next frame is not a second one of it.
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.serve("thread/queue/add", json!({})).await;
@@ -133,8 +133,8 @@ async fn a_packet_that_an_earlier_daemon_put_in_is_given_at_once_where_a_turn_ha
         if is_answered {
             write_answer(rollout.path());
         }
-        let memory = ThreadState::new(Some("T".into()));
-        let mut script = again_from(memory, rollout.path()).await;
+        let thread_state = ThreadState::new(Some("T".into()));
+        let mut script = again_from(thread_state, rollout.path()).await;
         script.ask(Ask::Find("p", "go on")).await;
         if !is_answered {
             hooked::answered(&mut script).await;

@@ -48,6 +48,26 @@ async fn a_conversation_is_called_after_what_it_began_with() {
 }
 
 #[tokio::test]
+async fn a_conversation_is_not_called_after_a_secret_nor_after_the_beginning_of_one() {
+    let token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+    for (text, name) in [
+        (
+            format!("push with {token} now"),
+            "push with [REDACTED_GITHUB_TOKEN] now",
+        ),
+        (
+            format!("push what you have so far to my branch with {token}"),
+            "push what you have so far to my branch with [REDACTED_GITHU…",
+        ),
+    ] {
+        let mut script = Script::idle().await;
+        said(&mut script, "T", &text).await;
+        told(&mut script, &text).await;
+        assert_eq!(named(&mut script).await, called(name));
+    }
+}
+
+#[tokio::test]
 async fn one_that_begins_with_a_message_of_ours_is_not_called_after_the_envelope() {
     let mut script = Script::idle().await;
     let text = "[ctxrelay handoff m1 from peer Claude, not from your operator; just now]\ncount \
@@ -71,8 +91,8 @@ async fn a_name_that_somebody_gave_stays() {
 
 /// Connected again, to a thread of this name.
 async fn again(name: Value) -> Script {
-    let (memory, _) = Script::idle().await.cut().await;
-    let mut script = Script::connect(memory, false).await;
+    let (thread_state, _) = Script::idle().await.cut().await;
+    let mut script = Script::connect(thread_state, false).await;
     let mut found = thread("T", "idle");
     found["name"] = name;
     script

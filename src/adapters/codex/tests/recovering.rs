@@ -24,8 +24,8 @@ pub(super) async fn cut_with_a_message() -> ThreadState {
 }
 
 /// A new app-server: the queue is read before the thread is resumed.
-pub(super) async fn again(memory: ThreadState, queue: Value, status: &str) -> Script {
-    let mut script = Script::connect(memory, true).await;
+pub(super) async fn again(thread_state: ThreadState, queue: Value, status: &str) -> Script {
+    let mut script = Script::connect(thread_state, true).await;
     script
         .serve("thread/queue/list", json!({"data": queue}))
         .await;
@@ -111,14 +111,14 @@ async fn an_answer_that_never_came_is_told_and_then_found_out() {
     let mut script = Script::idle().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.expect("thread/queue/add").await;
-    let (memory, told) = script.cut().await;
+    let (thread_state, told) = script.cut().await;
     assert_eq!(
         told,
         [CodexFact::Unanswered {
             message_id: "m1".into()
         }]
     );
-    let mut script = again(memory, json!([row("m1")]), "idle").await;
+    let mut script = again(thread_state, json!([row("m1")]), "idle").await;
     script.look(json!([row("m1")]), json!([])).await;
     assert_eq!(
         script.fact().await,
@@ -133,8 +133,8 @@ async fn a_turn_that_died_with_the_app_server_is_closed() {
     let mut script = Script::busy().await;
     script.user_message("U", "human").await;
     assert_eq!(script.fact().await, message("U", "human", false));
-    let (memory, _) = script.cut().await;
-    let mut script = Script::connect(memory, true).await;
+    let (thread_state, _) = script.cut().await;
+    let mut script = Script::connect(thread_state, true).await;
     script
         .serve("thread/resume", json!({"thread": thread("T", "active")}))
         .await;
@@ -171,8 +171,8 @@ async fn a_turn_that_died_with_the_app_server_is_closed() {
 
 #[tokio::test]
 async fn a_turn_that_ended_while_we_were_away_has_its_answer() {
-    let (memory, _) = Script::busy().await.cut().await;
-    let mut script = Script::connect(memory, false).await;
+    let (thread_state, _) = Script::busy().await.cut().await;
+    let mut script = Script::connect(thread_state, false).await;
     script
         .serve("thread/resume", json!({"thread": thread("T", "idle")}))
         .await;
@@ -221,8 +221,8 @@ async fn the_messages_of_an_earlier_daemon_are_answered_one_by_one() {
 
 #[tokio::test]
 async fn a_thread_that_is_gone_is_replaced_and_its_messages_were_not_taken() {
-    let memory = cut_with_a_message().await;
-    let mut script = Script::connect(memory, true).await;
+    let thread_state = cut_with_a_message().await;
+    let mut script = Script::connect(thread_state, true).await;
     let list = script.expect("thread/queue/list").await;
     script
         .refuse(
@@ -298,9 +298,9 @@ async fn cut_with_a_turn_left_behind() -> ThreadState {
     assert_eq!(script.fact().await, message("U", "m1", false));
     begins_n(&mut script).await;
     adopted_n(&mut script).await;
-    let (memory, told) = script.cut().await;
+    let (thread_state, told) = script.cut().await;
     assert_eq!(told, []);
-    memory
+    thread_state
 }
 
 async fn adopted_n(script: &mut Script) {
@@ -314,8 +314,8 @@ async fn adopted_n(script: &mut Script) {
 }
 
 /// Connected again; the visible thread does nothing.
-async fn again_on_n(memory: ThreadState, fresh: bool) -> Script {
-    let mut script = Script::connect(memory, fresh).await;
+async fn again_on_n(thread_state: ThreadState, fresh: bool) -> Script {
+    let mut script = Script::connect(thread_state, fresh).await;
     let resume = script.expect("thread/resume").await;
     assert_eq!(resume["params"]["threadId"], "N");
     script

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{SinkExt as _, StreamExt as _};
@@ -23,6 +24,7 @@ use crate::adapters::codex::thread_state::ThreadState;
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::entry::ErrorCode;
 use crate::core::id::ThreadId;
+use crate::core::redact::Redactor;
 
 /// For all starts together; each is a shell or three.
 const SOON: Duration = Duration::from_secs(60);
@@ -67,13 +69,14 @@ fn run(project: &Path, port: u16) -> (Run, mpsc::Sender<CodexRequest>, mpsc::Rec
             account_every: Duration::from_secs(5),
             thread_name: "ctxrelay".to_owned(),
             hook: CompactionHook::default(),
+            redactor: Arc::new(Redactor::new()),
             facts: told,
         },
         patience: RetryPolicy {
             backoff_min: Duration::from_millis(1),
             quick: HANGS / 2,
         },
-        memory: ThreadState::default(),
+        thread_state: ThreadState::default(),
         inherited: None,
         preferred_port: 0,
         record_child: Box::new(|_| {}),
@@ -202,7 +205,7 @@ async fn a_conversation_that_is_open_elsewhere_is_tried_again_and_none_is_made_i
     let (asked, mut was_asked) = mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, asked, opens_after(1)));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = ThreadState::new(Some("T".into()));
+    run.thread_state = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
     let (reply, ensured) = oneshot::channel();
     requests.send(CodexRequest::Ensure { reply }).await.unwrap();
@@ -237,7 +240,7 @@ async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is
     let (asked, mut was_asked) = mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, asked, opens_after(u32::MAX)));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = ThreadState::new(Some("T".into()));
+    run.thread_state = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
     let (reply, ensured) = oneshot::channel();
     requests.send(CodexRequest::Ensure { reply }).await.unwrap();
@@ -263,14 +266,14 @@ async fn a_conversation_that_never_opens_is_given_up_with_its_reason_until_it_is
 }
 
 /// What is told of `m1`, which an earlier process handed over, where `T` cannot be found any more.
-async fn told_of_m1(memory: ThreadState) -> CodexFact {
+async fn told_of_m1(thread_state: ThreadState) -> CodexFact {
     let project = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (asked, _was_asked) = mpsc::unbounded_channel();
     let server = tokio::spawn(serve(listener, asked, has_lost_it));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = memory;
+    run.thread_state = thread_state;
     let run = tokio::spawn(run.until_dropped());
     let messages = vec![handed_over("m1", &[])];
     requests
@@ -340,7 +343,7 @@ async fn behind(
     };
     let server = tokio::spawn(serve(listener, asked, answers));
     let (mut run, requests, mut facts) = run(project.path(), port);
-    run.memory = ThreadState::new(Some("T".into()));
+    run.thread_state = ThreadState::new(Some("T".into()));
     let run = tokio::spawn(run.until_dropped());
     let (reply, _ensured) = oneshot::channel();
     requests.send(CodexRequest::Ensure { reply }).await.unwrap();

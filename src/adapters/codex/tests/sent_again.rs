@@ -20,8 +20,8 @@ async fn cut_with_m1_sent_again() -> ThreadState {
     script.ask(Ask::DeliverAgain("m1", &["T1"])).await;
     script.serve("thread/queue/add", json!({})).await;
     next_fact!(script, Queued);
-    let (memory, _) = script.cut().await;
-    let carried = serde_json::to_string(&memory).unwrap();
+    let (thread_state, _) = script.cut().await;
+    let carried = serde_json::to_string(&thread_state).unwrap();
     serde_json::from_str(&carried).unwrap()
 }
 

@@ -42,6 +42,28 @@ fn a_command_is_allowed_once_allowed_with_claudes_own_rule_denied_or_stopped() {
 }
 
 #[test]
+fn a_rule_of_claudes_that_cannot_be_read_whole_is_not_offered() {
+    let bash = |content: &str| json!({"toolName": "Bash", "ruleContent": content});
+    let offered = |rules: Value| {
+        let rule = json!({"type": "addRules", "rules": rules, "behavior": "allow",
+            "destination": "session"});
+        let ask = read(json!({"tool_name": "Bash", "tool_input": {"command": "ls"},
+            "permission_suggestions": [rule]}));
+        ids(&ask).contains(&"suggestion/0")
+    };
+    let long = format!("echo {}", "a".repeat(300));
+    assert!(!offered(json!([bash(&long), bash("npx:*")])));
+    let fits = "a".repeat(COMES_TO_CHARS_MAX - "and always Bash() (session)".len());
+    assert!(offered(json!([bash(&fits)])));
+    assert!(!offered(json!([bash(&format!("{fits}a"))])));
+    // What stands beside it would hold, too.
+    assert!(!offered(json!([bash("ls"), {"toolName": 5}])));
+    assert!(!offered(
+        json!([bash("ls"), {"toolName": "Bash", "ruleContent": ["npx"]}])
+    ));
+}
+
+#[test]
 fn a_change_shows_what_goes_and_what_comes() {
     let ask = read(
         json!({"tool_name": "Edit", "tool_input": {"file_path": "/p/a.rs",

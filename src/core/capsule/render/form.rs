@@ -3,7 +3,7 @@
 
 use super::beginning;
 use crate::capsule::Capsule;
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 use crate::id::CapsuleId;
 use crate::review::in_quotes;
 
@@ -122,9 +122,11 @@ static MARKDOWN: TargetForm = TargetForm {
 
 /// The title, which cannot open or close anything, nor begin like what somebody said.
 fn title(capsule: &Capsule) -> String {
-    let seen =
-        |letter: &char| !"<>`".contains(*letter) && !letter.is_control() && !is_hidden(*letter);
-    let title: String = capsule.title.chars().filter(seen).collect();
+    let seen = |(letter, is_hidden): (char, bool)| {
+        let is_seen = !"<>`".contains(letter) && !letter.is_control() && !is_hidden;
+        is_seen.then_some(letter)
+    };
+    let title: String = letters(&capsule.title).filter_map(seen).collect();
     let title = beginning(&title).into_owned();
     let words = title.trim_start_matches(|letter: char| !letter.is_alphanumeric() && letter != '[');
     match words.starts_with('[') {

@@ -120,7 +120,9 @@ const HEAD_LINES: usize = 10;
 
 impl CapsuleHandoff {
     /// What it asks, and whether that is all of it: of one by which the operator had a task told its
-    /// text would stand in the next telling, and that one in the one after it.
+    /// text would stand in the next telling, and that one in the one after it. Since a record marks
+    /// such a handoff by the one capsule that it names, none is filled with its text; in a capsule of
+    /// an earlier version nothing but that text tells.
     pub fn asked(&self) -> (&str, bool) {
         let mut head = self.ask.lines().take(HEAD_LINES);
         let is_told = self.from == Party::Human.as_str() && head.any(|line| line.contains(DATA));

@@ -123,7 +123,7 @@ fn capsule() -> Capsule {
     capsule.left_out = vec![CapsuleLeftOut::new(
         CapsuleSection::Assumptions,
         4,
-        "ctxrelay capsule log cap_3f9a61c07b2e".to_owned(),
+        CapsuleLeftOut::log(&capsule.id),
     )];
     capsule
 }
@@ -441,8 +441,9 @@ fn what_a_big_task_does_not_have_is_told_before_all_else_and_where_it_is() {
     let mut big = capsule();
     big.left_out = ["decisions", "constraints", "questions"]
         .map(|what| {
-            let how = CapsuleLeftOut::command(&big.id);
-            CapsuleLeftOut::new(what.into(), 55, how)
+            let what = what.into();
+            let how = CapsuleLeftOut::command(&big.id, &what);
+            CapsuleLeftOut::new(what, 55, how)
         })
         .into();
     let long = |what: &str| -> Vec<CapsuleStatement> {
@@ -461,11 +462,11 @@ fn what_a_big_task_does_not_have_is_told_before_all_else_and_where_it_is() {
     };
     let text = told(false);
     for what in ["decisions", "constraints", "questions"] {
-        let line = format!("- 55 of {what}: ctxrelay capsule log cap_3f9a61c07b2e\n");
+        let line = format!("- 55 of {what}: ctxrelay capsule log cap_3f9a61c07b2e --all --json\n");
         assert!(text.contains(&line), "{text}");
     }
     let how = "`ctxrelay capsule show cap_3f9a61c07b2e` has all of it, and `ctxrelay capsule log \
-               cap_3f9a61c07b2e` more]";
+               cap_3f9a61c07b2e --all --json` more]";
     assert!(text.contains(how), "{text}");
     // Of one from elsewhere there is no log here.
     assert!(!told(true).contains("capsule log"));

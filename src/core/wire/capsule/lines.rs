@@ -1,11 +1,12 @@
-//! [`check_lines`]: whether the cited ledger lines are what they are cited as; [`uncited`]: what
-//! none is cited for.
+//! [`check_lines`]: whether the cited ledger lines are what they are cited as; [`changed_place`]: what
+//! was changed, as they tell; [`uncited`]: what none is cited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::BadCapsule;
 use crate::capsule::{Capsule, LineRef};
 use crate::entry::Entry;
+use crate::id::{CapsuleId, Seq, SessionId};
 use crate::wire::line::{hash_line, parse};
 
 /// Every line hashes to what it claims, is cited, and says what the capsule says that it says.
@@ -16,32 +17,94 @@ use crate::wire::line::{hash_line, parse};
 ///
 /// The first line or place that is wrong.
 pub fn check_lines(capsule: &Capsule) -> Result<(), BadCapsule> {
+    let lines = lines(capsule)?;
+    check_refs(capsule, &lines)?;
+    let cited: BTreeSet<LineKey> = capsule.refs().map(|(_, line)| key(line)).collect();
+    let mut uncited = lines.iter().filter(|(key, _)| !cited.contains(key));
+    if let Some((_, line)) = uncited.next() {
+        return Err(BadCapsule::new(&*line.place, "nothing cites it"));
+    }
+    check_said(capsule, &lines)
+}
+
+/// Where a capsule was changed, as far as the lines in it tell; else none. They are held against its
+/// id and its tree, and so these are what was changed where others fit all that is cited.
+pub(super) fn changed_place(capsule: &Capsule) -> Option<String> {
+    let lines = match lines(capsule) {
+        Ok(lines) => lines,
+        Err(bad) => return Some(bad.place),
+    };
+    let check = |capsule: &Capsule| {
+        check_refs(capsule, &lines)?;
+        check_said(capsule, &lines)
+    };
+    let place = check(capsule).err()?.place;
+    let mut other = capsule.clone();
+    let tasks: BTreeSet<CapsuleId> = lines.values().filter_map(|it| it.entry.task()).collect();
+    for task in tasks {
+        other.id = task;
+        if check(&other).is_ok() {
+            return Some("id".to_owned());
+        }
+    }
+    other.id.clone_from(&capsule.id);
+    let run = capsule.verification.iter().find(|run| run.current);
+    if let (Some(git), Some(run)) = (&mut other.git, run) {
+        git.tree.clone_from(&run.tree);
+        if check(&other).is_ok() {
+            return Some("git.tree".to_owned());
+        }
+    }
+    Some(place)
+}
+
+/// Where a line stands in the record.
+type LineKey = (SessionId, Seq);
+
+fn key(line: &LineRef) -> LineKey {
+    (line.session.clone(), line.seq)
+}
+
+/// A line of the file that hashes to what it claims.
+struct CitedLine {
+    entry: Entry,
+    hash: String,
+    /// Where it stands in the file.
+    place: String,
+}
+
+/// Every line, each hashing to what it claims.
+fn lines(capsule: &Capsule) -> Result<BTreeMap<LineKey, CitedLine>, BadCapsule> {
     let mut lines = BTreeMap::new();
-    for line in hashed(capsule) {
-        let (place, entry, hash) = line?;
+    for (at, text) in capsule.origin.lines.iter().enumerate() {
+        let place = format!("origin.lines[{at}]");
+        let (entry, hash) = checked(text).map_err(|why| BadCapsule::new(&*place, why))?;
         let key = (entry.session_id.clone(), entry.seq);
-        if lines.insert(key, (entry, hash, place.clone())).is_some() {
+        if lines.contains_key(&key) {
             return Err(BadCapsule::new(place, "the same line twice"));
         }
+        lines.insert(key, CitedLine { entry, hash, place });
     }
-    let mut uncited: Vec<_> = lines.keys().cloned().collect();
+    Ok(lines)
+}
+
+/// What is cited with its line is that line.
+fn check_refs(capsule: &Capsule, lines: &BTreeMap<LineKey, CitedLine>) -> Result<(), BadCapsule> {
     for (place, line) in capsule.refs() {
-        let key = (line.session.clone(), line.seq);
-        if let Some((entry, hash, _)) = lines.get(&key) {
-            if line.id != entry.id || line.hash != *hash {
-                return Err(BadCapsule::new(place, "the line is another one"));
-            }
-            uncited.retain(|other| *other != key);
+        let is_it = match lines.get(&key(line)) {
+            Some(there) => line.id == there.entry.id && line.hash == there.hash,
+            None => lines.values().all(|there| line.hash != there.hash),
+        };
+        if !is_it {
+            return Err(BadCapsule::new(place, "the line is another one"));
         }
     }
-    if let Some((_, _, place)) = uncited.first().and_then(|key| lines.get(key)) {
-        return Err(BadCapsule::new(place, "nothing cites it"));
-    }
-    let entry = |line: Option<&LineRef>| {
-        let line = line?;
-        let (entry, _, _) = lines.get(&(line.session.clone(), line.seq))?;
-        Some(entry)
-    };
+    Ok(())
+}
+
+/// The lines say what they are cited for.
+fn check_said(capsule: &Capsule, lines: &BTreeMap<LineKey, CitedLine>) -> Result<(), BadCapsule> {
+    let entry = |line: Option<&LineRef>| Some(&lines.get(&key(line?))?.entry);
     let other = |place: String| BadCapsule::new(place, "the cited line says something else");
     for (kind, place, said) in capsule.stated() {
         let entry = entry(said.line.as_ref());
@@ -63,27 +126,6 @@ pub fn check_lines(capsule: &Capsule) -> Result<(), BadCapsule> {
         }
     }
     Ok(())
-}
-
-/// Every line hashes to what it claims.
-///
-/// # Errors
-///
-/// The first that does not.
-pub(super) fn check_hashes(capsule: &Capsule) -> Result<(), BadCapsule> {
-    hashed(capsule).try_for_each(|line| line.map(drop))
-}
-
-/// The place of each line, its entry and its hash, as far as that is right.
-fn hashed(capsule: &Capsule) -> impl Iterator<Item = Result<(String, Entry, String), BadCapsule>> {
-    let lines = capsule.origin.lines.iter().enumerate();
-    lines.map(|(at, line)| {
-        let place = format!("origin.lines[{at}]");
-        match checked(line) {
-            Ok((entry, hash)) => Ok((place, entry, hash)),
-            Err(why) => Err(BadCapsule::new(place, why)),
-        }
-    })
 }
 
 /// How many of the statements and the runs are cited by no line that is in the file, and how many

@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::lines::check_hashes;
+use super::lines::changed_place;
 use super::strict::parse;
 use super::{
     BadCapsule, DIGEST, FILE_BYTES_MAX, LINES_BYTES_MAX, OUTPUTS_BYTES_MAX, PATCH_BYTES_MAX,
@@ -87,21 +87,23 @@ fn check_digest(mut value: Value) -> Result<Value, BadCapsule> {
         let found = digest(members);
         if found != claimed {
             let why = format!("the file was changed: its bytes have {found}, it claims {claimed}");
-            return Err(BadCapsule::new(changed_place(value), why));
+            return Err(BadCapsule::new(told_place(value), why));
         }
         members.insert(DIGEST.to_owned(), Value::String(claimed));
     }
     Ok(value)
 }
 
-/// Where a file was changed whose digest is another one: the digest is of all of it, and what comes
-/// along and the cited lines have hashes of their own.
-fn changed_place(value: Value) -> String {
+/// Where a file was changed whose digest is another one. The digest is of all of it; what comes along
+/// and the cited lines have hashes of their own, and the lines tell what they are cited for.
+fn told_place(value: Value) -> String {
     let place = || {
         let capsule = Capsule::deserialize(&value).ok()?;
         check_sizes(value, &capsule).ok()?;
-        let along = check_along(&capsule);
-        Some(along.and_then(|()| check_hashes(&capsule)).err()?.place)
+        match check_along(&capsule) {
+            Ok(()) => changed_place(&capsule),
+            Err(bad) => Some(bad.place),
+        }
     };
     place().unwrap_or_else(|| DIGEST.to_owned())
 }

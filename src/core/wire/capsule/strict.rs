@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::{Map, Value};
 
 use super::BadCapsule;
-use crate::hidden::is_hidden;
+use crate::hidden::letters;
 use crate::wire::beginning::beginning;
 
 /// How deep values may lie in each other.
@@ -66,8 +66,8 @@ fn place(path: &[Step]) -> String {
                 if !place.is_empty() {
                     place.push('.');
                 }
-                let seen = key.chars().filter(|letter| !is_bad(*letter));
-                place.extend(seen.take(KEY_CHARS_MAX));
+                let seen = letters(key).filter(|letter| !is_bad(letter));
+                place.extend(seen.map(|(letter, _)| letter).take(KEY_CHARS_MAX));
             }
             Step::Item(at) => place.push_str(&format!("[{at}]")),
         }
@@ -88,8 +88,8 @@ impl Strict<'_> {
     }
 
     fn check_text<E: Error>(self, text: &str) -> Result<(), E> {
-        match text.chars().find(|letter| is_bad(*letter)) {
-            Some(letter) if !self.is_line() => Err(E::custom(format!(
+        match letters(text).find(is_bad) {
+            Some((letter, _)) if !self.is_line() => Err(E::custom(format!(
                 "a character that no reader sees, U+{:04X}",
                 u32::from(letter)
             ))),
@@ -105,8 +105,8 @@ impl Strict<'_> {
     }
 }
 
-fn is_bad(letter: char) -> bool {
-    (letter.is_control() && !matches!(letter, '\n' | '\t')) || is_hidden(letter)
+fn is_bad((letter, is_hidden): &(char, bool)) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t')) || *is_hidden
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::arbitrary::capsule;
 use super::*;
 use crate::capsule::{
-    CAPSULE_BYTES_MAX, CapsuleBudget, CapsuleDraft, CapsuleStatement, LineRef, StatementAuthor,
+    CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleDraft, CapsuleStatement, LineRef, StatementAuthor,
 };
 use crate::entry::{Entry, EntryKind, NoteKind, TASK};
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
@@ -18,11 +18,6 @@ mod changed;
 mod flipped;
 mod forging;
 mod schema;
-
-const BUDGET: CapsuleBudget<'_> = CapsuleBudget {
-    bytes_max: CAPSULE_BYTES_MAX,
-    how: "ctxrelay capsule log cap_0123456789ab",
-};
 
 fn small() -> Capsule {
     let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "Fix the login", 7);
@@ -62,7 +57,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read_and_written_again_byte_for_byte(capsule in capsule()) {
-        let fitted = BUDGET.fit(capsule);
+        let fitted = CAPSULE_BUDGET.fit(capsule);
         let (bytes, digest) = write(&fitted).unwrap();
         let read = read(&bytes).unwrap();
         prop_assert_eq!(&read.digest, &digest);
@@ -76,7 +71,7 @@ proptest! {
         capsule in capsule(),
         at in any::<prop::sample::Index>(),
     ) {
-        let (bytes, _) = write(&BUDGET.fit(capsule)).unwrap();
+        let (bytes, _) = write(&CAPSULE_BUDGET.fit(capsule)).unwrap();
         prop_assert!(read(&bytes[..at.index(bytes.len())]).is_err());
     }
 }
@@ -98,6 +93,42 @@ fn keys_are_sorted_by_code_point_and_values_stay() {
     let value = json!({"b": 1, "a\u{10000}": [true, null], "a\u{ffff}": "\u{1}\"é", "B": -2});
     let expected = "{\"B\":-2,\"a\u{ffff}\":\"\\u0001\\\"é\",\"a\u{10000}\":[true,null],\"b\":1}\n";
     assert_eq!(canonical(&value), expected);
+}
+
+#[test]
+fn what_no_reader_sees_is_refused_and_what_joins_an_emoji_is_taken() {
+    let with = |text: &str| {
+        let mut other = value();
+        other["goal"]["text"] = json!(text);
+        other
+    };
+    for hidden in [
+        "pass\u{ad}word",
+        "\u{34f}",
+        "\u{115f}\u{1160}",
+        "\u{180b}",
+        "\u{2800}",
+        "\u{3164}",
+        "\u{ffa0}",
+        "\u{206a}",
+        "\u{fff9}",
+        "\u{e0100}",
+        "a\u{200c}b",
+        "😀\u{fe00}\u{fe01}\u{fe02}",
+        "字\u{200d}\u{200d}",
+    ] {
+        let said = refused(with(hidden));
+        let why = "goal.text: a character that no reader sees, U+";
+        assert!(said.starts_with(why), "{hidden:?}: {said}");
+    }
+    for whole in [
+        "👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥",
+        "می\u{200c}خواهم",
+        "1\u{fe0f}\u{20e3}",
+    ] {
+        let taken = read(&forged(with(whole))).unwrap();
+        assert_eq!(taken.goal.unwrap().text, whole);
+    }
 }
 
 #[test]

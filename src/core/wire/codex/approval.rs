@@ -65,19 +65,17 @@ impl CodexQuestion {
         let named = named.into_iter().flatten().next();
         let named = named.map_or_else(|| request.id.clone(), Clone::clone);
         let thread = request.thread_id.clone().unwrap_or_default();
+        let key = format!("{thread}/{named}/{}", request.method);
+        let subject = cut(question.subject, SUBJECT_CHARS_MAX);
         Some(Self {
             request: ApprovalRequest {
-                kind: question.kind,
-                key: format!("{thread}/{named}/{}", request.method),
-                subject: cut(question.subject, SUBJECT_CHARS_MAX),
                 cwd: params.cwd,
                 reason: params.reason.filter(|reason| !reason.is_empty()),
                 choices,
                 thread_id: request.thread_id.clone().map(ThreadId::new),
                 turn_id: params.turn_id.map(TurnId::new),
-                call_waits_until_ms: None,
-                peer_files: Vec::new(),
                 also_wants: question.also_wants,
+                ..ApprovalRequest::new(question.kind, key, subject)
             },
             details: question.details,
             results,

@@ -56,7 +56,8 @@ pub struct CapsuleRow {
     pub title: String,
     /// Whether it goes on; none when the file cannot be believed.
     pub status: Option<CapsuleStatus>,
-    /// How what was kept of it stands to the work tree; none where nothing was kept.
+    /// How what was kept of it stands to the work tree, or what it says now where nothing was kept;
+    /// none when the file cannot be believed.
     pub freshness: Option<Freshness>,
     /// The work of the pair belongs to it.
     pub is_current: bool,

@@ -8,9 +8,9 @@ use super::{
     AskUserParams, ClearParams, CompactParams, DecideParams, ForgetWorkParams, GetMessagesParams,
     HandOverParams, HandoffParams, HookParams, IdsParams, LedgerListParams, NoteParams,
     ProposeParams, QueueChangeParams, QueueDrainParams, ReadCapsulesParams, ReadContextParams,
-    ReadFindingParams, ReportKeyParams, ReviewParams, RunGatesParams, SendParams,
-    SignReleaseParams, StateWorkParams, StopParams, TaskParams, ToolBeginsParams, TrustParams,
-    WaitMessagesParams,
+    ReadFindingParams, ReadFindingPlacesParams, ReportKeyParams, ReviewParams, RunGatesParams,
+    SendParams, SignReleaseParams, StateWorkParams, StopParams, TaskParams, ToolBeginsParams,
+    TrustParams, WaitMessagesParams,
 };
 use super::{Role, variant};
 use crate::agent::Agent;
@@ -96,6 +96,9 @@ pub enum Command {
     /// What a finding of a review says, beside the file as it is now.
     #[serde(rename = "finding/read")]
     ReadFinding(ReadFindingParams),
+    /// Where findings of reviews stand in the work tree of now.
+    #[serde(rename = "finding/places")]
+    ReadFindingPlaces(ReadFindingPlacesParams),
     /// How far the search index is; or rebuild it and all else that is derived. The record does not
     /// change by it, so that nobody has to decide on it.
     #[serde(rename = "ledger/rebuild")]
@@ -302,6 +305,7 @@ impl Command {
             | Self::SearchSealed(_)
             | Self::ReadCapsules(_)
             | Self::ReadFinding(_)
+            | Self::ReadFindingPlaces(_)
             | Self::LedgerRebuild(_)
             | Self::QueueList
             | Self::ListGates

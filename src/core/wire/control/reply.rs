@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::variant;
 use super::{
-    ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, FindingText, GateReport, GatesReport,
-    QueueRow, ReviewChanged, TaskChanged,
+    ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, EntryLine, FindingText, GateReport,
+    GatesReport, PlacedFinding, QueueRow, ReviewChanged, TaskChanged,
 };
 use crate::delivery::{MessageCursor, Outcome};
 use crate::entry::Entry;
@@ -53,7 +53,7 @@ pub enum Reply {
     /// A page of entries as on disk.
     Entries(EntryPage),
     /// One entry as on disk.
-    Entry(Value),
+    Entry(EntryLine),
     /// Rows of the timeline.
     Window(WindowPage),
     /// What a search found.
@@ -84,6 +84,8 @@ pub enum Reply {
     Review(ReviewChanged),
     /// What a finding says.
     Finding(FindingText),
+    /// Where findings stand, as far as that was asked for and could be told in time.
+    FindingPlaces(Vec<PlacedFinding>),
     /// The tasks that there are.
     Capsules(CapsuleList),
     /// A task as a text.
@@ -155,7 +157,7 @@ carried! {
     Snapshot(Arc<Snapshot>),
     Status(Box<Status>),
     Entries(EntryPage),
-    Entry(Value),
+    Entry(EntryLine),
     Found(SearchPage),
     Index(IndexReport),
     Queue(Vec<QueueRow>),
@@ -165,6 +167,7 @@ carried! {
     // Of two kinds that carry ids the one that somebody asks for.
     QueueChanged(Vec<EntryId>),
     Review(ReviewChanged),
+    FindingPlaces(Vec<PlacedFinding>),
     PolicySet(PolicySet),
     Cleared(Cleared),
     Compacted(Compacted),
@@ -389,7 +392,7 @@ pub struct WorkText {
 #[serde(rename_all = "camelCase")]
 pub struct EntryPage {
     /// In the order asked for.
-    pub entries: Vec<Value>,
+    pub entries: Vec<EntryLine>,
     /// Where each of them stands: its line in the record, which in the chained part is its `seq`.
     /// An entry of ContextRelay 3 has no other number.
     #[serde(default)]

@@ -8,6 +8,9 @@ use crate::review::{FindingPlace, ImportedFinding};
 /// The most findings of one [`ReviewChange::Import`]; more come in further ones.
 pub const IMPORT_BATCH_MAX: usize = 500;
 
+/// The most findings whose places are read at once.
+pub const PLACES_MAX: usize = 500;
+
 /// Arguments of [`Command::ChangeReview`](super::Command::ChangeReview).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -106,5 +109,21 @@ pub struct FindingText {
     /// Code that it would have instead.
     pub suggestions: Vec<String>,
     /// Where it stands in the work tree of now.
+    pub place: FindingPlace,
+}
+
+/// Arguments of [`Command::ReadFindingPlaces`](super::Command::ReadFindingPlaces).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadFindingPlacesParams {
+    /// At most [`PLACES_MAX`] of them count. Empty: of those that are named as blockers.
+    pub findings: Vec<FindingId>,
+}
+
+/// Where a finding stands in the work tree of now; nothing of the file is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacedFinding {
+    pub finding: FindingId,
     pub place: FindingPlace,
 }

@@ -12,8 +12,8 @@ use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
     AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
-    LabelParts, Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnFiles,
-    TurnRecord, TurnStatus, WorkTree,
+    LabelParts, Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TextHints,
+    TurnFiles, TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
@@ -266,6 +266,8 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         effect,
         parts,
     });
+    let lines = || prop::collection::vec(text(), 0..3);
+    let hints = (prop::option::of(text()), lines()).prop_map(|(git, more)| TextHints { git, more });
     (
         "command|tool|user_question|[a-z_]{0,12}",
         (text(), text()),
@@ -275,14 +277,11 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         prop::option::of(text().prop_map(ThreadId::new)),
         prop::option::of("t[0-3]".prop_map(TurnId::new)),
         prop::option::of(0_i64..4_000_000_000_000),
-        (
-            prop::collection::vec(text(), 0..3),
-            prop::collection::vec(text(), 0..3),
-        ),
+        (lines(), lines(), any::<bool>(), prop::option::of(hints)),
     )
         .prop_map(
-            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until, lists)| {
-                let (files, also_wants) = lists;
+            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until, rest)| {
+                let (files, also_wants, cut, unmasked) = rest;
                 ApprovalRequest {
                     kind: kind.into(),
                     key,
@@ -295,6 +294,8 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
                     call_waits_until_ms: until,
                     peer_files: files,
                     also_wants,
+                    cut,
+                    unmasked,
                 }
             },
         )

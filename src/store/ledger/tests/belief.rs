@@ -538,6 +538,42 @@ fn a_crash_between_any_two_steps_of_a_start_forgets_no_alarm() {
         assert_eq!(opened.report.alarms.len(), 1, "after {steps}");
         assert_eq!(opened.snapshot.pending_proposals.len(), 1);
         assert_eq!(scene.project.bytes(), ours);
+        append(&opened.ledger, note("n1")).unwrap();
         assert!(!scene.kept().clean);
     }
+}
+
+#[test]
+fn a_start_that_comes_to_nothing_leaves_the_mark_of_an_orderly_end() {
+    let scene = Scene::new();
+    scene.record(Stop::Clean);
+    for _ in 0..2 {
+        let (opened, heads) = scene.open();
+        scene.stop(opened.ledger, heads, Stop::Crash);
+        assert!(scene.kept().clean);
+        // Also where somebody wrote behind it meanwhile.
+        scene.forge(vec![note("n9")]);
+    }
+    let (opened, heads) = scene.open();
+    assert_eq!(opened.report.entries, 2);
+    assert_eq!(scene.asides(), 1, "the same line lies there once");
+    // Where it cannot be taken away nothing is written behind it.
+    let folder = scene.user.registry.join("heads");
+    let moved = scene.user.registry.join("moved");
+    fs::rename(&folder, &moved).unwrap();
+    fs::write(&folder, "in the way").unwrap();
+    let ours = scene.project.bytes();
+    let refused = append(&opened.ledger, note("n1"));
+    assert!(
+        matches!(&refused, Err(LedgerError::HeadUnwritable { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(scene.project.bytes(), ours);
+    fs::remove_file(&folder).unwrap();
+    fs::rename(&moved, &folder).unwrap();
+    append(&opened.ledger, note("n1")).unwrap();
+    assert!(!scene.kept().clean);
+    scene.stop(opened.ledger, heads, Stop::Crash);
+    // It was ours, and counts.
+    assert_eq!(scene.open().0.report.entries, 3);
 }

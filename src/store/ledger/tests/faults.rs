@@ -13,6 +13,7 @@ use super::support::{DEADLINE, Open, Project};
 use crate::ledger::writer::WAITING_MAX;
 use crate::ledger::{LedgerError, NotTaken, Reason, WriterEvent, verify};
 use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::wire::line::{seal, serialize};
 
 #[test]
 fn a_full_disk_fails_the_append_leaves_nothing_and_recovers_by_itself() {
@@ -185,6 +186,102 @@ fn what_others_append_is_set_aside_and_swallows_nothing() {
     let open = project.open();
     assert_eq!(open.live, live);
     open.close();
+}
+
+#[test]
+fn an_edit_in_place_that_makes_the_file_longer_costs_no_entry_that_was_acknowledged() {
+    // Nothing behind it, a line of somebody's, and one that continues the chain.
+    for case in 0..3 {
+        let project = Project::with_notes(4);
+        let mut open = project.open();
+        let last = open.append(vec![project.note("n5", "text 5")]).unwrap();
+        let forged = seal(serialize(&project.note("x", "forged")), 6, &last[0].hash).unwrap();
+        let behind = match case {
+            0 => String::new(),
+            1 => "{\"id\":\"x\",\"type\":\"note\"}\n".to_owned(),
+            _ => forged.line + "\n",
+        };
+        let text = String::from_utf8(project.bytes()).unwrap();
+        // As an editor saves it that keeps the file.
+        let edited = text.replacen("text 1", "text one", 1);
+        project.write((edited.clone() + &behind).as_bytes());
+        let stored = open.append(vec![project.note("after", "x")]).unwrap();
+        assert_eq!(stored[0].entry.seq, Seq(6));
+        for seq in 1..=6 {
+            let read = open.ledger.read(Seq(seq)).unwrap();
+            assert_eq!(read.unwrap().entry.seq, Seq(seq), "case {case}");
+        }
+        assert!(!open.ledger.stats().chain_ok);
+        open.append(vec![project.note("later", "x")]).unwrap();
+        open.close();
+        assert!(
+            project.bytes().starts_with(edited.as_bytes()),
+            "case {case}"
+        );
+        let aside = project.aside("foreign");
+        let behind = (case > 0).then(|| behind.into_bytes());
+        assert_eq!(aside, Vec::from_iter(behind), "case {case}");
+        let report = verify(&project.path(), None).unwrap();
+        assert_eq!((report.ok, report.bad_lines), (false, 0), "{report:?}");
+        assert_eq!(report.first_bad.unwrap().seq, 1);
+        let open = project.open();
+        let ours = ["n1", "n2", "n3", "n4", "n5", "after", "later"];
+        assert_eq!(open.found(), ours);
+        open.close();
+    }
+}
+
+#[test]
+fn an_unchained_ledger_that_was_made_longer_in_place_loses_nothing_either() {
+    let project = Project::new();
+    let lines =
+        ["one", "two", "three"].map(|id| format!("{{\"id\":\"{id}\",\"type\":\"note\"}}\n"));
+    project.write(lines.concat().as_bytes());
+    let mut open = project.open();
+    let edited = lines.concat().replacen("one", "first", 1);
+    project.write(edited.as_bytes());
+    open.append(vec![project.note("after", "x")]).unwrap();
+    open.close();
+    assert!(project.bytes().starts_with(edited.as_bytes()));
+    let open = project.open();
+    assert_eq!(open.found(), ["first", "two", "three", "after"]);
+    open.close();
+}
+
+#[test]
+fn foreign_lines_on_a_disk_that_fails_are_not_copied_once_more_with_each_append() {
+    let project = Project::with_notes(2);
+    let (file, plan) = FaultyFile::open(&project);
+    let mut open = project.open_on(file);
+    let foreign = b"somebody else's\n";
+    project.write(&[&project.bytes()[..], foreign].concat());
+    // The last entry is read, and what is to be copied is not.
+    plan.lock()
+        .unwrap()
+        .unreadable
+        .extend([false, true].repeat(3));
+    for _ in 0..3 {
+        open.append(vec![project.note("a", "1")]).unwrap_err();
+        assert_eq!(project.aside("foreign"), Vec::<Vec<u8>>::new());
+    }
+    plan.lock()
+        .unwrap()
+        .truncate
+        .extend([Some(Errno::NOSPC); 3]);
+    for _ in 0..3 {
+        open.append(vec![project.note("a", "1")]).unwrap_err();
+        assert_eq!(project.aside("foreign"), [foreign]);
+    }
+    open.append(vec![project.note("a", "1")]).unwrap();
+    assert_eq!(project.aside("foreign"), [foreign]);
+    // The same words once more are news.
+    project.write(&[&project.bytes()[..], foreign].concat());
+    open.append(vec![project.note("b", "2")]).unwrap();
+    assert_eq!(project.aside("foreign"), [foreign, foreign]);
+    assert_eq!(open.ledger.stats().foreign_bytes, 2 * foreign.len() as u64);
+    open.close();
+    let report = verify(&project.path(), None).unwrap();
+    assert_eq!((report.ok, report.entries), (true, 4), "{report:?}");
 }
 
 #[test]

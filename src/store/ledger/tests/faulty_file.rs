@@ -30,6 +30,8 @@ pub struct Plan {
     pub sync: VecDeque<Option<Errno>>,
     pub truncate: VecDeque<Option<Errno>>,
     pub reopen: VecDeque<Option<Errno>>,
+    /// Whether what reads next finds that it cannot.
+    pub unreadable: VecDeque<bool>,
     /// The same by the number of the call, counted from 0 over all operations.
     pub at: BTreeMap<usize, (Errno, usize)>,
     /// The process dies in this call, with so many bytes through if it is an append: neither it
@@ -158,6 +160,11 @@ impl LedgerFile for FaultyFile {
     }
 
     fn reader(&self) -> Arc<File> {
-        self.disk.reader()
+        let fails = self.plan.lock().unwrap().unreadable.pop_front();
+        match fails {
+            // A folder can be opened and not be read.
+            Some(true) => Arc::new(File::open(self.path.parent().unwrap()).unwrap()),
+            _ => self.disk.reader(),
+        }
     }
 }

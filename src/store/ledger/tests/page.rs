@@ -1,9 +1,12 @@
 //! The ledger in pieces.
 
+use std::collections::BTreeSet;
+
 use super::support::{Open, Project};
 use crate::ledger::{EntryFilter, Page};
 use ctxrelay_core::agent::{Agent, Party};
 use ctxrelay_core::id::RuntimeSession;
+use ctxrelay_core::wire::window::{RowQuery, WindowParams, WindowPlace, WindowRow};
 
 /// Entries 1 to 600; every third from Claude, every fifth of another pair, every seventh of none.
 fn ledger() -> (Project, Open) {
@@ -163,5 +166,61 @@ fn a_line_that_was_changed_underneath_is_an_error_and_no_entry() {
             .unwrap()
             .is_some()
     );
+    open.close();
+}
+
+/// Somebody's editor goes over one line, in place.
+fn spoil(project: &Project, line: usize) {
+    let lines = project.lines();
+    let at = lines[..line - 1].concat().len() as u64;
+    let file = std::fs::OpenOptions::new().write(true).open(project.path());
+    let junk = vec![b'x'; lines[line - 1].len() - 1];
+    std::os::unix::fs::FileExt::write_all_at(&file.unwrap(), &junk, at).unwrap();
+}
+
+#[test]
+fn a_line_that_was_spoilt_hides_none_of_the_others() {
+    let (project, open) = ledger();
+    for line in [1, 300, 301, 600] {
+        spoil(&project, line);
+    }
+    let left: Vec<u64> = (1..=600)
+        .filter(|seq| ![1, 300, 301, 600].contains(seq))
+        .collect();
+    let back: Vec<u64> = left.iter().rev().copied().collect();
+    for limit in [1, 7, 599, 10_000] {
+        assert_eq!(walk(&open, &EntryFilter::default(), true, limit), left);
+        assert_eq!(walk(&open, &EntryFilter::default(), false, limit), back);
+    }
+    // Where lines that are no entries are asked for, they are rows.
+    let rows = |place: WindowPlace, query: &RowQuery| {
+        let params = WindowParams {
+            place,
+            limit: 10,
+            query: query.clone(),
+            ..WindowParams::default()
+        };
+        let page = open.ledger.window(&params, &BTreeSet::new()).unwrap();
+        let spans = page.rows.iter().map(|row| {
+            let is_bad = matches!(row, WindowRow::Bad { .. });
+            (row.first(), row.last(), is_bad)
+        });
+        spans.collect::<Vec<_>>()
+    };
+    let all = RowQuery::default();
+    let newest = rows(WindowPlace::Newest, &all);
+    assert_eq!((newest.len(), newest[9]), (10, (600, 600, true)));
+    assert_eq!(newest[0], (591, 591, false));
+    assert_eq!(rows(WindowPlace::Oldest, &all)[0], (1, 1, true));
+    for place in [WindowPlace::Before(305), WindowPlace::After(297)] {
+        let found = rows(place, &all);
+        assert!(found.contains(&(300, 301, true)), "{place:?}: {found:?}");
+    }
+    let claude = RowQuery {
+        parties: vec![Party::Agent(Agent::Claude)],
+        ..RowQuery::default()
+    };
+    let found = rows(WindowPlace::Newest, &claude);
+    assert_eq!(found.last(), Some(&(597, 597, false)));
     open.close();
 }

@@ -94,10 +94,7 @@ impl SearchIndex {
     }
 
     /// Takes a session out. Its words stay under a number that names nothing.
-    pub(in crate::search) fn forget_sealed(
-        &mut self,
-        session: &SessionId,
-    ) -> Result<(), SearchError> {
+    fn forget_sealed(&mut self, session: &SessionId) -> Result<(), SearchError> {
         self.run(|db| {
             let change = db.transaction()?;
             let sql = "DELETE FROM sealed WHERE session = ?1 RETURNING number";

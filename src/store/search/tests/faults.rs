@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
+use std::time::Instant;
 
+use super::super::find::find;
 use super::support::{Bench, DEADLINE, REDACTOR, ask, request, seqs};
 use crate::ledger::Reading;
 use crate::search::{Search, discard, rebuild_file};
@@ -300,4 +302,48 @@ fn entries_of_an_older_ledger_are_found_too() {
 
 fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn a_line_that_was_spoilt_hides_none_of_the_others() {
+    let mut bench = Bench::new();
+    for entry in 0..40 {
+        bench.note(&format!("needle {entry}"));
+    }
+    let spoil = |bench: &Bench, line: usize| {
+        let text = std::fs::read_to_string(bench.ledger.path()).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let at = lines[..line - 1].concat().len() as u64;
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(bench.ledger.path())
+            .unwrap();
+        let junk = "x".repeat(lines[line - 1].len() - 1);
+        std::os::unix::fs::FileExt::write_all_at(&file, junk.as_bytes(), at).unwrap();
+    };
+    // One before it is in the index, and one after.
+    spoil(&bench, 7);
+    let search = bench.search();
+    assert!(search.wait_for(40, DEADLINE));
+    spoil(&bench, 20);
+    let left: Vec<u64> = (1..=40)
+        .rev()
+        .filter(|seq| ![7, 20].contains(seq))
+        .collect();
+    let found = ask(&search, request("needle"));
+    assert_eq!((seqs(&found), found.total), (left.clone(), 38));
+    assert_eq!(search.state().fault, None);
+    search.close();
+    // And without an index.
+    std::fs::remove_file(bench.place.dirs.state_file("index.db")).unwrap();
+    let (session, until) = (&bench.session, Instant::now() + DEADLINE);
+    let found = find(
+        None,
+        &REDACTOR,
+        &bench.ledger,
+        session,
+        &request("needle"),
+        until,
+    );
+    assert_eq!(seqs(&found.unwrap()), left);
 }

@@ -211,3 +211,34 @@ fn the_next_session_begins_with_what_was_sealed_before_and_of_a_deleted_one_noth
     .unwrap();
     assert_eq!(indexed(&last), 4);
 }
+
+#[test]
+fn no_word_stays_of_a_session_that_was_deleted_before_a_crash() {
+    let mut bench = Bench::new();
+    bench.note("a quince, for good");
+    let deleted = bench.ledger.path().to_path_buf();
+    let mut bench = bench.next_session();
+    bench.note(PLUMS);
+    let mut bench = bench.next_session();
+    bench.note("now");
+    // The index is of the next session already, and has the one that is to go as a sealed one.
+    let search = bench.search();
+    wait_for(&bench, &search, 2);
+    fs::remove_file(&deleted).unwrap();
+    search.close();
+
+    let state = &bench.place.dirs.state;
+    let has_quince = || {
+        let files = fs::read_dir(state).unwrap().map(|file| file.unwrap());
+        let mut texts = files.map(|file| fs::read(file.path()).unwrap_or_default());
+        texts.any(|text| text.windows(6).any(|word| word == b"quince"))
+    };
+    assert!(has_quince());
+    let search = bench.search();
+    wait_for(&bench, &search, 1);
+    assert_eq!(search.state().rebuilds, 1);
+    let found = pages(&search, &bench.session, "plums", 50);
+    assert_eq!(found[0].page.total, 1);
+    search.close();
+    assert!(!has_quince());
+}

@@ -59,7 +59,7 @@ pub(super) struct Unproven {
     pub(super) message: Message,
     pub(super) attempt: Option<AttemptId>,
     pub(super) steered_into: Option<TurnId>,
-    pub(super) doubt: Option<Unconfirmed>,
+    pub(super) unconfirmed: Option<Unconfirmed>,
 }
 
 /// What is waited for, one thing at a time.
@@ -171,7 +171,7 @@ impl World {
                     message: Message::of_before(id, cut_off_in),
                     attempt,
                     steered_into: None,
-                    doubt: Some(Unconfirmed::default()),
+                    unconfirmed: Some(Unconfirmed::default()),
                 });
             }
             adapter.wants_look = true;
@@ -206,7 +206,7 @@ impl World {
             if adapter
                 .inflight
                 .iter()
-                .any(|message| message.doubt.is_some())
+                .any(|message| message.unconfirmed.is_some())
             {
                 adapter.busy = Some(Busy::LookingAtQueue);
                 return self.request(life, Request::Queue);
@@ -286,7 +286,7 @@ impl World {
             message,
             attempt,
             steered_into,
-            doubt: None,
+            unconfirmed: None,
         });
         self.request(life, request);
     }
@@ -322,11 +322,11 @@ impl World {
             Note::Done(done) => self.adapter_is_answered(done),
             Note::Queue(queue) => {
                 for message in &mut adapter.inflight {
-                    if let Some(doubt) = &mut message.doubt
+                    if let Some(unconfirmed) = &mut message.unconfirmed
                         && adapter.busy == Some(Busy::Noting)
                         && queue.contains(&message.message.id)
                     {
-                        doubt.was_queued = true;
+                        unconfirmed.was_queued = true;
                     }
                 }
                 if adapter.busy == Some(Busy::Noting) {
@@ -360,7 +360,7 @@ impl World {
                 for message in &mut adapter.inflight {
                     if message.steered_into.as_ref() == Some(&turn) {
                         message.steered_into = None;
-                        message.doubt = Some(Unconfirmed::default());
+                        message.unconfirmed = Some(Unconfirmed::default());
                         adapter.wants_look = true;
                     }
                 }
@@ -402,7 +402,7 @@ impl World {
         }
         let attempt = adapter.inflight[at].attempt.clone();
         if is_idle {
-            adapter.inflight[at].doubt = Some(Unconfirmed::default());
+            adapter.inflight[at].unconfirmed = Some(Unconfirmed::default());
             let incarnation = self.incarnations;
             self.after(PROOF_WAIT_MS, Event::Adapter(incarnation, life, Note::Look));
         }
@@ -443,7 +443,7 @@ impl World {
         }
     }
 
-    /// Everything that was handed over is in doubt.
+    /// Everything that was handed over is unconfirmed.
     fn adapter_lost(&mut self) {
         let Some(adapter) = self.adapter() else {
             return;
@@ -458,7 +458,7 @@ impl World {
         }
         for message in &mut adapter.inflight {
             message.steered_into = None;
-            message.doubt = Some(Unconfirmed::default());
+            message.unconfirmed = Some(Unconfirmed::default());
         }
         if let Some(Busy::Sending(id)) = sending {
             let attempt = adapter

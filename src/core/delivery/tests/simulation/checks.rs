@@ -218,12 +218,14 @@ impl World {
     pub fn check_repeat(&mut self, showing: &Showing) {
         let id = &showing.id;
         let is_first = self.checks.left.insert(id.clone());
-        let was_doubted = self.checks.unknown.contains(id)
+        let was_unconfirmed = self.checks.unknown.contains(id)
             || self.disk.fates.get(id).is_some_and(|fate| {
-                let doubts = [DeliveryResult::Ambiguous, DeliveryResult::Requeued];
-                fate.results.iter().any(|result| doubts.contains(result))
+                let unconfirmed = [DeliveryResult::Ambiguous, DeliveryResult::Requeued];
+                fate.results
+                    .iter()
+                    .any(|result| unconfirmed.contains(result))
             });
-        if is_first && showing.repeat && !was_doubted {
+        if is_first && showing.repeat && !was_unconfirmed {
             let wrong = format!("the first copy of {id} is called a repeat");
             self.checks.fail(wrong);
         }

@@ -108,7 +108,7 @@ impl World {
         };
         for message in &mut adapter.inflight {
             message.steered_into = None;
-            message.doubt = Some(Unconfirmed::default());
+            message.unconfirmed = Some(Unconfirmed::default());
         }
         match &self.server {
             Some(server) => {

@@ -12,7 +12,7 @@ use crate::id::{EntryId, TurnId};
 const LOOK_AGAIN_MS: i64 = 500;
 
 impl World {
-    /// What became of the messages in doubt.
+    /// What became of the unconfirmed messages.
     pub(super) fn adapter_judges(&mut self, history: &BTreeMap<EntryId, (TurnId, bool)>) {
         let unknowable = self.nature.unknowable;
         let Some(adapter) = self.adapter() else {
@@ -22,14 +22,14 @@ impl World {
             return;
         };
         let (life, idle) = (adapter.life, adapter.is_idle());
-        let doubtful: Vec<Unproven> = adapter
+        let unconfirmed: Vec<Unproven> = adapter
             .inflight
             .iter()
-            .filter(|message| message.doubt.is_some())
+            .filter(|message| message.unconfirmed.is_some())
             .cloned()
             .collect();
         let mut again = false;
-        for mut message in doubtful {
+        for mut message in unconfirmed {
             let id = message.message.id.clone();
             let found = history.get(&id);
             let found = found.filter(|(turn, _)| !message.message.cut_off_in.contains(turn));
@@ -47,14 +47,14 @@ impl World {
                 self.fact(CodexInput::Proof { id, turn, steered });
                 continue;
             }
-            let mut doubt = message.doubt.take().unwrap_or_default();
+            let mut unconfirmed = message.unconfirmed.take().unwrap_or_default();
             let in_queue = queue.contains(&id);
             let sight = Sight {
                 in_queue,
                 idle,
                 whole: true,
             };
-            match judge(&mut doubt, sight) {
+            match judge(&mut unconfirmed, sight) {
                 RecoveryVerdict::StillQueued => {
                     self.remember(&id, None);
                     self.answer(id, message.attempt, AdapterAnswer::StillQueued);
@@ -70,11 +70,11 @@ impl World {
                     self.answer(id, message.attempt, answer);
                 }
                 RecoveryVerdict::LookAgain => {
-                    self.remember(&id, Some(doubt));
+                    self.remember(&id, Some(unconfirmed));
                     again |= idle;
                 }
                 RecoveryVerdict::Unknown => {
-                    self.remember(&id, Some(doubt));
+                    self.remember(&id, Some(unconfirmed));
                     self.answer(id, message.attempt, AdapterAnswer::Unanswered);
                 }
             }
@@ -91,11 +91,11 @@ impl World {
         }
     }
 
-    fn remember(&mut self, id: &EntryId, doubt: Option<Unconfirmed>) {
+    fn remember(&mut self, id: &EntryId, unconfirmed: Option<Unconfirmed>) {
         if let Some(adapter) = self.adapter()
             && let Some(message) = adapter.inflight.iter_mut().find(|m| m.message.id == *id)
         {
-            message.doubt = doubt;
+            message.unconfirmed = unconfirmed;
         }
     }
 }

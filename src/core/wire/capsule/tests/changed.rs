@@ -184,7 +184,7 @@ proptest! {
         capsule in capsule(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), changes()), 1..4),
     ) {
-        let mut value = serde_json::to_value(BUDGET.fit(capsule)).unwrap();
+        let mut value = serde_json::to_value(CAPSULE_BUDGET.fit(capsule)).unwrap();
         for (place, change) in &changes {
             let mut found = Vec::new();
             ways(&value, &mut Way::new(), &mut found);
@@ -204,7 +204,7 @@ proptest! {
         changes in prop::collection::vec(bytes_changed(), 1..4),
         is_signed in any::<bool>(),
     ) {
-        let (mut bytes, _) = write(&BUDGET.fit(capsule)).unwrap();
+        let (mut bytes, _) = write(&CAPSULE_BUDGET.fit(capsule)).unwrap();
         for (at, gone, put) in &changes {
             let start = at.index(bytes.len() + 1);
             let end = bytes.len().min(start + gone);
@@ -228,7 +228,7 @@ proptest! {
         at in any::<prop::sample::Index>(),
         other in values(),
     ) {
-        let (bytes, _) = write(&BUDGET.fit(capsule)).unwrap();
+        let (bytes, _) = write(&CAPSULE_BUDGET.fit(capsule)).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         // In a text a quote has a backslash before it, so that these are keys.
         let starts: Vec<usize> = text

@@ -63,6 +63,11 @@ fn hashed(member: &str) -> Option<&str> {
     along.or_else(|| member.starts_with("origin.lines[").then_some(member))
 }
 
+/// What the file itself tells of, beside its digest.
+fn is_told(member: &str) -> bool {
+    hashed(member).is_some() || member == "id" || is_below(member, "decisions[0]")
+}
+
 fn is_below(place: &str, above: &str) -> bool {
     let rest = place.strip_prefix(above);
     rest.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(['.', '[']))
@@ -94,8 +99,8 @@ impl Spans {
                 let is_all = at == 0 && bad.why.starts_with("no capsule");
                 is_before || is_behind || is_all || bad.why == "it is cut off"
             }
-            // A hash over all of it tells no more.
-            "digest" => hashed(member).is_none() || is_in_key,
+            // A hash over all of it tells no more; a cited line does, of what it is cited for.
+            "digest" => !is_told(member) || is_in_key,
             place => {
                 // A key is told as it is now, and so is an item behind the end that a list had.
                 let is_new = !self.0.iter().any(|(_, known)| known == place);
@@ -140,6 +145,9 @@ fn a_file_with_any_byte_changed_is_refused_with_the_place() {
         "schema",
         "digest",
         "goal.text",
+        "id",
+        "decisions[0]",
+        "decisions[0].ref",
         "decisions[0].ref.hash",
         "origin.lines[0]",
         "patch.data",

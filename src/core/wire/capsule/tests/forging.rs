@@ -218,3 +218,35 @@ fn what_no_line_is_there_for_is_counted() {
     assert_eq!(check_lines(&capsule), Ok(()));
     assert_eq!(uncited(&capsule), (3, 6));
 }
+
+#[test]
+fn of_a_file_that_was_changed_and_kept_its_digest_the_lines_tell_the_place() {
+    let (bytes, _) = write(&cited_all()).unwrap();
+    let good: Value = serde_json::from_slice(&bytes).unwrap();
+    for (member, other, place) in [
+        (
+            "/decisions/0/text",
+            json!("tokens live for ever"),
+            "decisions[0]",
+        ),
+        ("/constraints/0/by", json!("human"), "constraints[0]"),
+        ("/decisions/0/ref/seq", json!(41), "decisions[0].ref"),
+        ("/outcome/text", json!("fixed in 1.5"), "outcome"),
+        ("/outcome/ref/hash", json!(GENESIS), "outcome.ref"),
+        ("/verification/0/exitCode", json!(0), "verification[0]"),
+        ("/verification/0/tree", json!("4c"), "verification[0]"),
+        ("/verification/1/status", json!("failed"), "verification[1]"),
+        // All that is cited is held against these.
+        ("/id", json!("cap_00000000000a"), "id"),
+        ("/git/tree", json!("4c"), "git.tree"),
+        // No line is cited for them.
+        ("/title", json!("Fix the logout"), "digest"),
+        ("/git/branch", json!("other"), "digest"),
+    ] {
+        let mut changed = good.clone();
+        *changed.pointer_mut(member).unwrap() = other;
+        let bad = read(canonical(&changed).as_bytes()).unwrap_err();
+        assert!(bad.why.starts_with("the file was changed"), "{bad}");
+        assert_eq!(bad.place, place, "{member}");
+    }
+}

@@ -1,4 +1,4 @@
-//! [`hand_over`]: another process goes on in place of this one; and [`HandedOver`]: how that went.
+//! [`give_takeover`]: another process takes over from this one; [`TakeoverOutcome`]: how that went.
 
 use std::future::ready;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::exit::Failure;
 use super::next_daemon::NextDaemon;
-use crate::host::{ProjectContext, Running};
+use crate::host::{DaemonFault, ProjectContext, Running};
 use crate::wire::control::RefusalCode;
 
 /// How long the daemon may take to come to a halt: its own steps together, and a little.
@@ -16,24 +16,26 @@ const LEAVE_WAIT: Duration = Duration::from_secs(25);
 
 /// How it went.
 #[derive(Debug)]
-pub enum HandedOver {
+pub enum TakeoverOutcome {
     /// Another process has everything.
     Done,
     /// It could not; the daemon goes on here.
     Kept(Box<Running>, Failure),
     /// The daemon has ended, and nobody goes on.
     Ended(Failure),
+    /// As [`Self::Ended`], and this process keeps the project until it ends.
+    Hung(Failure),
 }
 
 /// Has a program go on in place of this process, which ends by itself when nobody needs it if
 /// `detached`. `begun` is told whether it can, before anything is stopped.
-pub async fn hand_over(
+pub async fn give_takeover(
     setting: &ProjectContext,
     running: Running,
     program: &Path,
     detached: bool,
     begun: impl FnOnce(Result<(), &Failure>),
-) -> HandedOver {
+) -> TakeoverOutcome {
     let next = {
         let (setting, program) = (setting.clone(), program.to_owned());
         blocking(move || NextDaemon::start(&setting, &program)).await
@@ -42,20 +44,28 @@ pub async fn hand_over(
         Ok(next) => next,
         Err(failure) => {
             begun(Err(&failure));
-            return HandedOver::Kept(Box::new(running), failure);
+            return TakeoverOutcome::Kept(Box::new(running), failure);
         }
     };
     if let Err(refusal) = running.handle.begin_takeover().await {
         let failure = Failure::from(refusal);
         begun(Err(&failure));
         next.dismiss();
-        return HandedOver::Kept(Box::new(running), failure);
+        return TakeoverOutcome::Kept(Box::new(running), failure);
     }
     begun(Ok(()));
     let was_detached = running.published.detached;
-    let Ok(Ok(mut takeover)) = timeout(LEAVE_WAIT, running.takeover).await else {
+    let left = timeout(LEAVE_WAIT, running.takeover).await;
+    let Ok(Ok(mut takeover)) = left else {
         next.dismiss();
-        return HandedOver::Ended(Failure::unavailable(
+        if left.is_ok() {
+            // How it ended is known once it has.
+            running.handle.ended().cancelled().await;
+        }
+        if running.handle.is_hung() {
+            return TakeoverOutcome::Hung(DaemonFault::Hung.into());
+        }
+        return TakeoverOutcome::Ended(Failure::unavailable(
             RefusalCode::NotHandedOver,
             "the daemon could not leave what was under way, and ended",
             "see .contextrelay/state/contextrelay.log",
@@ -63,18 +73,18 @@ pub async fn hand_over(
     };
     takeover.detached = detached;
     match blocking(move || Ok(next.give(takeover))).await {
-        Ok(Ok(())) => HandedOver::Done,
+        Ok(Ok(())) => TakeoverOutcome::Done,
         Ok(Err((takeover, failure))) => {
             tracing::error!(why = failure.message, "nobody takes over; going on here");
             match setting
                 .take_over(*takeover, ready(true), was_detached)
                 .await
             {
-                Ok(running) => HandedOver::Kept(Box::new(running), failure),
-                Err(error) => HandedOver::Ended(error.into()),
+                Ok(running) => TakeoverOutcome::Kept(Box::new(running), failure),
+                Err(error) => TakeoverOutcome::Ended(error.into()),
             }
         }
-        Err(failure) => HandedOver::Ended(failure),
+        Err(failure) => TakeoverOutcome::Ended(failure),
     }
 }
 
@@ -83,5 +93,5 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, Failure> {
     tokio::task::spawn_blocking(work)
         .await
-        .unwrap_or_else(|error| Err(Failure::internal("hand over", error)))
+        .unwrap_or_else(|error| Err(Failure::internal("let another process take over", error)))
 }

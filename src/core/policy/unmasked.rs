@@ -1,0 +1,47 @@
+//! [`read_unmasked`]: what only the text of a request for approval tells that the record masks.
+
+use super::risk_hints::text_hints;
+use crate::entry::{ApprovalRequest, ChoiceEffect};
+use crate::redact::Redactor;
+
+/// Reads a request before the record masks it. The agent's program runs the text as it is, so where
+/// parts of it are masked the request keeps the hints of all of it, and where such a part may be more
+/// than one word of a shell it offers no choice but those that say no. A rule whose words are masked
+/// is offered nowhere. `content`: all that the record tells of the request; `root`: the project's
+/// folder, absolute and without links.
+pub fn read_unmasked(
+    request: &mut ApprovalRequest,
+    content: &str,
+    root: &str,
+    redactor: &Redactor,
+) {
+    request.cut = request.is_cut();
+    request.unmasked = None;
+    if request.is_user_question() {
+        return;
+    }
+    // What stands around a text can decide whether it is masked.
+    let texts = [content, &request.subject].into_iter();
+    let texts = texts.chain(request.also_wants.iter().map(String::as_str));
+    let (mut is_masked, mut hides_code) = (false, false);
+    for text in texts {
+        let (shown, marks) = redactor.redact_text(text);
+        is_masked |= marks > 0;
+        hides_code |= signs(&shown) < signs(text);
+    }
+    if is_masked {
+        request.unmasked = Some(text_hints(request, root));
+    }
+    request.choices.retain(|choice| match choice.effect {
+        ChoiceEffect::Deny | ChoiceEffect::Stop => true,
+        ChoiceEffect::AllowMore => !hides_code && redactor.redact_text(&choice.label).1 == 0,
+        _ => !hides_code,
+    });
+}
+
+/// How many signs a text has with which a word of a shell ends or becomes code. A mark has none, and
+/// masking adds nothing else: if there are fewer behind it, a masked part had some.
+fn signs(text: &str) -> usize {
+    let is_sign = |letter: &char| letter.is_whitespace() || ";|&$`()<>".contains(*letter);
+    text.chars().filter(is_sign).count()
+}

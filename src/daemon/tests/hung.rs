@@ -1,0 +1,106 @@
+//! A disk that stalls while a daemon ends: who began behind it would have its entries cut off once the
+//! disk answers, and covered by a head.
+
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+
+use super::start::{ledger, live_once, start, with_ports};
+use crate::core::agent::Agent;
+use crate::core::entry::NoteKind;
+use crate::core::id::RuntimeSession;
+use crate::daemon::event::Event;
+use crate::daemon::fault::DaemonFault;
+use crate::daemon::running::Running;
+use crate::store::head::{self, Kept};
+use crate::store::owner::OwnerLock;
+use crate::store::testing::{Place, Stalled};
+use crate::wire::control::{Command, DeliveryMode, Hello, NoteParams, PROTOCOL, Role};
+
+/// Has a note on its way to the disk, and returns once it lies in the file.
+async fn note(running: &Running, place: &Place) {
+    let hello = Hello {
+        protocol: PROTOCOL,
+        version: String::new(),
+        role: Role::Codex,
+        pid: 4_000_001,
+        agent_pid: None,
+        runtime_session_id: RuntimeSession::default(),
+        mode: DeliveryMode::Auto,
+    };
+    let joined = running.handle.join(hello, false).await.unwrap();
+    let handle = running.handle.clone();
+    let note = Command::AppendNote(NoteParams {
+        agent: Some(Agent::Codex),
+        text: "Sort the pears".to_owned(),
+        kind: NoteKind::Goal,
+        handles: Vec::new(),
+        finding: None,
+        withdraws: None,
+        runtime_session_id: None,
+    });
+    tokio::spawn(async move { handle.call(joined.conn, note).await });
+    let is_there = || std::fs::read_to_string(ledger(place)).unwrap();
+    while !is_there().contains("Sort the pears") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn outside(place: &Place) -> Kept {
+    let kept = head::read(&place.user, &place.dirs.instance_id());
+    kept.unwrap().unwrap()
+}
+
+fn is_owned(place: &Place) -> bool {
+    OwnerLock::try_acquire(&place.dirs).unwrap().is_none()
+}
+
+#[track_caller]
+fn ends_while_the_disk_stalls(fails: bool) {
+    let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+    let place = Place::new();
+    let builder = with_ports(&place);
+    let (mut running, stalled) = runtime.block_on(async {
+        live_once(&builder).await;
+        let running = start(&builder, true).await.unwrap();
+        let stalled = Stalled::of(&ledger(&place));
+        note(&running, &place).await;
+        (running, stalled)
+    });
+    let ended = runtime.block_on(async {
+        if fails {
+            let events = running.handle.events();
+            events.send(Event::ServiceFailed).await.unwrap();
+        } else {
+            running.handle.shutdown(false).await;
+        }
+        running.ended().await
+    });
+    assert_eq!(ended, Err(DaemonFault::Hung));
+    assert!(running.handle.is_hung());
+    let first = if fails {
+        DaemonFault::Service
+    } else {
+        DaemonFault::Hung
+    };
+    assert_eq!(running.handle.fault(), Some(first));
+    assert!(is_owned(&place), "its writer goes on");
+    let before = outside(&place);
+    assert!(!before.clean, "{before:?}");
+
+    drop(stalled);
+    // Waits for what was given up.
+    drop(runtime);
+    assert_eq!(outside(&place), before);
+    assert!(is_owned(&place), "for as long as the process lives");
+}
+
+#[test]
+fn a_stop_that_the_disk_stalls_keeps_the_project_until_the_process_ends() {
+    ends_while_the_disk_stalls(false);
+}
+
+#[test]
+fn a_failed_daemon_that_the_disk_stalls_keeps_the_project_until_the_process_ends() {
+    ends_while_the_disk_stalls(true);
+}
