@@ -193,11 +193,21 @@ pub fn quote(wrapped: &mut String, text: &str) {
 /// A text in which no bracket stands before one of these words, whole, for somebody who reads it, as
 /// [`looks_like_ours`] has it: a mark stands between them.
 pub fn mark_brackets(text: &str, words: &[&str]) -> String {
+    marked(text, |rest| words.iter().any(|word| is_word_like(rest, word)))
+}
+
+/// As [`mark_brackets`], also where more follows that belongs to the same words: blanks are not seen.
+pub fn mark_brackets_before(text: &str, beginnings: &[&str]) -> String {
+    marked(text, |rest| {
+        beginnings.iter().any(|own| begins_like(rest, own))
+    })
+}
+
+fn marked(text: &str, is_ours: impl Fn(&str) -> bool) -> String {
     let mut marked = String::with_capacity(text.len());
     for (at, letter) in text.char_indices() {
         marked.push(letter);
-        let rest = &text[at + letter.len_utf8()..];
-        if looks_like_open(letter) && words.iter().any(|word| is_word_like(rest, word)) {
+        if looks_like_open(letter) && is_ours(&text[at + letter.len_utf8()..]) {
             marked.push_str(QUOTE);
         }
     }

@@ -1,4 +1,4 @@
-//! Hostile text made harmless: [`line()`], [`lines`], [`for_input`].
+//! Hostile text made harmless: [`line()`], [`lines`], [`for_input`], [`for_clipboard`].
 //!
 //! Agents, files and older ledgers write what the deck shows. A carriage return could paint over
 //! its own line, an escape sequence could reach the terminal, a bidirectional override could turn
@@ -74,6 +74,39 @@ pub fn for_input(text: &str) -> (String, usize) {
                 _ if class(c) == Class::Plain => out.push(c),
                 _ => removed += 1,
             }
+        }
+    }
+    (out, removed)
+}
+
+/// As [`for_input`], for what is copied: tabs stay, and so does what joins an emoji or a word.
+pub fn for_clipboard(text: &str) -> (String, usize) {
+    let mut out = String::with_capacity(text.len());
+    let mut removed = 0;
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    for (index, part) in split(&text).enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let mut chars = part.chars().peekable();
+        let (mut base, mut behind) = (None, None);
+        while let Some(c) = chars.next() {
+            match class(c) {
+                Class::Plain => (base, behind) = (Some(c), None),
+                Class::Joining
+                    if base.is_some_and(|base| joins(base, behind, c, chars.peek().copied())) =>
+                {
+                    behind = Some(c);
+                }
+                _ => {
+                    (base, behind) = (None, None);
+                    if c != '\t' {
+                        removed += 1;
+                        continue;
+                    }
+                }
+            }
+            out.push(c);
         }
     }
     (out, removed)

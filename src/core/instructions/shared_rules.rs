@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::file::{FileName, InstructionFile};
 use super::paragraph::{Paragraph, paragraphs};
 use crate::agent::Agent;
-use crate::envelope::{mark_brackets, quote};
+use crate::envelope::{mark_brackets_before, quote};
 use crate::told_path::told_path;
 
 /// All that one agent is given, in characters, with what stands around it.
@@ -211,7 +211,7 @@ impl SharedRules {
 /// bracket as ours do.
 fn told_name(file: &str) -> String {
     let ours = ["ctxrelay", "end of", "from", "left out"];
-    mark_brackets(&told_path(file), &ours)
+    mark_brackets_before(&told_path(file), &ours)
 }
 
 #[cfg(test)]

@@ -83,9 +83,9 @@ impl Bound {
         F: Future<Output = Router> + Send,
     {
         let identity = self.identity();
-        // The last step that can fail where there is an owner before us. What was inherited is touched only behind it, and behind the
-        // word of the owner before us, who can go on with it until then. Two that read from one
-        // terminal would tear its stream apart.
+        // The last step that can fail where there is an owner before us. What was inherited is touched
+        // only behind it, and behind the word of that owner, who can go on with it until then. Two that
+        // read from one terminal would tear its stream apart.
         let imprint = self.imprint(&identity);
         let published = imprint.published.clone();
         let (mut publisher, board) = self.publish(imprint)?;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Class, class, for_input, line, lines};
+use super::{Class, class, for_clipboard, for_input, line, lines};
 
 #[test]
 fn a_carriage_return_cannot_paint_over_its_own_line() {
@@ -73,6 +73,14 @@ fn what_is_pasted_is_what_is_sent() {
     // A terminal pastes each line end as a lone return.
     assert_eq!(for_input("a\rb\r\rc"), ("a\nb\n\nc".to_owned(), 0));
     assert_eq!(for_input("x\u{202e}y\x1b[0m"), ("xy[0m".to_owned(), 2));
+}
+
+#[test]
+fn what_is_copied_keeps_tabs_and_emoji_and_nothing_that_a_terminal_obeys() {
+    let text = "if x:\n\ty ⚠\u{fe0f} 👩\u{200d}💻";
+    assert_eq!(for_clipboard(text), (text.to_owned(), 0));
+    let hostile = "a\u{1b}[201~\rb\u{202e}\u{200d}\u{9b}c\u{ad}\r\n";
+    assert_eq!(for_clipboard(hostile), ("a[201~\nbc\n".to_owned(), 5));
 }
 
 proptest! {

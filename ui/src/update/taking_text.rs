@@ -164,7 +164,7 @@ fn to_be_read(text: &str) -> Vec<Effect> {
 /// Copies, and says so with what was taken out. A terminal obeys what is pasted into it: tmux pastes an
 /// escape sequence as it is, and some terminals do.
 pub(super) fn copy(deck: &mut Deck, text: &str) -> Vec<Effect> {
-    let (text, removed) = sanitize::for_input(text);
+    let (text, removed) = sanitize::for_clipboard(text);
     let said = match removed {
         0 => "copied".to_owned(),
         1 => "copied without 1 character that cannot be seen".to_owned(),

@@ -140,13 +140,13 @@ fn what_is_copied_or_opened_in_an_editor_holds_nothing_that_a_terminal_obeys() {
     let said = shown(&deck);
     assert!(said.contains("copied without 1 character"), "{said}");
     let copied = keys(&mut deck, "3<enter>y");
-    let [Effect::CopyText(text)] = &copied[..] else {
+    let [.., Effect::CopyText(text)] = &copied[..] else {
         panic!("{copied:?}");
     };
     assert!(text.starts_with(harmless), "{text:?}");
     for script in ["<esc>2e", "3<enter>e"] {
         let opened = keys(&mut deck, script);
-        let [Effect::OpenEditor { text, .. }] = &opened[..] else {
+        let [.., Effect::OpenEditor { text, .. }] = &opened[..] else {
             panic!("{script}: {opened:?}");
         };
         let is_odd = |letter: char| letter.is_control() && letter != '\n';
