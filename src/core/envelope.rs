@@ -193,7 +193,9 @@ pub fn quote(wrapped: &mut String, text: &str) {
 /// A text in which no bracket stands before one of these words, whole, for somebody who reads it, as
 /// [`looks_like_ours`] has it: a mark stands between them.
 pub fn mark_brackets(text: &str, words: &[&str]) -> String {
-    marked(text, |rest| words.iter().any(|word| is_word_like(rest, word)))
+    marked(text, |rest| {
+        words.iter().any(|word| is_word_like(rest, word))
+    })
 }
 
 /// As [`mark_brackets`], also where more follows that belongs to the same words: blanks are not seen.
