@@ -165,7 +165,7 @@ impl Base {
         let mut entry = self.recorder.entry(
             Party::Agent(agent),
             Some(Party::Human),
-            ApprovalStep::Asked(request).of(EntryId::new(""), agent),
+            ApprovalStep::Asked(Box::new(request)).of(EntryId::new(""), agent),
             content,
             None,
         );

@@ -335,7 +335,7 @@ impl Base {
                 request.reason = None;
             }
             let by = Party::Agent(asked.agent);
-            let kind = ApprovalStep::Asked(request).of(asked.id.clone(), asked.agent);
+            let kind = ApprovalStep::Asked(Box::new(request)).of(asked.id.clone(), asked.agent);
             let pair = asked.runtime_session.clone();
             let again =
                 self.recorder

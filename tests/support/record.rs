@@ -237,7 +237,7 @@ impl RecordEnd {
         let id = id(self.last + 1);
         let kind = ApprovalKind::Command;
         let request = ApprovalRequest::new(kind, "item-1".to_owned(), command.to_owned());
-        let kind = ApprovalStep::Asked(request).of(id.clone(), Agent::Codex);
+        let kind = ApprovalStep::Asked(Box::new(request)).of(id.clone(), Agent::Codex);
         self.push(Agent::Codex, None, "Codex asks", kind);
         id
     }

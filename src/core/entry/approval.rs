@@ -56,7 +56,7 @@ pub struct ApprovalRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApprovalStep {
     /// The agent waits. The content tells all of what it asks.
-    Asked(ApprovalRequest),
+    Asked(Box<ApprovalRequest>),
     /// The operator's answer, on its way to the agent's program. Whether it counted tells the end:
     /// the person can have answered in the agent's own terminal at the same time.
     Given {

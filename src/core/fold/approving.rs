@@ -20,7 +20,7 @@ pub(super) fn fold_approval(world: &mut Snapshot, entry: &Entry, record: &Approv
                 seq: entry.seq,
                 agent: record.agent,
                 at_ms: entry.timestamp_ms,
-                request: request.clone(),
+                request: (**request).clone(),
                 text: cut(&entry.content),
                 given: None,
                 runtime_session: entry.runtime_session.clone(),

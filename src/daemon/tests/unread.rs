@@ -69,9 +69,9 @@ async fn a_turn_of_a_message_that_cannot_be_read_is_no_turn_of_the_persons() {
         rig.settle().await;
         let of_claude = Party::Agent(Agent::Claude);
         let begun = (TurnStatus::InProgress, of_claude.clone());
-        assert_eq!(rig.starters(), [begun.clone()]);
+        assert_eq!(rig.starters(), std::slice::from_ref(&begun));
         if status == TurnStatus::Completed {
-            rig.completed(turn, &[id.clone()], "all of them");
+            rig.completed(turn, std::slice::from_ref(&id), "all of them");
             rig.settle().await;
             assert_eq!(rig.last_told(), "all of them");
         } else {

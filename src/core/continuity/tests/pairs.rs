@@ -105,7 +105,7 @@ fn results_and_requests_of_one_pair_are_not_told_as_those_of_another() {
         EntryKind::Approval(ApprovalRecord {
             approval_id: EntryId::new(id),
             agent: Agent::Claude,
-            step: ApprovalStep::Asked(request),
+            step: ApprovalStep::Asked(Box::new(request)),
         })
     };
     let mut record = Record::default();

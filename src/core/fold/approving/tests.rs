@@ -52,7 +52,7 @@ fn step(seq: u64, source: Party, agent: Agent, id: &str, step: ApprovalStep) -> 
 
 fn asked(world: &mut Snapshot, agent: Agent, id: &str) {
     let seq = world.seq.0 + 1;
-    let asked = ApprovalStep::Asked(request());
+    let asked = ApprovalStep::Asked(Box::new(request()));
     fold(world, &step(seq, Party::Agent(agent), agent, id, asked));
 }
 
@@ -84,7 +84,7 @@ fn the_operators_message_in_reply_to_a_question_ends_it_and_nobody_elses_does() 
     };
     let claude = Party::Agent(Agent::Claude);
     let ask = |seq, id, request| {
-        let asked = ApprovalStep::Asked(request);
+        let asked = ApprovalStep::Asked(Box::new(request));
         step(seq, claude.clone(), Agent::Claude, id, asked)
     };
     fold(&mut world, &ask(1, "q", question));
@@ -129,7 +129,7 @@ fn an_agent_neither_answers_a_request_nor_makes_one_up_nor_ends_one() {
         ("a", given, Party::System),
         (
             "b",
-            ApprovalStep::Asked(request()),
+            ApprovalStep::Asked(Box::new(request())),
             Party::Agent(Agent::Claude),
         ),
         ("a", ApprovalStep::Ended(ApprovalEnd::Lost), Party::Human),
@@ -171,7 +171,7 @@ fn a_question_to_the_person_waits_on_whatever_becomes_of_the_daemon_that_was_ask
             kind: ApprovalKind::UserQuestion,
             ..request()
         };
-        let asked = ApprovalStep::Asked(question);
+        let asked = ApprovalStep::Asked(Box::new(question));
         let by = Party::Agent(agent);
         fold(&mut world, &step(seq, by, agent, agent.as_str(), asked));
     }
@@ -191,7 +191,7 @@ fn an_agent_takes_back_its_own_question_and_nothing_else() {
         kind: ApprovalKind::UserQuestion,
         ..request()
     };
-    let ask = ApprovalStep::Asked(question);
+    let ask = ApprovalStep::Asked(Box::new(question));
     let by = Party::Agent(Agent::Claude);
     fold(&mut world, &step(1, by.clone(), Agent::Claude, "q", ask));
     asked(&mut world, Agent::Claude, "a");

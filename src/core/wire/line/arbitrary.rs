@@ -304,7 +304,7 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
 fn approval() -> impl Strategy<Value = EntryKind> {
     let given = (text(), prop::option::of(text()));
     let step = prop_oneof![
-        approval_request().prop_map(ApprovalStep::Asked),
+        approval_request().prop_map(|asked| ApprovalStep::Asked(Box::new(asked))),
         given.prop_map(|(choice, note)| ApprovalStep::Given { choice, note }),
         prop::sample::select(vec![ApprovalEnd::Answered, ApprovalEnd::Lost])
             .prop_map(ApprovalStep::Ended),

@@ -123,7 +123,7 @@ impl Busy {
         let asked = EntryId::new("asked");
         let (key, subject) = (String::new(), "may I?".to_owned());
         let request = ApprovalRequest::new(ApprovalKind::UserQuestion, key, subject);
-        let request = ApprovalStep::Asked(request).of(asked.clone(), Agent::Claude);
+        let request = ApprovalStep::Asked(Box::new(request)).of(asked.clone(), Agent::Claude);
         record.push(CLAUDE, "may I?", request);
         record.push(CLAUDE, "it is the pool", note(NoteKind::Hypothesis));
         let finding = imported(&mut record);
