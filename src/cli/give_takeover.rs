@@ -58,11 +58,12 @@ pub async fn give_takeover(
     let left = timeout(LEAVE_WAIT, running.takeover).await;
     let Ok(Ok(mut takeover)) = left else {
         next.dismiss();
-        if left.is_ok() {
+        let has_ended = left.is_ok();
+        if has_ended {
             // How it ended is known once it has.
             running.handle.ended().cancelled().await;
         }
-        if running.handle.is_hung() {
+        if !has_ended || running.handle.is_hung() {
             return TakeoverOutcome::Hung(DaemonFault::Hung.into());
         }
         return TakeoverOutcome::Ended(Failure::unavailable(

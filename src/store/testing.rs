@@ -42,8 +42,9 @@ pub fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
 }
 
-static STALLED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-static STALL_ENDED: Condvar = Condvar::new();
+/// Ledgers on a disk that hangs, each with whether a sync of it waits.
+static STALLED: Mutex<Vec<(PathBuf, bool)>> = Mutex::new(Vec::new());
+static STALL_CHANGED: Condvar = Condvar::new();
 
 /// For as long as it lives no sync of this ledger comes back, as on a disk that hangs.
 #[derive(Debug)]
@@ -51,21 +52,40 @@ pub struct Stalled(PathBuf);
 
 impl Stalled {
     pub fn of(ledger: &Path) -> Self {
-        STALLED.lock().unwrap().push(ledger.to_owned());
+        STALLED.lock().unwrap().push((ledger.to_owned(), false));
         Self(ledger.to_owned())
+    }
+
+    /// Returns once a sync waits for it to end.
+    pub fn wait_for_sync(&self) {
+        let is_to_come = |stalled: &mut Vec<(PathBuf, bool)>| {
+            !stalled
+                .iter()
+                .any(|(path, waits)| *path == self.0 && *waits)
+        };
+        drop(STALL_CHANGED.wait_while(STALLED.lock().unwrap(), is_to_come));
     }
 }
 
 impl Drop for Stalled {
     fn drop(&mut self) {
-        STALLED.lock().unwrap().retain(|path| *path != self.0);
-        STALL_ENDED.notify_all();
+        let mut stalled = STALLED.lock().unwrap();
+        stalled.retain(|(path, _)| *path != self.0);
+        STALL_CHANGED.notify_all();
     }
 }
 
 pub(crate) fn wait_if_stalled(ledger: &Path) {
-    let is_stalled = |stalled: &mut Vec<PathBuf>| stalled.iter().any(|path| path == ledger);
-    drop(STALL_ENDED.wait_while(STALLED.lock().unwrap(), is_stalled));
+    let is_stalled = |stalled: &mut Vec<(PathBuf, bool)>| {
+        let mine = stalled.iter_mut().find(|(path, _)| path == ledger);
+        mine.is_some_and(|(_, waits)| {
+            if !std::mem::replace(waits, true) {
+                STALL_CHANGED.notify_all();
+            }
+            true
+        })
+    };
+    drop(STALL_CHANGED.wait_while(STALLED.lock().unwrap(), is_stalled));
 }
 
 /// What is to be written, and how often that still succeeds.

@@ -253,7 +253,12 @@ fn joins(base: char, behind: Option<char>, joining: char, next: Option<char>) ->
         return false;
     }
     if is_joiner(joining) {
-        return !base.is_ascii() && !behind.is_some_and(is_joiner) && !is_before_joining;
+        // As in a Persian ending behind a Latin word.
+        let is_ending = joining == '\u{200c}'
+            && base.is_ascii_alphanumeric()
+            && next.is_some_and(|next| !next.is_ascii() && next.is_alphabetic());
+        let joins = !base.is_ascii() || is_ending;
+        return joins && !behind.is_some_and(is_joiner) && !is_before_joining;
     }
     let is_joined = next.is_some_and(is_joiner) && !base.is_alphanumeric();
     let is_key = base.is_ascii_digit() || matches!(base, '#' | '*');

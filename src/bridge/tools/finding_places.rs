@@ -1,18 +1,25 @@
 //! [`places_now`]: where findings of reviews stand in the work tree of now, as agents are told. A review
 //! names the line that its own commit had.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::call::ToolCall;
 use crate::core::id::FindingId;
 use crate::core::review::FindingPlace;
 use crate::wire::control::{Command, PlacedFinding, ReadFindingPlacesParams};
 
+/// How long an agent waits for git.
+const WAIT: Duration = Duration::from_secs(3);
+
 /// Where these findings stand, or those that are named as blockers where none is asked for. None that
-/// cannot be told: what the reviews say is told without it too.
+/// cannot be told in time: what the reviews say is told without it too.
 pub(super) async fn places_now(call: &ToolCall, findings: Vec<FindingId>) -> Vec<PlacedFinding> {
     let asked = Command::ReadFindingPlaces(ReadFindingPlacesParams { findings });
-    call.ask_for(asked).await.unwrap_or_default()
+    let places = timeout(WAIT, call.ask_for(asked)).await;
+    places.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Puts it into what is told of a finding.

@@ -1,7 +1,7 @@
 //! [`read_unmasked`]: what only the text of a request for approval tells that the record masks.
 
 use super::risk_hints::text_hints;
-use crate::entry::{ApprovalRequest, ChoiceEffect};
+use crate::entry::{ApprovalRequest, ChoiceEffect, TextHints};
 use crate::redact::Redactor;
 
 /// Reads a request before the record masks it. The agent's program runs the text as it is, so where
@@ -30,13 +30,51 @@ pub fn read_unmasked(
         hides_code |= signs(&shown) < signs(text);
     }
     if is_masked {
-        request.unmasked = Some(text_hints(request, root));
+        request.unmasked = Some(told(
+            text_hints(request, root),
+            &masked(request, redactor),
+            root,
+        ));
     }
     request.choices.retain(|choice| match choice.effect {
         ChoiceEffect::Deny | ChoiceEffect::Stop => true,
         ChoiceEffect::AllowMore => !hides_code && redactor.redact_text(&choice.label).1 == 0,
         _ => !hides_code,
     });
+}
+
+/// As the record has it, as far as hints are made from it.
+fn masked(request: &ApprovalRequest, redactor: &Redactor) -> ApprovalRequest {
+    let mask = |text: &str| redactor.redact_text(text).0.into_owned();
+    ApprovalRequest {
+        subject: mask(&request.subject),
+        cwd: request.cwd.as_deref().map(mask),
+        ..request.clone()
+    }
+}
+
+/// The hints of all of the text without words that only its masked parts have: without what stood
+/// around them no rule knows these for a secret.
+fn told(all: TextHints, masked: &ApprovalRequest, root: &str) -> TextHints {
+    let open = text_hints(masked, root);
+    let told = |hint: String, is_open: bool| match hint.split_once(": ") {
+        Some((what, _)) if !is_open => format!("{what}, in a part that is masked"),
+        _ => hint,
+    };
+    TextHints {
+        git: all.git.map(|hint| {
+            let is_open = open.git.as_ref() == Some(&hint);
+            told(hint, is_open)
+        }),
+        more: all
+            .more
+            .into_iter()
+            .map(|hint| {
+                let is_open = open.more.contains(&hint);
+                told(hint, is_open)
+            })
+            .collect(),
+    }
 }
 
 /// How many signs a text has with which a word of a shell ends or becomes code. A mark has none, and

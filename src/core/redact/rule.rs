@@ -115,7 +115,11 @@ pub(super) fn mask_all(
                 let before = found
                     .get(0)
                     .map_or("", |whole| &text[whole.start()..range.start]);
-                let is_port = before.contains('@') && begins_with_port(secret.as_str());
+                let is_port = match begins_with_port(secret.as_str()) {
+                    Some('<' | '>') => true,
+                    Some(_) => before.contains('@'),
+                    None => false,
+                };
                 if is_port {
                     // What follows may be another address, with a password.
                     let port = secret.as_str().bytes().take_while(u8::is_ascii_digit);
@@ -144,10 +148,13 @@ fn is_group(text: &str) -> bool {
         || text.split(':').all(|part| part.len() == 2) && text.contains(':')
 }
 
-/// `5432/db`, `27017,host`: a password that begins so is encoded where a mail address is its user.
-fn begins_with_port(text: &str) -> bool {
+/// What follows the port in `5432/db`, `27017,host`: a password that begins so is encoded where a mail
+/// address is its user. In `6379>` and `6379<br>` an address ends.
+fn begins_with_port(text: &str) -> Option<char> {
     let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    (1..=5).contains(&(text.len() - rest.len())) && rest.starts_with(['/', '?', ','])
+    let is_port = (1..=5).contains(&(text.len() - rest.len()));
+    let next = rest.chars().next().filter(|_| is_port)?;
+    "/?,<>".contains(next).then_some(next)
 }
 
 const fn any(mark: &'static str, hint: &'static str, pattern: &'static str) -> Rule {

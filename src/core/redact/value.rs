@@ -339,7 +339,7 @@ fn is_base64(value: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_lowercase)
-        && (value.len() == AWS_SECRET_CHARS || is_drawn(value))
+        && (value.len() == AWS_SECRET_CHARS && has(u8::is_ascii_digit) || is_drawn(value))
 }
 
 fn is_path(value: &str) -> bool {

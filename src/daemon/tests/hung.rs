@@ -1,9 +1,8 @@
 //! A disk that stalls while a daemon ends: who began behind it would have its entries cut off once the
 //! disk answers, and covered by a head.
 
-use std::time::Duration;
-
 use tokio::runtime::Builder;
+use tokio::task::spawn_blocking;
 
 use super::start::{ledger, live_once, start, with_ports};
 use crate::core::agent::Agent;
@@ -17,8 +16,9 @@ use crate::store::owner::OwnerLock;
 use crate::store::testing::{Place, Stalled};
 use crate::wire::control::{Command, DeliveryMode, Hello, NoteParams, PROTOCOL, Role};
 
-/// Has a note on its way to the disk, and returns once it lies in the file.
-async fn note(running: &Running, place: &Place) {
+/// Has the writer wait for the disk: with a note, or with what it wrote before that.
+async fn stall(running: &Running, place: &Place) -> Stalled {
+    let stalled = Stalled::of(&ledger(place));
     let hello = Hello {
         protocol: PROTOCOL,
         version: String::new(),
@@ -40,10 +40,12 @@ async fn note(running: &Running, place: &Place) {
         runtime_session_id: None,
     });
     tokio::spawn(async move { handle.call(joined.conn, note).await });
-    let is_there = || std::fs::read_to_string(ledger(place)).unwrap();
-    while !is_there().contains("Sort the pears") {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    spawn_blocking(move || {
+        stalled.wait_for_sync();
+        stalled
+    })
+    .await
+    .unwrap()
 }
 
 fn outside(place: &Place) -> Kept {
@@ -63,8 +65,7 @@ fn ends_while_the_disk_stalls(fails: bool) {
     let (mut running, stalled) = runtime.block_on(async {
         live_once(&builder).await;
         let running = start(&builder, true).await.unwrap();
-        let stalled = Stalled::of(&ledger(&place));
-        note(&running, &place).await;
+        let stalled = stall(&running, &place).await;
         (running, stalled)
     });
     let ended = runtime.block_on(async {

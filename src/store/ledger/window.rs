@@ -221,10 +221,10 @@ impl WindowReader<'_> {
         let mut shown = 0;
         // What belongs to a handoff comes behind it.
         let thread = self.query.thread.as_ref();
-        let floor = thread
-            .map(|thread| self.shared.seq_of(thread))
-            .transpose()?;
-        let floor = floor.flatten().map_or(0, |seq| seq.0);
+        // Where it cannot be read all of the record is looked through.
+        let floor = thread.map(|thread| self.shared.seq_of(thread));
+        let floor = floor.and_then(Result::ok).flatten();
+        let floor = floor.map_or(0, |seq| seq.0);
         let cursor = if ascending {
             cursor.max(floor.saturating_sub(1))
         } else {

@@ -77,7 +77,7 @@ fn what_is_pasted_is_what_is_sent() {
 
 #[test]
 fn what_is_copied_keeps_tabs_and_emoji_and_nothing_that_a_terminal_obeys() {
-    let text = "if x:\n\ty ⚠\u{fe0f} 👩\u{200d}💻";
+    let text = "if x:\n\ty ⚠\u{fe0f} 👩\u{200d}💻 API\u{200c}ها";
     assert_eq!(for_clipboard(text), (text.to_owned(), 0));
     let hostile = "a\u{1b}[201~\rb\u{202e}\u{200d}\u{9b}c\u{ad}\r\n";
     assert_eq!(for_clipboard(hostile), ("a[201~\nbc\n".to_owned(), 5));

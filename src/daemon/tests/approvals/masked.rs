@@ -84,6 +84,19 @@ async fn a_command_in_what_is_masked_is_not_allowed_from_its_card_and_its_hints_
 }
 
 #[tokio::test]
+async fn a_hint_quotes_nothing_that_the_record_masks() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let key = "/Ab3dE7gH1jK4mN8pQ2sT5vW9yZ0bC6dF3hJ7kL1";
+    let text = format!("AWS_SECRET_ACCESS_KEY={key} aws s3 ls");
+    let asked = rig.codex_asks_for(command(&text), "").await;
+    assert!(!asked.request.subject.contains(key));
+    let said = hints(&asked).join("\n");
+    assert!(said.contains("in a part that is masked"), "{said}");
+    assert!(!said.contains("Ab3d"), "{said}");
+}
+
+#[tokio::test]
 async fn a_command_that_masking_makes_short_is_still_only_the_beginning() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
