@@ -43,17 +43,17 @@ pub fn holder(port: u16) -> Option<Holder> {
         .map(|inode| format!("socket:[{inode}]"))
         .collect();
     let processes = fs::read_dir("/proc").ok()?.flatten();
-    let open: Vec<u32> = processes
+    let open: Vec<(u32, ProcessStat)> = processes
         .filter_map(|process| process.file_name().to_str()?.parse().ok())
         .filter(|pid| has_open(*pid, &names))
+        // One that has ended meanwhile holds nothing.
+        .filter_map(|pid| Some((pid, ProcessStat::of(pid)?)))
         .collect();
     // A child has it as well until it runs another program.
-    let has_it_from_parent = |pid: &&u32| {
-        let stat = ProcessStat::of(**pid);
-        stat.is_some_and(|stat| open.contains(&stat.parent))
-    };
-    let first = open.iter().find(|pid| !has_it_from_parent(pid));
-    let pid = *first.or(open.first())?;
+    let has_it_from_parent =
+        |stat: &ProcessStat| open.iter().any(|(parent, _)| *parent == stat.parent);
+    let first = open.iter().find(|(_, stat)| !has_it_from_parent(stat));
+    let pid = first.or(open.first())?.0;
     let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     let program = comm.trim_end().chars().filter(|char| !char.is_control());
     Some(Holder {

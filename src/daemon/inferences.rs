@@ -8,18 +8,34 @@ use tokio::sync::oneshot;
 use crate::core::agent::Agent;
 use crate::core::continuity::INFERENCE_WORDS_MAX;
 use crate::core::id::RuntimeSession;
+use crate::daemon::recorder::Asked;
 
 /// How many runtime sessions are followed, of both agents together.
 const FOLLOWED_MAX: usize = 64;
+
+/// How many tellings wait for the disk; of more the earliest is forgotten, as no model's question
+/// is worth the memory.
+const HEARD_MAX: usize = 64;
 
 /// Words in memory only, and what stops the model that reads some of them.
 #[derive(Debug, Default)]
 pub(super) struct Inferences {
     words: BTreeMap<(Agent, RuntimeSession), LatestWords>,
+    /// What was heard while the record did not have all yet that came before.
+    heard: VecDeque<(Asked, Heard)>,
     /// The day of the last question, and how many were asked on it: the record may take none.
     asked: (i64, u64),
     /// Dropped, it stops it as well.
     stop: Option<oneshot::Sender<()>>,
+}
+
+/// What an agent said, masked, and whether a turn ended with it that marked nothing.
+#[derive(Debug)]
+pub(super) struct Heard {
+    pub(super) agent: Agent,
+    pub(super) pair: RuntimeSession,
+    pub(super) said: Vec<String>,
+    pub(super) ended_unmarked: bool,
 }
 
 /// Whose words are to be read, and what is known of that.
@@ -49,6 +65,24 @@ struct LatestWords {
 }
 
 impl Inferences {
+    /// Keeps what was heard until the record has what came before it: the beginning of the turn,
+    /// which counts, may still be on its way to the disk when the turn ends.
+    pub(super) fn hear(&mut self, asked: Asked, heard: Heard) {
+        if self.heard.len() == HEARD_MAX {
+            self.heard.pop_front();
+        }
+        self.heard.push_back((asked, heard));
+    }
+
+    /// The next of it, once the record has what came before.
+    pub(super) fn next_heard(&mut self, is_recorded: impl Fn(Asked) -> bool) -> Option<Heard> {
+        let (asked, _) = self.heard.front()?;
+        is_recorded(*asked)
+            .then(|| self.heard.pop_front())
+            .flatten()
+            .map(|(_, heard)| heard)
+    }
+
     /// An agent said this in a turn of its own; masked already: what is cut here may have no
     /// beginning any more by which a secret is known.
     pub(super) fn said(&mut self, agent: Agent, pair: &RuntimeSession, turn: u64, text: &str) {
@@ -60,6 +94,8 @@ impl Inferences {
 
     /// It begins another conversation: what it said before is of no use.
     pub(super) fn forget(&mut self, agent: Agent, pair: &RuntimeSession) {
+        self.heard
+            .retain(|(_, heard)| heard.agent != agent || heard.pair != *pair);
         if let Some(words) = self.words.get_mut(&(agent, pair.clone())) {
             words.texts.clear();
             words.chars = 0;
@@ -75,6 +111,7 @@ impl Inferences {
     /// is read any more: that one may have been deleted for it.
     pub(super) fn session_began(&mut self) {
         self.words.clear();
+        self.heard.clear();
         self.stop = None;
     }
 

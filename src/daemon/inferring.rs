@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::event::{Event, WordsRead};
-use super::inferences::Question;
+use super::inferences::{Heard, Question};
 use super::owners::{Agents, Base};
 use super::supervise::supervise;
 use super::under_way::WorkBeside;
@@ -34,21 +34,37 @@ impl Agents {
         is_over: bool,
     ) {
         if base.configuration.extract().is_some() {
-            self.keep_words(base, agent, pair, said);
-            if is_over && markers.is_empty() {
-                self.ended_without_a_mark(base, agent, pair);
-            }
+            let redactor = base.recorder.redactor();
+            let said = said.iter().filter(|text| text.len() <= SAID_BYTES_MAX);
+            let heard = Heard {
+                agent,
+                pair: pair.clone(),
+                said: said
+                    .map(|text| redactor.redact_text(text).0.into_owned())
+                    .collect(),
+                ended_unmarked: is_over && markers.is_empty(),
+            };
+            self.inferences.hear(base.recorder.asked(), heard);
+            self.take_heard(base);
         }
         base.note_markers(agent, pair, markers);
     }
 
-    fn keep_words(&mut self, base: &Base, agent: Agent, pair: &RuntimeSession, said: &[String]) {
-        let state = base.recorder.world().state_of(agent, pair);
-        let turn = state.map_or(0, |state| state.turns);
-        let redactor = base.recorder.redactor();
-        for text in said.iter().filter(|text| text.len() <= SAID_BYTES_MAX) {
-            let (text, _) = redactor.redact_text(text);
-            self.inferences.said(agent, pair, turn, &text);
+    /// Goes on with what was heard, as far as the record has what came before.
+    pub(super) fn take_heard(&mut self, base: &mut Base) {
+        while let Some(heard) = self
+            .inferences
+            .next_heard(|asked| base.recorder.has_answered(asked))
+        {
+            let (agent, pair) = (heard.agent, &heard.pair);
+            let state = base.recorder.world().state_of(agent, pair);
+            let turn = state.map_or(0, |state| state.turns);
+            for text in &heard.said {
+                self.inferences.said(agent, pair, turn, text);
+            }
+            if heard.ended_unmarked {
+                self.ended_without_a_mark(base, agent, pair);
+            }
         }
     }
 

@@ -112,6 +112,10 @@ pub(super) struct Recorder<T> {
     lost_texts: HashSet<EntryId>,
 }
 
+/// How far the writer had been asked at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked(u64);
+
 /// A batch that is being written.
 struct Pending<T> {
     then: Option<T>,
@@ -289,6 +293,17 @@ impl<T> Recorder<T> {
     /// How many appends the writer has not answered yet, or the loop has not followed.
     pub(super) fn pending_count(&self) -> usize {
         self.pending.len() + self.actions.len()
+    }
+
+    /// How far the writer has been asked by now.
+    pub(super) fn asked(&self) -> Asked {
+        Asked(self.next_token)
+    }
+
+    /// Whether the writer has answered all that it was asked by then: what was recorded of it is
+    /// in the [world](Self::world).
+    pub(super) fn has_answered(&self, asked: Asked) -> bool {
+        self.pending.keys().all(|token| *token >= asked.0)
     }
 
     /// Whether something that has happened is not recorded because the disk refuses.

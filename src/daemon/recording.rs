@@ -63,6 +63,7 @@ impl Daemon {
             RecorderAction::Foreign(alarm) => self.base.raise_alarm(&alarm),
             RecorderAction::WriterGone => self.base.operations.fail(DaemonFault::Writer),
         }
+        self.agents.take_heard(&mut self.base);
     }
 }
 

@@ -6,12 +6,13 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
 use crate::core::continuity::INFERENCE_WORDS_MAX;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, TurnFiles};
 use crate::core::id::{RuntimeSession, ThreadId, TurnId};
 use crate::daemon::event::Event;
 use crate::daemon::inferences::Question;
 use crate::daemon::supervise::supervise;
 use crate::daemon::under_way::WorkBeside;
+use crate::store::config;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 
@@ -136,4 +137,48 @@ async fn a_question_that_failed_by_a_fault_of_ours_is_recorded_as_such_and_keeps
         tokio::task::yield_now().await;
     }
     assert!(rig.daemon.agents.inferences.begin(&later).is_some());
+}
+
+#[tokio::test]
+async fn a_turn_that_ends_before_the_disk_has_its_beginning_is_counted() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let keys = json!({"continuity": {"extract": {"everyTurns": 1, "perDay": 10}}});
+    let (keys, problems) = read(keys.as_object().unwrap());
+    assert_eq!(problems, []);
+    let loaded = config::load(&place.dirs, &place.user);
+    rig.daemon.configure(place.user.clone(), &loaded);
+    rig.daemon.base.configuration.replace(keys);
+    // All of it in one breath of the disk.
+    rig.fact(CodexFact::TurnStarted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("U"),
+    });
+    rig.user_message("U", None);
+    rig.fact(CodexFact::TurnTraced {
+        files: TurnFiles::default(),
+        said: vec!["The plums are washed.".to_owned()],
+        is_over: true,
+    });
+    rig.settle().await;
+    let question = Question {
+        agent: Agent::Codex,
+        pair: RuntimeSession::default(),
+        turns: 1,
+        unwritten: 1,
+        every_turns: 1,
+        day: 0,
+        recorded: 0,
+        per_day: 10,
+    };
+    let inferences = &mut rig.daemon.agents.inferences;
+    inferences.ended();
+    assert!(inferences.begin(&question).is_none(), "it was asked");
+    let next = Question {
+        turns: 2,
+        unwritten: 2,
+        ..question
+    };
+    let begun = inferences.begin(&next).map(|(words, _)| words);
+    assert_eq!(begun.unwrap(), ["The plums are washed."]);
 }
