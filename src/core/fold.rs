@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::alarm::{Alarm, AlarmSnapshot};
+use super::cut_text::cut_text;
 use super::entry::{Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, NoteKind};
 use super::id::EntryId;
 use super::signing::ActSignature;
@@ -320,7 +321,7 @@ pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 
 /// The beginning of a text; all of it is in the record.
 pub(crate) fn cut(text: &str) -> String {
-    cut_to(text, TEXT_CHARS_MAX)
+    cut_text(text, TEXT_CHARS_MAX).into_owned()
 }
 
 /// Whether what [`cut`] gave is a beginning.
@@ -331,18 +332,7 @@ pub(crate) fn is_cut(text: &str) -> bool {
 /// The beginning of a text, as one line.
 pub(crate) fn brief(text: &str) -> String {
     let one_line: Vec<&str> = text.split_whitespace().take(BRIEF_CHARS_MAX).collect();
-    cut_to(&one_line.join(" "), BRIEF_CHARS_MAX)
-}
-
-fn cut_to(text: &str, chars_max: usize) -> String {
-    // Bytes bound characters from above, so most texts need no counting.
-    if text.len() <= chars_max {
-        return text.to_owned();
-    }
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    cut_text(&one_line.join(" "), BRIEF_CHARS_MAX).into_owned()
 }
 
 fn cut_all(texts: &[String]) -> Vec<String> {

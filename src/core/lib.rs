@@ -12,6 +12,7 @@ pub mod check_file;
 pub mod context_fill;
 pub mod context_meter;
 pub mod continuity;
+pub mod cut_text;
 pub mod delivery;
 pub mod entry;
 pub mod envelope;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::spawn_blocking;
@@ -43,16 +44,34 @@ impl AgentPrograms {
 #[derive(Debug, Clone)]
 pub(super) struct ProgramLook {
     searches: Arc<BTreeMap<Agent, ProgramSearch>>,
-    /// One look is under way, or the loop is being told what it found: what the loop hears last was
-    /// found last, and a disk that hangs holds up one thread.
-    turn: Arc<Mutex<()>>,
+    /// When the look began that the loop was told of last. Locked while one is under way, or the
+    /// loop is being told what it found: what the loop hears last was found last, and a disk that
+    /// hangs holds up one thread.
+    told: Arc<Mutex<Option<Instant>>>,
+}
+
+/// What a look found. No other one begins before it is dropped.
+#[derive(Debug)]
+pub(super) struct ProgramsLooked {
+    found: FoundPrograms,
+    begun: Instant,
+    told: OwnedMutexGuard<Option<Instant>>,
+}
+
+impl ProgramsLooked {
+    /// Tells the loop what was found.
+    pub(super) async fn tell<T>(mut self, tell: impl AsyncFnOnce(FoundPrograms) -> Option<T>) {
+        if tell(self.found).await.is_some() {
+            *self.told = Some(self.begun);
+        }
+    }
 }
 
 impl ProgramLook {
     pub(super) fn new(searches: impl IntoIterator<Item = (Agent, ProgramSearch)>) -> Self {
         Self {
             searches: Arc::new(searches.into_iter().collect()),
-            turn: Arc::default(),
+            told: Arc::default(),
         }
     }
 
@@ -62,12 +81,19 @@ impl ProgramLook {
         self.searches.iter().filter_map(found).collect()
     }
 
-    /// Where they are once nobody else looks. No other look begins before what comes with it is
-    /// dropped.
-    pub(super) async fn look(&self) -> Option<(FoundPrograms, OwnedMutexGuard<()>)> {
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        let look = self.clone();
-        let looked = spawn_blocking(move || (look.find_programs(), turn)).await;
-        looked.ok()
+    /// Where they are once nobody else looks; nothing where the loop was told not longer than `age`
+    /// ago.
+    pub(super) async fn look(&self, age: Duration) -> Option<ProgramsLooked> {
+        let told = Arc::clone(&self.told).lock_owned().await;
+        if told.is_some_and(|begun| begun.elapsed() < age) {
+            return None;
+        }
+        let (look, begun) = (self.clone(), Instant::now());
+        let looked = spawn_blocking(move || ProgramsLooked {
+            found: look.find_programs(),
+            begun,
+            told,
+        });
+        looked.await.ok()
     }
 }

@@ -1,9 +1,11 @@
 //! [`Digest`]: what a compaction says of the session that it leaves behind.
 
+use std::borrow::Cow;
 use std::io;
 
 use serde_json::{Map, Value, json};
 
+use crate::core::cut_text::cut_text;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::SessionId;
 use crate::core::snapshot::{NoteSnapshot, Snapshot};
@@ -204,9 +206,6 @@ impl<'a> Digest<'a> {
     }
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(TEXT_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+fn cut(text: &str) -> Cow<'_, str> {
+    cut_text(text, TEXT_CHARS_MAX)
 }

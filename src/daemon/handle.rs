@@ -23,6 +23,10 @@ pub const EVENTS_MAX: usize = 1024;
 /// How long a call waits for the agents' programs to be found.
 const LOOK_WAIT: Duration = Duration::from_millis(500);
 
+/// How old a look at them may be for a message: agents send many in a second, and each look asks the
+/// disk in every folder of `PATH`.
+const LOOK_AGE: Duration = Duration::from_secs(1);
+
 /// The way in.
 #[derive(Debug, Clone)]
 pub struct DaemonHandle {
@@ -193,12 +197,18 @@ impl DaemonHandle {
         conn: ConnId,
         command: Command,
     ) -> Result<oneshot::Receiver<Result<Reply, Refusal>>, Refusal> {
-        if may_record_message(&command) {
-            self.commit.read().await;
-        }
-        if depends_on_programs(&command) {
-            self.look_for_programs().await;
-        }
+        // Side by side: each waits for the disk in a thread of its own.
+        let commit = async {
+            if may_record_message(&command) {
+                self.commit.read().await;
+            }
+        };
+        let programs = async {
+            if let Some(age) = programs_age(&command) {
+                self.look_for_programs(age).await;
+            }
+        };
+        tokio::join!(commit, programs);
         let (reply, answer) = oneshot::channel();
         self.send(Event::Command {
             conn,
@@ -211,10 +221,12 @@ impl DaemonHandle {
 
     /// Has the loop told where the agents' programs are now. Where the disk hangs, it goes on with
     /// where they were.
-    async fn look_for_programs(&self) {
+    async fn look_for_programs(&self, age: Duration) {
         let look = async {
-            let (found, _turn) = self.programs.look().await?;
-            self.send(Event::ProgramsFound(found)).await.ok()
+            if let Some(looked) = self.programs.look(age).await {
+                let tell = async |found| self.send(Event::ProgramsFound(found)).await.ok();
+                looked.tell(tell).await;
+            }
         };
         let _ = timeout(LOOK_WAIT, look).await;
     }
@@ -291,16 +303,15 @@ fn may_record_message(command: &Command) -> bool {
     )
 }
 
-/// Whether its answer, or who is told of it, depends on which agents are installed.
-fn depends_on_programs(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::ReadStatus
-            | Command::EnsureCodex
-            | Command::Send(_)
-            | Command::Handoff(_)
-            | Command::Decide(_)
-    )
+/// How old the look at the agents' programs may be, where its answer, or who is told of it, depends
+/// on which agents are installed.
+fn programs_age(command: &Command) -> Option<Duration> {
+    match command {
+        // The person may have installed one for it.
+        Command::ReadStatus | Command::EnsureCodex | Command::Decide(_) => Some(Duration::ZERO),
+        Command::Send(_) | Command::Handoff(_) => Some(LOOK_AGE),
+        _ => None,
+    }
 }
 
 fn ended() -> Refusal {

@@ -9,6 +9,7 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::words::{count, field, short};
+use crate::core::cut_text;
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
 use crate::store::ledger::Reading;
@@ -244,8 +245,7 @@ fn words_on_disk(reading: &Reading) -> BTreeMap<Seq, String> {
 
 /// The beginning of a text, on one line.
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    short(&words.join(" "), TEXT_CHARS)
+    short(&cut_text::one_line(text), TEXT_CHARS)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::cli::masking::Masking;
 use crate::cli::words::{now_ms, short, time};
 use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, Packet, PacketTerms};
+use crate::core::cut_text;
 use crate::core::entry::ReloadCause;
 use crate::core::redact::Redactor;
 
@@ -68,6 +69,5 @@ impl<'a> ResumePrompts<'a> {
 
 /// Somebody's words, as one line that no heading of ours can be taken for.
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    short(&words.join(" "), TEXT_CHARS)
+    short(&cut_text::one_line(text), TEXT_CHARS)
 }

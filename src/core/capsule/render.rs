@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::{Capsule, CapsuleLeftOut, FoundText, Freshness, StandsNow};
+use crate::cut_text::{cut_text, one_line};
 use crate::envelope::{is_line_end, quote};
 pub use form::{RenderTarget, TargetForm, is_told_task};
 pub(super) use section::TASK_AS_TOLD;
@@ -220,13 +221,5 @@ fn line(form: &TargetForm, item: &str) -> String {
 /// As much of a title or of a branch's name as stands in the head, before anything is said of who
 /// wrote it.
 fn beginning(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(NAME_CHARS_MAX) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
-}
-
-/// Names of branches are somebody's text.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    cut_text(text, NAME_CHARS_MAX)
 }

@@ -9,6 +9,7 @@ use super::state::{ContinuityState, TouchedFile, WORKING_SET_MAX};
 use super::state_json::changed_since_by;
 use super::stated::StatedText;
 use crate::agent::{Agent, Party};
+use crate::cut_text::{cut_text, one_line};
 use crate::entry::ArtifactStatus;
 use crate::hidden::letters;
 use crate::id::{RuntimeSession, Seq};
@@ -389,11 +390,7 @@ pub(super) fn name(path: &str) -> String {
 }
 
 fn brief(text: &str) -> String {
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match one_line.char_indices().nth(BRIEF_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &one_line[..end]),
-        None => one_line,
-    }
+    cut_text(&one_line(text), BRIEF_CHARS_MAX).into_owned()
 }
 
 fn tree(git: &GitFacts) -> Vec<String> {

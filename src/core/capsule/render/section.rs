@@ -7,6 +7,7 @@ use crate::agent::Party;
 use crate::capsule::{
     Capsule, CapsuleFinding, CapsuleHandoff, CapsuleRun, CapsuleStatement, ChangedFile, FoundText,
 };
+use crate::cut_text::one_line;
 use crate::review::{in_quotes, named};
 use crate::told_path::told_path;
 
@@ -160,7 +161,7 @@ fn said_by(said: &CapsuleStatement, is_foreign: bool) -> String {
 /// ends or begins nothing.
 fn word(name: &str) -> String {
     match name.contains(['[', ']', '(', ')', '#']) {
-        true => in_quotes(&super::one_line(name)),
+        true => in_quotes(&one_line(name)),
         false => named(name),
     }
 }
@@ -168,7 +169,7 @@ fn word(name: &str) -> String {
 /// As [`word`], of a path: folders have brackets in their names.
 fn path(path: &str) -> String {
     match path.starts_with(['[', '(', '#', '-', '+', '=']) {
-        true => in_quotes(&super::one_line(path)),
+        true => in_quotes(&one_line(path)),
         false => named(&told_path(path)),
     }
 }
@@ -187,7 +188,7 @@ fn told_finding(finding: &CapsuleFinding) -> String {
         word(&finding.state),
         place.as_deref().unwrap_or("no file"),
         word(&finding.external_id),
-        in_quotes(&super::one_line(&finding.title))
+        in_quotes(&one_line(&finding.title))
     )
 }
 

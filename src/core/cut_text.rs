@@ -1,0 +1,36 @@
+//! [`cut_text`]: the beginning of a text that is shown; [`one_line`]: a text without its lines.
+
+use std::borrow::Cow;
+
+/// At most so many characters of it, and a mark where there were more. Of a text that is not masked
+/// yet [`cut_between_words`](crate::between_words::cut_between_words) takes the beginning.
+pub fn cut_text(text: &str, chars_max: usize) -> Cow<'_, str> {
+    // Bytes bound characters from above, so most texts need no counting.
+    if text.len() <= chars_max {
+        return Cow::Borrowed(text);
+    }
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Its words, with a space between any two.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_says_so_and_what_fits_is_as_it_was() {
+        for whole in ["", "abc", "\u{fc}\u{fc}\u{fc}"] {
+            assert_eq!(cut_text(whole, 3), whole);
+        }
+        assert_eq!(cut_text("\u{fc}\u{fc}\u{fc}x", 3), "\u{fc}\u{fc}\u{fc}…");
+        assert_eq!(cut_text("x", 0), "…");
+        assert_eq!(one_line(" a\n\tb\r\n "), "a b");
+    }
+}
