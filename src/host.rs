@@ -2,13 +2,15 @@
 //! daemon.
 
 use std::future::ready;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
 
 use axum::Router;
 
 use crate::adapters::program_search::ProgramSearch;
 use crate::bridge;
-use crate::client::Client;
+use crate::client::{Client, forget_agent};
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 pub use crate::daemon::fault::DaemonFault;
@@ -16,11 +18,15 @@ use crate::daemon::handle::DaemonHandle;
 pub use crate::daemon::running::Running;
 use crate::daemon::start::Builder;
 pub use crate::daemon::start::StartError;
-pub use crate::daemon::takeover::{Replacement, Takeover};
+pub use crate::daemon::takeover::give_takeover::TakeoverOutcome;
+use crate::daemon::takeover::give_takeover::give_takeover;
+pub use crate::daemon::takeover::next_daemon::PreviousDaemon;
+pub use crate::daemon::takeover::next_daemon_error::NextDaemonError;
+pub use crate::daemon::takeover::{Replacement, Takeover, TakeoverError};
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;
-use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Role};
+use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, Role};
 
 /// What is settled before anything runs: the project, the user's folders, what the environment
 /// says.
@@ -91,37 +97,59 @@ impl ProjectContext {
             .await
     }
 
-    /// Goes on in place of a daemon that left, in this process, on the current runtime. `yielded`:
-    /// asked for once nothing can fail any more, and says whether the one before lets go.
+    /// Goes on in place of a daemon that left, in this process, on the current runtime.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub async fn take_over(
+        &self,
+        takeover: Takeover,
+        detached: bool,
+    ) -> Result<Running, StartError> {
+        let reading = ReadProgress::default();
+        self.start(Some(takeover), ready(true), detached, false, reading)
+            .await
+    }
+
+    /// Goes on in place of the daemon of another process, once that lets go; that is told where it
+    /// cannot be. Tells meanwhile how far the reading of the record is.
     ///
     /// # Errors
     ///
     /// See [`StartError`]; our copy of what was left is given up then, and nothing of it was touched.
-    pub async fn take_over(
+    pub async fn take_over_from(
         &self,
+        before: PreviousDaemon,
         takeover: Takeover,
-        yielded: impl Future<Output = bool> + Send,
-        detached: bool,
-    ) -> Result<Running, StartError> {
-        let reading = ReadProgress::default();
-        self.take_over_watched(takeover, yielded, detached, reading)
-            .await
-    }
-
-    /// As [`Self::take_over`]; tells meanwhile how far the reading of the record is.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::take_over`].
-    pub async fn take_over_watched(
-        &self,
-        takeover: Takeover,
-        yielded: impl Future<Output = bool> + Send,
-        detached: bool,
         reading: ReadProgress,
     ) -> Result<Running, StartError> {
-        self.start(Some(takeover), yielded, detached, false, reading)
-            .await
+        let before = Arc::new(before);
+        let (yielded, detached) = (Arc::clone(&before).commit(), takeover.detached);
+        let started = self.start(Some(takeover), yielded, detached, false, reading);
+        let started = started.await;
+        if let Err(error) = &started {
+            before.refuse(error);
+        }
+        started
+    }
+
+    /// Has a program of ours go on in place of this process: see
+    /// [`give_takeover`](crate::daemon::takeover::give_takeover::give_takeover).
+    pub async fn give_takeover(
+        &self,
+        running: Running,
+        program: &Path,
+        detached: bool,
+        begun: impl FnOnce(Result<(), Refusal>),
+    ) -> TakeoverOutcome {
+        let mut next = Command::new(program);
+        next.args(["--json", "daemon", "--take-over", "--project"])
+            .arg(&self.dirs.root)
+            .current_dir(&self.dirs.root);
+        forget_agent(&mut next);
+        let go_on = async |takeover, detached| self.take_over(takeover, detached).await;
+        give_takeover(running, next, detached, begun, go_on).await
     }
 
     async fn start(

@@ -1,10 +1,8 @@
 //! `ctxrelay daemon`: the daemon without a screen.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::connect;
@@ -13,18 +11,18 @@ use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
-use super::give_takeover::{TakeoverOutcome, give_takeover};
 use super::logging;
-use super::next_daemon::PreviousDaemon;
 use super::output::Output;
 use super::replace::replace;
 use super::report::Report;
-use crate::host::{DaemonFault, ProjectContext, Replacement, Running, Takeover};
+use crate::host::{
+    DaemonFault, PreviousDaemon, ProjectContext, Replacement, Running, Takeover, TakeoverOutcome,
+};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::ReadProgress;
 use crate::store::published::Published;
 use crate::store::shown_reading::ShownReading;
-use crate::wire::control::{Refusal, RefusalCode, Reply};
+use crate::wire::control::{RefusalCode, Reply};
 
 /// How long a start may take before it says what takes so long.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -89,7 +87,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     }
     let _log = logging::start(&context.setting);
     let before = if args.take_over {
-        Some(PreviousDaemon::takeover(&context.setting)?)
+        Some(PreviousDaemon::takeover(&context.setting.dirs)?)
     } else {
         None
     };
@@ -113,23 +111,7 @@ async fn serve(
     let reading = ReadProgress::default();
     let shown = tokio::spawn(show_reading(setting.dirs.clone(), reading.clone()));
     let started = match before {
-        Some((before, takeover)) => {
-            let before = Arc::new(before);
-            let asked = Arc::clone(&before);
-            let committed = async move {
-                spawn_blocking(move || asked.is_committed())
-                    .await
-                    .unwrap_or(false)
-            };
-            let detached = takeover.detached;
-            let started = setting
-                .take_over_watched(takeover, committed, detached, reading)
-                .await;
-            if let Err(error) = &started {
-                before.refuse(error);
-            }
-            started
-        }
+        Some((before, takeover)) => setting.take_over_from(before, takeover, reading).await,
         None => {
             setting
                 .start_daemon_watched(args.detached_child, !args.unless_killed, reading)
@@ -179,20 +161,24 @@ pub(super) async fn serve_until_end(
             Some(replacement) = running.next_daemons.recv() => replacement,
         };
         let Replacement { program, reply } = replacement;
-        let begun = |begun: Result<(), &Failure>| {
-            let _ = reply.send(begun.map(|()| Reply::Done).map_err(Refusal::from));
+        let begun = |begun: Result<(), _>| {
+            let _ = reply.send(begun.map(|()| Reply::Done));
         };
         // One that was started to stay stays.
         let detached = running.published.detached;
-        running = match give_takeover(setting, running, &program, detached, begun).await {
+        let given = setting.give_takeover(running, &program, detached, begun);
+        let failure: Failure = match given.await {
             TakeoverOutcome::Done => return Ok(ExitKind::Ok),
-            TakeoverOutcome::Kept(running, _) => *running,
-            TakeoverOutcome::Ended(failure) | TakeoverOutcome::Hung(failure) => {
-                // A detached one has no other reader than the log.
-                tracing::error!(why = failure.message, "nobody goes on");
-                return Err(nobody_goes_on(failure));
+            TakeoverOutcome::Kept(kept, _) => {
+                running = *kept;
+                continue;
             }
+            TakeoverOutcome::Ended(error) => error.into(),
+            TakeoverOutcome::Hung => DaemonFault::Hung.into(),
         };
+        // A detached one has no other reader than the log.
+        tracing::error!(why = failure.message, "nobody goes on");
+        return Err(nobody_goes_on(failure));
     };
     tokio::select! {
         done = timeout(END_WAIT, ending.ended()) => match done {

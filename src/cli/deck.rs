@@ -1,6 +1,5 @@
 //! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it.
 
-use std::future::ready;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +17,6 @@ use super::deck_screen::{DeckScreen, about, options, stop_of};
 use super::detach;
 use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
-use super::give_takeover::{TakeoverOutcome, give_takeover};
 use super::hosted::{Hosted, clients, may_host};
 use super::logging;
 use super::replace::offer;
@@ -26,7 +24,7 @@ use crate::core::agent::AgentState;
 use crate::daemon::running::Running;
 use crate::daemon::start::StartError;
 use crate::deck::run::{DeckExit, run as show};
-use crate::host::ProjectContext;
+use crate::host::{DaemonFault, ProjectContext, TakeoverOutcome};
 use crate::store::ledger::ReadProgress;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
@@ -243,17 +241,17 @@ async fn host(
             }
         };
         let program = setting.own_program.clone();
-        let giving = give_takeover(setting, running, &program, true, |_| ());
+        let giving = setting.give_takeover(running, &program, true, |_| ());
         let again = async || once_more.next().await;
         let (given, is_told) = unless_insisted(giving, was_told, again).await?;
         let (kept, failure) = match given {
             TakeoverOutcome::Done => return Ok(After::GoesOn(said)),
-            TakeoverOutcome::Kept(kept, failure) => (*kept, failure),
-            TakeoverOutcome::Ended(failure) => {
-                tracing::error!(why = failure.message, "a new daemon begins");
+            TakeoverOutcome::Kept(kept, error) => (*kept, Failure::from(error)),
+            TakeoverOutcome::Ended(error) => {
+                tracing::error!(why = error.to_string(), "a new daemon begins");
                 return Ok(After::StartsAnew(said));
             }
-            TakeoverOutcome::Hung(failure) => return Err(failure),
+            TakeoverOutcome::Hung => return Err(DaemonFault::Hung.into()),
         };
         if is_told && !was_told {
             // Meanwhile, and there is no other process: this one ends with what it has.
@@ -314,7 +312,7 @@ async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure>
     let running = match running.handle.begin_takeover().await {
         Err(_) => running,
         Ok(()) => match running.takeover.await {
-            Ok(takeover) => setting.take_over(takeover, ready(true), true).await?,
+            Ok(takeover) => setting.take_over(takeover, true).await?,
             Err(_) => return Err(Failure::no_daemon()),
         },
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::client::ClientError;
-use crate::host::{DaemonFault, StartError};
+use crate::host::{DaemonFault, NextDaemonError, StartError, TakeoverError};
 use crate::wire::control::{FailureCode, ProgramCode, Refusal, RefusalCode};
 
 /// How the program ends.
@@ -273,16 +273,6 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<&Failure> for Refusal {
-    fn from(failure: &Failure) -> Self {
-        let code = match &failure.code {
-            FailureCode::Refusal(code) => code.clone(),
-            code => RefusalCode::Other(code.to_string()),
-        };
-        Self::new(code, failure.message.clone(), failure.hint.clone())
-    }
-}
-
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         error.to_refusal().into()
@@ -296,6 +286,28 @@ impl From<StartError> for Failure {
             _ => ExitKind::State,
         };
         Self::new(kind, error.code(), error.to_string(), error.hint())
+    }
+}
+
+impl From<NextDaemonError> for Failure {
+    fn from(error: NextDaemonError) -> Self {
+        match error {
+            NextDaemonError::NotKept(error) => error.into(),
+            error => error.to_refusal().into(),
+        }
+    }
+}
+
+impl From<TakeoverError> for Failure {
+    fn from(error: TakeoverError) -> Self {
+        match error {
+            TakeoverError::Nobody(_) => Self::usage(
+                ProgramCode::NothingToTakeOver,
+                error.to_string(),
+                "this is how one daemon starts the next; use `ctxrelay daemon`",
+            ),
+            error => Self::internal("take over", error),
+        }
     }
 }
 
@@ -401,6 +413,51 @@ mod tests {
             for code in codes {
                 assert_eq!(kind(code).code(), exit, "{code}");
             }
+        }
+    }
+
+    #[test]
+    fn a_takeover_that_fails_has_the_exit_code_of_its_reason() {
+        let nobody = || io::Error::from(io::ErrorKind::NotFound);
+        let refused = Refusal::new(RefusalCode::LedgerUnwritable, "not now", "make room");
+        let version = NextDaemonError::OtherVersion {
+            program: "/bin/ctxrelay".into(),
+            version: "version 0".to_owned(),
+        };
+        for (failure, exit, code) in [
+            (Failure::from(version), 4, "cannot_take_over"),
+            (NextDaemonError::NotStarted(nobody()).into(), 1, "internal"),
+            (
+                NextDaemonError::Refused(refused).into(),
+                3,
+                "ledger_unwritable",
+            ),
+            (NextDaemonError::NotHandedOver.into(), 4, "not_handed_over"),
+            (
+                NextDaemonError::NotUp("it ended".to_owned()).into(),
+                4,
+                "successor_failed",
+            ),
+            (
+                NextDaemonError::NotKept(StartError::Owned).into(),
+                4,
+                "already_running",
+            ),
+            (
+                NextDaemonError::NotKept(StartError::NotYielded).into(),
+                3,
+                "not_yielded",
+            ),
+            (
+                TakeoverError::Nobody(nobody()).into(),
+                2,
+                "nothing_to_take_over",
+            ),
+            (TakeoverError::NotOwned.into(), 1, "internal"),
+        ] {
+            assert_eq!(failure.kind.code(), exit, "{failure}");
+            assert_eq!(failure.code.to_string(), code, "{failure}");
+            assert!(!failure.hint.is_empty(), "{failure}");
         }
     }
 

@@ -722,8 +722,9 @@ fn every_field_of_the_loop_stands_in_the_table_of_its_owners() {
 }
 
 /// What only a takeover between two processes has to do with.
-const OF_A_TAKEOVER: [&str; 9] = [
+const OF_A_TAKEOVER: [&str; 10] = [
     "Takeover::",
+    "NextDaemon::",
     "TakeoverError",
     "LoopState",
     "CarriedState",
@@ -736,7 +737,7 @@ const OF_A_TAKEOVER: [&str; 9] = [
 
 /// The files outside of `daemon/takeover/` that may name it, and why they are not of it: see the
 /// head of that folder.
-const BESIDE_THE_TAKEOVER: [(&str, &str); 12] = [
+const BESIDE_THE_TAKEOVER: [(&str, &str); 13] = [
     (
         "adapters/mod.rs",
         "declares bytes and descriptors through a socket",
@@ -763,7 +764,8 @@ const BESIDE_THE_TAKEOVER: [(&str, &str); 12] = [
     ("daemon/start/bound.rs", "the stages of every start"),
     ("daemon/start/claimed.rs", "the stages of every start"),
     ("daemon/start/ready.rs", "the stages of every start"),
-    ("cli/next_daemon.rs", "the processes that host a daemon"),
+    ("host.rs", "what the command line may know of it"),
+    ("cli/exit.rs", "what people are told of it"),
 ];
 
 #[test]

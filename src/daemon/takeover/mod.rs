@@ -5,6 +5,8 @@
 //!
 //! - [`Takeover`], [`LoopState`], [`CarriedState`]: what is left, and how it is sent and received
 //! - `progress`: how far it is; `begin`: what the loop does from the wish to its last answer
+//! - [`give_takeover`], [`next_daemon`]: the two processes, from the start of the next one to the last
+//!   word of the previous one; [`NextDaemonError`](next_daemon_error::NextDaemonError): why none goes on
 //!
 //! What has to do with it and is not of it, held by a tidy test:
 //!
@@ -13,9 +15,13 @@
 //! | `codex_lane::carried`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
 //! | `adapters::fd_channel` | bytes and descriptors through a socket | it does not know which |
 //! | `start` | a takeover is claimed, bound and taken on, and left when the loop has left | a stage owns the lock, the listeners and the loop; there is one way to start |
-//! | `cli::{next_daemon, give_takeover, replace}` | the other process: who starts it, its version, who has said what | two programs, of which neither runs a loop meanwhile |
+//! | `host` | how the other program is called, how a daemon is started again here | it alone builds a daemon |
+//! | `cli::{daemon, deck, replace}` | who wants it and when, what is printed, exit codes | for people |
 
 mod begin;
+pub mod give_takeover;
+pub mod next_daemon;
+pub mod next_daemon_error;
 mod progress;
 
 use std::collections::VecDeque;
@@ -102,6 +108,9 @@ pub(in crate::daemon) struct Listeners {
 /// Why nothing can be taken over.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeoverError {
+    /// There is no such daemon.
+    #[error("there is no daemon on standard input: {0}")]
+    Nobody(io::Error),
     /// It did not come.
     #[error("the daemon before this one did not hand over: {0}")]
     Io(#[from] io::Error),

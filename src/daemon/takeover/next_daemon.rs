@@ -22,18 +22,17 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 
-use super::exit::Failure;
-use crate::client::forget_agent;
-use crate::daemon::start::StartError;
-use crate::daemon::takeover::FORMAT;
-use crate::host::{ProjectContext, Takeover};
-use crate::wire::control::{ProgramCode, Refusal, RefusalCode};
+use super::next_daemon_error::NextDaemonError;
+use super::{FORMAT, Takeover, TakeoverError};
+use crate::daemon::start_error::StartError;
+use crate::store::dirs::ProjectDirs;
 
 /// From the start of the next process to its greeting. It takes milliseconds.
 const GREET_WAIT: Duration = Duration::from_secs(10);
@@ -85,25 +84,20 @@ pub struct NextDaemon {
 }
 
 impl NextDaemon {
-    /// Starts a program as the next process, and waits for its greeting. Blocks.
+    /// Starts the program of a command as the next process, and waits for its greeting. Blocks.
     ///
     /// # Errors
     ///
-    /// With the code [`RefusalCode::CannotTakeOver`] when the program is of a version that cannot; nothing is
+    /// [`NextDaemonError::OtherVersion`] when the program is of a version that cannot; nothing is
     /// left of it then.
-    pub fn start(setting: &ProjectContext, program: &Path) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::internal("start the next daemon", error);
-        let (socket, theirs) = UnixStream::pair().map_err(failed)?;
-        let mut command = Command::new(program);
+    pub fn start(mut command: Command) -> Result<Self, NextDaemonError> {
+        let (socket, theirs) = UnixStream::pair().map_err(NextDaemonError::NotStarted)?;
         command
-            .args(["--json", "daemon", "--take-over", "--project"])
-            .arg(&setting.dirs.root)
-            .current_dir(&setting.dirs.root)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        forget_agent(&mut command);
-        let child = command.spawn().map_err(failed)?;
+        let child = command.spawn().map_err(NextDaemonError::NotStarted)?;
+        let program = command.get_program().into();
         // The command has the other end, and would keep the socket open after the child's end.
         drop(command);
         let next = Self { child, socket };
@@ -116,11 +110,7 @@ impl NextDaemon {
                     || "of a version that does not know how".to_owned(),
                     |greeting| format!("version {}, which keeps other books", greeting.version),
                 );
-                Err(Failure::from(Refusal::new(
-                    RefusalCode::CannotTakeOver,
-                    format!("{} cannot take over: it is {version}", program.display()),
-                    "stop the daemon and start the new one",
-                )))
+                Err(NextDaemonError::OtherVersion { program, version })
             }
         }
     }
@@ -130,7 +120,7 @@ impl NextDaemon {
     /// # Errors
     ///
     /// With the takeover, when the next process failed; it is certain then that nobody else has it.
-    pub fn give(mut self, takeover: Takeover) -> Result<(), (Box<Takeover>, Failure)> {
+    pub fn give(mut self, takeover: Takeover) -> Result<(), (Box<Takeover>, NextDaemonError)> {
         let given = self
             .socket
             .set_write_timeout(Some(READY_WAIT))
@@ -151,12 +141,7 @@ impl NextDaemon {
         };
         // Two must never write the same files.
         self.end();
-        let failure = Failure::unavailable(
-            RefusalCode::SuccessorFailed,
-            format!("the next daemon did not come up: {why}"),
-            "see .contextrelay/state/contextrelay.log",
-        );
-        Err((Box::new(takeover), failure))
+        Err((Box::new(takeover), NextDaemonError::NotUp(why)))
     }
 
     /// Sends it away.
@@ -192,14 +177,8 @@ impl PreviousDaemon {
     /// # Errors
     ///
     /// When standard input leads to no such process, or it gives nothing.
-    pub fn takeover(setting: &ProjectContext) -> Result<(Self, Takeover), Failure> {
-        let nobody = |error: io::Error| {
-            Failure::usage(
-                ProgramCode::NothingToTakeOver,
-                format!("there is no daemon on standard input: {error}"),
-                "this is how one daemon starts the next; use `ctxrelay daemon`",
-            )
-        };
+    pub fn takeover(dirs: &ProjectDirs) -> Result<(Self, Takeover), TakeoverError> {
+        let nobody = TakeoverError::Nobody;
         let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(nobody)?;
         // Anything but a socket fails here, before something is written to it.
         let socket = UnixStream::from(stdin);
@@ -213,19 +192,19 @@ impl PreviousDaemon {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         say(&before.socket, &greeting).map_err(nobody)?;
-        let takeover = Takeover::receive(&before.socket, &setting.dirs).map_err(|error| {
-            tracing::error!(%error, "nothing was taken over");
-            Failure::internal("take over", error)
-        })?;
+        let takeover = Takeover::receive(&before.socket, dirs)
+            .inspect_err(|error| tracing::error!(%error, "nothing was taken over"))?;
         Ok((before, takeover))
     }
 
-    /// Says that our daemon can run, and waits until what was sent is ours. Blocks.
+    /// Says that our daemon can run, and waits until what was sent is ours; whether it is.
     ///
     /// Ours it is as well when the other process is gone: then nobody else has it. Not so when it is
     /// silent, for it may go on with it yet.
-    pub fn is_committed(&self) -> bool {
-        self.committed_within(COMMIT_WAIT)
+    pub async fn commit(self: Arc<Self>) -> bool {
+        spawn_blocking(move || self.committed_within(COMMIT_WAIT))
+            .await
+            .unwrap_or(false)
     }
 
     fn committed_within(&self, wait: Duration) -> bool {
