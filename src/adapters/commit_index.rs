@@ -18,12 +18,11 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-use super::git::{DEADLINE, line_or_empty};
+use super::git_command::{GitCommand, line_or_empty};
 use super::git_own::{OwnRepository, PRIVATE_BASE, open_folder};
 use super::git_untracked::{Copies, WorkDiff};
 use crate::core::hex::hex;
@@ -105,11 +104,11 @@ impl WorkDiff {
             Some(index) => index,
             None => CommitIndex::anew(own, top, commit, &kept)?,
         };
-        let mut began = Instant::now();
+        let (mut began, end) = (Instant::now(), own.deadline().end());
         let mut diff = take();
         // One that git does not take, or that was made when files were hashed in another way.
         let is_used = |diff: &Self| !diff.has_attributes;
-        if index.is_from_kept && !diff.as_ref().is_some_and(is_used) && began.elapsed() < DEADLINE {
+        if index.is_from_kept && !diff.as_ref().is_some_and(is_used) && Instant::now() < end {
             index = CommitIndex::anew(own, top, commit, &kept)?;
             began = Instant::now();
             diff = take();
@@ -171,8 +170,8 @@ impl<'a> CommitIndex<'a> {
         line_or_empty(&mut index.git(&["read-tree", commit]))?;
         if place.metadata().ok()?.len() >= LARGE_BYTES {
             // Else all files would be read twice, here and where it is kept.
-            let began = Instant::now();
-            if index.learn(&place).is_none() && began.elapsed() >= DEADLINE {
+            let end = own.deadline().end();
+            if index.learn(&place).is_none() && Instant::now() >= end {
                 // To read them once more would not end in time either.
                 return None;
             }
@@ -210,7 +209,7 @@ impl<'a> CommitIndex<'a> {
         }
     }
 
-    fn git(&self, args: &[&str]) -> Command {
+    fn git(&self, args: &[&str]) -> GitCommand {
         self.own.look_through(self.top, args)
     }
 }

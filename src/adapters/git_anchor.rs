@@ -7,7 +7,6 @@ mod ahead;
 mod left;
 mod line_counts;
 mod patch;
-mod place;
 mod put_in;
 
 use std::collections::BTreeMap;
@@ -17,9 +16,11 @@ use std::thread;
 
 use self::ahead::open_with_diff;
 use self::line_counts::LinesByFile;
-use self::place::GitPlace;
-use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
-use super::git_own::{OBJECT_FORMAT, OwnRepository};
+use super::git::pin_nested;
+use super::git_command::{GitCommand, bytes, bytes_with, git, line, line_or_empty, said, text};
+use super::git_deadline::GitDeadline;
+use super::git_own::OwnRepository;
+use super::git_place::{GitPlace, is_hash};
 use super::git_untracked::{Copies, WorkDiff, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use left::NotInPatch;
@@ -62,10 +63,10 @@ pub struct GitAnchor {
 
 impl GitAnchor {
     /// The repository of a folder; none where there is none, or `git` is missing.
-    pub fn open(root: &Path) -> Option<Self> {
+    pub fn open(root: &Path, deadline: GitDeadline) -> Option<Self> {
         thread::scope(|scope| {
-            let place = scope.spawn(|| GitPlace::of(root));
-            let own = OwnRepository::empty();
+            let place = scope.spawn(|| GitPlace::of(root, deadline));
+            let own = OwnRepository::empty(deadline);
             Self::at(root, said(place)?, own?)
         })
     }
@@ -87,19 +88,20 @@ impl GitAnchor {
     }
 
     /// The repository of a folder with what its work tree has in it, at a glance.
-    pub fn open_with_look(root: &Path) -> Option<(Self, Option<GitLook>)> {
-        let (git, diff, _) = open_with_diff(root, WorkDiff::at_a_glance, |_, _| None::<()>)?;
+    pub fn open_with_look(root: &Path, deadline: GitDeadline) -> Option<(Self, Option<GitLook>)> {
+        let take = WorkDiff::at_a_glance;
+        let (git, diff, _) = open_with_diff(root, deadline, take, |_, _| None::<()>)?;
         let look = diff.and_then(|diff| git.look_at(diff, false));
         Some((git, look))
     }
 
     /// The repository of a folder with where it stands. Each question takes as long as a process does,
     /// and a person waits for all of them: what can be asked at once is.
-    pub fn open_with_stand(root: &Path) -> Option<(Self, Option<GitStand>)> {
+    pub fn open_with_stand(root: &Path, deadline: GitDeadline) -> Option<(Self, Option<GitStand>)> {
         thread::scope(|scope| {
-            let upstream = scope.spawn(|| beside_upstream(root));
-            let remotes = scope.spawn(|| remotes(root));
-            let (git, diff, first) = open_with_diff(root, WorkDiff::since, first_commit)?;
+            let upstream = scope.spawn(|| beside_upstream(root, deadline));
+            let remotes = scope.spawn(|| remotes(root, deadline));
+            let (git, diff, first) = open_with_diff(root, deadline, WorkDiff::since, first_commit)?;
             let look = diff.and_then(|diff| git.look_at(diff, true));
             let remotes = said(remotes);
             let remote = git.remote(remotes.as_deref());
@@ -132,7 +134,7 @@ impl GitAnchor {
     /// What stands beside it, asked at once with something else.
     fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<CapsuleGit>, T) {
         thread::scope(|scope| {
-            let upstream = scope.spawn(|| beside_upstream(&self.root));
+            let upstream = scope.spawn(|| beside_upstream(&self.root, self.deadline()));
             let origin = scope.spawn(|| Some(self.origin()));
             let asked = ask();
             let upstream = said(upstream);
@@ -196,7 +198,7 @@ impl GitAnchor {
             // What is done in a repository within is a change of one line.
             _ if diff.has_nested => {
                 put_in()?;
-                let tree = pin_nested(&ours, &self.place.top, 0).and_then(|_| write_tree());
+                let tree = pin_nested(&self.own, &self.place.top, 0).and_then(|_| write_tree());
                 (tree, known_lines())
             }
             _ => thread::scope(|scope| {
@@ -219,7 +221,7 @@ impl GitAnchor {
     pub fn origin(&self) -> GitOrigin {
         let (remotes, root) = thread::scope(|scope| {
             let root = scope.spawn(|| first_commit(&self.own, &self.place));
-            (remotes(&self.root), said(root))
+            (remotes(&self.root, self.deadline()), said(root))
         });
         let remote = self.remote(remotes.as_deref());
         GitOrigin { root, remote }
@@ -246,15 +248,17 @@ impl GitAnchor {
 
     /// The branch, which may have no commit yet.
     fn branch(&self) -> Option<String> {
-        let name = match (&self.place.branch, self.commit()) {
-            (Some(name), _) => name.clone(),
-            (None, Some(_)) => return None,
-            (None, None) => line(git(&self.root).args(["symbolic-ref", "--quiet", "HEAD"]))?,
-        };
-        let name = name
-            .strip_prefix("refs/heads/")
-            .or(name.strip_prefix("refs/"));
-        name.map(str::to_owned)
+        self.place.branch_name(&self.root, self.deadline())
+    }
+
+    /// Until when it may take to tell; what it does not tell from then on is not known.
+    pub fn deadline(&self) -> GitDeadline {
+        self.own.deadline()
+    }
+
+    /// `git` in the repository itself.
+    fn theirs(&self) -> GitCommand {
+        git(self.top(), self.deadline())
     }
 
     /// The repository's folder.
@@ -351,7 +355,7 @@ impl GitAnchor {
         Some(short(&without_credentials(url)))
     }
 
-    fn ours(&self, args: &[&str]) -> std::process::Command {
+    fn ours(&self, args: &[&str]) -> GitCommand {
         self.own.look_through(&self.place.top, args)
     }
 }
@@ -371,16 +375,16 @@ fn first_commit(own: &OwnRepository, place: &GitPlace) -> Option<String> {
 
 /// Commits that the upstream does not have, and those that only it has. None without a branch, a commit
 /// or an upstream that is here.
-fn beside_upstream(root: &Path) -> Option<(u64, u64)> {
+fn beside_upstream(root: &Path, deadline: GitDeadline) -> Option<(u64, u64)> {
     let range = "HEAD...@{upstream}";
     let counts = ["rev-list", "--left-right", "--count", range, "--"];
-    two_counts(&line(git(root).args(counts))?)
+    two_counts(&line(git(root, deadline).args(counts))?)
 }
 
 /// The remotes of the branches, and the addresses of the remotes.
-fn remotes(root: &Path) -> Option<String> {
+fn remotes(root: &Path, deadline: GitDeadline) -> Option<String> {
     let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
-    text(git(root).args(["config", "-z", "--get-regexp", keys]))
+    text(git(root, deadline).args(["config", "-z", "--get-regexp", keys]))
 }
 
 /// `1 TAB 2`.
@@ -405,11 +409,6 @@ fn without_credentials(url: &str) -> String {
     };
     let host = host.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}")
-}
-
-/// Anything else could be an option, or a branch.
-fn is_hash(name: &str) -> bool {
-    name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// One line, and not a long one: names are whatever somebody pushed.

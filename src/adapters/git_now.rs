@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
 use super::git_anchor::{GitAnchor, GitLook, GitOrigin, GitStand};
+use super::git_deadline::GitDeadline;
 
 /// How much of a repository is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub struct GitNow {
 
 impl GitNow {
     /// That of a folder; none where there is none, or `git` is missing.
-    pub fn open(root: &Path) -> Option<Self> {
-        let anchor = GitAnchor::open(root)?;
+    pub fn open(root: &Path, deadline: GitDeadline) -> Option<Self> {
+        let anchor = GitAnchor::open(root, deadline)?;
         Some(Self::of(anchor, OnceCell::new()))
     }
 
@@ -40,16 +41,17 @@ impl GitNow {
         }
     }
 
-    fn with(root: &Path, need: GitNeed) -> Option<Self> {
+    /// That of a folder, with what is needed of it; none where git does not tell that.
+    pub fn with(root: &Path, need: GitNeed, deadline: GitDeadline) -> Option<Self> {
         match need {
             GitNeed::Tree => {
-                let (anchor, look) = GitAnchor::open_with_look(root)?;
+                let (anchor, look) = GitAnchor::open_with_look(root, deadline)?;
                 let now = Self::of(anchor, OnceCell::new());
                 now.look.set(Some(look?)).ok()?;
                 Some(now)
             }
             GitNeed::Stand => {
-                let (anchor, stand) = GitAnchor::open_with_stand(root)?;
+                let (anchor, stand) = GitAnchor::open_with_stand(root, deadline)?;
                 stand.is_some().then(|| Self::of(anchor, stand.into()))
             }
         }
@@ -94,9 +96,11 @@ impl GitNow {
 pub struct GitAhead(Option<JoinHandle<Option<GitNow>>>);
 
 impl GitAhead {
-    /// Begins to ask.
+    /// Begins to ask, for however long it takes.
     pub fn start(root: PathBuf, need: GitNeed) -> Self {
-        Self(Some(thread::spawn(move || GitNow::with(&root, need))))
+        Self(Some(thread::spawn(move || {
+            GitNow::with(&root, need, GitDeadline::NONE)
+        })))
     }
 
     /// Takes back what asking needed, beside what is done meanwhile.

@@ -7,14 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-use super::keeping::{GIT_SILENT, KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
+use super::keeping::{KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::masking::Masking;
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, KeptSays, TreeNow};
+use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, GIT_SILENT, KeptSays, TreeNow};
 use crate::core::id::CapsuleId;
 use crate::core::snapshot::{GateInForce, Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
