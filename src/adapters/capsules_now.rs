@@ -12,7 +12,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -110,11 +110,9 @@ impl CapsulesNow {
         }
     }
 
-    /// The same, with a repository of that folder which is being asked already.
-    #[must_use]
-    pub fn with_git(self, ahead: GitAhead) -> Self {
+    /// The repository of that folder is being asked already.
+    pub fn ask_ahead(&self, ahead: GitAhead) {
         self.ahead.set(Some(ahead));
-        self
     }
 
     /// The same, where nothing is built on what is only shown: of git it is as sure as a glance is, and
@@ -125,6 +123,11 @@ impl CapsulesNow {
             shown_by: Some(deadline),
             ..self
         }
+    }
+
+    /// The project's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// With what reads the texts that were too long for their lines; without it none is there.

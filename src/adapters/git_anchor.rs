@@ -4,17 +4,20 @@
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
 mod ahead;
+mod beside;
+mod first_commit;
 mod left;
 mod line_counts;
 mod patch;
 mod put_in;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use self::ahead::open_with_diff;
+use self::beside::{Beside, Remotes, two_counts};
+use self::first_commit::first_commit;
 use self::line_counts::LinesByFile;
 use super::git::pin_nested;
 use super::git_command::{GitCommand, bytes, bytes_with, git, line, line_or_empty, said, text};
@@ -26,9 +29,6 @@ use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use left::NotInPatch;
 pub use patch::{ChangedContent, PatchFit, ToldChanges, TrackedChange};
 pub use put_in::PutInFault;
-
-/// The longest name of a branch or address, in characters.
-const CHARS_MAX: usize = 300;
 
 /// Where a work tree stands, and the lines that differ from the commit by file, relative to the
 /// project.
@@ -98,21 +98,14 @@ impl GitAnchor {
     /// The repository of a folder with where it stands. Each question takes as long as a process does,
     /// and a person waits for all of them: what can be asked at once is.
     pub fn open_with_stand(root: &Path, deadline: GitDeadline) -> Option<(Self, Option<GitStand>)> {
+        let remotes = Remotes::of(root, deadline);
         thread::scope(|scope| {
-            let upstream = scope.spawn(|| beside_upstream(root, deadline));
-            let remotes = scope.spawn(|| remotes(root, deadline));
-            let (git, diff, first) = open_with_diff(root, deadline, WorkDiff::since, first_commit)?;
+            scope.spawn(|| remotes.ask());
+            let ask =
+                |own: &OwnRepository, place: &GitPlace| Some(Beside::ask(own, place, &remotes));
+            let (git, diff, beside) = open_with_diff(root, deadline, WorkDiff::since, ask)?;
             let look = diff.and_then(|diff| git.look_at(diff, true));
-            let remotes = said(remotes);
-            let remote = git.remote(remotes.as_deref());
-            let beside = git.beside(
-                GitOrigin {
-                    root: first,
-                    remote,
-                },
-                said(upstream),
-            );
-            let stand = look.and_then(|look| git.stand_of(look.tree, look.lines?, beside));
+            let stand = look.and_then(|look| git.stand_of(look.tree, look.lines?, beside?));
             Some((git, stand))
         })
     }
@@ -132,16 +125,12 @@ impl GitAnchor {
     }
 
     /// What stands beside it, asked at once with something else.
-    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<CapsuleGit>, T) {
+    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<Beside>, T) {
+        let remotes = Remotes::of(&self.root, self.deadline());
         thread::scope(|scope| {
-            let upstream = scope.spawn(|| beside_upstream(&self.root, self.deadline()));
-            let origin = scope.spawn(|| Some(self.origin()));
+            let beside = scope.spawn(|| Some(Beside::ask(&self.own, &self.place, &remotes)));
             let asked = ask();
-            let upstream = said(upstream);
-            (
-                said(origin).map(|origin| self.beside(origin, upstream)),
-                asked,
-            )
+            (said(beside), asked)
         })
     }
 
@@ -149,7 +138,7 @@ impl GitAnchor {
         &self,
         tree: Option<String>,
         lines: LinesByFile,
-        beside: CapsuleGit,
+        beside: Beside,
     ) -> Option<GitStand> {
         let changed = match self.commit() {
             Some(_) => lines.len(),
@@ -169,7 +158,7 @@ impl GitAnchor {
             tree,
             changed: changed as u64,
             diff_stat,
-            ..beside
+            ..beside.told(self.folder())
         };
         let of_project = lines.into_iter().filter_map(|(path, lines)| {
             let path = self.in_project(&path)?.to_owned();
@@ -219,36 +208,15 @@ impl GitAnchor {
 
     /// Where it comes from. The history is walked for that.
     pub fn origin(&self) -> GitOrigin {
-        let (remotes, root) = thread::scope(|scope| {
+        let remotes = Remotes::of(&self.root, self.deadline());
+        thread::scope(|scope| {
             let root = scope.spawn(|| first_commit(&self.own, &self.place));
-            (remotes(&self.root, self.deadline()), said(root))
-        });
-        let remote = self.remote(remotes.as_deref());
-        GitOrigin { root, remote }
-    }
-
-    /// What is told of other commits, branches and clones; the rest is empty.
-    fn beside(&self, origin: GitOrigin, upstream: Option<(u64, u64)>) -> CapsuleGit {
-        let (ahead, behind) = upstream.unzip();
-        CapsuleGit {
-            commit: None,
-            tree: None,
-            changed: 0,
-            ahead,
-            behind,
-            diff_stat: DiffStat::default(),
-            remote: origin.remote,
-            branch: self.branch().as_deref().map(short),
-            root: origin.root,
-            folder: self.folder().map(str::to_owned),
-            late: None,
-            more: serde_json::Map::new(),
-        }
-    }
-
-    /// The branch, which may have no commit yet.
-    fn branch(&self) -> Option<String> {
-        self.place.branch_name(&self.root, self.deadline())
+            let branch = self.place.branch_name(&self.root, self.deadline());
+            GitOrigin {
+                remote: remotes.address(branch.as_deref()),
+                root: said(root),
+            }
+        })
     }
 
     /// Until when it may take to tell; what it does not tell from then on is not known.
@@ -331,90 +299,9 @@ impl GitAnchor {
         self.place.is_shallow
     }
 
-    /// The address of the upstream, or of the only remote, without credentials, from what
-    /// [`remotes`] tells.
-    fn remote(&self, remotes: Option<&str>) -> Option<String> {
-        let (said, branch) = (remotes?, self.branch());
-        let pairs = said.split('\0').filter_map(|said| said.split_once('\n'));
-        let (mut said, mut urls) = <(BTreeMap<&str, &str>, BTreeMap<&str, &str>)>::default();
-        for (key, value) in pairs {
-            let name = key.strip_prefix("remote.");
-            match name.and_then(|name| name.strip_suffix(".url")) {
-                // From the first of several it is fetched.
-                Some(name) => _ = urls.entry(name).or_insert(value),
-                None => _ = said.insert(key, value),
-            }
-        }
-        let named = branch.and_then(|branch| said.get(&*format!("branch.{branch}.remote")));
-        let url = match named.and_then(|name| urls.get(name)) {
-            Some(url) => url,
-            None => urls
-                .get("origin")
-                .or(urls.values().next().filter(|_| urls.len() == 1))?,
-        };
-        Some(short(&without_credentials(url)))
-    }
-
     fn ours(&self, args: &[&str]) -> GitCommand {
         self.own.look_through(&self.place.top, args)
     }
-}
-
-/// The commit without parents from which the history comes, the same in every clone that has
-/// all of it. None where there are several, or the history ends before.
-fn first_commit(own: &OwnRepository, place: &GitPlace) -> Option<String> {
-    let commit = place.commit.as_ref().filter(|_| !place.is_shallow)?;
-    let roots = ["rev-list", "--max-parents=0", "--max-count=2", commit];
-    let roots = text(&mut own.look_through(&place.top, &roots))?;
-    let mut roots = roots.lines();
-    match (roots.next(), roots.next()) {
-        (Some(root), None) => Some(root.to_owned()),
-        _ => None,
-    }
-}
-
-/// Commits that the upstream does not have, and those that only it has. None without a branch, a commit
-/// or an upstream that is here.
-fn beside_upstream(root: &Path, deadline: GitDeadline) -> Option<(u64, u64)> {
-    let range = "HEAD...@{upstream}";
-    let counts = ["rev-list", "--left-right", "--count", range, "--"];
-    two_counts(&line(git(root, deadline).args(counts))?)
-}
-
-/// The remotes of the branches, and the addresses of the remotes.
-fn remotes(root: &Path, deadline: GitDeadline) -> Option<String> {
-    let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
-    text(git(root, deadline).args(["config", "-z", "--get-regexp", keys]))
-}
-
-/// `1 TAB 2`.
-fn two_counts(said: &str) -> Option<(u64, u64)> {
-    let (left, right) = said.split_once('\t')?;
-    Some((left.parse().ok()?, right.parse().ok()?))
-}
-
-/// The address without user, password, query and fragment.
-fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        // `user@host:path`, or a path.
-        return match url.split_once('@') {
-            Some((user, rest)) if !user.contains(['/', ':']) => rest.to_owned(),
-            _ => url.to_owned(),
-        };
-    };
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (host, path) = match rest.find('/') {
-        Some(at) => rest.split_at(at),
-        None => (rest, ""),
-    };
-    let host = host.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
-}
-
-/// One line, and not a long one: names are whatever somebody pushed.
-fn short(text: &str) -> String {
-    let seen = text.chars().filter(|c| !c.is_control());
-    seen.take(CHARS_MAX).collect()
 }
 
 #[cfg(test)]

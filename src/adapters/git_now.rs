@@ -1,6 +1,7 @@
 //! [`GitNow`]: the repository of now, asked once for all capsules, and for no more than is needed.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
@@ -23,6 +24,7 @@ pub struct GitNow {
     look: OnceCell<Option<GitLook>>,
     stand: OnceCell<Option<GitStand>>,
     origin: OnceCell<GitOrigin>,
+    distances: RefCell<BTreeMap<String, Option<(u64, u64)>>>,
 }
 
 impl GitNow {
@@ -38,6 +40,7 @@ impl GitNow {
             look: OnceCell::new(),
             stand,
             origin: OnceCell::new(),
+            distances: RefCell::default(),
         }
     }
 
@@ -81,6 +84,15 @@ impl GitNow {
         look.as_ref().map(|look| look.tree.as_deref())
     }
 
+    /// How many commits only its history has, and how many only that of another commit; none unless
+    /// both are here. Many tasks stand on one commit.
+    pub(super) fn distance(&self, commit: &str) -> Option<(u64, u64)> {
+        let here = self.anchor.commit()?;
+        let mut distances = self.distances.borrow_mut();
+        let distance = distances.entry(commit.to_owned());
+        *distance.or_insert_with(|| self.anchor.between(here, commit))
+    }
+
     /// The first commit of its history, and the address of its upstream.
     pub(super) fn origin(&self) -> (Option<&str>, Option<&str>) {
         if let Some(Some((stand, _))) = self.stand.get() {
@@ -96,11 +108,10 @@ impl GitNow {
 pub struct GitAhead(Option<JoinHandle<Option<GitNow>>>);
 
 impl GitAhead {
-    /// Begins to ask, for however long it takes.
-    pub fn start(root: PathBuf, need: GitNeed) -> Self {
-        Self(Some(thread::spawn(move || {
-            GitNow::with(&root, need, GitDeadline::NONE)
-        })))
+    /// Begins to ask.
+    pub fn start(root: PathBuf, need: GitNeed, deadline: GitDeadline) -> Self {
+        let ask = move || GitNow::with(&root, need, deadline);
+        Self(Some(thread::spawn(ask)))
     }
 
     /// Takes back what asking needed, beside what is done meanwhile.

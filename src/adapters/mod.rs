@@ -30,6 +30,7 @@ pub mod hold;
 pub mod operator_check;
 pub mod plain_file;
 pub mod port_holder;
+mod private_folder;
 pub mod process;
 pub mod program_search;
 pub mod program_start;

@@ -61,8 +61,7 @@ pub(super) fn tree_now(
         now.tree_has_uncompared = places.all(|it| it.is_some_and(|it| anchor.has_now(it)));
     }
     if let Some(commit) = then.and_then(|then| then.commit.as_deref()) {
-        let here = anchor.commit();
-        now.distance = here.and_then(|here| anchor.between(here, commit));
+        now.distance = git.distance(commit);
         now.has_commit = now.distance.is_some() || anchor.has(commit);
     }
     if !now.has_commit {

@@ -265,7 +265,7 @@ fn glances_at_once_are_kept_for_each_other_and_none_disturbs_another() {
             assert_eq!(diff.changed().count(), 1);
             // The next one has to put it there again.
             let kept = Kept::of(base, top).unwrap();
-            let _ = fs::remove_file(kept.folder.join(format!("{}{head}", kept.prefix)));
+            let _ = fs::remove_file(kept.folder.path().join(format!("{}{head}", kept.prefix)));
         }
     };
     std::thread::scope(|scope| {

@@ -11,6 +11,7 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 use serde_json::Map;
 
+use super::beside::without_credentials;
 use super::line_counts::numstat;
 use super::*;
 use crate::adapters::file_digest::file_digest;
