@@ -12,15 +12,16 @@ use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
 use super::file_digest::FileState;
 use super::files_now::{FilesNow, LookedFile};
 use super::git_anchor::{PatchFit, PutInFault};
+use super::git_deadline::GitDeadline;
 use super::git_head::is_repository;
-use super::git_now::{GitAhead, GitNow};
+use super::git_now::{GitAhead, GitNeed, GitNow};
 use super::tree_now::tree_now;
 use crate::core::capsule::{
     CAPSULE_BUDGET, Capsule, CapsuleGit, CapsuleMask, CapsuleSources, FileNow, Freshness, LineRef,
@@ -71,6 +72,8 @@ pub struct CapsulesNow {
     /// Asked when it is needed: that takes as long as git does.
     git: OnceCell<Option<GitNow>>,
     ahead: Cell<Option<GitAhead>>,
+    /// Only to be shown, and until when git may take for that.
+    shown_by: Option<GitDeadline>,
     places: OnceCell<Arc<MaskedPlaces>>,
 }
 
@@ -102,15 +105,29 @@ impl CapsulesNow {
             whole: Box::new(|_| None),
             git: OnceCell::new(),
             ahead: Cell::new(None),
+            shown_by: None,
             places: OnceCell::new(),
         }
     }
 
-    /// The same, with a repository of that folder which is being asked already.
-    #[must_use]
-    pub fn with_git(self, ahead: GitAhead) -> Self {
+    /// The repository of that folder is being asked already.
+    pub fn ask_ahead(&self, ahead: GitAhead) {
         self.ahead.set(Some(ahead));
-        self
+    }
+
+    /// The same, where nothing is built on what is only shown: of git it is as sure as a glance is, and
+    /// what git does not tell by the deadline is not known.
+    #[must_use]
+    pub fn to_show(self, deadline: GitDeadline) -> Self {
+        Self {
+            shown_by: Some(deadline),
+            ..self
+        }
+    }
+
+    /// The project's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// With what reads the texts that were too long for their lines; without it none is there.
@@ -162,7 +179,7 @@ impl CapsulesNow {
         // While git is asked.
         let mask = self.mask();
         mask.prepare();
-        let stand = self.git().and_then(GitNow::stand);
+        let stand = self.git(GitNeed::Stand).and_then(GitNow::stand);
         let (git, lines) = match stand {
             Some((git, lines)) => {
                 let git = git.clone();
@@ -227,7 +244,8 @@ impl CapsulesNow {
 
     /// Reviews name files by their paths in the repository, capsules by those in the project.
     fn place_findings(&self, full: &mut Capsule) {
-        let Some(git) = self.git().filter(|git| git.stand().is_some()) else {
+        let git = self.git(GitNeed::Stand);
+        let Some(git) = git.filter(|git| git.stand().is_some()) else {
             return;
         };
         for finding in &mut full.findings {
@@ -297,7 +315,7 @@ impl CapsulesNow {
     pub fn compare(&self, capsule: &Capsule) -> (Freshness, TreeNow) {
         let root = &self.root;
         // Git is asked only about what has a place in it.
-        let git = capsule.git.as_ref().and_then(|_| self.git());
+        let git = capsule.git.as_ref().and_then(|_| self.git(GitNeed::Tree));
         let own = self.world.tasks.get(&capsule.id);
         let masked = OnceCell::new();
         let mut now = tree_now(capsule, root, &self.files, git, &|path| {
@@ -339,7 +357,8 @@ impl CapsulesNow {
     /// Whether a patch on this commit, of a project in this folder of its repository, can be put into
     /// the work tree; none outside of git.
     pub fn patch_fit(&self, base: &str, folder: Option<&str>, patch: &[u8]) -> Option<PatchFit> {
-        Some(self.git()?.anchor().patch_fit(base, folder, patch))
+        let git = self.git(GitNeed::Tree)?;
+        Some(git.anchor().patch_fit(base, folder, patch))
     }
 
     /// Puts a patch into the work tree.
@@ -348,7 +367,7 @@ impl CapsulesNow {
     ///
     /// Where git does not take it, or the disk.
     pub fn put_in(&self, patch: &[u8]) -> Result<(), PutInFault> {
-        let git = self.git().ok_or(PutInFault::Refused)?;
+        let git = self.git(GitNeed::Tree).ok_or(PutInFault::Refused)?;
         git.anchor().put_in(patch)
     }
 
@@ -360,11 +379,12 @@ impl CapsulesNow {
         }
     }
 
-    /// The project's repository.
-    fn git(&self) -> Option<&GitNow> {
-        let ask = || match self.ahead.take() {
-            Some(ahead) => ahead.wait(),
-            None => GitNow::open(&self.root),
+    /// The project's repository, and what of it is needed at least.
+    fn git(&self, need: GitNeed) -> Option<&GitNow> {
+        let ask = || match (self.ahead.take(), self.shown_by) {
+            (Some(ahead), _) => ahead.wait(),
+            (None, Some(deadline)) => GitNow::with(&self.root, need, deadline),
+            (None, None) => GitNow::open(&self.root, GitDeadline::NONE),
         };
         self.git.get_or_init(ask).as_ref()
     }

@@ -14,18 +14,18 @@
 //! counts for those that are touched from then on; a changed `.gitattributes` counts for all. The
 //! project's own index is not taken: it can say of a file that it is not to be looked at.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-use super::git::{DEADLINE, line_or_empty};
-use super::git_own::{OwnRepository, PRIVATE_BASE, open_folder};
+use super::git_command::{GitCommand, line_or_empty};
+use super::git_own::{OwnRepository, PRIVATE_BASE};
 use super::git_untracked::{Copies, WorkDiff};
+use super::private_folder::PrivateFolder;
 use crate::core::hex::hex;
 
 /// The index of the commit, beside that of the work tree.
@@ -105,11 +105,11 @@ impl WorkDiff {
             Some(index) => index,
             None => CommitIndex::anew(own, top, commit, &kept)?,
         };
-        let mut began = Instant::now();
+        let (mut began, end) = (Instant::now(), own.deadline().end());
         let mut diff = take();
         // One that git does not take, or that was made when files were hashed in another way.
         let is_used = |diff: &Self| !diff.has_attributes;
-        if index.is_from_kept && !diff.as_ref().is_some_and(is_used) && began.elapsed() < DEADLINE {
+        if index.is_from_kept && !diff.as_ref().is_some_and(is_used) && Instant::now() < end {
             index = CommitIndex::anew(own, top, commit, &kept)?;
             began = Instant::now();
             diff = take();
@@ -171,8 +171,8 @@ impl<'a> CommitIndex<'a> {
         line_or_empty(&mut index.git(&["read-tree", commit]))?;
         if place.metadata().ok()?.len() >= LARGE_BYTES {
             // Else all files would be read twice, here and where it is kept.
-            let began = Instant::now();
-            if index.learn(&place).is_none() && began.elapsed() >= DEADLINE {
+            let end = own.deadline().end();
+            if index.learn(&place).is_none() && Instant::now() >= end {
                 // To read them once more would not end in time either.
                 return None;
             }
@@ -210,22 +210,21 @@ impl<'a> CommitIndex<'a> {
         }
     }
 
-    fn git(&self, args: &[&str]) -> Command {
+    fn git(&self, args: &[&str]) -> GitCommand {
         self.own.look_through(self.top, args)
     }
 }
 
-/// The kept ones of one work tree, in a folder that only this user can write.
+/// The kept ones of one work tree.
 #[derive(Debug)]
 struct Kept {
-    folder: PathBuf,
+    folder: PrivateFolder,
     /// How the names of its files begin.
     prefix: String,
 }
 
 impl Kept {
     fn of(base: &Path, top: &Path) -> Option<Self> {
-        let user = rustix::process::geteuid().as_raw();
         // A folder that took the place of another one of the same name has other files.
         let place = top.metadata().ok()?;
         let mut hasher = Sha256::new();
@@ -235,22 +234,15 @@ impl Kept {
         prefix.truncate(32);
         prefix.push('.');
         Some(Self {
-            folder: base.join(format!("ctxrelay-looks-{user}")),
+            folder: PrivateFolder::of(base, "looks"),
             prefix,
         })
     }
 
-    /// Whether the folder is there, and nobody else's.
-    fn is_private(&self) -> bool {
-        let user = rustix::process::geteuid().as_raw();
-        let found = open_folder(&self.folder).and_then(|folder| folder.metadata());
-        found.is_ok_and(|found| found.uid() == user && found.mode() & 0o077 == 0)
-    }
-
     /// The file for a commit, and whether it is of just that one.
     fn find(&self, commit: &str) -> Option<(PathBuf, bool)> {
-        self.is_private().then_some(())?;
-        let exact = self.folder.join(format!("{}{commit}", self.prefix));
+        self.folder.is_private().then_some(())?;
+        let exact = self.folder.path().join(format!("{}{commit}", self.prefix));
         if exact.exists() {
             return Some((exact, true));
         }
@@ -261,9 +253,8 @@ impl Kept {
 
     /// Keeps an index as that of a commit, in the place of what is there of the work tree.
     fn put(&self, index: &Path, commit: &str) -> Option<()> {
-        let _ = DirBuilder::new().mode(0o700).create(&self.folder);
-        self.is_private().then_some(())?;
-        let place = self.folder.join(format!("{}{commit}", self.prefix));
+        self.folder.make()?;
+        let place = self.folder.path().join(format!("{}{commit}", self.prefix));
         link_or_copy(index, &place)?;
         let mut others = self.files();
         others.retain(|(path, _)| *path != place);
@@ -280,7 +271,10 @@ impl Kept {
 
     /// All of the folder, with when they were written.
     fn files(&self) -> Vec<(PathBuf, SystemTime)> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.folder.path())
+            .into_iter()
+            .flatten()
+            .flatten();
         let file =
             |entry: fs::DirEntry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?));
         entries.filter_map(file).collect()

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::git_anchor::GitAnchor;
+use super::git_deadline::GitDeadline;
 use super::plain_file::read_plain;
 use crate::core::entry::FindingFacts;
 use crate::core::redact::Redactor;
@@ -35,6 +36,7 @@ const FILES_KEPT_MAX: usize = 64;
 /// A repository's files, of now and of the commits that findings name. Blocks for the disk and git.
 pub struct FindingPlaces {
     git: Option<GitAnchor>,
+    deadline: GitDeadline,
     top: PathBuf,
     now: Kept<Option<Result<String, ()>>>,
     then: Kept<Option<String>>,
@@ -54,12 +56,14 @@ impl std::fmt::Debug for FindingPlaces {
 }
 
 impl FindingPlaces {
-    /// Of a project's folder. Paths of findings are relative to its repository.
-    pub fn open(root: &Path) -> Self {
-        let git = GitAnchor::open(root);
+    /// Of a project's folder. Paths of findings are relative to its repository: where git does not say
+    /// by the deadline where that is, nobody can tell where they stand.
+    pub fn open(root: &Path, deadline: GitDeadline) -> Self {
+        let git = GitAnchor::open(root, deadline);
         let top = git.as_ref().map_or(root, GitAnchor::top).to_owned();
         Self {
             git,
+            deadline,
             top,
             now: Kept::default(),
             then: Kept::default(),
@@ -107,7 +111,9 @@ impl FindingPlaces {
 
     /// The place of a finding in its file of now; else why there is none.
     fn stand(&self, facts: &FindingFacts) -> Result<Stand, FindingPlace> {
-        let Some(path) = facts.path.as_deref().filter(|path| is_inside(path)) else {
+        let is_late = self.git.is_none() && self.deadline.is_over();
+        let path = facts.path.as_deref().filter(|path| is_inside(path));
+        let Some(path) = path.filter(|_| !is_late) else {
             return Err(FindingPlace::unseen(LineFate::Unknown));
         };
         let now = keep(&self.now, path, || read_below(&self.top, path));

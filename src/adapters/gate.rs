@@ -23,7 +23,8 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::git::{self, TreeReading};
+use super::git::TreeReading;
+use super::git_command;
 use super::git_found::is_unreadable;
 use super::hold::{self, HeldChild, spawn_held};
 use crate::core::agent::{AGENT_VARIABLE, is_agents_own};
@@ -365,7 +366,7 @@ impl GateInProgress {
 /// repository.
 pub(in crate::adapters) fn is_left_out(name: &str) -> bool {
     is_agents_own(name)
-        || git::POINTERS.contains(&name)
+        || git_command::POINTERS.contains(&name)
         || name.starts_with("CONTEXTRELAY_")
         || name.starts_with("CODEX_")
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::{Instant, timeout_at};
 
-use super::git;
+use super::git_command;
 use super::hold::{self, HoldError, spawn_held};
 use crate::core::agent::is_agents_own;
 use crate::wire::github::{PullRequest, ReadComments, ReviewThreads, THREADS_QUERY};
@@ -344,7 +344,7 @@ const MISLEADING: [&str; 5] = [
 /// Whether a variable is an agent's, one of ours, or would mislead git or `gh`.
 fn is_left_out(name: &str) -> bool {
     is_agents_own(name)
-        || git::POINTERS.contains(&name)
+        || git_command::POINTERS.contains(&name)
         || name.starts_with("CONTEXTRELAY_")
         || name.starts_with("CODEX_")
         || MISLEADING.contains(&name)

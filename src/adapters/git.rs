@@ -6,22 +6,14 @@
 //! the project.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread::ScopedJoinHandle;
-use std::time::Duration;
-
-use rustix::io::retry_on_intr;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::commit_index::TakeDiff;
+use super::git_command::{GitCommand, git, line, line_or_empty, text};
+use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
 use super::git_untracked::{Copies, WorkDiff, put_in_index};
-use super::program_start::start;
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
-
-/// How long one `git` may take; a very large tree then simply has no state.
-pub(super) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// What the index says of a repository within the work tree.
 pub(super) const GITLINK: &str = "160000";
@@ -29,23 +21,6 @@ pub(super) const GITLINK: &str = "160000";
 /// How many of them are read in one repository, and how deep: with more the tree has no state.
 const NESTED_MAX: usize = 64;
 const NESTED_DEPTH_MAX: usize = 4;
-
-/// A caller inside a git hook has these set, and they would point somewhere else.
-pub(super) const POINTERS: [&str; 5] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_CONFIG_PARAMETERS",
-];
-
-/// With these a user says how paths are meant.
-const PATHSPECS: [&str; 4] = [
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-];
 
 /// The commit and the tree of everything that lies in the work tree and is not ignored, or
 /// `None` when this is no repository, `git` is missing or takes too long. Blocking.
@@ -73,12 +48,17 @@ impl TreeReading {
 
     /// As [`work_tree`], compared with one that was approved.
     pub fn since(root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
-        Self::at_depth(root, approved, 0, WorkDiff::since)
+        Self::until(GitDeadline::NONE, root, approved)
+    }
+
+    /// As [`Self::since`]; none where that is not told by then.
+    pub fn until(deadline: GitDeadline, root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
+        Self::at_depth(root, approved, 0, WorkDiff::since, deadline)
     }
 
     /// As [`Self::since`], at a glance: as sure as `git status`, and quick where the project is large.
     pub fn glance(root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
-        Self::at_depth(root, approved, 0, WorkDiff::at_a_glance)
+        Self::at_depth(root, approved, 0, WorkDiff::at_a_glance, GitDeadline::NONE)
     }
 
     /// `depth`: in how many other repositories this one lies.
@@ -87,15 +67,17 @@ impl TreeReading {
         approved: Option<&WorkTree>,
         depth: usize,
         take: TakeDiff,
+        deadline: GitDeadline,
     ) -> Option<Self> {
-        let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
-        let commit = line(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-        let own = OwnRepository::of(root)?;
+        let git = || git(root, deadline);
+        let top = PathBuf::from(line(git().args(["rev-parse", "--show-toplevel"]))?);
+        let commit = line(git().args(["rev-parse", "--verify", "--quiet", "HEAD"]));
+        let own = OwnRepository::of(root, deadline)?;
         let ours = |args: &[&str]| own.look_through(&top, args);
         let diff = take(&own, &top, commit.as_deref(), Copies::Never)?;
         put_in_index(&diff, &ours, &own, &top)?;
         if diff.has_nested {
-            pin_nested(&ours, &top, depth)?;
+            pin_nested(&own, &top, depth)?;
         }
         let tree = line(&mut ours(&["write-tree", "--missing-ok"]))?;
         let differing = match &commit {
@@ -110,7 +92,7 @@ impl TreeReading {
         };
         let differing: Vec<String> = names(&differing);
         let in_project = || {
-            let prefix = line(git(root).args(["rev-parse", "--show-prefix"])).unwrap_or_default();
+            let prefix = line(git().args(["rev-parse", "--show-prefix"])).unwrap_or_default();
             move |path: String| match path.strip_prefix(&prefix) {
                 Some(path) => path.to_owned(),
                 None => format!(":/{path}"),
@@ -142,12 +124,9 @@ impl TreeReading {
 /// index as its commit alone, so that what changes in it would change nothing. Where it differs from
 /// its commit, its own tree stands there instead; says whether one does. `None`: one of them cannot be
 /// read.
-pub(super) fn pin_nested(
-    ours: &dyn Fn(&[&str]) -> Command,
-    top: &Path,
-    depth: usize,
-) -> Option<bool> {
-    let mut differs = false;
+pub(super) fn pin_nested(own: &OwnRepository, top: &Path, depth: usize) -> Option<bool> {
+    let (mut differs, deadline) = (false, own.deadline());
+    let ours = |args: &[&str]| own.look_through(top, args);
     let listed = text(&mut ours(&["ls-files", "--stage", "-z"]))?;
     let entries = listed.split('\0').filter(|it| it.starts_with(GITLINK));
     for (count, entry) in entries.enumerate() {
@@ -160,11 +139,11 @@ pub(super) fn pin_nested(
         if depth == NESTED_DEPTH_MAX || count == NESTED_MAX {
             return None;
         }
-        let found = line(git(&folder).args(["rev-parse", "--show-toplevel"]))?;
+        let found = line(git(&folder, deadline).args(["rev-parse", "--show-toplevel"]))?;
         if Path::new(&found) != folder {
             return None;
         }
-        let nested = TreeReading::at_depth(&folder, None, depth + 1, WorkDiff::since)?;
+        let nested = TreeReading::at_depth(&folder, None, depth + 1, WorkDiff::since, deadline)?;
         if nested.tree.changed > 0 {
             let info = format!("{GITLINK},{},{path}", nested.tree.tree);
             line_or_empty(&mut ours(&["update-index", "--cacheinfo", &info]))?;
@@ -177,7 +156,7 @@ pub(super) fn pin_nested(
 /// The files that differ between an approved tree and one of now, and whether they are exactly
 /// these: a tree that was never committed is not there any more, and its commit has to do.
 fn compare(
-    ours: &dyn Fn(&[&str]) -> Command,
+    ours: &dyn Fn(&[&str]) -> GitCommand,
     approved: &WorkTree,
     now: &str,
 ) -> Option<(Vec<String>, bool)> {
@@ -217,88 +196,11 @@ fn names(text: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-pub(super) fn git(root: &Path) -> Command {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(root).args([
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.hooksPath=/dev/null",
-        "-c",
-        "core.safecrlf=false",
-    ]);
-    for name in POINTERS.iter().chain(&PATHSPECS) {
-        command.env_remove(name);
-    }
-    command.env("GIT_OPTIONAL_LOCKS", "0");
-    // What is not here is not fetched: the configuration names the program for that too.
-    command.env("GIT_NO_LAZY_FETCH", "1");
-    command.env("GIT_ALLOW_PROTOCOL", "");
-    command
-}
-
-pub(super) fn line(command: &mut Command) -> Option<String> {
-    let text = text(command)?;
-    let line = text.trim_end_matches('\n');
-    (!line.is_empty()).then(|| line.to_owned())
-}
-
-/// What a command prints, if it is so many lines: a name with a line break in it cannot be told from
-/// two.
-pub(super) fn lines_of<const N: usize>(command: &mut Command) -> Option<[String; N]> {
-    let said = text(command)?;
-    let lines: Vec<String> = said.lines().map(str::to_owned).collect();
-    lines.try_into().ok()
-}
-
-/// What came of a thread that asked git; nothing where it panicked.
-pub(super) fn said<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> Option<T> {
-    thread.join().ok().flatten()
-}
-
-pub(super) fn line_or_empty(command: &mut Command) -> Option<String> {
-    text(command)
-}
-
-pub(super) fn text(command: &mut Command) -> Option<String> {
-    bytes(command).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// What a command prints, if it ends in time and well.
-pub(super) fn bytes(command: &mut Command) -> Option<Vec<u8>> {
-    bytes_with(command, Stdio::null())
-}
-
-/// As [`bytes`], of a command that reads something.
-pub(super) fn bytes_with(command: &mut Command, input: Stdio) -> Option<Vec<u8>> {
-    command
-        .stdin(input)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut child = start(command).ok()?;
-    let mut stdout = child.stdout.take()?;
-    let pid = Pid::from_child(&child);
-    let (sender, ended) = std::sync::mpsc::sync_channel(1);
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = std::io::Read::read_to_end(&mut stdout, &mut bytes);
-        // It stays for who started it, and may be killed until then.
-        let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let end = retry_on_intr(|| waitid(WaitId::Pid(pid), end));
-        // Nobody waits any more for one that took too long.
-        let _ = sender.send(read.ok().filter(|_| end.is_ok()).map(|_| bytes));
-    });
-    let printed = ended.recv_timeout(DEADLINE).ok().flatten();
-    if printed.is_none() {
-        let _ = child.kill();
-    }
-    let status = child.wait().ok()?;
-    printed.filter(|_| status.success())
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::process::{Command, Stdio};
+
     use super::*;
 
     fn run(root: &Path, args: &[&str]) {
@@ -402,7 +304,7 @@ mod tests {
         std::fs::set_permissions(&path, mode).unwrap();
         assert_ne!(tree().tree, second.tree);
 
-        let own = OwnRepository::of(dir.path()).unwrap();
+        let own = OwnRepository::of(dir.path(), GitDeadline::NONE).unwrap();
         let ours = |args: &[&str]| own.look_through(dir.path(), args);
         let diff = WorkDiff::take(&ours, own.path(), dir.path(), Copies::Never).unwrap();
         put_in_index(&diff, &ours, &own, dir.path()).unwrap();

@@ -4,30 +4,31 @@
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
 mod ahead;
+mod beside;
+mod first_commit;
 mod left;
 mod line_counts;
 mod patch;
-mod place;
 mod put_in;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use self::ahead::open_with_diff;
+use self::beside::{Beside, Remotes, two_counts};
+use self::first_commit::first_commit;
 use self::line_counts::LinesByFile;
-use self::place::GitPlace;
-use super::git::{bytes, bytes_with, git, line, line_or_empty, pin_nested, said, text};
-use super::git_own::{OBJECT_FORMAT, OwnRepository};
+use super::git::pin_nested;
+use super::git_command::{GitCommand, bytes, bytes_with, git, line, line_or_empty, said, text};
+use super::git_deadline::GitDeadline;
+use super::git_own::OwnRepository;
+use super::git_place::{GitPlace, is_hash};
 use super::git_untracked::{Copies, WorkDiff, put_in_index};
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use left::NotInPatch;
 pub use patch::{ChangedContent, PatchFit, ToldChanges, TrackedChange};
 pub use put_in::PutInFault;
-
-/// The longest name of a branch or address, in characters.
-const CHARS_MAX: usize = 300;
 
 /// Where a work tree stands, and the lines that differ from the commit by file, relative to the
 /// project.
@@ -62,10 +63,10 @@ pub struct GitAnchor {
 
 impl GitAnchor {
     /// The repository of a folder; none where there is none, or `git` is missing.
-    pub fn open(root: &Path) -> Option<Self> {
+    pub fn open(root: &Path, deadline: GitDeadline) -> Option<Self> {
         thread::scope(|scope| {
-            let place = scope.spawn(|| GitPlace::of(root));
-            let own = OwnRepository::empty();
+            let place = scope.spawn(|| GitPlace::of(root, deadline));
+            let own = OwnRepository::empty(deadline);
             Self::at(root, said(place)?, own?)
         })
     }
@@ -87,30 +88,24 @@ impl GitAnchor {
     }
 
     /// The repository of a folder with what its work tree has in it, at a glance.
-    pub fn open_with_look(root: &Path) -> Option<(Self, Option<GitLook>)> {
-        let (git, diff, _) = open_with_diff(root, WorkDiff::at_a_glance, |_, _| None::<()>)?;
+    pub fn open_with_look(root: &Path, deadline: GitDeadline) -> Option<(Self, Option<GitLook>)> {
+        let take = WorkDiff::at_a_glance;
+        let (git, diff, _) = open_with_diff(root, deadline, take, |_, _| None::<()>)?;
         let look = diff.and_then(|diff| git.look_at(diff, false));
         Some((git, look))
     }
 
     /// The repository of a folder with where it stands. Each question takes as long as a process does,
     /// and a person waits for all of them: what can be asked at once is.
-    pub fn open_with_stand(root: &Path) -> Option<(Self, Option<GitStand>)> {
+    pub fn open_with_stand(root: &Path, deadline: GitDeadline) -> Option<(Self, Option<GitStand>)> {
+        let remotes = Remotes::of(root, deadline);
         thread::scope(|scope| {
-            let upstream = scope.spawn(|| beside_upstream(root));
-            let remotes = scope.spawn(|| remotes(root));
-            let (git, diff, first) = open_with_diff(root, WorkDiff::since, first_commit)?;
+            scope.spawn(|| remotes.ask());
+            let ask =
+                |own: &OwnRepository, place: &GitPlace| Some(Beside::ask(own, place, &remotes));
+            let (git, diff, beside) = open_with_diff(root, deadline, WorkDiff::since, ask)?;
             let look = diff.and_then(|diff| git.look_at(diff, true));
-            let remotes = said(remotes);
-            let remote = git.remote(remotes.as_deref());
-            let beside = git.beside(
-                GitOrigin {
-                    root: first,
-                    remote,
-                },
-                said(upstream),
-            );
-            let stand = look.and_then(|look| git.stand_of(look.tree, look.lines?, beside));
+            let stand = look.and_then(|look| git.stand_of(look.tree, look.lines?, beside?));
             Some((git, stand))
         })
     }
@@ -130,16 +125,12 @@ impl GitAnchor {
     }
 
     /// What stands beside it, asked at once with something else.
-    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<CapsuleGit>, T) {
+    fn with_beside<T>(&self, ask: impl FnOnce() -> T) -> (Option<Beside>, T) {
+        let remotes = Remotes::of(&self.root, self.deadline());
         thread::scope(|scope| {
-            let upstream = scope.spawn(|| beside_upstream(&self.root));
-            let origin = scope.spawn(|| Some(self.origin()));
+            let beside = scope.spawn(|| Some(Beside::ask(&self.own, &self.place, &remotes)));
             let asked = ask();
-            let upstream = said(upstream);
-            (
-                said(origin).map(|origin| self.beside(origin, upstream)),
-                asked,
-            )
+            (said(beside), asked)
         })
     }
 
@@ -147,7 +138,7 @@ impl GitAnchor {
         &self,
         tree: Option<String>,
         lines: LinesByFile,
-        beside: CapsuleGit,
+        beside: Beside,
     ) -> Option<GitStand> {
         let changed = match self.commit() {
             Some(_) => lines.len(),
@@ -167,7 +158,7 @@ impl GitAnchor {
             tree,
             changed: changed as u64,
             diff_stat,
-            ..beside
+            ..beside.told(self.folder())
         };
         let of_project = lines.into_iter().filter_map(|(path, lines)| {
             let path = self.in_project(&path)?.to_owned();
@@ -196,7 +187,7 @@ impl GitAnchor {
             // What is done in a repository within is a change of one line.
             _ if diff.has_nested => {
                 put_in()?;
-                let tree = pin_nested(&ours, &self.place.top, 0).and_then(|_| write_tree());
+                let tree = pin_nested(&self.own, &self.place.top, 0).and_then(|_| write_tree());
                 (tree, known_lines())
             }
             _ => thread::scope(|scope| {
@@ -217,44 +208,25 @@ impl GitAnchor {
 
     /// Where it comes from. The history is walked for that.
     pub fn origin(&self) -> GitOrigin {
-        let (remotes, root) = thread::scope(|scope| {
+        let remotes = Remotes::of(&self.root, self.deadline());
+        thread::scope(|scope| {
             let root = scope.spawn(|| first_commit(&self.own, &self.place));
-            (remotes(&self.root), said(root))
-        });
-        let remote = self.remote(remotes.as_deref());
-        GitOrigin { root, remote }
+            let branch = self.place.branch_name(&self.root, self.deadline());
+            GitOrigin {
+                remote: remotes.address(branch.as_deref()),
+                root: said(root),
+            }
+        })
     }
 
-    /// What is told of other commits, branches and clones; the rest is empty.
-    fn beside(&self, origin: GitOrigin, upstream: Option<(u64, u64)>) -> CapsuleGit {
-        let (ahead, behind) = upstream.unzip();
-        CapsuleGit {
-            commit: None,
-            tree: None,
-            changed: 0,
-            ahead,
-            behind,
-            diff_stat: DiffStat::default(),
-            remote: origin.remote,
-            branch: self.branch().as_deref().map(short),
-            root: origin.root,
-            folder: self.folder().map(str::to_owned),
-            late: None,
-            more: serde_json::Map::new(),
-        }
+    /// Until when it may take to tell; what it does not tell from then on is not known.
+    pub fn deadline(&self) -> GitDeadline {
+        self.own.deadline()
     }
 
-    /// The branch, which may have no commit yet.
-    fn branch(&self) -> Option<String> {
-        let name = match (&self.place.branch, self.commit()) {
-            (Some(name), _) => name.clone(),
-            (None, Some(_)) => return None,
-            (None, None) => line(git(&self.root).args(["symbolic-ref", "--quiet", "HEAD"]))?,
-        };
-        let name = name
-            .strip_prefix("refs/heads/")
-            .or(name.strip_prefix("refs/"));
-        name.map(str::to_owned)
+    /// `git` in the repository itself.
+    fn theirs(&self) -> GitCommand {
+        git(self.top(), self.deadline())
     }
 
     /// The repository's folder.
@@ -327,95 +299,9 @@ impl GitAnchor {
         self.place.is_shallow
     }
 
-    /// The address of the upstream, or of the only remote, without credentials, from what
-    /// [`remotes`] tells.
-    fn remote(&self, remotes: Option<&str>) -> Option<String> {
-        let (said, branch) = (remotes?, self.branch());
-        let pairs = said.split('\0').filter_map(|said| said.split_once('\n'));
-        let (mut said, mut urls) = <(BTreeMap<&str, &str>, BTreeMap<&str, &str>)>::default();
-        for (key, value) in pairs {
-            let name = key.strip_prefix("remote.");
-            match name.and_then(|name| name.strip_suffix(".url")) {
-                // From the first of several it is fetched.
-                Some(name) => _ = urls.entry(name).or_insert(value),
-                None => _ = said.insert(key, value),
-            }
-        }
-        let named = branch.and_then(|branch| said.get(&*format!("branch.{branch}.remote")));
-        let url = match named.and_then(|name| urls.get(name)) {
-            Some(url) => url,
-            None => urls
-                .get("origin")
-                .or(urls.values().next().filter(|_| urls.len() == 1))?,
-        };
-        Some(short(&without_credentials(url)))
-    }
-
-    fn ours(&self, args: &[&str]) -> std::process::Command {
+    fn ours(&self, args: &[&str]) -> GitCommand {
         self.own.look_through(&self.place.top, args)
     }
-}
-
-/// The commit without parents from which the history comes, the same in every clone that has
-/// all of it. None where there are several, or the history ends before.
-fn first_commit(own: &OwnRepository, place: &GitPlace) -> Option<String> {
-    let commit = place.commit.as_ref().filter(|_| !place.is_shallow)?;
-    let roots = ["rev-list", "--max-parents=0", "--max-count=2", commit];
-    let roots = text(&mut own.look_through(&place.top, &roots))?;
-    let mut roots = roots.lines();
-    match (roots.next(), roots.next()) {
-        (Some(root), None) => Some(root.to_owned()),
-        _ => None,
-    }
-}
-
-/// Commits that the upstream does not have, and those that only it has. None without a branch, a commit
-/// or an upstream that is here.
-fn beside_upstream(root: &Path) -> Option<(u64, u64)> {
-    let range = "HEAD...@{upstream}";
-    let counts = ["rev-list", "--left-right", "--count", range, "--"];
-    two_counts(&line(git(root).args(counts))?)
-}
-
-/// The remotes of the branches, and the addresses of the remotes.
-fn remotes(root: &Path) -> Option<String> {
-    let keys = r"^(branch\..*\.remote|remote\..*\.url)$";
-    text(git(root).args(["config", "-z", "--get-regexp", keys]))
-}
-
-/// `1 TAB 2`.
-fn two_counts(said: &str) -> Option<(u64, u64)> {
-    let (left, right) = said.split_once('\t')?;
-    Some((left.parse().ok()?, right.parse().ok()?))
-}
-
-/// The address without user, password, query and fragment.
-fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        // `user@host:path`, or a path.
-        return match url.split_once('@') {
-            Some((user, rest)) if !user.contains(['/', ':']) => rest.to_owned(),
-            _ => url.to_owned(),
-        };
-    };
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (host, path) = match rest.find('/') {
-        Some(at) => rest.split_at(at),
-        None => (rest, ""),
-    };
-    let host = host.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
-}
-
-/// Anything else could be an option, or a branch.
-fn is_hash(name: &str) -> bool {
-    name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// One line, and not a long one: names are whatever somebody pushed.
-fn short(text: &str) -> String {
-    let seen = text.chars().filter(|c| !c.is_control());
-    seen.take(CHARS_MAX).collect()
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use super::git::{bytes, git, line};
+use super::git_command::{GitCommand, bytes, git, line};
+use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
 use super::git_untracked::{Copies, WorkDiff, feed};
 
@@ -40,8 +40,11 @@ fn patch(root: &Path, commit: &str) -> Option<Vec<u8>> {
     if !is_hash {
         return None;
     }
-    let top = PathBuf::from(line(git(root).args(["rev-parse", "--show-toplevel"]))?);
-    let own = OwnRepository::of(root)?;
+    let deadline = GitDeadline::NONE;
+    let top = PathBuf::from(line(
+        git(root, deadline).args(["rev-parse", "--show-toplevel"]),
+    )?);
+    let own = OwnRepository::of(root, deadline)?;
     let ours = |args: &[&str]| own.look_through(&top, args);
     let diff = WorkDiff::since(&own, &top, Some(commit), Copies::Always)?;
     let mut named = put_in_small(&diff, &ours, own.path(), &top)?;
@@ -68,7 +71,7 @@ fn patch(root: &Path, commit: &str) -> Option<Vec<u8>> {
 /// each: a dump of some gigabytes is copied nowhere.
 fn put_in_small(
     diff: &WorkDiff,
-    ours: &dyn Fn(&[&str]) -> Command,
+    ours: &dyn Fn(&[&str]) -> GitCommand,
     own: &Path,
     top: &Path,
 ) -> Option<Vec<u8>> {
@@ -105,7 +108,7 @@ mod tests {
     use super::*;
 
     fn run(root: &Path, args: &[&str]) -> String {
-        let mut command = git(root);
+        let mut command = git(root, GitDeadline::NONE).into_command();
         command.args(["-c", "user.name=t", "-c", "user.email=t@example.invalid"]);
         let done = command.args(args).output().unwrap();
         assert!(done.status.success(), "git {args:?}");

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
-use super::git::{git, line, line_or_empty, lines_of, said, text};
-use super::git_own::{OBJECT_FORMAT, OwnRepository};
+use super::git_command::{git, line, line_or_empty, said, text};
+use super::git_deadline::GitDeadline;
+use super::git_own::OwnRepository;
+use super::git_place::GitPlace;
 use crate::core::continuity::GitFacts;
 
 /// How many changed files are named.
@@ -24,43 +26,41 @@ const CHARS_MAX: usize = 120;
 /// A project's folder in its repository, `a/b`; none where it is the top, or there is no repository.
 /// Blocking.
 pub fn folder_in_repository(root: &Path) -> Option<String> {
-    let prefix = line(git(root).args(["rev-parse", "--show-prefix"]))?;
+    let prefix = line(git(root, GitDeadline::NONE).args(["rev-parse", "--show-prefix"]))?;
     let folder = prefix.trim_end_matches('/');
     (!folder.is_empty()).then(|| folder.to_owned())
 }
 
 /// The branch, the commit, changed files and the latest commits; `None` when this is no
-/// repository or `git` is missing. Blocks, for as long as `git` takes.
-pub fn git_facts(root: &Path) -> Option<GitFacts> {
+/// repository, `git` is missing, or it does not tell all of it by the deadline. Blocks, for as long
+/// as `git` takes.
+pub fn git_facts(root: &Path, deadline: GitDeadline) -> Option<GitFacts> {
     // Each of these takes as long as a process does, and an agent waits for all of them.
-    let (places, branch, commit) = thread::scope(|scope| {
-        let branch = ["symbolic-ref", "--quiet", "--short", "HEAD"];
-        let branch = scope.spawn(move || line(git(root).args(branch)));
-        let commit = ["rev-parse", "--verify", "--quiet", "HEAD"];
-        let commit = scope.spawn(move || line(git(root).args(commit)));
-        let places = lines_of::<4>(git(root).args(PLACES));
-        (places, said(branch), said(commit))
-    });
-    let [top, common, index, format] = places?;
-    let own = OwnRepository::empty()?.in_format(&format)?;
-    let top = Path::new(&top);
-    own.borrow_objects(Path::new(&common))?;
+    let place = GitPlace::of(root, deadline)?;
+    let own = OwnRepository::empty(deadline)?.in_format(&place.object_format)?;
+    own.borrow_objects(&place.common)?;
     // A repository without a commit may have none.
-    let _ = std::fs::copy(index, own.path().join("index"));
-    let ours = |args: &[&str]| own.look_through(top, args);
+    let _ = std::fs::copy(&place.index, own.path().join("index"));
+    let ours = |args: &[&str]| own.look_through(&place.top, args);
+    let commit = place.commit.as_deref();
+    let branch = place.branch_name(root, deadline);
     let (log, differing, others) = thread::scope(|scope| {
         let log = scope.spawn(|| {
             let format = ["log", COMMITS_MAX, "--no-color", "--format=%h %s"];
-            text(&mut ours(&[&format[..], &[commit.as_deref()?]].concat()))
+            text(&mut ours(&[&format[..], &[commit?]].concat()))
         });
         let differing = scope.spawn(|| {
-            let names = ["diff-index", "--name-only", "-z", commit.as_deref()?, "--"];
+            let names = ["diff-index", "--name-only", "-z", commit?, "--"];
             line_or_empty(&mut ours(&names))
         });
         let others = ["ls-files", "--others", "--exclude-standard", "-z"];
         let others = line_or_empty(&mut ours(&others));
         (said(log), said(differing), others)
     });
+    if deadline.is_over() {
+        // What is missing would look like what is not there.
+        return None;
+    }
     let commits: Vec<String> = log
         .as_deref()
         .unwrap_or_default()
@@ -86,25 +86,14 @@ pub fn git_facts(root: &Path) -> Option<GitFacts> {
     })
 }
 
-/// Where the work tree, the repository and its index lie.
-const PLACES: [&str; 7] = [
-    "rev-parse",
-    "--path-format=absolute",
-    "--show-toplevel",
-    "--git-common-dir",
-    "--git-path",
-    "index",
-    OBJECT_FORMAT,
-];
-
-/// Those of these files, named from `root`, that git tracks. Blocks, for as long as `git` takes.
-pub fn tracked(root: &Path, files: &[String]) -> Option<BTreeSet<String>> {
-    let [top, _common, index, format] = lines_of::<4>(git(root).args(PLACES))?;
-    let top = Path::new(&top);
+/// Those of these files, named from `root`, that git tracks; none where it does not tell by the
+/// deadline. Blocks, for as long as `git` takes.
+pub fn tracked(root: &Path, files: &[String], deadline: GitDeadline) -> Option<BTreeSet<String>> {
+    let place = GitPlace::of(root, deadline)?;
     let below = root.canonicalize().ok()?;
-    let below = below.strip_prefix(top).ok()?.to_owned();
-    let own = OwnRepository::empty()?.in_format(&format)?;
-    std::fs::copy(index, own.path().join("index")).ok()?;
+    let below = below.strip_prefix(&place.top).ok()?.to_owned();
+    let own = OwnRepository::empty(deadline)?.in_format(&place.object_format)?;
+    std::fs::copy(&place.index, own.path().join("index")).ok()?;
     let named = files.iter().filter_map(|file| {
         let file = below.join(file).to_str()?.to_owned();
         Some(format!(":(top,literal){file}"))
@@ -112,7 +101,7 @@ pub fn tracked(root: &Path, files: &[String]) -> Option<BTreeSet<String>> {
     let named: Vec<String> = named.collect();
     let mut args = vec!["ls-files", "-z", "--"];
     args.extend(named.iter().map(String::as_str));
-    let listed = line_or_empty(&mut own.look_through(top, &args))?;
+    let listed = line_or_empty(&mut own.look_through(&place.top, &args))?;
     let listed = listed.split('\0').filter_map(|name| {
         let name = Path::new(name).strip_prefix(&below).ok()?.to_str()?;
         Some(name.to_owned())
@@ -148,16 +137,16 @@ mod tests {
     fn a_work_tree_is_told_with_its_latest_commits_and_what_differs_from_them() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        assert_eq!(git_facts(root), None);
+        assert_eq!(git_facts(root, GitDeadline::NONE), None);
         run(root, &["init", "-q", "-b", "plums"]);
-        let facts = git_facts(root).unwrap();
+        let facts = git_facts(root, GitDeadline::NONE).unwrap();
         assert_eq!((facts.branch.as_deref(), facts.head), (Some("plums"), None));
         std::fs::write(root.join("a.rs"), "a").unwrap();
         run(root, &["add", "."]);
         run(root, &["commit", "-q", "-m", "Sort plums"]);
         std::fs::write(root.join("a.rs"), "changed").unwrap();
         std::fs::write(root.join("b.rs"), "new").unwrap();
-        let facts = git_facts(root).unwrap();
+        let facts = git_facts(root, GitDeadline::NONE).unwrap();
         assert_eq!(facts.changed, ["a.rs", "b.rs"]);
         assert!(facts.commits[0].ends_with(" Sort plums"));
         assert_eq!(facts.head.as_deref(), facts.commits[0].split(' ').next());
@@ -176,7 +165,7 @@ mod tests {
             "../top.rs",
         ];
         let files = files.map(str::to_owned);
-        assert_eq!(tracked(root, &files), None);
+        assert_eq!(tracked(root, &files, GitDeadline::NONE), None);
         run(root, &["init", "-q"]);
         std::fs::create_dir(root.join("pears")).unwrap();
         for name in ["top.rs", "a.rs", "pears/a.rs"] {
@@ -185,8 +174,11 @@ mod tests {
         run(root, &["add", "."]);
         std::fs::write(root.join("pears/new.rs"), "a").unwrap();
         let a: BTreeSet<String> = ["a.rs".to_owned()].into();
-        assert_eq!(tracked(root, &files), Some(a.clone()));
-        assert_eq!(tracked(&root.join("pears"), &files), Some(a));
+        assert_eq!(tracked(root, &files, GitDeadline::NONE), Some(a.clone()));
+        assert_eq!(
+            tracked(&root.join("pears"), &files, GitDeadline::NONE),
+            Some(a)
+        );
     }
 
     #[test]
@@ -205,7 +197,7 @@ mod tests {
         run(root, &["config", "log.showSignature", "true"]);
         run(root, &["config", "gpg.program", &evil]);
         std::fs::write(root.join("a.rs"), "b").unwrap();
-        git_facts(root).unwrap();
+        git_facts(root, GitDeadline::NONE).unwrap();
         assert!(!ran.exists());
     }
 }

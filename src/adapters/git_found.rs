@@ -3,7 +3,9 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::git::{TreeReading, git};
+use super::git::TreeReading;
+use super::git_command::{complaint, git, has_git};
+use super::git_deadline::GitDeadline;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::snapshot::ChangedFiles;
 
@@ -17,7 +19,16 @@ pub fn tree_found_since(
     root: &Path,
     approved: Option<&WorkTree>,
 ) -> (TreeFound, Option<ChangedFiles>) {
-    found(root, TreeReading::since(root, approved))
+    tree_found_until(GitDeadline::NONE, root, approved)
+}
+
+/// As [`tree_found_since`]; a tree that is not told by then is one that git cannot read. Blocking.
+pub fn tree_found_until(
+    deadline: GitDeadline,
+    root: &Path,
+    approved: Option<&WorkTree>,
+) -> (TreeFound, Option<ChangedFiles>) {
+    found(root, TreeReading::until(deadline, root, approved))
 }
 
 /// As [`tree_found_since`], at a glance: for what is looked at again and again, and nothing stands on.
@@ -48,24 +59,9 @@ pub fn why_unreadable(root: &Path) -> Option<String> {
     if !is_unreadable(root, None) {
         return None;
     }
-    let asked = git(root)
-        .args(["rev-parse", "--show-toplevel"])
-        .stdin(std::process::Stdio::null())
-        .output();
-    let said = asked.map_or_else(
-        |error| error.to_string(),
-        |asked| String::from_utf8_lossy(&asked.stderr).into_owned(),
-    );
+    let said = complaint(git(root, GitDeadline::NONE).args(["rev-parse", "--show-toplevel"]));
+    let said = said.unwrap_or_default();
     Some(said.lines().next().unwrap_or_default().to_owned())
-}
-
-/// Whether git is there. Without it there is no tree to be like another one.
-fn has_git() -> bool {
-    let asked = std::process::Command::new("git")
-        .arg("--version")
-        .stdin(std::process::Stdio::null())
-        .output();
-    !asked.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 /// Whether a folder lies in a repository, without asking git, which may be what fails. As git does,

@@ -1,10 +1,12 @@
 //! [`GitNow`]: the repository of now, asked once for all capsules, and for no more than is needed.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
 use super::git_anchor::{GitAnchor, GitLook, GitOrigin, GitStand};
+use super::git_deadline::GitDeadline;
 
 /// How much of a repository is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +24,13 @@ pub struct GitNow {
     look: OnceCell<Option<GitLook>>,
     stand: OnceCell<Option<GitStand>>,
     origin: OnceCell<GitOrigin>,
+    distances: RefCell<BTreeMap<String, Option<(u64, u64)>>>,
 }
 
 impl GitNow {
     /// That of a folder; none where there is none, or `git` is missing.
-    pub fn open(root: &Path) -> Option<Self> {
-        let anchor = GitAnchor::open(root)?;
+    pub fn open(root: &Path, deadline: GitDeadline) -> Option<Self> {
+        let anchor = GitAnchor::open(root, deadline)?;
         Some(Self::of(anchor, OnceCell::new()))
     }
 
@@ -37,19 +40,21 @@ impl GitNow {
             look: OnceCell::new(),
             stand,
             origin: OnceCell::new(),
+            distances: RefCell::default(),
         }
     }
 
-    fn with(root: &Path, need: GitNeed) -> Option<Self> {
+    /// That of a folder, with what is needed of it; none where git does not tell that.
+    pub fn with(root: &Path, need: GitNeed, deadline: GitDeadline) -> Option<Self> {
         match need {
             GitNeed::Tree => {
-                let (anchor, look) = GitAnchor::open_with_look(root)?;
+                let (anchor, look) = GitAnchor::open_with_look(root, deadline)?;
                 let now = Self::of(anchor, OnceCell::new());
                 now.look.set(Some(look?)).ok()?;
                 Some(now)
             }
             GitNeed::Stand => {
-                let (anchor, stand) = GitAnchor::open_with_stand(root)?;
+                let (anchor, stand) = GitAnchor::open_with_stand(root, deadline)?;
                 stand.is_some().then(|| Self::of(anchor, stand.into()))
             }
         }
@@ -79,6 +84,15 @@ impl GitNow {
         look.as_ref().map(|look| look.tree.as_deref())
     }
 
+    /// How many commits only its history has, and how many only that of another commit; none unless
+    /// both are here. Many tasks stand on one commit.
+    pub(super) fn distance(&self, commit: &str) -> Option<(u64, u64)> {
+        let here = self.anchor.commit()?;
+        let mut distances = self.distances.borrow_mut();
+        let distance = distances.entry(commit.to_owned());
+        *distance.or_insert_with(|| self.anchor.between(here, commit))
+    }
+
     /// The first commit of its history, and the address of its upstream.
     pub(super) fn origin(&self) -> (Option<&str>, Option<&str>) {
         if let Some(Some((stand, _))) = self.stand.get() {
@@ -95,8 +109,9 @@ pub struct GitAhead(Option<JoinHandle<Option<GitNow>>>);
 
 impl GitAhead {
     /// Begins to ask.
-    pub fn start(root: PathBuf, need: GitNeed) -> Self {
-        Self(Some(thread::spawn(move || GitNow::with(&root, need))))
+    pub fn start(root: PathBuf, need: GitNeed, deadline: GitDeadline) -> Self {
+        let ask = move || GitNow::with(&root, need, deadline);
+        Self(Some(thread::spawn(ask)))
     }
 
     /// Takes back what asking needed, beside what is done meanwhile.

@@ -5,13 +5,13 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
 use tempfile::TempDir;
 
-use super::git::{git, line};
+use super::git_command::{GitCommand, git, line};
+use super::git_deadline::GitDeadline;
 
 /// What stands in its configuration: what a user's own says of how git knows files again does not hold.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\t\
@@ -59,21 +59,23 @@ pub(super) struct OwnRepository {
     _in_use: File,
     /// How many hex digits the name of an object has.
     object_digits: usize,
+    /// Until when what is looked at through it may take.
+    deadline: GitDeadline,
 }
 
 impl OwnRepository {
     /// One that borrows the objects of the project's.
-    pub(super) fn of(root: &Path) -> Option<Self> {
+    pub(super) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
         let common = ["--path-format=absolute", "--git-common-dir", OBJECT_FORMAT];
-        let said = line(git(root).arg("rev-parse").args(common))?;
+        let said = line(git(root, deadline).arg("rev-parse").args(common))?;
         let (common, format) = said.rsplit_once('\n')?;
-        let own = Self::empty()?.in_format(format)?;
+        let own = Self::empty(deadline)?.in_format(format)?;
         own.borrow_objects(Path::new(common))?;
         Some(own)
     }
 
     /// One without objects.
-    pub(super) fn empty() -> Option<Self> {
+    pub(super) fn empty(deadline: GitDeadline) -> Option<Self> {
         let mut private = tempfile::Builder::new();
         private
             .prefix(PREFIX)
@@ -99,6 +101,7 @@ impl OwnRepository {
             folder,
             _in_use: in_use,
             object_digits: 40,
+            deadline,
         })
     }
 
@@ -139,13 +142,18 @@ impl OwnRepository {
         fs::write(self.path().join("objects/info/alternates"), objects).ok()
     }
 
+    /// Until when what is looked at through it may take.
+    pub(super) fn deadline(&self) -> GitDeadline {
+        self.deadline
+    }
+
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// `git` with it and the project's work tree.
-    pub(super) fn look_through(&self, top: &Path, args: &[&str]) -> Command {
-        let mut command = git(top);
+    pub(super) fn look_through(&self, top: &Path, args: &[&str]) -> GitCommand {
+        let mut command = git(top, self.deadline);
         command.arg("--git-dir").arg(self.path());
         command.arg("--work-tree").arg(top).args(args);
         command
@@ -264,7 +272,7 @@ mod tests {
 
     #[test]
     fn one_that_is_in_use_is_locked_until_it_is_gone() {
-        let own = OwnRepository::empty().unwrap();
+        let own = OwnRepository::empty(GitDeadline::NONE).unwrap();
         let path = own.path().to_owned();
         let then = SystemTime::now() - LEFT_FOR * 2;
         File::open(&path).unwrap().set_modified(then).unwrap();

@@ -12,13 +12,14 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
 use super::commit_index::ATTRIBUTES;
-use super::git::{DEADLINE, GITLINK, bytes, bytes_with};
+use super::git::GITLINK;
+use super::git_command::{GitCommand, bytes, bytes_with};
 use super::git_own::OwnRepository;
 use super::plain_file::open_plain;
 use crate::core::hex::hex;
@@ -90,7 +91,7 @@ impl WorkDiff {
     /// Not by `git add --update`: in each repository within it runs a `git status`, which runs what
     /// the configuration there names.
     pub(super) fn take(
-        ours: &dyn Fn(&[&str]) -> Command,
+        ours: &dyn Fn(&[&str]) -> GitCommand,
         own: &Path,
         top: &Path,
         copies: Copies,
@@ -139,7 +140,7 @@ impl WorkDiff {
 }
 
 impl Listed {
-    fn read(ours: &dyn Fn(&[&str]) -> Command, top: &Path) -> Option<Self> {
+    fn read(ours: &dyn Fn(&[&str]) -> GitCommand, top: &Path) -> Option<Self> {
         let rows = bytes(&mut ours(&[
             "ls-files",
             "-t",
@@ -245,13 +246,13 @@ fn is_folder(top: &Path, path: &[u8]) -> bool {
 /// `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
 pub(super) fn put_in_index(
     diff: &WorkDiff,
-    ours: &dyn Fn(&[&str]) -> Command,
+    ours: &dyn Fn(&[&str]) -> GitCommand,
     repository: &OwnRepository,
     top: &Path,
 ) -> Option<()> {
     let own = repository.path();
     let (mut named, mut large) = (Vec::new(), Vec::new());
-    let end = Instant::now() + DEADLINE;
+    let end = repository.deadline().end();
     for path in diff.others() {
         match large_file(&top.join(OsStr::from_bytes(path))) {
             Some(file) => {
@@ -273,7 +274,7 @@ pub(super) fn put_in_index(
 
 /// Gives a list to the index, if there is something in it.
 pub(super) fn feed(
-    ours: &dyn Fn(&[&str]) -> Command,
+    ours: &dyn Fn(&[&str]) -> GitCommand,
     own: &Path,
     list: &[u8],
     how: &[&str],

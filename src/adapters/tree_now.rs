@@ -54,24 +54,27 @@ pub(super) fn tree_now(
     now.tree = tree.map(str::to_owned);
     now.is_shallow = anchor.is_shallow();
     let then = capsule.git.as_ref();
-    if now.tree.is_some() && then.and_then(|then| then.tree.as_ref()) == now.tree.as_ref() {
+    let is_same_tree =
+        now.tree.is_some() && then.and_then(|then| then.tree.as_ref()) == now.tree.as_ref();
+    if is_same_tree {
         let mut places = now.uncompared.iter().map(|file| file.place.as_deref());
         now.tree_has_uncompared = places.all(|it| it.is_some_and(|it| anchor.has_now(it)));
     }
     if let Some(commit) = then.and_then(|then| then.commit.as_deref()) {
-        let here = anchor.commit();
-        now.distance = here.and_then(|here| anchor.between(here, commit));
+        now.distance = git.distance(commit);
         now.has_commit = now.distance.is_some() || anchor.has(commit);
     }
-    if now.has_commit {
-        return now;
+    if !now.has_commit {
+        // Whose it is tells only where the commit does not; the history is walked for that.
+        let (first, remote) = git.origin();
+        now.root = first.map(str::to_owned);
+        now.remote = remote.map(str::to_owned);
+        let root = then.and_then(|then| then.root.as_deref());
+        now.has_root = root.is_some_and(|root| first == Some(root) || anchor.has(root));
     }
-    // Whose it is tells only where the commit does not; the history is walked for that.
-    let (first, remote) = git.origin();
-    now.root = first.map(str::to_owned);
-    now.remote = remote.map(str::to_owned);
-    let root = then.and_then(|then| then.root.as_deref());
-    now.has_root = root.is_some_and(|root| first == Some(root) || anchor.has(root));
+    // What git did not tell in time would look like what is not here.
+    let is_told = now.tree.is_some() && (is_same_tree || now.distance.is_some());
+    now.is_git = is_told || !anchor.deadline().is_over();
     now
 }
 

@@ -55,7 +55,7 @@ pub use render::{
 };
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
 pub use tree_now::{DifferingFile, TreeNow, UncomparedFile};
-pub use why_unknown::WhyUnknown;
+pub use why_unknown::{GIT_SILENT, WhyUnknown};
 pub use work::{
     CapsuleFinding, CapsuleHandoff, CapsuleOutput, CapsulePatch, CapsuleRun, CapsuleTouched,
     HandoffState, TouchOp,

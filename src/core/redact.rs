@@ -61,6 +61,8 @@ struct RuleSet {
     /// Compiled when a text is first looked at: a short command may have none.
     built_in: Arc<LazyLock<BuiltIn>>,
     own: OwnRules,
+    /// How often they were exchanged before.
+    number: u64,
 }
 
 /// What every project has.
@@ -84,7 +86,11 @@ impl Redactor {
     pub fn with(own: OwnRules) -> Self {
         let built_in = Arc::new(LazyLock::new(BuiltIn::new as fn() -> BuiltIn));
         Self {
-            current: RwLock::new(Arc::new(RuleSet { built_in, own })),
+            current: RwLock::new(Arc::new(RuleSet {
+                built_in,
+                own,
+                number: 0,
+            })),
         }
     }
 
@@ -92,7 +98,12 @@ impl Redactor {
     pub fn replace(&self, own: OwnRules) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let built_in = Arc::clone(&current.built_in);
-        *current = Arc::new(RuleSet { built_in, own });
+        let number = current.number + 1;
+        *current = Arc::new(RuleSet {
+            built_in,
+            own,
+            number,
+        });
     }
 
     /// Masks every string of a ledger line, keys included, except what the protocol itself puts
@@ -106,6 +117,11 @@ impl Redactor {
     /// Masks a text. The second value is how many marks were set.
     pub fn redact_text<'a>(&self, text: &'a str) -> (Cow<'a, str>, u32) {
         self.rules().redact_text(text, Reach::All)
+    }
+
+    /// Names the rules that count now: other ones have another number.
+    pub fn rules_number(&self) -> u64 {
+        self.rules().number
     }
 
     /// Compiles what every text is held against, some milliseconds: for a thread beside somebody who waits

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::owners::continuation::Then;
 use super::owners::{Base, Decisions};
+use super::question_texts::QuestionText;
 use super::recent_writes::RECENT_MS;
 use super::recent_writes::RecentWrites;
 use super::reply::{ReplySender, answer};
@@ -12,8 +13,7 @@ use crate::core::entry::{
     ApprovalEnd, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry, EntryKind,
 };
 use crate::core::id::EntryId;
-use crate::core::policy::{named_files, read_unmasked};
-use crate::core::snapshot::ApprovalSnapshot;
+use crate::core::policy::named_files;
 use crate::wire::control::{Recorded, Reply};
 
 /// How many files of the other agent's are named with a request.
@@ -155,13 +155,13 @@ impl Base {
         &self,
         recent_writes: &RecentWrites,
         agent: Agent,
-        mut request: ApprovalRequest,
-        details: &str,
+        text: QuestionText,
     ) -> Entry {
+        let QuestionText {
+            mut request,
+            content,
+        } = text;
         request.peer_files = self.peer_files(recent_writes, agent, &request);
-        let content = ApprovalSnapshot::in_words(agent, &request, details);
-        let root = self.dirs.root.to_string_lossy();
-        read_unmasked(&mut request, &content, &root, self.recorder.redactor());
         let mut entry = self.recorder.entry(
             Party::Agent(agent),
             Some(Party::Human),

@@ -11,6 +11,7 @@ use super::attach::{ConnId, Outlet};
 use super::bodies::BodiesRead;
 use super::carrying::SessionEnding;
 use super::peer::ClientProcess;
+use super::question_texts::ReadQuestion;
 use super::reopening::SealedTaskRead;
 use super::reply::ReplySender;
 use super::settings::{SettingsKept, SettingsRead};
@@ -80,6 +81,8 @@ pub enum Event {
     CodexSilent,
     /// The Codex adapter let go of what runs; `None` when it could not. → `operations`
     CodexLeft(Option<Box<Passed>>),
+    /// What an agent is about to ask was read. → `question_texts`
+    QuestionRead(Box<ReadQuestion>),
     /// Whether an agent's usage limit still holds. → `limiting`
     LimitChecked {
         agent: Agent,
@@ -201,6 +204,7 @@ impl Event {
             Self::Codex(_) => "codex",
             Self::CodexSilent => "codex_silent",
             Self::CodexLeft(_) => "codex_left",
+            Self::QuestionRead(_) => "question_read",
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
             Self::ClaudeSpoke(_) => "claude_spoke",

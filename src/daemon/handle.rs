@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -12,15 +13,21 @@ use super::attach::{ConnId, Outlet, OutletReceiver};
 use super::event::Event;
 use super::fault::{DaemonFault, FaultSlot};
 use super::peer::ClientProcess;
+use super::question_texts::{ReadQuestion, is_too_long};
 use super::tree_commit::TreeCommit;
 use crate::adapters::process::StartedProcess;
-use crate::wire::control::{Command, Hello, Refusal, RefusalCode, Reply, Role, Welcome};
+use crate::core::agent::Agent;
+use crate::core::entry::ApprovalRequest;
+use crate::core::redact::Redactor;
+use crate::wire::control::{
+    AskApprovalParams, Command, Hello, Refusal, RefusalCode, Reply, Role, Welcome,
+};
 
 /// How many events may wait for the loop. Connections wait for a place (back-pressure on the
 /// socket), so that a flood costs its sender and not our memory.
 pub const EVENTS_MAX: usize = 1024;
 
-/// How long a call waits for the agents' programs to be found.
+/// How long a call waits for the agents' programs to be found, and for its text to be read.
 const LOOK_WAIT: Duration = Duration::from_millis(500);
 
 /// How old a look at them may be for a message: agents send many in a second, and each look asks the
@@ -33,6 +40,7 @@ pub struct DaemonHandle {
     events: mpsc::Sender<Event>,
     commit: TreeCommit,
     programs: ProgramLook,
+    redactor: Arc<Redactor>,
     ended: CancellationToken,
     /// Why it ended, when nobody had told it to.
     fault: FaultSlot,
@@ -56,12 +64,14 @@ impl DaemonHandle {
         events: mpsc::Sender<Event>,
         commit: TreeCommit,
         programs: ProgramLook,
+        redactor: Arc<Redactor>,
         ended: CancellationToken,
     ) -> Self {
         Self {
             events,
             commit,
             programs,
+            redactor,
             ended,
             fault: FaultSlot::default(),
         }
@@ -209,6 +219,13 @@ impl DaemonHandle {
             }
         };
         tokio::join!(commit, programs);
+        if let Command::AskApproval(AskApprovalParams {
+            request, details, ..
+        }) = &command
+            && !is_too_long(request, details)
+        {
+            self.read_question(Agent::Claude, request, details).await;
+        }
         let (reply, answer) = oneshot::channel();
         self.send(Event::Command {
             conn,
@@ -231,6 +248,28 @@ impl DaemonHandle {
         let _ = timeout(LOOK_WAIT, look).await;
     }
 
+    /// Has the loop told what is to be known of a long text that is about to be asked. Where the
+    /// processor has no time for that, the loop reads it itself.
+    pub(super) async fn read_question(
+        &self,
+        agent: Agent,
+        request: &ApprovalRequest,
+        details: &str,
+    ) {
+        if !ReadQuestion::is_long(request, details) {
+            return;
+        }
+        let (request, details) = (request.clone(), details.to_owned());
+        let (root, redactor) = (self.commit.root().to_owned(), Arc::clone(&self.redactor));
+        let read = spawn_blocking(move || {
+            ReadQuestion::read(agent, request, details, &root.to_string_lossy(), &redactor)
+        });
+        if let Ok(Ok(read)) = timeout(LOOK_WAIT, read).await {
+            // A loop that has ended is told nothing.
+            let _ = self.send(Event::QuestionRead(Box::new(read))).await;
+        }
+    }
+
     /// Processes whose descendants are agents' commands: those that live.
     pub async fn agent_pids(&self) -> Option<Vec<u32>> {
         let (reply, answer) = oneshot::channel();
@@ -240,7 +279,7 @@ impl DaemonHandle {
             let living = known.into_iter().filter(StartedProcess::lives);
             living.map(|process| process.pid).collect()
         };
-        tokio::task::spawn_blocking(look).await.ok()
+        spawn_blocking(look).await.ok()
     }
 
     /// The text of `/metrics`.

@@ -32,7 +32,8 @@
 //! | [`LaterInputs`](crate::core::delivery::LaterInputs) | what the machines are told on account of what was just done | inputs | these, behind that |
 //! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, the session that waits for its end, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
-//! | [`Readers`](readers::Readers) | reads beside the loop | a read | its answer, to who asked |
+//! | [`Readers`](readers::Readers) | reads beside the loop, those that ask git apart | a read | its answer, to who asked |
+//! | [`TreeReads`](tree::TreeReads) | the places in which git is asked for the work tree | what the tree is for | its event |
 //! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
 //! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | requests to read it again | what is known |
 //! | [`AgentPrograms`](agent_programs::AgentPrograms) | where the agents' programs are | what a look found | whether that is news |
@@ -80,6 +81,7 @@
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
 //! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered, and which of them the record does not have yet | what is asked and resolved, answers that begin | the request of a key, where to send an answer, which end is to be recorded now |
+//! | [`QuestionTexts`](question_texts::QuestionTexts) | what was read of long texts that agents are about to ask | a question that was read | the text for the record |
 //! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
 //! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
@@ -222,6 +224,7 @@ mod outdated;
 mod owners;
 mod peer;
 mod pending_decisions;
+mod question_texts;
 mod readers;
 mod reading_bodies;
 mod recent_writes;

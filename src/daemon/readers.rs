@@ -6,18 +6,25 @@
 //!
 //! Clients read in turns: of each, one read at a time asks for the processor, so that who has many
 //! waiting is met once by who has one.
+//!
+//! Reads that ask git as well have turns of their own: on a disk that hangs, or in a very large
+//! repository, git keeps no read of the record waiting.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
 use super::attach::ConnId;
 use super::reply::{ReplySender, answer, too_much};
+use crate::adapters::git_deadline::GitDeadline;
 use crate::core::lock::lock;
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
-/// How many reads are carried out at once: more would only take the processor from the loop.
+/// How many reads are carried out at once, of the record alone and with git each: more would only
+/// take the processor from the loop.
 const AT_ONCE: usize = 2;
 
 /// How many reads one client may have asked for at once, those that wait for their turn included.
@@ -25,8 +32,15 @@ const AT_ONCE: usize = 2;
 const READS_MAX: usize = 64;
 
 /// The places for reads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Readers {
+    record: Turns,
+    git: Turns,
+}
+
+/// The places for reads of one kind.
+#[derive(Debug)]
+struct Turns {
     lines: Lines,
     turns: Arc<Semaphore>,
 }
@@ -48,7 +62,13 @@ struct Place {
     client: ConnId,
 }
 
-impl Default for Readers {
+/// A read's turn, and the one of its client. Given back when the thread that reads ends.
+struct Turn {
+    _first: Option<OwnedSemaphorePermit>,
+    _turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Default for Turns {
     fn default() -> Self {
         Self {
             lines: Lines::default(),
@@ -66,20 +86,75 @@ impl Readers {
         reply: ReplySender,
         read: impl FnOnce() -> Result<Reply, Refusal> + Send + 'static,
     ) {
-        let Some((place, first)) = self.line_up(client) else {
+        let Some((place, first)) = self.record.line_up(client) else {
             return answer(reply, Err(overloaded()));
         };
-        let turns = Arc::clone(&self.turns);
+        let turns = Arc::clone(&self.record.turns);
         tokio::spawn(async move {
-            // Nobody closes them.
-            let _first = first.acquire().await;
-            let _turn = turns.acquire().await;
-            let result = tokio::task::spawn_blocking(read).await;
-            drop(place);
-            answer(reply, result.unwrap_or_else(|_| Err(failed())));
+            let turn = Turn::wait(Some(first), turns).await;
+            carry_out(reply, place, turn, read).await;
         });
     }
 
+    /// As [`Self::read`], of what asks git as well: for so long at most, the wait for its turn
+    /// included. What git did not tell by then `read` says is not known.
+    pub(super) fn read_with_git(
+        &self,
+        client: ConnId,
+        reply: ReplySender,
+        wait: Duration,
+        read: impl FnOnce(GitDeadline) -> Result<Reply, Refusal> + Send + 'static,
+    ) {
+        let Some((place, first)) = self.git.line_up(client) else {
+            return answer(reply, Err(overloaded()));
+        };
+        let turns = Arc::clone(&self.git.turns);
+        let without_git = Arc::clone(&self.record.turns);
+        let until = Instant::now() + wait;
+        tokio::spawn(async move {
+            let turn = match timeout_at(until, Turn::wait(Some(first), turns)).await {
+                Ok(turn) => turn,
+                // Its time is over, so that it begins no git.
+                Err(_) => Turn::wait(None, without_git).await,
+            };
+            let read = move || read(GitDeadline::at(until.into_std()));
+            carry_out(reply, place, turn, read).await;
+        });
+    }
+}
+
+/// Has it read on a thread of its own, and answers.
+async fn carry_out(
+    reply: ReplySender,
+    place: Place,
+    turn: Turn,
+    read: impl FnOnce() -> Result<Reply, Refusal> + Send + 'static,
+) {
+    let read = move || {
+        let _turn = turn;
+        read()
+    };
+    let result = tokio::task::spawn_blocking(read).await;
+    drop(place);
+    answer(reply, result.unwrap_or_else(|_| Err(failed())));
+}
+
+impl Turn {
+    /// `first`: whose turn it is among the reads of a client.
+    async fn wait(first: Option<Arc<Semaphore>>, turns: Arc<Semaphore>) -> Self {
+        // Nobody closes them.
+        let first = match first {
+            Some(first) => first.acquire_owned().await.ok(),
+            None => None,
+        };
+        Self {
+            _first: first,
+            _turn: turns.acquire_owned().await.ok(),
+        }
+    }
+}
+
+impl Turns {
     fn line_up(&self, client: ConnId) -> Option<(Place, Arc<Semaphore>)> {
         let mut lines = lock(&self.lines);
         let line = lines.entry(client).or_insert_with(|| Line {
@@ -187,7 +262,45 @@ mod tests {
         for answer in answers {
             assert_eq!(answer.await.unwrap(), Ok(Reply::Done));
         }
-        assert!(lock(&readers.lines).is_empty());
+        assert!(lock(&readers.record.lines).is_empty());
+    }
+
+    #[tokio::test]
+    async fn reads_that_wait_for_git_keep_no_read_of_the_record_waiting_and_say_it_in_time() {
+        let readers = Readers::default();
+        let patient = Duration::from_secs(600);
+        // Git hangs for each turn that there is, and for more reads of one client than it may have.
+        let hanging = |number| {
+            let (end, ended) = mpsc::channel::<()>();
+            let (reply, answer) = oneshot::channel();
+            readers.read_with_git(client(number), reply, patient, move |_| {
+                let _ = ended.recv();
+                Ok(Reply::Done)
+            });
+            (end, answer)
+        };
+        let hung: Vec<_> = (0..READS_MAX as u64 + 1).map(|_| hanging(1)).collect();
+        let others: Vec<_> = (2..5).map(hanging).collect();
+        for client_number in [1, 2, 9] {
+            let (reply, answered) = oneshot::channel();
+            readers.read(client(client_number), reply, || Ok(Reply::Done));
+            assert_eq!(answered.await.unwrap(), Ok(Reply::Done));
+        }
+        // Who has no turn in time is answered without git.
+        let (reply, answered) = oneshot::channel();
+        readers.read_with_git(client(9), reply, Duration::from_millis(1), |deadline| {
+            assert!(deadline.is_over());
+            Ok(Reply::Done)
+        });
+        assert_eq!(answered.await.unwrap(), Ok(Reply::Done));
+        let (ends, answers): (Vec<_>, Vec<_>) = hung.into_iter().chain(others).unzip();
+        drop(ends);
+        let mut refused = 0;
+        for answer in answers {
+            refused += usize::from(answer.await.unwrap().is_err());
+        }
+        assert_eq!(refused, 1);
+        assert!(lock(&readers.git.lines).is_empty());
     }
 
     #[tokio::test]

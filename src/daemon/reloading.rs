@@ -12,6 +12,7 @@ use super::owners::continuation::ThenReloaded;
 use super::owners::{Agents, Base, Daemon, HeldByRows};
 use super::reloads::{RecordedPacket, ReloadOrder};
 use super::reminders::RidesAlong;
+use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_facts::git_facts;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms, file_beginnings};
@@ -69,11 +70,12 @@ impl Agents {
         };
         let under_way = base.operations.begin_beside();
         tokio::spawn(async move {
-            let git = tokio::task::spawn_blocking(move || git_facts(&root));
+            let deadline = GitDeadline::within(read_wait);
+            let git = tokio::task::spawn_blocking(move || git_facts(&root, deadline));
             let rules = tokio::task::spawn_blocking(move || {
                 reading.map(|reading| reading.read(SHARED_CHARS_MAX))
             });
-            let heads = tokio::task::spawn_blocking(move || heads.read());
+            let heads = tokio::task::spawn_blocking(move || heads.read(deadline));
             let (git, rules, heads) = tokio::join!(
                 timeout(read_wait, git),
                 timeout(read_wait, rules),

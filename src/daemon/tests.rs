@@ -23,6 +23,7 @@ mod decisions;
 mod discard;
 mod exchanges;
 mod faults;
+mod git_hangs;
 mod given;
 mod held;
 mod hung;

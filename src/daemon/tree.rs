@@ -1,8 +1,32 @@
 //! Reads the work tree's state off the loop: `git` may take its time.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
 use super::event::{Event, TreePurpose};
 use super::owners::Base;
-use crate::adapters::git_found::tree_found_since;
+use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git_found::tree_found_until;
+
+/// How many are read at once. Whoever else asks waits.
+const AT_ONCE: usize = 2;
+
+/// How long a tree may take from when it is asked for: who waits for what it is for does so for 30 s.
+/// After that it is one that git cannot read.
+const WAIT: Duration = Duration::from_secs(25);
+
+/// The places for the reading of trees.
+#[derive(Debug)]
+pub(super) struct TreeReads(Arc<Semaphore>);
+
+impl Default for TreeReads {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
 
 impl Base {
     /// Has the loop go on with `purpose` once the tree was read.
@@ -12,10 +36,18 @@ impl Base {
         };
         let approved = self.recorder.world().approved_tree.clone();
         let commit = self.commit.clone();
+        let places = Arc::clone(&self.tree_reads.0);
+        let until = Instant::now() + WAIT;
         tokio::spawn(async move {
             // For the messages that may come of it.
             commit.read().await;
-            let read = move || tree_found_since(commit.root(), approved.as_ref());
+            // Without a place in time git is not asked: the deadline is over.
+            let place = timeout_at(until, places.acquire_owned()).await;
+            let read = move || {
+                let _place = place;
+                let deadline = GitDeadline::at(until.into_std());
+                tree_found_until(deadline, commit.root(), approved.as_ref())
+            };
             let Ok((tree, changed)) = tokio::task::spawn_blocking(read).await else {
                 // Nobody knows what the tree is: nothing is proposed or decided on it.
                 let _ = events.send(Event::ServiceFailed).await;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::owners::Base;
 use super::reloads::ReloadOrder;
 use crate::adapters::file_heads::FileHeads;
+use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_facts::tracked;
 use crate::core::redact::Redactor;
 
@@ -22,13 +23,15 @@ pub(super) struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// Each with its path. What git does not track may be anything, and is left out.
-    pub(super) fn read(&self) -> Vec<(String, String)> {
+    /// Each with its path. What git does not track may be anything, and is left out; all of them where
+    /// it does not tell by the deadline.
+    pub(super) fn read(&self, deadline: GitDeadline) -> Vec<(String, String)> {
         if self.files.is_empty() {
             return Vec::new();
         }
         let heads = FileHeads::below(&self.root, &self.redactor, LINES, CHARS);
-        let (Some(heads), Some(tracked)) = (heads, tracked(&self.root, &self.files)) else {
+        let tracked = tracked(&self.root, &self.files, deadline);
+        let (Some(heads), Some(tracked)) = (heads, tracked) else {
             return Vec::new();
         };
         let files = self.files.iter().filter(|file| tracked.contains(*file));

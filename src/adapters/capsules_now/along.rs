@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
-use super::CapsulesNow;
+use super::{CapsulesNow, GitNeed};
 use crate::adapters::git_anchor::NotInPatch;
 use crate::core::capsule::{
     Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, CapsuleRedaction,
@@ -68,7 +68,8 @@ impl CapsulesNow {
     }
 
     fn take_patch(&self, capsule: &mut Capsule, mask: &CapsuleMask<'_>) {
-        let Some(git) = self.git().filter(|git| git.stand().is_some()) else {
+        let git = self.git(GitNeed::Stand);
+        let Some(git) = git.filter(|git| git.stand().is_some()) else {
             return;
         };
         let git = git.anchor();

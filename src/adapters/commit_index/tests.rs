@@ -1,12 +1,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 use super::*;
-use crate::adapters::git::{line, text};
+use crate::adapters::git_command::{git, line, text};
+use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_untracked::put_in_index;
 
 /// So many files, so deep in folders with long names, that their index is a large one.
@@ -68,7 +69,7 @@ impl Rig {
     }
 
     fn head(&self) -> String {
-        let mut git = super::super::git::git(self.project.path());
+        let mut git = git(self.project.path(), GitDeadline::NONE);
         line(git.args(["rev-parse", "HEAD"])).unwrap()
     }
 
@@ -92,7 +93,7 @@ impl Rig {
     /// any.
     fn look_in(&self, base: &Path) -> (Look, usize) {
         let top = self.project.path();
-        let own = OwnRepository::of(top).unwrap();
+        let own = OwnRepository::of(top, GitDeadline::NONE).unwrap();
         let ours = |args: &[&str]| own.look_through(top, args);
         let head = self.head();
         let kept = Kept::of(base, top).unwrap();
@@ -233,7 +234,7 @@ fn what_is_no_index_and_a_folder_that_others_can_write_are_not_used() {
 fn a_second_look_through_the_same_repository_leaves_what_is_kept_as_it_is() {
     let rig = Rig::new();
     let (top, head) = (rig.project.path(), rig.head());
-    let own = OwnRepository::of(top).unwrap();
+    let own = OwnRepository::of(top, GitDeadline::NONE).unwrap();
     let look = || {
         let never = Copies::Never;
         WorkDiff::glance(rig.base.path(), &own, top, &head, never).unwrap()
@@ -258,13 +259,13 @@ fn glances_at_once_are_kept_for_each_other_and_none_disturbs_another() {
     let (top, head) = (rig.project.path(), rig.head());
     let glances = || {
         for _ in 0..6 {
-            let own = OwnRepository::of(top).unwrap();
+            let own = OwnRepository::of(top, GitDeadline::NONE).unwrap();
             let base = rig.base.path();
             let diff = WorkDiff::glance(base, &own, top, &head, Copies::Never).unwrap();
             assert_eq!(diff.changed().count(), 1);
             // The next one has to put it there again.
             let kept = Kept::of(base, top).unwrap();
-            let _ = fs::remove_file(kept.folder.join(format!("{}{head}", kept.prefix)));
+            let _ = fs::remove_file(kept.folder.path().join(format!("{}{head}", kept.prefix)));
         }
     };
     std::thread::scope(|scope| {

@@ -56,7 +56,7 @@ fn repository() -> (TempDir, String) {
 }
 
 fn shown(root: &Path, facts: &FindingFacts) -> FindingPlace {
-    FindingPlaces::open(root).shown(facts, &Redactor::new())
+    FindingPlaces::open(root, GitDeadline::NONE).shown(facts, &Redactor::new())
 }
 
 fn numbered(lines: impl Iterator<Item = u32>) -> String {
@@ -116,7 +116,7 @@ fn several_lines_are_followed_as_one_and_changed_where_one_of_them_was() {
 #[test]
 fn a_commit_that_is_not_here_and_a_file_that_is_none_of_the_project_tell_nothing() {
     let (dir, commit) = repository();
-    let places = FindingPlaces::open(dir.path());
+    let places = FindingPlaces::open(dir.path(), GitDeadline::NONE);
     let unknown = shown(dir.path(), &facts("src/a.rs", 3, &"0".repeat(40)));
     assert_eq!((unknown.fate, unknown.line_now), (LineFate::Unknown, None));
     assert_eq!(unknown.lines[0], "line 1");
@@ -155,7 +155,7 @@ fn a_file_with_many_findings_is_compared_once() {
     let (dir, commit) = repository();
     let text = format!("new\n{}", numbered(1..=20));
     fs::write(dir.path().join("src/a.rs"), text).unwrap();
-    let places = FindingPlaces::open(dir.path());
+    let places = FindingPlaces::open(dir.path(), GitDeadline::NONE);
     let line = |line| places.of(&facts("src/a.rs", line, &commit)).line_now;
     assert_eq!(line(3), Some(4));
     // Were they made anew, what stands here would not count.

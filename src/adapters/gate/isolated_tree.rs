@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::adapters::git::{TreeReading, git, line};
+use crate::adapters::git::TreeReading;
+use crate::adapters::git_command::{git, line};
+use crate::adapters::git_deadline::GitDeadline;
 use crate::core::entry::{IsolatedRun, WorkTree};
 use crate::core::told_path::told_path;
 
@@ -143,7 +145,7 @@ impl Source {
     fn of(project: &Path) -> Option<Self> {
         let ask = |what: &[&str]| {
             let absolute = ["rev-parse", "--path-format=absolute"];
-            line(git(project).args(absolute).args(what))
+            line(git(project, GitDeadline::NONE).args(absolute).args(what))
         };
         Some(Self {
             top: PathBuf::from(ask(&["--show-toplevel"])?)
@@ -198,7 +200,7 @@ fn check_out(
 /// `git` in a repository of our own. It fetches nothing: neither what a partial clone left out nor
 /// large files.
 fn ours(top: &Path, args: &[&str]) -> Command {
-    let mut command = git(top);
+    let mut command = git(top, GitDeadline::NONE).into_command();
     command.args(args);
     command
         .env("GIT_NO_LAZY_FETCH", "1")

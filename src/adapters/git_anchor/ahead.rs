@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::thread;
 
-use super::place::GitPlace;
 use super::{GitAnchor, said};
 use crate::adapters::commit_index::TakeDiff;
+use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_head::{PlainRepository, plain_repository};
 use crate::adapters::git_own::OwnRepository;
+use crate::adapters::git_place::GitPlace;
 use crate::adapters::git_untracked::{Copies, WorkDiff};
 
 /// A repository as its files have it, and a throw-away one that looks at it.
@@ -21,12 +22,13 @@ struct Guess {
 /// that, once it is known where the repository is.
 pub(super) fn open_with_diff<T: Send>(
     root: &Path,
+    deadline: GitDeadline,
     take: TakeDiff,
     ask: impl Fn(&OwnRepository, &GitPlace) -> Option<T> + Sync,
 ) -> Option<(GitAnchor, Option<WorkDiff>, Option<T>)> {
     thread::scope(|scope| {
-        let place = scope.spawn(|| GitPlace::of(root));
-        let guess = Guess::of(root);
+        let place = scope.spawn(|| GitPlace::of(root, deadline));
+        let guess = Guess::of(root, deadline);
         let (place, diff, asked) = match &guess {
             Some(guess) => thread::scope(|scope| {
                 let diff = scope.spawn(|| guess.diff(take));
@@ -39,7 +41,7 @@ pub(super) fn open_with_diff<T: Send>(
         if let Some(guess) = guess.filter(|guess| guess.is_of(&place)) {
             return Some((GitAnchor::of(root, place, guess.own), diff, asked));
         }
-        let git = GitAnchor::at(root, place, OwnRepository::empty()?)?;
+        let git = GitAnchor::at(root, place, OwnRepository::empty(deadline)?)?;
         let (asked, diff) = thread::scope(|scope| {
             let asked = scope.spawn(|| ask(&git.own, &git.place));
             let diff = take(&git.own, &git.place.top, git.commit(), Copies::WhereNeeded);
@@ -50,9 +52,9 @@ pub(super) fn open_with_diff<T: Send>(
 }
 
 impl Guess {
-    fn of(root: &Path) -> Option<Self> {
+    fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
         let plain = plain_repository(root)?;
-        let own = OwnRepository::empty()?.in_format_of(&plain.commit)?;
+        let own = OwnRepository::empty(deadline)?.in_format_of(&plain.commit)?;
         own.borrow_objects(&plain.dir)?;
         Some(Self { plain, own })
     }

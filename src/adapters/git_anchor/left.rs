@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Seek as _, Write as _};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use super::{GitAnchor, bytes, bytes_with, git};
+use super::{GitAnchor, GitCommand, bytes, bytes_with};
 
 /// Why a file that differs is in no patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl GitAnchor {
     /// The files that the project's index has git pass over: those outside of a sparse checkout
     /// (`skip-worktree`), and those that a person keeps another one of (`assume-unchanged`).
     fn passed_over(&self) -> Option<BTreeSet<Vec<u8>>> {
-        let rows = bytes(git(self.top()).args(["ls-files", "-v", "-z"]))?;
+        let rows = bytes(self.theirs().args(["ls-files", "-v", "-z"]))?;
         let rows = rows.split(|byte| *byte == 0);
         let passed = rows.filter_map(|row| match row {
             [b'S' | b'a'..=b'z', b' ', path @ ..] => Some(path.to_vec()),
@@ -96,7 +96,7 @@ impl GitAnchor {
             list.push(0);
         }
         let args = ["check-attr", "-z", "--stdin", "filter"];
-        let mut project = git(self.top());
+        let mut project = self.theirs();
         project.args(args);
         let mut named: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         // The project's has `info/attributes`, and may be told to read no `.gitattributes`.
@@ -125,7 +125,7 @@ impl GitAnchor {
         ];
         let (ours, theirs) = (
             filters(&mut self.ours(&keys)),
-            filters(git(self.top()).args(keys)),
+            filters(self.theirs().args(keys)),
         );
         let is_run =
             |filter: &Vec<u8>| ours.contains_key(filter) && ours.get(filter) == theirs.get(filter);
@@ -135,7 +135,7 @@ impl GitAnchor {
 }
 
 /// What is run for each filter that a configuration names.
-fn filters(command: &mut Command) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
+fn filters(command: &mut GitCommand) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
     let mut found: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
     // Where there is none git says nothing, and fails.
     let said = bytes(command).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::left::NotInPatch;
-use super::{GitAnchor, bytes, bytes_with, git, text};
+use super::{GitAnchor, bytes, bytes_with, text};
 use crate::adapters::git_untracked::{Copies, feed, is_below_folders};
 use crate::adapters::plain_file::open_plain;
 use crate::core::capsule::{is_within, patch_files};
@@ -195,7 +195,7 @@ impl GitAnchor {
     /// The files that the project's index has and the commit has not, by their paths in the
     /// repository. None where git does not tell.
     fn staged(&self, commit: &str) -> Option<BTreeSet<Vec<u8>>> {
-        let staged = bytes(git(self.top()).args([
+        let staged = bytes(self.theirs().args([
             "diff-index",
             "--cached",
             "--no-renames",

@@ -11,6 +11,7 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 use serde_json::Map;
 
+use super::beside::without_credentials;
 use super::line_counts::numstat;
 use super::*;
 use crate::adapters::file_digest::file_digest;
@@ -20,6 +21,9 @@ use crate::adapters::git_now::GitNow;
 use crate::adapters::tree_now::tree_now;
 use crate::core::capsule::{Capsule, CapsuleTouched, Freshness, TouchOp, TreeNow, patch_files};
 use crate::core::id::CapsuleId;
+
+/// Nobody waits.
+const PATIENT: GitDeadline = GitDeadline::NONE;
 
 fn run(root: &Path, args: &[&str]) {
     let mut command = Command::new("git");
@@ -68,12 +72,12 @@ fn capsule(root: &Path) -> Capsule {
 
 /// What is begun before git says where the repository is tells just what is asked for behind that.
 fn stood(root: &Path) -> Option<GitStand> {
-    let asked = GitAnchor::open(root);
+    let asked = GitAnchor::open(root, PATIENT);
     let tree = asked.as_ref().map(|git| git.look().map(|look| look.tree));
-    let ahead = GitAnchor::open_with_look(root);
+    let ahead = GitAnchor::open_with_look(root, PATIENT);
     assert_eq!(ahead.map(|(_, look)| look.map(|look| look.tree)), tree);
     let stand = asked.map(|git| git.stand());
-    let ahead = GitAnchor::open_with_stand(root);
+    let ahead = GitAnchor::open_with_stand(root, PATIENT);
     assert_eq!(ahead.map(|(_, stand)| stand), stand);
     stand.flatten()
 }
@@ -88,7 +92,7 @@ fn now_elsewhere(capsule: &Capsule, root: &Path) -> TreeNow {
 
 fn now(capsule: &Capsule, root: &Path) -> TreeNow {
     let place = |path: &str| Some(path.to_owned());
-    let git = GitNow::open(root);
+    let git = GitNow::open(root, PATIENT);
     let is_ours = true;
     TreeNow {
         is_ours,
@@ -114,11 +118,11 @@ fn distance(capsule: &Capsule, root: &Path) -> Option<(u64, u64)> {
 fn where_a_work_tree_stands_is_told_with_what_differs() {
     let place = tempfile::tempdir().unwrap();
     let root = &place.path().join("shop");
-    assert!(GitAnchor::open(place.path()).is_none());
+    assert!(GitAnchor::open(place.path(), PATIENT).is_none());
     repository(root);
     write(root, "a.rs", "one\n2\nthree\n");
     write(root, "c.rs", "new\n");
-    let (stand, lines) = GitAnchor::open(root).unwrap().stand().unwrap();
+    let (stand, lines) = GitAnchor::open(root, PATIENT).unwrap().stand().unwrap();
     assert_eq!(stand.branch.as_deref(), Some("main"));
     assert_eq!(stand.changed, 2);
     assert_eq!((stand.diff_stat.added, stand.diff_stat.removed), (3, 1));
@@ -144,7 +148,7 @@ fn what_git_does_not_know_is_told_with_its_lines_and_copied_nowhere() {
     // It takes no room on the disk.
     let dump = fs::File::create(root.join("dump")).unwrap();
     dump.set_len(1 << 27).unwrap();
-    let git = GitAnchor::open(root).unwrap();
+    let git = GitAnchor::open(root, PATIENT).unwrap();
     let (stand, lines) = git.stand().unwrap();
     assert_eq!(git.stand().unwrap(), (stand.clone(), lines.clone()));
     let names = ["new/text", "new/empty", "new/binary", "new/link"];
@@ -168,12 +172,12 @@ fn what_git_does_not_know_is_told_with_its_lines_and_copied_nowhere() {
     fs::remove_file(root.join("dump")).unwrap();
     let before = git.stand().unwrap();
     commit(root, "all");
-    let after = GitAnchor::open(root).unwrap().stand().unwrap();
+    let after = GitAnchor::open(root, PATIENT).unwrap().stand().unwrap();
     assert_eq!((after.0.tree, after.0.changed), (before.0.tree, 0));
     let known = ["diff", "--numstat", "--no-renames", "-z", "HEAD~1", "HEAD"];
     assert_eq!(
         before.1,
-        numstat(&text(super::git(root).args(known)).unwrap())
+        numstat(&text(super::git(root, PATIENT).args(known)).unwrap())
     );
 }
 
@@ -211,7 +215,7 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     symlink("looped", root.join("looped")).unwrap();
     fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o755)).unwrap();
     write(root, "ends", "one\r\ntwo\r\nthree\r\n");
-    let git = GitAnchor::open(root).unwrap();
+    let git = GitAnchor::open(root, PATIENT).unwrap();
     let (stand, lines) = git.stand().unwrap();
     let look = git.look().unwrap();
     assert_eq!(git.stand_at(&look).unwrap(), (stand.clone(), lines.clone()));
@@ -221,10 +225,10 @@ fn what_tracked_files_hold_now_is_told_with_its_lines_and_copied_nowhere() {
     assert!(stored("same").is_some());
     commit(root, "third");
     let known = ["diff", "--numstat", "--no-renames", "-z", "HEAD~1", "HEAD"];
-    let known = numstat(&text(super::git(root).args(known)).unwrap());
+    let known = numstat(&text(super::git(root, PATIENT).args(known)).unwrap());
     assert_eq!((lines.len(), lines["*"]), (names.len() + 8, (2, 1)));
     assert_eq!(lines, known);
-    let after = GitAnchor::open(root).unwrap().stand().unwrap().0;
+    let after = GitAnchor::open(root, PATIENT).unwrap().stand().unwrap().0;
     assert_eq!((after.tree, after.changed), (stand.tree, 0));
 }
 
@@ -270,7 +274,7 @@ fn a_folder_of_a_repository_counts_its_own_files() {
     let part = root.join("part");
     fs::create_dir(&part).unwrap();
     write(&part, "x.rs", "x\n");
-    let (_, lines) = GitAnchor::open(&part).unwrap().stand().unwrap();
+    let (_, lines) = GitAnchor::open(&part, PATIENT).unwrap().stand().unwrap();
     assert_eq!(lines.keys().collect::<Vec<_>>(), ["x.rs"]);
 }
 
@@ -399,7 +403,7 @@ fn in_another_clone_it_is_unknown_until_its_commit_is_fetched() {
     run(clone, &["fetch", "-q"]);
     assert_eq!(freshness(&later, clone), Freshness::Moved);
     assert_eq!(distance(&later, clone), Some((0, 1)));
-    let stand = GitAnchor::open(clone).unwrap().stand().unwrap().0;
+    let stand = GitAnchor::open(clone, PATIENT).unwrap().stand().unwrap().0;
     assert_eq!((stand.ahead, stand.behind), (Some(0), Some(1)));
     assert_eq!(stand.remote.as_deref(), Some(url.as_str()));
     run(clone, &["merge", "-q", "--ff-only", "origin/main"]);
@@ -785,12 +789,14 @@ fn all_told(unknown: u64) -> ToldChanges {
 /// All that differs in a work tree as one patch.
 fn patch_of(root: &Path) -> Vec<u8> {
     let mut patch = Vec::new();
-    let told = GitAnchor::open(root).unwrap().tracked_changes(|change| {
-        let content = change.content.unwrap();
-        // Of no other file: only these sides were looked at for what is masked.
-        assert_eq!(patch_files(&content.diff), Ok(vec![change.path]));
-        patch.extend(content.diff);
-    });
+    let told = GitAnchor::open(root, PATIENT)
+        .unwrap()
+        .tracked_changes(|change| {
+            let content = change.content.unwrap();
+            // Of no other file: only these sides were looked at for what is masked.
+            assert_eq!(patch_files(&content.diff), Ok(vec![change.path]));
+            patch.extend(content.diff);
+        });
     assert_eq!(told, Some(all_told(0)));
     patch
 }
@@ -820,7 +826,7 @@ fn a_patch_puts_files_and_folders_in_each_others_place_or_changes_nothing() {
     // It is read for each of the files.
     let read_only = fs::Permissions::from_mode(0o444);
     fs::set_permissions(clone.join(".gitattributes"), read_only).unwrap();
-    let git = GitAnchor::open(&clone).unwrap();
+    let git = GitAnchor::open(&clone, PATIENT).unwrap();
     let base = git.commit().unwrap();
     assert_eq!(git.patch_fit(base, None, &patch), PatchFit::Applies);
     // Something else lies in a folder that is to be a file.
@@ -861,7 +867,7 @@ fn what_only_this_clone_leaves_out_is_in_no_patch_s_count_and_a_moved_submodule_
     write(root, "mine", "x\n");
     let told = || {
         let mut left = Vec::new();
-        let git = GitAnchor::open(root).unwrap();
+        let git = GitAnchor::open(root, PATIENT).unwrap();
         let unknown = git.tracked_changes(|change| {
             left.extend(change.content.is_err().then_some(change.path));
         });
@@ -896,7 +902,7 @@ fn a_name_that_is_no_utf_8_takes_no_other_file_out_of_a_patch() {
     fs::write(root.join(odd), "after\n").unwrap();
     write(root, "z.rs", "after\n");
     let mut seen = Vec::new();
-    let git = GitAnchor::open(root).unwrap();
+    let git = GitAnchor::open(root, PATIENT).unwrap();
     let told = git.tracked_changes(|change| seen.push((change.path, change.content.is_ok())));
     assert_eq!(told, Some(all_told(0)));
     let expected = [("caf\u{fffd}", false), ("z.rs", true)];
@@ -906,7 +912,7 @@ fn a_name_that_is_no_utf_8_takes_no_other_file_out_of_a_patch() {
 /// What differs in a work tree: the files that go into a patch, those that do not, and the patch.
 fn changes(root: &Path) -> (Vec<String>, Vec<(String, NotInPatch)>, Vec<u8>) {
     let (mut going, mut left, mut patch) = (Vec::new(), Vec::new(), Vec::new());
-    let git = GitAnchor::open(root).unwrap();
+    let git = GitAnchor::open(root, PATIENT).unwrap();
     let told = git.tracked_changes(|change| match change.content {
         Ok(content) => {
             going.push(change.path);
@@ -919,7 +925,7 @@ fn changes(root: &Path) -> (Vec<String>, Vec<(String, NotInPatch)>, Vec<u8>) {
 }
 
 fn fit(root: &Path, folder: Option<&str>, patch: &[u8]) -> PatchFit {
-    let git = GitAnchor::open(root).unwrap();
+    let git = GitAnchor::open(root, PATIENT).unwrap();
     git.patch_fit(git.commit().unwrap(), folder, patch)
 }
 
@@ -950,7 +956,7 @@ fn a_file_that_a_filter_of_this_clone_encrypts_is_in_no_patch() {
     }
     commit(root, "encrypted");
     let stored = ["grep", "-c", "cynvagrkg", "HEAD", "--"];
-    let stored = text(git(root).args(stored)).unwrap();
+    let stored = text(git(root, PATIENT).args(stored)).unwrap();
     assert_eq!(stored.lines().count(), 3, "{stored}");
     let evil = clean(&format!("touch {}; ", ran.display()));
     run(root, &["config", "filter.crypt.clean", &evil]);
@@ -1046,7 +1052,7 @@ fn a_patch_of_a_folder_of_a_repository_goes_into_that_folder_alone_and_counts_wh
     write(root, "other/new.rs", "beside\n");
     run(root, &["add", "other/new.rs"]);
     let mut patch = Vec::new();
-    let git = GitAnchor::open(part).unwrap();
+    let git = GitAnchor::open(part, PATIENT).unwrap();
     let told = git.tracked_changes(|change| {
         assert_eq!(change.path, "a.rs");
         patch.extend(change.content.unwrap().diff);
@@ -1078,9 +1084,13 @@ fn a_patch_that_is_in_already_is_known_also_once_it_is_committed() {
     write(root, "a.rs", "one\n2\n");
     fs::remove_file(root.join("b.rs")).unwrap();
     let (_, _, patch) = changes(root);
-    let git = GitAnchor::open(root).unwrap();
+    let git = GitAnchor::open(root, PATIENT).unwrap();
     let base = git.commit().unwrap();
-    let fit = |patch: &[u8]| GitAnchor::open(root).unwrap().patch_fit(base, None, patch);
+    let fit = |patch: &[u8]| {
+        GitAnchor::open(root, PATIENT)
+            .unwrap()
+            .patch_fit(base, None, patch)
+    };
     assert_eq!(fit(&patch), PatchFit::IsIn);
     write(root, "new.rs", "newer\n");
     assert_eq!(fit(&patch), PatchFit::Dirty, "not all of it");
@@ -1111,7 +1121,7 @@ fn nothing_that_a_repository_within_names_is_run() {
     );
     write(&sub, ".gitattributes", "* filter=evil\n");
     write(&sub, "a.rs", "another\n");
-    let seen = GitAnchor::open(root).unwrap().stand();
+    let seen = GitAnchor::open(root, PATIENT).unwrap().stand();
     assert!(seen.is_some() && work_tree(root).is_some());
     assert!(!ran.exists());
 }

@@ -8,6 +8,7 @@ use tokio::runtime::Runtime;
 use super::alike::{chosen, goes_into};
 use super::maker::CapsuleMaker;
 use super::{CloseArgs, EditArgs, NewArgs};
+use crate::adapters::git_now::GitNeed;
 use crate::cli::connect::{Live, runtime};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -123,7 +124,7 @@ pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     let outcome = args.outcome;
     let changed = change(context, TaskChange::Close { task, outcome })?;
     // As it is now it stays: the work tree goes on without it.
-    let kept = CapsuleMaker::open(&context.setting);
+    let kept = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand);
     match kept.and_then(|maker| maker.keep_closed(&changed.id)) {
         Ok(kept) => record_kept(context, &changed.id, kept),
         // Nothing takes the close back.

@@ -1,6 +1,7 @@
 //! What the deck reads of tasks, and writes of them: as `list`, `show`, `export` and `handoff` do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ctxrelay_ui::model as ui;
 
@@ -12,6 +13,8 @@ use super::handoff::{as_handoff, goes_along};
 use super::maker::{CapsuleMaker, MadeCapsule};
 use super::show::{changed, sections};
 use crate::adapters::capsules_now::Along;
+use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git_now::GitNeed;
 use crate::cli::exit::Failure;
 use crate::cli::operator;
 use crate::cli::search::{LocalRetriever, find_alike};
@@ -24,6 +27,10 @@ use crate::deck::capsules::{CapsuleAccess, HandedTask, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{ProgramCode, TaskChange};
+
+/// How long git may take for what is only looked at: as long as one `git` may by itself, or the first
+/// look at a large work tree would never end.
+const GIT_WAIT: Duration = Duration::from_secs(20);
 
 /// Of this project.
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
@@ -52,6 +59,8 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     let mut places = maker.places();
     let total = places.len() as u64;
     places.truncate(LISTED as usize);
+    let ids = places.iter().map(|place| &place.id);
+    maker.ask_git_ahead(ids, GitDeadline::within(GIT_WAIT));
     maker.announce(places.iter().map(|place| &place.id));
     let ids = places.into_iter().map(|place| place.id);
     let rows = ids.map(|id| match maker.freshness(&id) {
@@ -91,6 +100,8 @@ fn row(
 
 fn view(setting: &ProjectContext, id: &str) -> Result<ui::CapsuleView, Failure> {
     let maker = CapsuleMaker::open(setting)?;
+    let named = maker.id_of(id)?;
+    maker.ask_git_ahead([named].iter(), GitDeadline::within(GIT_WAIT));
     let mut made = maker.named(id)?;
     let stands = maker.compare_last(&mut made);
     made.remarks.extend(maker.masking_remark());
@@ -128,7 +139,7 @@ fn exported(
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
-    let maker = CapsuleMaker::open(setting)?;
+    let maker = CapsuleMaker::open_ahead(setting, GitNeed::Stand)?;
     maker.check_to_go_out()?;
     let plain = maker.named(id)?;
     let along = Along {

@@ -1,6 +1,8 @@
 //! How capsules stand to the work tree of now, as it is told.
 
 use super::maker::{CapsuleMaker, MadeCapsule};
+use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::exit::Failure;
 use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, StandsNow};
 use crate::core::id::CapsuleId;
@@ -8,6 +10,27 @@ use crate::core::snapshot::TaskSnapshot;
 use crate::store::capsules::CapsuleOwner;
 
 impl CapsuleMaker {
+    /// These are shown, and nothing is built on that: all that is told of git for them is asked at once,
+    /// while they are read. How a task stands is not known where it is not told in time.
+    pub(super) fn ask_git_ahead<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a CapsuleId>,
+        deadline: GitDeadline,
+    ) {
+        let is_open = |id: &CapsuleId| self.world.tasks.get(id).is_some_and(TaskSnapshot::is_open);
+        let mut ids = ids.peekable();
+        if ids.peek().is_none() {
+            return;
+        }
+        // An open one is made as it is now.
+        let need = match ids.any(is_open) {
+            true => GitNeed::Stand,
+            false => GitNeed::Tree,
+        };
+        let root = self.now.root().to_owned();
+        self.now.ask_ahead(GitAhead::start(root, need, deadline));
+    }
+
     /// A capsule as it is now, and how what went out of it last stands to the work tree.
     pub(super) fn freshness(&self, id: &CapsuleId) -> Result<(MadeCapsule, Freshness), Failure> {
         let mut made = self.named(id.as_str())?;

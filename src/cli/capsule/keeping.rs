@@ -141,10 +141,6 @@ pub(super) const NOT_KEPT_AT_CLOSE: &str =
 /// Of one that was kept later.
 pub(super) const KEPT_LATE: &str = "it was not kept when it was closed: where git stood, and its files, are as of when it went out";
 
-/// Of one that says nothing of git although there is a repository.
-pub(super) const GIT_SILENT: &str = "git did not tell where the work tree stands (`git status` \
-    there may say why), so that later nobody can tell whether this is still so";
-
 /// Why what is kept of an open task is held against nothing.
 pub(super) fn not_as_recorded(id: &CapsuleId) -> String {
     format!(

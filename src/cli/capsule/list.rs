@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::CapsuleListArgs;
 use super::check::tone;
 use super::maker::{CapsuleMaker, MadeCapsule};
+use crate::adapters::git_deadline::GitDeadline;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
@@ -37,6 +38,8 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
         .last()
         .filter(|_| before + places.len() < total)
         .map(ListPlace::to_string);
+    let ids = places.iter().map(|place| &place.id);
+    maker.ask_git_ahead(ids, GitDeadline::NONE);
     maker.announce(places.iter().map(|place| &place.id));
     let mut rows = Vec::new();
     let mut text = ReportText::new();

@@ -7,14 +7,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-use super::keeping::{GIT_SILENT, KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
+use super::keeping::{KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
+use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_now::{GitAhead, GitNeed};
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::masking::Masking;
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, KeptSays, TreeNow};
+use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, GIT_SILENT, KeptSays, TreeNow};
 use crate::core::id::CapsuleId;
 use crate::core::snapshot::{GateInForce, Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
@@ -62,7 +63,8 @@ impl CapsuleMaker {
     /// As [`Self::open`], for what certainly needs the repository: git is asked while the record is
     /// read.
     pub(super) fn open_ahead(setting: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
-        let ahead = GitAhead::start(setting.dirs.root.clone(), need);
+        let root = setting.dirs.root.clone();
+        let ahead = GitAhead::start(root, need, GitDeadline::NONE);
         Self::open_with(setting, Some(ahead))
     }
 
@@ -88,10 +90,9 @@ impl CapsuleMaker {
                 move |seq| record.read(seq)
             },
         );
-        let now = match ahead {
-            Some(ahead) => now.with_git(ahead),
-            None => now,
-        };
+        if let Some(ahead) = ahead {
+            now.ask_ahead(ahead);
+        }
         let blobs = Blobs::of_ledger(&path);
         let now = now.with_whole(move |sha256| blobs.get(sha256).ok());
         Ok(Self {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_facts::git_facts;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -44,7 +45,7 @@ impl<'a> ShownPacket<'a> {
             at: &time(now_ms(), now_ms()),
             chars_max: PACKET_CHARS_MAX,
         };
-        let git = git_facts(&context.setting.dirs.root);
+        let git = git_facts(&context.setting.dirs.root, GitDeadline::NONE);
         Ok(Packet::of(world, git.as_ref(), terms).map(Self::Expected))
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::parts::words;
 use crate::adapters::git::TreeReading;
+use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_facts::git_facts;
 use crate::adapters::git_found::why_unreadable;
 use crate::cli::words::{count, short};
@@ -36,7 +37,7 @@ impl RecoveredTree {
                 None => why_unreadable(root),
             },
             reading,
-            facts: git_facts(root),
+            facts: git_facts(root, GitDeadline::NONE),
         }
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::named;
 use crate::adapters::finding_place::FindingPlaces;
+use crate::adapters::git_deadline::GitDeadline;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -53,7 +54,7 @@ fn cursor(text: &str) -> Result<FindingCursor, String> {
 pub(super) fn run(context: &CliContext, args: &ListArgs) -> CliOutcome {
     let record = RecordNow::open(&context.setting)?;
     let world = record.world();
-    let places = FindingPlaces::open(&context.setting.dirs.root);
+    let places = FindingPlaces::open(&context.setting.dirs.root, GitDeadline::NONE);
     let mut text = ReportText::new();
     let mut rows = Vec::new();
     let found = match args.after {
@@ -99,7 +100,7 @@ pub(super) fn show(context: &CliContext, name: &str) -> CliOutcome {
     let (id, finding) = named(world, name)?;
     let masking = Masking::load(&context.setting);
     masking.tell(&|remark| context.out.note(remark));
-    let places = FindingPlaces::open(&context.setting.dirs.root);
+    let places = FindingPlaces::open(&context.setting.dirs.root, GitDeadline::NONE);
     let place = places.shown(&finding.facts, &masking.redactor());
     let mut value = row(id, finding, Some(&place));
     let mut text = ReportText::new();

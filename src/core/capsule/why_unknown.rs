@@ -1,5 +1,9 @@
 //! [`WhyUnknown`]: why nobody can tell how a capsule stands to the work tree.
 
+/// What is said of a capsule that says nothing of git although there is a repository.
+pub const GIT_SILENT: &str = "git did not tell where the work tree stands (`git status` there may \
+    say why), so that later nobody can tell whether this is still so";
+
 /// Why nobody can tell how a capsule stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WhyUnknown {

@@ -10,20 +10,15 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::owners::{Base, Daemon, Decisions};
+use crate::daemon::question_texts::is_too_long;
 use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
     AskApprovalParams, HookEvent, HookParams, NotificationKind, Refusal, RefusalCode, Reply, Role,
 };
 
-/// The most of each text that is taken, in characters: the hook cuts them far earlier.
-const TEXT_CHARS_MAX: usize = 250_000;
-
 /// When a hook that still waits may be ended by its time, a little before that.
 const HOOK_ENDS_ITSELF_MS: i64 = (PERSON_TIMEOUT_S as i64 - 60) * 1_000;
-
-/// The most choices that are taken.
-const CHOICES_MAX: usize = 16;
 
 impl Daemon {
     /// A hook of Claude's asks, and shows by it that Claude's own dialog is open: what told so before
@@ -82,9 +77,7 @@ impl Decisions {
             claude_pid,
             tool_use,
         } = params;
-        let texts = [&request.subject, &request.key, &details];
-        let is_long = |text: &&String| text.chars().nth(TEXT_CHARS_MAX).is_some();
-        if texts.iter().any(is_long) || request.choices.len() > CHOICES_MAX {
+        if is_too_long(&request, &details) {
             let refusal = Refusal::new(
                 RefusalCode::TooLarge,
                 "the question is too long",
@@ -115,7 +108,8 @@ impl Decisions {
             return self.approvals.claude_waits(id, hook);
         }
         let key = request.key.clone();
-        let mut entry = base.asked_entry(recent_writes, Agent::Claude, request, &details);
+        let text = self.question_text(base, Agent::Claude, request, &details);
+        let mut entry = base.asked_entry(recent_writes, Agent::Claude, text);
         entry.runtime_session = Some(pair);
         let id = entry.id.clone();
         let recorded = self.asked(Agent::Claude, key, id.clone(), None);

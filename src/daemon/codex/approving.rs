@@ -24,7 +24,8 @@ impl Decisions {
         if !self.approvals.has_room(base.recorder.world()) {
             return;
         }
-        let entry = base.asked_entry(recent_writes, agent, request, details);
+        let text = self.question_text(base, agent, request, details);
+        let entry = base.asked_entry(recent_writes, agent, text);
         let id = entry.id.clone();
         let recorded = self.asked(agent, key, id.clone(), None);
         self.approvals.codex_waits(request_id, id);

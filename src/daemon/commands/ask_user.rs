@@ -91,7 +91,8 @@ impl Decisions {
             return answer(reply, Err(refusal));
         }
         let request = request(&params, key.clone(), base.clock.outside_ms());
-        let mut entry = base.asked_entry(recent_writes, agent, request, "");
+        let text = self.question_text(base, agent, request, "");
+        let mut entry = base.asked_entry(recent_writes, agent, text);
         entry.runtime_session = Some(pair);
         let recorded = self.asked(agent, key, entry.id.clone(), Some(reply));
         base.recorder.append(vec![entry], recorded);

@@ -10,13 +10,15 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::checks::not_found;
 use crate::adapters::capsules_now::CapsulesNow;
+use crate::adapters::git_deadline::GitDeadline;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
-    Capsule, CapsuleStatus, DIGEST_UNTOLD, Freshness, KeptSays, RENDER_CHARS_MAX, RenderTarget,
-    RenderTerms, Rendering, StandsNow,
+    Capsule, CapsuleStatus, DIGEST_UNTOLD, Freshness, GIT_SILENT, KeptSays, RENDER_CHARS_MAX,
+    RenderTarget, RenderTerms, Rendering, StandsNow,
 };
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::core::redact::Redactor;
@@ -36,6 +38,10 @@ use crate::wire::control::{
     ReadCapsulesParams, Refusal, RefusalCode, Reply,
 };
 
+/// How long git may take for one answer: an agent waits for it, for 30 s, and the first look at a
+/// large work tree takes seconds. How a task stands to the work tree is not known then.
+const GIT_WAIT: Duration = Duration::from_secs(10);
+
 /// Reads them for a client of `pair`. `asking`: the agent that it is of.
 pub(super) fn read(
     readers: &Readers,
@@ -46,8 +52,8 @@ pub(super) fn read(
     params: ReadCapsulesParams,
     reply: ReplySender,
 ) {
-    readers.read(conn, reply, move || {
-        let shelf = sources.open();
+    readers.read_with_git(conn, reply, GIT_WAIT, move |deadline| {
+        let shelf = sources.open(deadline);
         match params.question {
             CapsuleQuestion::List => Ok(Reply::Capsules(shelf.list(params.ids, &pair))),
             CapsuleQuestion::Show => {
@@ -88,7 +94,7 @@ impl CapsuleInputs {
         }
     }
 
-    fn open(self) -> CapsuleReading {
+    fn open(self, deadline: GitDeadline) -> CapsuleReading {
         let ledger = self.ledger;
         CapsuleReading {
             sessions: KeptSessions::new(
@@ -104,7 +110,8 @@ impl CapsuleInputs {
                 self.gates,
                 Arc::clone(&self.redactor),
                 move |seq| ledger.read(seq),
-            ),
+            )
+            .to_show(deadline),
             kept: self.kept,
             world: self.world,
             redactor: self.redactor,
@@ -227,7 +234,7 @@ impl CapsuleReading {
             left_out: left
                 .map(|(what, count)| (what.to_owned(), count as u64))
                 .collect(),
-            remark,
+            remark: remark.or_else(|| self.git_silent(is_open, stands.has_git)),
         })
     }
 
@@ -239,6 +246,7 @@ impl CapsuleReading {
             (None, Some(task)) => self.stands(&self.of_record(task, None)?),
             (None, None) => return Err(missing(&id)),
         };
+        let is_open = self.world.tasks.get(&id).is_some_and(TaskSnapshot::is_open);
         let touched = stands.changed.into_iter();
         let uncompared = stands.uncompared.iter();
         Ok(CapsuleCheck {
@@ -251,8 +259,15 @@ impl CapsuleReading {
                 .map(|file| (self.masked(&file.path), file.by))
                 .collect(),
             uncompared: uncompared.map(|file| self.masked(&file.path)).collect(),
-            remark,
+            remark: remark.or_else(|| self.git_silent(is_open, stands.has_git)),
         })
+    }
+
+    /// What has to be said of an open task, which is told on the work tree of now, where git did not
+    /// tell of that.
+    fn git_silent(&self, is_open: bool, has_git: bool) -> Option<String> {
+        let is_silent = is_open && !has_git && self.now.has_repository();
+        is_silent.then(|| GIT_SILENT.to_owned())
     }
 
     /// The task as the record tells it. A closed one is what was kept of it, where the record tells

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -36,6 +37,10 @@ const PAGE_MAX: u32 = 200;
 
 /// How far back one call looks for entries that fit the view.
 const SCAN_MAX: usize = 5_000;
+
+/// How long git is asked where the work tree stands: an agent waits for it. What is told of its work
+/// then says nothing of that.
+const GIT_WAIT: Duration = Duration::from_secs(2);
 
 /// An agent that asks for what is its own.
 struct AskingAgent {
@@ -94,15 +99,19 @@ fn read<T>(
         let Some(asking) = asking else {
             return answer(reply, Err(no_agent(params.view)));
         };
+        let AskingAgent {
+            agent,
+            pair,
+            root,
+            rules,
+        } = asking;
+        if params.view == ContextView::Instructions {
+            let read = move || Ok(Reply::Work(rules_of(rules.as_ref())));
+            return readers.read(conn, reply, read);
+        }
         let redactor = Arc::clone(recorder.redactor());
-        return readers.read(conn, reply, move || {
-            if params.view == ContextView::Instructions {
-                return Ok(Reply::Work(rules_of(asking.rules.as_ref())));
-            }
-            let AskingAgent {
-                agent, pair, root, ..
-            } = asking;
-            let mut work = work_of(&world, git_facts(&root).as_ref(), agent, &pair);
+        return readers.read_with_git(conn, reply, GIT_WAIT, move |deadline| {
+            let mut work = work_of(&world, git_facts(&root, deadline).as_ref(), agent, &pair);
             // What git tells was never masked.
             if let (Cow::Owned(masked), _) = redactor.redact_text(&work.text) {
                 work.text = masked;

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::checks::unreadable;
 use super::checks::{check_length, check_text, not_found};
@@ -26,7 +26,8 @@ use crate::wire::control::{
     ReadFindingPlacesParams, Refusal, RefusalCode, Reply, ReviewChange, ReviewChanged,
 };
 
-/// How long it is looked where findings stand: an agent waits for it. What is left then is not told.
+/// How long it is looked where findings stand: an agent waits for it, for 3 s. What is left then is
+/// not told, and of one that was asked for by itself its place is one that nobody knows.
 const PLACES_TIME: Duration = Duration::from_secs(2);
 
 /// What is to be recorded of a change of what reviews say.
@@ -134,7 +135,7 @@ pub(super) fn read_finding<T>(
     let world = Arc::clone(recorder.world());
     let ledger = recorder.ledger().clone();
     let redactor = Arc::clone(recorder.redactor());
-    readers.read(conn, reply, move || {
+    readers.read_with_git(conn, reply, PLACES_TIME, move |deadline| {
         let finding = known(&world, &params.finding)?;
         let stored = ledger
             .read(finding.seq)
@@ -144,7 +145,7 @@ pub(super) fn read_finding<T>(
             EntryKind::Finding(record) => record.suggestions.clone(),
             _ => Vec::new(),
         });
-        let place = FindingPlaces::open(&root).shown(&finding.facts, &redactor);
+        let place = FindingPlaces::open(&root, deadline).shown(&finding.facts, &redactor);
         Ok(Reply::Finding(FindingText {
             finding: params.finding,
             text: entry.map_or_else(String::new, |entry| unquoted(&entry.content)),
@@ -164,7 +165,7 @@ pub(super) fn read_places<T>(
     reply: ReplySender,
 ) {
     let world = Arc::clone(recorder.world());
-    readers.read(conn, reply, move || {
+    readers.read_with_git(conn, reply, PLACES_TIME, move |deadline| {
         let mut asked = params.findings;
         if asked.is_empty() {
             let mut findings = world.findings_in_order();
@@ -177,9 +178,8 @@ pub(super) fn read_places<T>(
         if asked.is_empty() {
             return Ok(Reply::FindingPlaces(Vec::new()));
         }
-        let until = Instant::now() + PLACES_TIME;
-        let places = FindingPlaces::open(&root);
-        let asked = asked.into_iter().take_while(|_| Instant::now() < until);
+        let places = FindingPlaces::open(&root, deadline);
+        let asked = asked.into_iter().take_while(|_| !deadline.is_over());
         let placed = asked.filter_map(|finding| {
             let place = places.of(&world.findings.get(&finding)?.facts);
             Some(PlacedFinding { finding, place })

@@ -16,6 +16,7 @@ use crate::daemon::operations::Operations;
 use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
 use crate::daemon::renderings::Renderings;
+use crate::daemon::tree::TreeReads;
 use crate::daemon::tree_commit::TreeCommit;
 use crate::daemon::work_lane::WorkLane;
 use crate::store::dirs::ProjectDirs;
@@ -45,6 +46,7 @@ pub struct Base {
     pub(in crate::daemon) renderings: Renderings,
     pub(in crate::daemon) loop_times: LoopTimes,
     pub(in crate::daemon) readers: Readers,
+    pub(in crate::daemon) tree_reads: TreeReads,
     pub(in crate::daemon) later: LaterInputs,
 }
 
@@ -73,6 +75,7 @@ impl Base {
             renderings: Renderings::default(),
             loop_times: LoopTimes::default(),
             readers: Readers::default(),
+            tree_reads: TreeReads::default(),
             later: LaterInputs::default(),
         }
     }

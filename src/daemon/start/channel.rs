@@ -1,8 +1,11 @@
 //! [`Channel`]: both ends of the loop's queue, before the loop runs.
 
+use std::sync::Arc;
+
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::core::redact::Redactor;
 use crate::daemon::agent_programs::ProgramLook;
 use crate::daemon::event::Event;
 use crate::daemon::handle::{DaemonHandle, EVENTS_MAX};
@@ -20,11 +23,11 @@ pub(in crate::daemon) struct Channel {
 }
 
 impl Channel {
-    pub(super) fn new(commit: TreeCommit, programs: ProgramLook) -> Self {
+    pub(super) fn new(commit: TreeCommit, programs: ProgramLook, redactor: Arc<Redactor>) -> Self {
         let ended = CancellationToken::new();
         let (events, event_receiver) = mpsc::channel(EVENTS_MAX);
         Self {
-            handle: DaemonHandle::new(events, commit, programs, ended.clone()),
+            handle: DaemonHandle::new(events, commit, programs, redactor, ended.clone()),
             event_receiver,
             ended,
         }

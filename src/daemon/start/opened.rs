@@ -82,7 +82,9 @@ impl Claimed {
         } = &self.builder;
         let state_failed = |source| self.builder.state_failed(source);
         let commit = TreeCommit::start(dirs.root.clone());
-        let channel = Channel::new(commit, self.builder.program_look());
+        let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
+        let programs = self.builder.program_look();
+        let channel = Channel::new(commit, programs, Arc::clone(&redactor));
         let heads = Heads::open(user_dirs, &dirs.instance_id())
             .map_err(|source| self.builder.registry_failed(source))?;
         let believed_after = heads.kept().map_or(0, |kept| kept.foreign_through);
@@ -93,7 +95,6 @@ impl Claimed {
             lost,
         } = SessionChoice::of(dirs, heads.kept().as_ref())?;
         let mended = mend(dirs, &session);
-        let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
         let space = Arc::new(DiskSpace::new(dirs, self.loaded.config.storage));
         let mut opened = ledger::open_watched(
             ledger::OpenOptions {

@@ -338,6 +338,12 @@ async fn forward(mut facts: mpsc::Receiver<CodexFact>, handle: DaemonHandle) {
             // Its last words may be a message.
             handle.commit().read().await;
         }
+        if let CodexFact::ApprovalAsked {
+            request, details, ..
+        } = &fact
+        {
+            handle.read_question(Agent::Codex, request, details).await;
+        }
         if handle.events().send(Event::Codex(fact)).await.is_err() {
             return;
         }

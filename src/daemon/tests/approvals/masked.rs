@@ -7,6 +7,8 @@ use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
 use crate::core::policy::risk_hints;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::daemon::event::Event;
+use crate::daemon::question_texts::ReadQuestion;
 use crate::daemon::tests::rig::Rig;
 use crate::store::testing::Place;
 use crate::wire::codex::approval::CodexQuestion;
@@ -87,6 +89,28 @@ async fn a_command_in_what_is_masked_is_not_allowed_from_its_card_and_its_hints_
         let denied = rig.answer(&operator, &asked.id, "decline", None).await;
         assert_eq!(denied, Ok(()));
     }
+}
+
+#[tokio::test]
+async fn a_long_text_that_was_read_before_it_was_asked_has_the_card_that_it_would_have_had() {
+    let text = format!("{URL}; {}", "true; ".repeat(600));
+    let mut cards = Vec::new();
+    for is_read_before in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        if is_read_before {
+            let redactor = rig.daemon.base.recorder.redactor();
+            let root = place.dirs.root.to_string_lossy();
+            let (agent, asked) = (Agent::Codex, command(&text));
+            let read = ReadQuestion::read(agent, asked, String::new(), &root, redactor);
+            rig.daemon.on_event(Event::QuestionRead(Box::new(read)));
+        }
+        let asked = rig.codex_asks_for(command(&text), "").await;
+        assert_eq!(choices(&asked), ["decline", "cancel"]);
+        assert_eq!(hints(&asked)[..2], [MASKED, ONLY_THERE]);
+        cards.push((asked.request, asked.text));
+    }
+    assert_eq!(cards[0], cards[1]);
 }
 
 #[tokio::test]

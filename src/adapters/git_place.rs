@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{OBJECT_FORMAT, git, is_hash, text};
+use super::git_command::{git, line, text};
+use super::git_deadline::GitDeadline;
+use super::git_own::OBJECT_FORMAT;
 
 /// What one git is asked. On a branch without a commit it says nothing of `HEAD`.
-const QUESTIONS: [&str; 14] = [
+const QUESTIONS: [&str; 16] = [
     "rev-parse",
     "--path-format=absolute",
     "--show-toplevel",
@@ -13,6 +15,8 @@ const QUESTIONS: [&str; 14] = [
     "--git-common-dir",
     "--git-path",
     "shallow",
+    "--git-path",
+    "index",
     "--is-shallow-repository",
     OBJECT_FORMAT,
     "--revs-only",
@@ -32,6 +36,8 @@ pub(super) struct GitPlace {
     pub(super) common: PathBuf,
     /// The file that says where the history of a shallow clone ends.
     pub(super) shallow: PathBuf,
+    /// The index of this work tree, which may not be there.
+    pub(super) index: PathBuf,
     pub(super) is_shallow: bool,
     /// How objects are named.
     pub(super) object_format: String,
@@ -44,22 +50,46 @@ pub(super) struct GitPlace {
 
 impl GitPlace {
     /// That of a folder; none where there is no repository, or `git` is missing.
-    pub(super) fn of(root: &Path) -> Option<Self> {
-        Self::read(&text(git(root).args(QUESTIONS))?)
+    pub(super) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
+        Self::read(&text(git(root, deadline).args(QUESTIONS))?)
+    }
+
+    /// The branch without its `refs/heads/`, also one that has no commit yet. `root` is where it was
+    /// asked for.
+    pub(super) fn branch_name(&self, root: &Path, deadline: GitDeadline) -> Option<String> {
+        let name = match (&self.branch, &self.commit) {
+            (Some(name), _) => name.clone(),
+            (None, Some(_)) => return None,
+            (None, None) => line(git(root, deadline).args(["symbolic-ref", "--quiet", "HEAD"]))?,
+        };
+        let name = name
+            .strip_prefix("refs/heads/")
+            .or(name.strip_prefix("refs/"));
+        name.map(str::to_owned)
     }
 
     /// A name with a line break in it cannot be told from two, so that each line is looked at.
     fn read(said: &str) -> Option<Self> {
         let lines: Vec<&str> = said.lines().collect();
-        let (places, head) = lines.split_at_checked(6)?;
-        let [top, prefix, common, shallow, is_shallow, object_format] = places.try_into().ok()?;
+        let (places, head) = lines.split_at_checked(7)?;
+        let [
+            top,
+            prefix,
+            common,
+            shallow,
+            index,
+            is_shallow,
+            object_format,
+        ] = places.try_into().ok()?;
         let (commit, tree, branch) = match head {
             [] => (None, None, None),
             [commit, branch] => (Some(commit), None, Some(branch)),
             [commit, tree, branch] => (Some(commit), Some(tree), Some(branch)),
             _ => return None,
         };
-        let is_right = [top, common, shallow].iter().all(|it| it.starts_with('/'))
+        let is_right = [top, common, shallow, index]
+            .iter()
+            .all(|it| it.starts_with('/'))
             && ["true", "false"].contains(&is_shallow)
             && ["sha1", "sha256", OBJECT_FORMAT].contains(&object_format)
             && commit.into_iter().chain(tree).all(|hash| is_hash(hash))
@@ -70,6 +100,7 @@ impl GitPlace {
             prefix: prefix.to_owned(),
             common: PathBuf::from(common),
             shallow: PathBuf::from(shallow),
+            index: PathBuf::from(index),
             is_shallow: is_shallow == "true",
             object_format: object_format.to_owned(),
             commit: commit.map(|commit| (*commit).to_owned()),
@@ -79,6 +110,11 @@ impl GitPlace {
     }
 }
 
+/// Anything else could be an option, or a branch.
+pub(super) fn is_hash(name: &str) -> bool {
+    name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,7 +122,7 @@ mod tests {
     #[test]
     fn names_with_line_breaks_are_no_place() {
         let hash = "0123456789012345678901234567890123456789";
-        let places = "/a\nb/\n/a/.git\n/a/.git/shallow\nfalse\nsha1\n";
+        let places = "/a\nb/\n/a/.git\n/a/.git/shallow\n/a/.git/index\nfalse\nsha1\n";
         let with = |head: &str| GitPlace::read(&format!("{places}{head}"));
         let other = hash.replace('0', "a");
         let whole = with(&format!("{hash}\n{other}\nrefs/heads/main\n"));
@@ -105,8 +141,10 @@ mod tests {
         assert!(detached.is_some_and(|place| place.branch.is_none()));
         for said in [
             format!("/a\nb/\n{places}"),
-            "/a\n\n/x\n/.git\n/x\n/.git/shallow\nfalse\nsha1\n".to_owned(),
-            format!("/a\nb\n/\n/a/.git\n/a/.git/shallow\nfalse\nsha1\n{hash}\nHEAD\n"),
+            "/a\n\n/x\n/.git\n/x\n/.git/shallow\n/.git/index\nfalse\nsha1\n".to_owned(),
+            format!(
+                "/a\nb\n/\n/a/.git\n/a/.git/shallow\n/a/.git/index\nfalse\nsha1\n{hash}\nHEAD\n"
+            ),
             format!("{places}{hash}\n"),
             format!("{places}{hash}\n--output=x\n"),
             format!("{places}{hash}\nrefs/heads/main\nrefs/heads/main\n"),
