@@ -204,7 +204,7 @@ pub(super) fn open_file(
         End::Whole => None,
         End::NoNewline => {
             file.append(b"\n")
-                .and_then(|()| file.sync())
+                .and_then(|_| file.sync())
                 .map_err(|error| LedgerError::from_io("mend the last line of", &path, error))?;
             found.bytes += 1;
             None

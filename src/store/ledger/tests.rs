@@ -13,6 +13,7 @@ mod formats;
 mod hostile;
 mod open;
 mod page;
+mod retries;
 mod tamper;
 mod tamper_anywhere;
 mod whole;
