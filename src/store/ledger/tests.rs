@@ -10,6 +10,7 @@ mod crashes;
 mod every_fault;
 mod faults;
 mod formats;
+mod heads;
 mod hostile;
 mod open;
 mod page;
