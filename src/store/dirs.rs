@@ -323,7 +323,8 @@ pub fn read_private(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// When the folder cannot be written or the disk fails; the old file is then still there.
+/// When the folder cannot be written or the disk fails; the old file is then still there, or the new
+/// one where only its name could not be made to last.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(any(test, feature = "testing"))]
     crate::testing::room_for(path)?;
@@ -394,7 +395,10 @@ pub(crate) fn listed(folder: &Path) -> impl Iterator<Item = io::Result<fs::DirEn
 pub(crate) fn take_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
-    File::open(folder_of(path))?.sync_all()
+    let folder = folder_of(path);
+    #[cfg(any(test, feature = "testing"))]
+    crate::testing::room_for(folder)?;
+    File::open(folder)?.sync_all()
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -331,7 +331,16 @@ impl Heads {
         let surplus = kept.anchors.len().saturating_sub(ANCHORS_MAX);
         kept.anchors.drain(..surplus);
         kept.head = head;
-        self.write(&kept)?;
+        if let Err(error) = self.write(&kept) {
+            // It may have failed behind the step that gave the file its name, and must not go on
+            // telling of an entry that is taken back now: after a crash the record would lack it.
+            if let Some(before) = now.as_ref()
+                && let Err(error) = self.write(before)
+            {
+                tracing::warn!(%error, "the outside head may tell of what was not recorded");
+            }
+            return Err(error);
+        }
         *now = Some(kept);
         Ok(())
     }

@@ -92,7 +92,7 @@ pub(crate) fn wait_if_stalled(ledger: &Path) {
 static FULL: Mutex<Vec<(PathBuf, usize)>> = Mutex::new(Vec::new());
 
 /// For as long as it lives there is no room for this file, but for some times that it is written
-/// first; of a folder, for new names in it.
+/// first; of a folder, for what makes new names in it last.
 #[derive(Debug)]
 pub struct Full(PathBuf);
 

@@ -84,6 +84,11 @@ fn of_kind(error: &LedgerError) -> Refusal {
             format!("the record could not be written: {error}"),
             GONE_HINT,
         ),
+        LedgerError::Crowded { .. } => Refusal::new(
+            RefusalCode::LedgerUnwritable,
+            format!("the record could not be written: {error}"),
+            "end what else writes there; `ctxrelay ledger verify` tells what it did",
+        ),
         error => Refusal::new(
             RefusalCode::LedgerUnwritable,
             format!("the record could not be written: {error}"),

@@ -23,6 +23,8 @@ pub(super) struct Aside {
     pub path: PathBuf,
     /// How many lines, a last one without its newline too.
     pub lines: u64,
+    /// How many bytes.
+    pub bytes: u64,
     /// The digest of the bytes.
     pub sha256: String,
 }
@@ -71,7 +73,11 @@ pub(super) fn copy_aside(
             Err(error) => return Err(error),
         }
     };
-    let copied = measure(&file.reader(), offset, |piece| copy.write_all(piece));
+    let mut bytes = 0;
+    let copied = measure(&file.reader(), offset, |piece| {
+        bytes += piece.len() as u64;
+        copy.write_all(piece)
+    });
     let kept = copied.and_then(|measured| {
         copy.sync_all()?;
         sync_parent(&aside)?;
@@ -83,6 +89,7 @@ pub(super) fn copy_aside(
     Ok(Aside {
         path: aside,
         lines,
+        bytes,
         sha256,
     })
 }

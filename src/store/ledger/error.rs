@@ -61,6 +61,12 @@ pub enum LedgerError {
         /// The ledger.
         path: PathBuf,
     },
+    /// Somebody else wrote to the file in the same moment.
+    #[error("{} was written by somebody else in the same moment: nothing of this was recorded; try again", path.display())]
+    Crowded {
+        /// The ledger.
+        path: PathBuf,
+    },
     /// The head outside of the project, with which alone the operator's word counts.
     #[error("{} cannot be written: {source}; what is yours in the record counts only with it, so nothing of this was recorded", path.display())]
     HeadUnwritable {

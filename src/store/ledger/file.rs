@@ -2,15 +2,17 @@
 //! [`DiskFile`], the real one.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file that grows at its end.
 pub(super) trait LedgerFile: Send + std::fmt::Debug {
-    /// Writes at the end. After an error some of the bytes may be there.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Writes at the end. Returns where the bytes end, counted from the beginning of the file: only
+    /// that tells whether somebody else wrote in the same moment. After an error some of them may be
+    /// there.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<u64>;
     /// Makes what was written survive a loss of power.
     fn sync(&mut self) -> io::Result<()>;
     /// Cuts the file.
@@ -80,8 +82,10 @@ impl DiskFile {
 }
 
 impl LedgerFile for DiskFile {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        (&*self.file).write_all(bytes)
+    fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
+        let mut file = &*self.file;
+        file.write_all(bytes)?;
+        file.stream_position()
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -91,6 +91,23 @@ impl EntryIndex {
         Some(Self { slots, words, ids })
     }
 
+    /// The same, each number lower by so much; without the entries for which none is left.
+    pub(super) fn lowered(self, by: i64) -> Self {
+        if by == 0 {
+            return self;
+        }
+        let mut slots = Slots::default();
+        for mut slot in self.slots.range(0..self.slots.len()) {
+            let lower = u32::try_from(i64::from(slot.seq) - by);
+            if let Some(seq) = lower.ok().filter(|seq| *seq > 0) {
+                slot.seq = seq;
+                slots.push(slot);
+            }
+        }
+        // There are no more of them than there were.
+        Self::from_slots(slots, self.words).unwrap_or_default()
+    }
+
     /// Adds an entry that stands after all others.
     pub(super) fn push(&mut self, entry: &Entry, offset: u64, len: u32, seq: u32) {
         let Ok(at) = u32::try_from(self.slots.len()) else {
@@ -271,6 +288,11 @@ impl Wanted {
         }
         (taken, None)
     }
+}
+
+/// Whether an id may be that of this slot.
+pub(super) fn is_id(id: &EntryId, slot: &Slot) -> bool {
+    hash(id) == slot.id
 }
 
 /// A hash that is the same in every run, because it is kept in files. Ids chosen to collide make

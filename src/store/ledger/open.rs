@@ -26,7 +26,7 @@ use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile};
 use super::handle::Ledger;
 use super::progress::ReadProgress;
-use super::scan::{End, scan_after};
+use super::scan::{End, Scan, scan_after};
 use super::shared::{LedgerHealth, SharedLedger};
 use super::writer::{Next, WAITING_MAX, Writer, WriterEvent};
 
@@ -196,6 +196,10 @@ pub(super) fn open_file(
     if found.is_newer {
         return Err(LedgerError::NewerSchema { path });
     }
+    if !is_on_disk(judged, &found) {
+        file.sync()
+            .map_err(|error| LedgerError::from_io("sync", &path, error))?;
+    }
     let mut alarms = Vec::new();
     if let Some(outside) = judged {
         alarms = settle(&outside.heads, file.as_mut(), &path, session, &mut found)?;
@@ -204,7 +208,7 @@ pub(super) fn open_file(
         End::Whole => None,
         End::NoNewline => {
             file.append(b"\n")
-                .and_then(|()| file.sync())
+                .and_then(|_| file.sync())
                 .map_err(|error| LedgerError::from_io("mend the last line of", &path, error))?;
             found.bytes += 1;
             None
@@ -267,6 +271,16 @@ pub(super) fn open_file(
         snapshot,
         report,
     })
+}
+
+/// Whether no loss of power can take what was read: nobody is to go by what is not on the disk yet,
+/// least of all the head outside, which would tell of lines that nobody has seen then. Behind a crash
+/// the last lines may stand in memory alone.
+fn is_on_disk(judged: Option<&Outside>, found: &Scan) -> bool {
+    let kept = judged.and_then(|outside| outside.heads.kept());
+    let ended = kept.filter(|kept| kept.clean).map(|kept| kept.head);
+    let is_end = |(seq, hash)| ended.is_some_and(|head| (head.seq, head.hash) == (seq, hash));
+    found.bytes == 0 || found.checker.head().is_some_and(is_end)
 }
 
 /// Where ContextRelay 3 locks a ledger while it rewrites it.

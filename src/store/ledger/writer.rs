@@ -10,26 +10,23 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::blobs::Blobs;
 use crate::head::{Head, Heads};
 use ctxrelay_core::alarm::Alarm;
-use ctxrelay_core::entry::{Entry, EntryKind};
-use ctxrelay_core::id::{Seq, SessionId};
+use ctxrelay_core::entry::Entry;
+use ctxrelay_core::id::SessionId;
 use ctxrelay_core::redact::Redactor;
-use ctxrelay_core::wire::line::{GENESIS, is_hash, parse, seal, serialize};
 
-use super::LINE_MAX;
 use super::Stored;
 use super::aside::Aside;
 use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
-use super::keep::{keep_raw, keep_whole};
 use super::shared::SharedLedger;
+use staging::{Placed, Staged};
 
 mod mending;
+mod staging;
 
 /// How many appends may wait. Some seconds of work at the pace of a slow disk: more would only
 /// hide from the senders that it is slow.
@@ -114,12 +111,15 @@ pub(super) struct Writer {
     len: u64,
     /// The last write failed.
     failing: bool,
-    /// What the failed write left has not been taken back yet.
-    dirty: bool,
+    /// The text of the write that failed, of which what there is in the file has not been taken back
+    /// yet.
+    left: Option<Vec<u8>>,
+    /// Putting right what others did to the file was begun, and has not come to its end.
+    is_unsettled: bool,
     /// The chain does not lead from the head outside to here, because somebody cut the file: the
     /// next write is vouched for.
     unlinked: bool,
-    /// A copy of foreign lines that are still in the file.
+    /// A copy of foreign lines that are still in the file, or of which nobody was told yet.
     aside: Option<Aside>,
     /// Taken from the queue, and not to be written together with what was before it.
     held: Option<Job>,
@@ -136,19 +136,6 @@ struct Together {
     /// They speak for the operator: acknowledged only once the head outside has them. Others are
     /// not written together with them, so that nobody waits for that who stands before them.
     is_of_operator: bool,
-}
-
-/// One append, turned into lines or refused.
-struct Staged {
-    token: u64,
-    answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
-    result: Result<Vec<Placed>, LedgerError>,
-}
-
-/// An entry and where it will lie, counted from the beginning of the write.
-struct Placed {
-    stored: Arc<Stored>,
-    offset: usize,
 }
 
 impl Writer {
@@ -171,7 +158,8 @@ impl Writer {
             next,
             len,
             failing: false,
-            dirty: false,
+            left: None,
+            is_unsettled: false,
             unlinked: false,
             aside: None,
             held: None,
@@ -192,6 +180,14 @@ impl Writer {
     }
 
     fn write_all(&mut self, jobs: &Receiver<Job>) {
+        self.serve(jobs);
+        if self.left.is_some() {
+            // Else what nobody was told of stands there for the next start.
+            drop(self.take_back());
+        }
+    }
+
+    fn serve(&mut self, jobs: &Receiver<Job>) {
         while let Some(first) = self.held.take().or_else(|| jobs.recv().ok()) {
             let mut next = self.next.clone();
             let together = self.gather(first, jobs, &mut next);
@@ -250,79 +246,6 @@ impl Writer {
 
     fn is_vouched(&self, job: &Job) -> bool {
         self.heads.is_some() && job.is_of_operator()
-    }
-
-    /// Turns the entries of one append into lines. On an error nothing of them is left behind.
-    fn stage(
-        &self,
-        entries: Vec<Entry>,
-        is_fact: bool,
-        text: &mut Vec<u8>,
-        next: &mut Next,
-    ) -> Result<Vec<Placed>, LedgerError> {
-        let (len, before) = (text.len(), next.clone());
-        let mut placed = Vec::with_capacity(entries.len());
-        for entry in entries {
-            match self.line(entry, is_fact, next) {
-                Ok(stored) => {
-                    let offset = text.len();
-                    text.extend_from_slice(stored.line.as_bytes());
-                    text.push(b'\n');
-                    next.seq += 1;
-                    next.prev = Some(stored.hash.clone());
-                    placed.push(Placed {
-                        stored: Arc::new(stored),
-                        offset,
-                    });
-                }
-                Err(error) => {
-                    text.truncate(len);
-                    *next = before;
-                    return Err(error);
-                }
-            }
-        }
-        Ok(placed)
-    }
-
-    fn line(&self, mut entry: Entry, is_fact: bool, next: &Next) -> Result<Stored, LedgerError> {
-        let refused = |reason: String| LedgerError::Refused { reason };
-        entry.seq = Seq(next.seq);
-        let prev = match (&next.prev, &entry.kind) {
-            (Some(prev), _) => prev.clone(),
-            (
-                None,
-                EntryKind::SessionStarted {
-                    predecessor: Some(before),
-                },
-            ) if is_hash(&before.head) => before.head.clone(),
-            (None, _) => GENESIS.to_owned(),
-        };
-        let mut object = Value::Object(serialize(&entry));
-        self.redactor.redact_entry(&mut object);
-        let Value::Object(mut object) = object else {
-            return Err(refused("redaction left no object".to_owned()));
-        };
-        // What comes with its whole text named is cut already: a compaction carries it.
-        if entry.whole.is_none() {
-            keep_whole(&self.blobs, &mut object, is_fact)?;
-        }
-        keep_raw(&self.blobs, &mut object)?;
-        let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
-        if sealed.line.len() > LINE_MAX {
-            return Err(refused(format!(
-                "it is {} bytes long, and {LINE_MAX} is the most",
-                sealed.line.len()
-            )));
-        }
-        // Read back before it is written: what is acknowledged can be read, and what is shown and
-        // delivered is what lies in the file.
-        let parsed = parse(sealed.line.as_bytes()).map_err(|bad| refused(bad.to_string()))?;
-        Ok(Stored {
-            entry: parsed.entry,
-            line: sealed.line,
-            hash: sealed.hash,
-        })
     }
 
     fn commit(&mut self, together: Together, next: Next) {
@@ -390,13 +313,19 @@ impl Writer {
                 .take_mark()
                 .map_err(|error| unwritable(heads, error))?;
         }
+        let seq = self.next.seq;
+        self.prepare()?;
+        if self.next.seq != seq {
+            return Err(self.crowded());
+        }
+        // Only now is known whether the chain still leads to here.
         let is_vouched = together.is_of_operator || self.unlinked;
         if let (true, Some(heads), Some(head)) = (is_vouched, &self.heads, self.head_at(next)) {
             heads.announce(&head);
         }
         let written = self.write(&together.text).and_then(|start| {
             if is_vouched {
-                self.vouch(next, start)?;
+                self.vouch(next, start, &together.text)?;
             }
             Ok(start)
         });
@@ -407,7 +336,7 @@ impl Writer {
     }
 
     /// Has the head outside be that of what was just written, or takes it back.
-    fn vouch(&mut self, next: &Next, start: u64) -> Result<(), LedgerError> {
+    fn vouch(&mut self, next: &Next, start: u64, text: &[u8]) -> Result<(), LedgerError> {
         let (Some(heads), Some(head)) = (&self.heads, self.head_at(next)) else {
             return Ok(());
         };
@@ -415,9 +344,8 @@ impl Writer {
         if let Err(error) = vouched {
             let error = unwritable(heads, error);
             self.len = start;
-            self.dirty = true;
-            // If this fails, the next append begins with it; and after a crash nobody believes it.
-            drop(self.take_back());
+            // After a crash before that succeeds nobody believes it.
+            self.give_up(text);
             return Err(error);
         }
         self.unlinked = false;
@@ -436,26 +364,27 @@ impl Writer {
 
     /// Writes and syncs. Returns where the text begins in the file.
     fn write(&mut self, text: &[u8]) -> Result<u64, LedgerError> {
-        if self.dirty {
-            self.take_back()?;
-        }
-        self.meet_others()?;
         let start = self.len;
-        if let Err(error) = self.file.append(text) {
-            self.dirty = true;
-            // If even this fails, the next append begins with it.
-            drop(self.take_back());
-            return Err(self.error("append to", error));
+        let end = start + text.len() as u64;
+        match self.file.append(text) {
+            Ok(at) if at == end => {}
+            Ok(_) => {
+                self.give_up(text);
+                return Err(self.crowded());
+            }
+            Err(error) => {
+                self.give_up(text);
+                return Err(self.error("append to", error));
+            }
         }
         if let Err(error) = self.file.sync() {
             // After a failed sync the system may call the same pages clean, so that asking again
             // would succeed without a byte on the disk. The text is taken back instead, through
             // a new descriptor.
-            self.dirty = true;
-            drop(self.take_back());
+            self.give_up(text);
             return Err(self.error("sync", error));
         }
-        self.len += text.len() as u64;
+        self.len = end;
         Ok(start)
     }
 
@@ -485,6 +414,12 @@ impl Writer {
             }
         }
         health.bytes = self.len;
+    }
+
+    /// Somebody else wrote where this was to stand.
+    fn crowded(&self) -> LedgerError {
+        let path = self.shared.path.clone();
+        LedgerError::Crowded { path }
     }
 
     fn error(&self, doing: &'static str, error: io::Error) -> LedgerError {

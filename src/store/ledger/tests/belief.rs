@@ -24,22 +24,22 @@ use ctxrelay_core::wire::line::{parse, seal, serialize};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-const ID: &str = "ctx_1";
+pub const ID: &str = "ctx_1";
 
-struct Scene {
-    project: Project,
-    user: UserDirs,
+pub struct Scene {
+    pub project: Project,
+    pub user: UserDirs,
 }
 
 /// How a daemon stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub enum Stop {
     Clean,
     Crash,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let project = Project::quick();
         let outside = project.dirs.root.join("outside");
         let user = UserDirs {
@@ -62,11 +62,11 @@ impl Scene {
         (open(options, Box::new(|_| {})).unwrap(), heads)
     }
 
-    fn open(&self) -> (OpenedLedger, Heads) {
+    pub fn open(&self) -> (OpenedLedger, Heads) {
         self.open_from(Origin::Known)
     }
 
-    fn stop(&self, ledger: Ledger, heads: Heads, stop: Stop) {
+    pub fn stop(&self, ledger: Ledger, heads: Heads, stop: Stop) {
         let head = ledger.stats().head;
         ledger.close();
         if stop == Stop::Clean {
@@ -81,7 +81,7 @@ impl Scene {
 
     /// A record with a proposal, a note and what stands behind it, and how it was stopped. The
     /// head outside is that of the last entry.
-    fn record(&self, stop: Stop) {
+    pub fn record(&self, stop: Stop) {
         let (opened, heads) = self.open();
         append(&opened.ledger, proposal("p1")).unwrap();
         append(&opened.ledger, operators("m1")).unwrap();
@@ -107,7 +107,7 @@ impl Scene {
         self.project.write(&bytes);
     }
 
-    fn kept(&self) -> Kept {
+    pub fn kept(&self) -> Kept {
         head::read(&self.user, ID).unwrap().unwrap()
     }
 
@@ -125,7 +125,7 @@ impl Scene {
     }
 }
 
-fn append(ledger: &Ledger, entry: Entry) -> Result<Vec<Arc<Stored>>, LedgerError> {
+pub fn append(ledger: &Ledger, entry: Entry) -> Result<Vec<Arc<Stored>>, LedgerError> {
     ledger.append_and_wait(0, vec![entry], DEADLINE)
 }
 
@@ -146,7 +146,7 @@ fn entry(id: &str, source: Party, kind: EntryKind) -> Entry {
     }
 }
 
-fn note(id: &str) -> Entry {
+pub fn note(id: &str) -> Entry {
     let kind = EntryKind::Note {
         note: NoteKind::Note,
         handles: Vec::new(),
@@ -195,11 +195,11 @@ fn message(id: &str, source: Party) -> Entry {
     }
 }
 
-fn operators(id: &str) -> Entry {
+pub fn operators(id: &str) -> Entry {
     message(id, Party::Human)
 }
 
-fn ids(opened: &OpenedLedger) -> Vec<&str> {
+pub fn ids(opened: &OpenedLedger) -> Vec<&str> {
     opened
         .snapshot
         .unsettled

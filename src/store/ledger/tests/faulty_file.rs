@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -30,6 +30,8 @@ pub struct Plan {
     pub sync: VecDeque<Option<Errno>>,
     pub truncate: VecDeque<Option<Errno>>,
     pub reopen: VecDeque<Option<Errno>>,
+    /// What somebody else appends just before the next appends.
+    pub crowd: VecDeque<Vec<u8>>,
     /// Whether what reads next finds that it cannot.
     pub unreadable: VecDeque<bool>,
     /// The same by the number of the call, counted from 0 over all operations.
@@ -123,9 +125,14 @@ fn dead() -> io::Error {
 }
 
 impl LedgerFile for FaultyFile {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         if let Some(gate) = &self.gate {
             gate.recv_timeout(DEADLINE).unwrap();
+        }
+        let crowd = self.plan.lock().unwrap().crowd.pop_front();
+        if let Some(others) = crowd {
+            let mut file = File::options().append(true).open(&self.path)?;
+            file.write_all(&others)?;
         }
         let (written, error) = match self.call(Operation::Append) {
             Fate::Well => return self.disk.append(bytes),

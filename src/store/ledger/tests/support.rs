@@ -17,6 +17,7 @@ use crate::ledger::{
     open,
 };
 use ctxrelay_core::agent::Party;
+use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::entry::{Entry, EntryKind, NoteKind};
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{EntryId, RuntimeSession, Seq, SessionId};
@@ -174,6 +175,8 @@ pub struct Open {
     pub report: OpenReport,
     pub events: Receiver<WriterEvent>,
     pub recovered: usize,
+    /// What others wrote, as far as it was told.
+    pub foreign: Vec<Alarm>,
     token: u64,
 }
 
@@ -185,6 +188,7 @@ impl Open {
             report: opened.report,
             events,
             recovered: 0,
+            foreign: Vec::new(),
             token: 0,
         }
     }
@@ -209,7 +213,7 @@ impl Open {
                     return Err(error);
                 }
                 WriterEvent::Recovered => self.recovered += 1,
-                WriterEvent::Foreign(_) => {}
+                WriterEvent::Foreign(alarm) => self.foreign.push(alarm),
                 WriterEvent::Gone(error) => return Err(error),
             }
         }
