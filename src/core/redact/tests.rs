@@ -48,6 +48,10 @@ fn upper(len: usize) -> String {
 fn redactor(own: OwnRules) -> Redactor {
     let built_in = Arc::clone(&REDACTOR.rules().built_in);
     Redactor {
-        current: RwLock::new(Arc::new(RuleSet { built_in, own })),
+        current: RwLock::new(Arc::new(RuleSet {
+            number: 0,
+            built_in,
+            own,
+        })),
     }
 }
