@@ -20,6 +20,22 @@ use crate::wire::control::{Recorded, Reply};
 const PEER_FILES_MAX: usize = 20;
 
 impl Decisions {
+    /// What goes on record of a question that is asked now.
+    pub(super) fn question_text(
+        &mut self,
+        base: &Base,
+        agent: Agent,
+        request: ApprovalRequest,
+        details: &str,
+    ) -> QuestionText {
+        let redactor = base.recorder.redactor();
+        let read = self.question_texts.take(agent, &request, details, redactor);
+        read.unwrap_or_else(|| {
+            let root = base.dirs.root.to_string_lossy();
+            QuestionText::read(agent, request, details, &root, redactor)
+        })
+    }
+
     /// A request is on its way to the record: what to append it with. `reply`: who asked by a call, and
     /// hears that it is recorded.
     pub(super) fn asked(

@@ -33,7 +33,7 @@
 //! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, the session that waits for its end, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
 //! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | [`Readers`](readers::Readers) | reads beside the loop, those that ask git apart | a read | its answer, to who asked |
-//! | [`TreeReads`](tree::TreeReads) | the places in which git is asked for the work tree | what the tree is for | its event |
+//! | [`TreeReads`](tree_reads::TreeReads) | the places in which git is asked for the work tree | what the tree is for | its event |
 //! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
 //! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | requests to read it again | what is known |
 //! | [`AgentPrograms`](agent_programs::AgentPrograms) | where the agents' programs are | what a look found | whether that is news |
@@ -264,6 +264,7 @@ mod tamper;
 mod touched_files;
 mod tree;
 mod tree_commit;
+mod tree_reads;
 mod under_way;
 mod waiting;
 mod waiting_ending;

@@ -6,9 +6,7 @@
 //! that request, and only while the rules are those that it was read by; else the loop reads it itself.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use super::owners::{Base, Decisions};
 use crate::core::agent::Agent;
 use crate::core::entry::ApprovalRequest;
 use crate::core::policy::read_unmasked;
@@ -59,7 +57,9 @@ pub(super) struct QuestionText {
 }
 
 impl QuestionText {
-    fn read(
+    /// Reads a question: that takes the processor for as long as the text is. `root`: the project's
+    /// folder.
+    pub(super) fn read(
         agent: Agent,
         mut request: ApprovalRequest,
         details: &str,
@@ -80,7 +80,7 @@ impl ReadQuestion {
         bytes >= LONG_BYTES && !request.is_user_question()
     }
 
-    /// Reads a question. `root`: the project's folder. Takes the processor for as long as the text is.
+    /// As [`QuestionText::read`].
     pub(super) fn read(
         agent: Agent,
         asked: ApprovalRequest,
@@ -114,7 +114,8 @@ impl QuestionTexts {
         }
     }
 
-    fn take(
+    /// What was read of a question that is asked now, if it counts.
+    pub(super) fn take(
         &mut self,
         agent: Agent,
         asked: &ApprovalRequest,
@@ -124,24 +125,6 @@ impl QuestionTexts {
         let at = (self.0.iter()).position(|read| read.is_of(agent, asked, details))?;
         let read = self.0.remove(at)?;
         (read.rules == redactor.rules_number()).then_some(read.text)
-    }
-}
-
-impl Decisions {
-    /// What goes on record of a question that is asked now.
-    pub(super) fn question_text(
-        &mut self,
-        base: &Base,
-        agent: Agent,
-        request: ApprovalRequest,
-        details: &str,
-    ) -> QuestionText {
-        let redactor: &Arc<Redactor> = base.recorder.redactor();
-        let read = self.question_texts.take(agent, &request, details, redactor);
-        read.unwrap_or_else(|| {
-            let root = base.dirs.root.to_string_lossy();
-            QuestionText::read(agent, request, details, &root, redactor)
-        })
     }
 }
 

@@ -1,9 +1,7 @@
 //! Reads the work tree's state off the loop: `git` may take its time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::event::{Event, TreePurpose};
@@ -11,22 +9,9 @@ use super::owners::Base;
 use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_found::tree_found_until;
 
-/// How many are read at once. Whoever else asks waits.
-const AT_ONCE: usize = 2;
-
 /// How long a tree may take from when it is asked for: who waits for what it is for does so for 30 s.
 /// After that it is one that git cannot read.
 const WAIT: Duration = Duration::from_secs(25);
-
-/// The places for the reading of trees.
-#[derive(Debug)]
-pub(super) struct TreeReads(Arc<Semaphore>);
-
-impl Default for TreeReads {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE)))
-    }
-}
 
 impl Base {
     /// Has the loop go on with `purpose` once the tree was read.
@@ -36,13 +21,13 @@ impl Base {
         };
         let approved = self.recorder.world().approved_tree.clone();
         let commit = self.commit.clone();
-        let places = Arc::clone(&self.tree_reads.0);
+        let place = self.tree_reads.place();
         let until = Instant::now() + WAIT;
         tokio::spawn(async move {
             // For the messages that may come of it.
             commit.read().await;
             // Without a place in time git is not asked: the deadline is over.
-            let place = timeout_at(until, places.acquire_owned()).await;
+            let place = timeout_at(until, place).await;
             let read = move || {
                 let _place = place;
                 let deadline = GitDeadline::at(until.into_std());

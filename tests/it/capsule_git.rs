@@ -60,7 +60,7 @@ fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
         assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
     };
     let (count, said) = asked(&export);
-    assert_eq!(count, 6, "{said}");
+    assert_eq!(count, 4, "{said}");
     // What came with a capsule is held against the same look at the repository.
     project.write("README.md", "changed\n");
     project.git(&["add", "README.md"]);
