@@ -12,7 +12,7 @@ use super::ledger::search::{foot, noted, pieces, source};
 use super::masking::Masking;
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::words::{now_ms, time};
+use super::words::{left_out, now_ms, time};
 use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
 use everywhere::Everywhere;
@@ -128,6 +128,9 @@ fn text(page: &FoundPage) -> ReportText {
         page.cursor.as_deref(),
         behind,
     );
+    if let Some(note) = left_out(page.unread_lines) {
+        out.note(note);
+    }
     out
 }
 

@@ -48,6 +48,18 @@ pub fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
+/// What a list says of lines that could not be read and are not in it; nothing without any.
+pub fn left_out(unread_lines: u64) -> Option<String> {
+    let are = match unread_lines {
+        0 => return None,
+        1 => "1 line could not be read and is".to_owned(),
+        many => format!("{many} lines could not be read and are"),
+    };
+    Some(format!(
+        "{are} left out: `ctxrelay ledger verify` names what is wrong"
+    ))
+}
+
 /// The text, cut to `chars` with a visible mark.
 pub fn short(text: &str, chars: usize) -> String {
     match text.char_indices().nth(chars) {
@@ -111,6 +123,16 @@ mod tests {
             [0, 59_999, 60_000, 3_600_000, 172_800_000, -5].map(age),
             ["0 s", "59 s", "1 min", "1 h", "2 d", "0 s"]
         );
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_and_has_a_next_step() {
+        assert_eq!(left_out(0), None);
+        for (lines, begins) in [(1, "1 line could not"), (2, "2 lines could not")] {
+            let note = left_out(lines).unwrap_or_default();
+            assert!(note.starts_with(begins), "{note}");
+            assert!(note.contains("`ctxrelay ledger verify`"), "{note}");
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub(super) fn found(
             cursor: page.cursor,
             goes_on: false,
             behind: page.behind,
+            unread_lines: page.unread_lines,
             fault: None,
         },
         Ok(_) => {
@@ -50,6 +51,7 @@ pub(super) fn listed(number: u64, words: String, page: FoundPage) -> ui::FoundEn
         cursor: page.cursor,
         goes_on: false,
         behind: page.behind,
+        unread_lines: page.unread_lines,
         fault: None,
     }
 }
@@ -112,6 +114,7 @@ pub(super) fn nothing_found(number: u64, words: String, why: String) -> ui::Foun
         cursor: None,
         goes_on: false,
         behind: 0,
+        unread_lines: 0,
         fault: Some(why),
     }
 }

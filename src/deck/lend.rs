@@ -136,6 +136,7 @@ mod tests {
             cursor: None,
             goes_on: true,
             behind: 0,
+            unread_lines: 0,
             fault: None,
         };
         keep(&mut missed, Msg::Found(Box::new(found)));

@@ -120,3 +120,35 @@ pub(crate) fn room_for(path: &Path) -> io::Result<()> {
         None => Ok(()),
     }
 }
+
+/// Entries of ledgers that the disk does not give.
+static NOT_GIVEN: Mutex<Vec<(PathBuf, u64)>> = Mutex::new(Vec::new());
+
+/// For as long as it lives the disk does not give one entry of a ledger, by its number.
+#[derive(Debug)]
+pub struct NotGiven(PathBuf, u64);
+
+impl NotGiven {
+    pub fn entry(seq: u64, ledger: &Path) -> Self {
+        NOT_GIVEN.lock().unwrap().push((ledger.to_owned(), seq));
+        Self(ledger.to_owned(), seq)
+    }
+}
+
+impl Drop for NotGiven {
+    fn drop(&mut self) {
+        let mut not_given = NOT_GIVEN.lock().unwrap();
+        not_given.retain(|(path, seq)| (path, *seq) != (&self.0, self.1));
+    }
+}
+
+pub(crate) fn gives(ledger: &Path, seq: u64) -> io::Result<()> {
+    let not_given = NOT_GIVEN.lock().unwrap();
+    match not_given
+        .iter()
+        .any(|(path, of)| path == ledger && *of == seq)
+    {
+        true => Err(rustix::io::Errno::IO.into()),
+        false => Ok(()),
+    }
+}

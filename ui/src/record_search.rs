@@ -244,6 +244,7 @@ mod tests {
             total: 0,
             total_is_at_least: false,
             behind: 0,
+            unread_lines: 0,
             fault: None,
         }
     }

@@ -36,6 +36,22 @@ impl ToolResult {
             handed: Vec::new(),
         }
     }
+
+    /// Says that so many lines of the record could not be read and are not in it; nothing without any.
+    pub(super) fn leaving_out(mut self, unread_lines: u64) -> Self {
+        if unread_lines > 0 {
+            let what = match unread_lines {
+                1 => "1 line of the record could not be read and is".to_owned(),
+                many => format!("{many} lines of the record could not be read and are"),
+            };
+            let why = format!(
+                "{what} left out: the operator's `ctxrelay ledger verify` tells what is wrong."
+            );
+            self.text = format!("{}\n{why}", self.text);
+            self.structured["left_out"] = why.into();
+        }
+        self
+    }
 }
 
 /// An answer or a refusal as MCP says it.

@@ -260,6 +260,7 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> ToolResult {
         }),
         lines.join("\n"),
     )
+    .leaving_out(page.unread_lines)
 }
 
 /// An entry as on disk, with all of its text; where that is lost, as much as there is, and why.

@@ -235,6 +235,7 @@ fn answer(page: FoundPage, cursors: Vec<String>, unsearched: u64) -> ToolResult 
         }),
         said.join("\n"),
     )
+    .leaving_out(page.unread_lines)
 }
 
 /// One hit, and the line that says it in plain text.
@@ -340,6 +341,23 @@ mod tests {
         let chars = json_chars(&answer.structured) + escaped_chars(&answer.text);
         assert!(chars <= RESULT_CHARS_MAX, "{chars}");
         answer
+    }
+
+    #[test]
+    fn lines_that_could_not_be_read_are_told_where_an_agent_reads() {
+        let found = |unread_lines| {
+            let page = FoundPage {
+                unread_lines,
+                ..FoundPage::default()
+            };
+            answer(page, Vec::new(), 0)
+        };
+        let left_out = found(2);
+        let why = left_out.structured["left_out"].as_str().unwrap();
+        assert!(why.starts_with("2 lines of the record"), "{why}");
+        assert!(why.contains("ctxrelay ledger verify"), "{why}");
+        assert!(left_out.text.ends_with(why));
+        assert!(found(0).structured.get("left_out").is_none());
     }
 
     #[test]

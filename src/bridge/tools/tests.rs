@@ -493,6 +493,7 @@ fn record(
                     entries: entries[begin..end].to_vec(),
                     open_handoffs: handoffs.clone(),
                     cursor: (begin > 0).then(|| format!("before-{begin}")),
+                    unread_lines: 0,
                 })
             }
             Command::LedgerShow { entry, .. } => {
@@ -554,6 +555,7 @@ fn long_text(lost: Option<RefusalCode>) -> impl Fn(&Command) -> Answering + Send
             entries: vec![entry("its beginning\n[TRUNCATED 49987 chars]")],
             open_handoffs: Vec::new(),
             cursor: None,
+            unread_lines: 0,
         })),
         Command::LedgerShow { full: false, .. } => {
             let whole = json!({"sha256": "00", "units": 50_000});

@@ -12,7 +12,7 @@ use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{entry_word, field, now_ms, short, time};
+use crate::cli::words::{entry_word, field, left_out, now_ms, short, time};
 use crate::core::id::RuntimeSession;
 use crate::store::ledger::{EntryFilter, Reading};
 use crate::wire::control::{Command, EntryLine, EntryPage, LedgerListParams};
@@ -109,7 +109,11 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     if let Some(cursor) = &page.cursor {
         text.note(format!("more with --after {cursor}"));
     }
-    let value = json!({"entries": entries, "places": page.places, "cursor": page.cursor});
+    let mut value = json!({"entries": entries, "places": page.places, "cursor": page.cursor});
+    if let Some(note) = left_out(page.unread_lines) {
+        text.note(note);
+        value["unreadLines"] = page.unread_lines.into();
+    }
     context.out.report(Report::new(&value, text))
 }
 
@@ -142,11 +146,7 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
             let reading = disk::reading(&context.setting, &session)?;
             known(params, async |params| from_file(&reading, &params)).await
         }
-        None => Ok(EntryPage {
-            entries: Vec::new(),
-            places: Vec::new(),
-            cursor: None,
-        }),
+        None => Ok(EntryPage::default()),
     }
 }
 
@@ -221,16 +221,13 @@ async fn fill(
     ask: &impl AsyncFn(LedgerListParams) -> Result<EntryPage, Failure>,
 ) -> Result<EntryPage, Failure> {
     let wanted = params.limit.unwrap_or(LIMIT);
-    let mut all = EntryPage {
-        entries: Vec::new(),
-        places: Vec::new(),
-        cursor: None,
-    };
+    let mut all = EntryPage::default();
     loop {
         let page = ask(params.clone()).await?;
         all.entries.extend(page.entries);
         all.places.extend(page.places);
         all.cursor = page.cursor;
+        all.unread_lines += page.unread_lines;
         let missing = wanted.saturating_sub(u32::try_from(all.entries.len()).unwrap_or(u32::MAX));
         if missing == 0 || all.cursor.is_none() {
             return Ok(all);

@@ -10,7 +10,7 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::masking::Masking;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{count, now_ms, time};
+use crate::cli::words::{count, left_out, now_ms, time};
 use crate::core::id::SessionId;
 use crate::core::review::named;
 use crate::host::ProjectContext;
@@ -148,6 +148,7 @@ pub(in crate::cli) fn all(
         };
         page.total += found.total;
         page.total_is_at_least |= found.total_is_at_least;
+        page.unread_lines += found.unread_lines;
         if !is_shown {
             continue;
         }
@@ -233,15 +234,7 @@ pub(in crate::cli) fn senseless(error: &RequestError) -> Failure {
 }
 
 fn nothing() -> SearchPage {
-    SearchPage {
-        session: None,
-        hits: Vec::new(),
-        total: 0,
-        total_is_at_least: false,
-        cursor: None,
-        indexed_to: 0,
-        behind: 0,
-    }
+    SearchPage::default()
 }
 
 fn text(page: &SearchPage) -> ReportText {
@@ -267,6 +260,9 @@ fn text(page: &SearchPage) -> ReportText {
         page.cursor.as_deref(),
         behind,
     );
+    if let Some(note) = left_out(page.unread_lines) {
+        out.note(note);
+    }
     out
 }
 

@@ -26,6 +26,8 @@ pub struct PlaceFound {
     pub total_is_at_least: bool,
     /// Entries that could not be searched.
     pub behind: u64,
+    /// Lines that could not be read.
+    pub unread_lines: u64,
     /// Its own cursor, where there are more than it gave.
     pub next: Option<String>,
 }
@@ -56,6 +58,7 @@ impl PlaceFound {
             total: page.total,
             total_is_at_least: page.total_is_at_least,
             behind: page.behind,
+            unread_lines: page.unread_lines,
             next: page.cursor,
         }
     }
@@ -72,6 +75,7 @@ impl PlaceFound {
             total: page.total,
             total_is_at_least: page.total_is_at_least,
             behind: page.behind,
+            unread_lines: page.unread_lines,
             next: page.cursor,
         }
     }
@@ -144,6 +148,7 @@ impl<'a> FoundPages<'a> {
         page.total += found.total;
         page.total_is_at_least |= found.total_is_at_least;
         page.behind += found.behind;
+        page.unread_lines += found.unread_lines;
         if is_before || page.cursor.is_some() {
             return;
         }

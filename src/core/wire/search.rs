@@ -47,6 +47,9 @@ pub struct SearchPage {
     /// How many entries could not be searched, because the index is still being built.
     #[serde(default)]
     pub behind: u64,
+    /// How many lines of the record could not be read: none of them is among the hits.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unread_lines: u64,
 }
 
 /// What was found in sessions that are sealed.
@@ -173,6 +176,9 @@ pub struct FoundPage {
     /// How many entries could not be searched, because the index is still being built.
     #[serde(default)]
     pub behind: u64,
+    /// How many lines of the record could not be read: none of them is among the hits.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unread_lines: u64,
 }
 
 /// Arguments of [`super::control::Command::LedgerRebuild`].
@@ -196,4 +202,9 @@ pub struct IndexReport {
     pub removed: Vec<String>,
     /// Why the index does not go on, when it does not.
     pub fault: Option<String>,
+}
+
+/// Whether there are none.
+pub(crate) fn is_none(count: &u64) -> bool {
+    *count == 0
 }

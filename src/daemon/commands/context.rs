@@ -212,6 +212,7 @@ pub(in crate::daemon) fn context(
         ..EntryFilter::default()
     };
     let mut entries = Vec::new();
+    let mut unread_lines = 0;
     let mut scanned = 0;
     let fits = |stored: &Stored| {
         (params.view != ContextView::Summary || is_substance(&stored.entry))
@@ -235,6 +236,11 @@ pub(in crate::daemon) fn context(
                 }
             }
         }
+        // Those behind the last one shown stand on the next page.
+        let is_full = entries.len() == limit;
+        let unread = page.unread_lines().iter();
+        let shown = |line: &&u64| !is_full || last.is_some_and(|last| **line > last);
+        unread_lines += unread.filter(shown).count() as u64;
         let more = page.next.is_some() || last != page.entries.last().map(|e| e.entry.seq.0);
         if entries.len() == limit || scanned >= SCAN_MAX || page.next.is_none() {
             break last.filter(|_| more);
@@ -258,6 +264,7 @@ pub(in crate::daemon) fn context(
         entries,
         open_handoffs,
         cursor: next.map(|seq| seq.to_string()),
+        unread_lines,
     })
 }
 

@@ -84,7 +84,7 @@ pub(super) fn show<T>(
             true => Reply::Entries(EntryPage {
                 entries: vec![entry],
                 places: vec![seq.0],
-                cursor: None,
+                ..EntryPage::default()
             }),
             false => Reply::Entry(entry),
         })

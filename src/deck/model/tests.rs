@@ -119,7 +119,7 @@ fn entries_without_a_number_of_their_own_are_told_apart_by_their_line() {
     let unnumbered = EntryPage {
         entries: places.iter().map(|place| message(*place).into()).collect(),
         places,
-        cursor: None,
+        ..EntryPage::default()
     };
     let mut world = Snapshot::default();
     for mut entry in super::entries(unnumbered.clone()).into_iter().rev() {

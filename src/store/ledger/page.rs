@@ -4,7 +4,7 @@ use std::io;
 
 use super::Stored;
 use super::shared::SharedLedger;
-use super::unread_lines::UnreadLines;
+use super::unread_lines::{LeftOut, UnreadLines};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::RuntimeSession;
@@ -95,11 +95,22 @@ pub struct Page {
     /// The cursor to go on from; `None` when there is nothing more to look at. A page may be
     /// short, or empty, and have one: so much was looked at without finding more.
     pub next: Option<u64>,
+    /// The lines that cannot be read, among those that were looked at.
+    pub(crate) left_out: LeftOut,
+}
+
+impl Page {
+    /// The numbers of lines that cannot be read and are left out, among those that were looked at; in
+    /// the order asked for.
+    pub fn unread_lines(&self) -> &[u64] {
+        &self.left_out.lines
+    }
 }
 
 impl From<Page> for EntryPage {
     fn from(page: Page) -> Self {
         Self {
+            unread_lines: page.unread_lines().len() as u64,
             places: page.entries.iter().map(|at| at.entry.seq.0).collect(),
             entries: page.entries.into_iter().map(EntryLine::from).collect(),
             cursor: page.next.map(|seq| seq.to_string()),
@@ -110,7 +121,7 @@ impl From<Page> for EntryPage {
 impl SharedLedger {
     /// Up to `limit` entries that pass the filter, beginning after the cursor `from` in the
     /// order asked for; from the end of the file backwards when not `ascending`. What the index can
-    /// tell apart costs no reading. A line that cannot be read is left out.
+    /// tell apart costs no reading. A line that cannot be read is left out, and counted.
     ///
     /// # Errors
     ///
@@ -126,6 +137,10 @@ impl SharedLedger {
         let mut cursor = from;
         let mut left_out = 0;
         let mut unread = UnreadLines::default();
+        let ended = |mut page: Page, unread: UnreadLines| {
+            page.left_out = unread.end()?;
+            Ok(page)
+        };
         loop {
             let wanted = (limit + 1 - page.entries.len()).min(SLOTS_AT_ONCE);
             let (slots, next) =
@@ -134,9 +149,9 @@ impl SharedLedger {
             for slot in slots {
                 if page.entries.len() == limit || left_out == LEFT_OUT_MAX {
                     page.next = cursor;
-                    return unread.end().map(|()| page);
+                    return ended(page, unread);
                 }
-                match unread.take(self.load(slot))? {
+                match unread.take(slot.seq.into(), self.load(slot))? {
                     Some(stored) if filter.takes(&stored.entry) => page.entries.push(stored),
                     _ => left_out += 1,
                 }
@@ -144,7 +159,7 @@ impl SharedLedger {
             }
             match next {
                 Some(next) => cursor = Some(next),
-                None => return unread.end().map(|()| page),
+                None => return ended(page, unread),
             }
         }
     }

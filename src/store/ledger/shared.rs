@@ -117,6 +117,8 @@ impl SharedLedger {
 
     /// Reads a line of the index.
     pub(super) fn load(&self, slot: Slot) -> io::Result<Stored> {
+        #[cfg(any(test, feature = "testing"))]
+        crate::testing::gives(&self.path, slot.seq.into())?;
         load(&self.file(), slot).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => io::Error::new(
                 io::ErrorKind::InvalidData,

@@ -14,19 +14,34 @@ const NOT_GIVEN_MAX: usize = 32;
 /// The lines that one reading has left out.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadLines {
+    left_out: LeftOut,
     not_given: usize,
     fault: Option<io::Error>,
     has_read: bool,
 }
 
+/// What a reading came to without.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct LeftOut {
+    /// The numbers of the lines, in the order in which they were met.
+    pub(crate) lines: Vec<u64>,
+    /// The first of them that the disk did not give: it may later. What somebody made unreadable
+    /// stays so.
+    pub(crate) not_given: Option<u64>,
+}
+
 impl UnreadLines {
-    /// What a line came to; nothing for one that somebody made unreadable, or that the disk does not
-    /// give.
+    /// What the line of this number came to; nothing for one that somebody made unreadable, or that
+    /// the disk does not give.
     ///
     /// # Errors
     ///
     /// When more than the line cannot be read.
-    pub(crate) fn take(&mut self, read: io::Result<Stored>) -> io::Result<Option<Stored>> {
+    pub(crate) fn take(
+        &mut self,
+        line: u64,
+        read: io::Result<Stored>,
+    ) -> io::Result<Option<Stored>> {
         let error = match read {
             Ok(stored) => {
                 self.has_read = true;
@@ -40,19 +55,23 @@ impl UnreadLines {
         {
             self.not_given += 1;
             self.fault = Some(error);
+            self.left_out.not_given.get_or_insert(line);
         } else {
             return Err(error);
         }
+        self.left_out.lines.push(line);
         Ok(None)
     }
 
+    /// What was left out in the end.
+    ///
     /// # Errors
     ///
     /// When the disk gave none of the lines.
-    pub(crate) fn end(self) -> io::Result<()> {
+    pub(crate) fn end(self) -> io::Result<LeftOut> {
         match self.fault {
             Some(error) if !self.has_read => Err(error),
-            _ => Ok(()),
+            _ => Ok(self.left_out),
         }
     }
 }

@@ -254,7 +254,7 @@ impl WindowReader<'_> {
                         self.bytes += u64::from(slot.len);
                         let line = u64::from(slot.seq);
                         let waits = || self.waiting.contains(&line);
-                        match self.unread.take(self.shared.load(slot))? {
+                        match self.unread.take(line, self.shared.load(slot))? {
                             Some(stored) if self.query.takes(&stored.entry, waits) => {
                                 side.rows.push(WindowRow::of(stored.entry));
                                 shown += 1;
@@ -272,10 +272,12 @@ impl WindowReader<'_> {
                         }
                     }
                     Piece::Machine(run) => {
-                        let news = run
-                            .news_line
-                            .and_then(|line| self.shared.read(Seq(line)).transpose());
-                        let news = news.map(|news| self.unread.take(news)).transpose()?;
+                        let news = run.news_line.and_then(|line| {
+                            Some((line, self.shared.read(Seq(line)).transpose()?))
+                        });
+                        let news = news
+                            .map(|(line, news)| self.unread.take(line, news))
+                            .transpose()?;
                         let news = news.flatten();
                         let news = news.map(|news| WindowRow::of(news.entry));
                         let text = match news {

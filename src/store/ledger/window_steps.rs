@@ -91,7 +91,7 @@ impl<'a> WindowSteps<'a> {
     fn step(&mut self, place: usize) -> io::Result<Option<&DeliveryStep>> {
         if !self.read.contains_key(&place) && self.read.len() < READ_MAX {
             let slot = self.shared.index().slots().at(place);
-            let stored = self.unread.take(self.shared.load(slot))?;
+            let stored = self.unread.take(slot.seq.into(), self.shared.load(slot))?;
             let step = stored.and_then(|stored| match stored.entry.kind {
                 EntryKind::Delivery(record) => Some(DeliveryStep {
                     record,

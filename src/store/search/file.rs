@@ -17,7 +17,7 @@ use super::follow_sealed::follow_sealed;
 use super::index::{SearchIndex, discard};
 use super::text::Text;
 use crate::dirs::ProjectDirs;
-use crate::ledger::{self, EntryFilter, Reading, Stored};
+use crate::ledger::{self, EntryFilter, Reading, Stored, UnreadLines};
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 
@@ -95,6 +95,7 @@ fn by_index(
             return Ok(None);
         }
         let mut collector = Collector::new(request, redactor);
+        collector.note_unread(past.unread_lines().len());
         past.entries
             .iter()
             .rev()
@@ -105,12 +106,23 @@ fn by_index(
             collector.wanted(),
             TOTAL_MAX,
         )?;
+        let mut unread = UnreadLines::default();
         for seq in &rows.seqs {
-            match reading.read(Seq(*seq)).map_err(unreadable)? {
-                Some(stored) => collector.take(&stored),
+            let read = match reading.read(Seq(*seq)).transpose() {
+                // The file is not what the index was made of.
+                Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Err(unreadable(error));
+                }
+                Some(read) => read,
                 None => return Ok(None),
+            };
+            match unread.take(*seq, read).map_err(unreadable)? {
+                Some(stored) => collector.take(&stored),
+                None => collector.leave_out(),
             }
         }
+        let left_out = unread.end().map_err(unreadable)?;
+        collector.note_unread(left_out.lines.len());
         collector.count(&rows);
         Ok(Some(collector.finish(mark.seq, 0)))
     })

@@ -120,6 +120,8 @@ pub struct SearchHits {
     pub indexed_to: u64,
     /// How many entries were neither in the index nor looked through.
     pub behind: u64,
+    /// How many lines could not be read, among the matches and what was looked through.
+    pub unread_lines: u64,
 }
 
 /// Collects hits from the newest entry on.
@@ -176,8 +178,13 @@ impl<'a> Collector<'a> {
     }
 
     /// Leaves out an entry that the index named, and that cannot be read any more.
-    fn leave_out(&mut self) {
+    pub(super) fn leave_out(&mut self) {
         self.found.total = self.found.total.saturating_sub(1);
+    }
+
+    /// Notes lines that could not be read.
+    pub(super) fn note_unread(&mut self, lines: usize) {
+        self.found.unread_lines += lines as u64;
     }
 
     pub(super) fn count(&mut self, rows: &Rows) {
@@ -258,12 +265,13 @@ pub(super) fn find(
         let Some(read) = ledger.read(Seq(seq)).transpose() else {
             continue;
         };
-        match unread.take(read).map_err(unreadable)? {
+        match unread.take(seq, read).map_err(unreadable)? {
             Some(stored) => collector.take(&stored),
             None => collector.leave_out(),
         }
     }
-    unread.end().map_err(unreadable)?;
+    let left_out = unread.end().map_err(unreadable)?;
+    collector.note_unread(left_out.lines.len());
     Ok(SearchHits {
         session: Some(session.clone()),
         ..collector.finish(indexed_to, behind)
@@ -306,6 +314,8 @@ fn look_past(ledger: &Ledger, indexed_to: u64, collector: &mut Collector<'_>) ->
     let mut from = None;
     loop {
         let page = ledger.page(&EntryFilter::default(), from, false, PAGE)?;
+        let unread = page.unread_lines().iter();
+        collector.note_unread(unread.filter(|seq| **seq > indexed_to).count());
         for stored in &page.entries {
             let seq = stored.entry.seq.0;
             if seq <= indexed_to {

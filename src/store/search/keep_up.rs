@@ -1,5 +1,6 @@
 //! The indexing thread: opens the index, checks that it is of the ledger, and keeps it up.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use super::follow::{SharedIndexer, Target};
 use super::follow_sealed::follow_sealed;
 use super::index::{Mark, SearchIndex, discard};
 use crate::dirs::{ProjectDirs, exists};
-use crate::ledger::EntryFilter;
+use crate::ledger::{EntryFilter, Stored};
 use ctxrelay_core::id::{Seq, SessionId};
 
 /// How long entries are gathered before they go into the index: a write per second costs nothing,
@@ -19,7 +20,10 @@ use ctxrelay_core::id::{Seq, SessionId};
 const GATHER: Duration = Duration::from_secs(1);
 
 /// After the disk refused, the index is tried again so much later.
-const TRY_AGAIN: Duration = Duration::from_secs(10);
+const TRY_AGAIN: Duration = match cfg!(test) {
+    true => Duration::from_millis(50),
+    false => Duration::from_secs(10),
+};
 
 /// How many entries are read from the ledger at once; they may be large.
 const PAGE: usize = 16;
@@ -112,7 +116,12 @@ impl SharedIndexer {
             follow_capsules(&mut index, &self.dirs, &self.redactor, goes_on)?;
         }
         self.reached(wish, from);
-        self.index(&mut index, target, wish, from)?;
+        let fault = match self.index(&mut index, target, wish, from) {
+            Ok(()) => None,
+            // What is sealed lies in other files.
+            Err(error @ SearchError::Ledger { .. }) => Some(error),
+            Err(error) => return Err(error),
+        };
         if *sealed != wish && !self.is_called(wish) && target.ledger.has_room_to_grow() {
             let session = &target.session;
             let all = follow_sealed(&mut index, &self.dirs, session, &self.redactor, |index| {
@@ -120,7 +129,10 @@ impl SharedIndexer {
             })?;
             *sealed = if all { wish } else { 0 };
         }
-        Ok(index)
+        match fault {
+            Some(fault) => Err(fault),
+            None => Ok(index),
+        }
     }
 
     /// A long session takes its time, and who waits for the entries of now does not wait for it.
@@ -150,7 +162,8 @@ impl SharedIndexer {
                 if index.sealed()?.keys().any(|it| !is_there(&self.dirs, it)) {
                     return Ok(None);
                 }
-                if mark.as_ref().is_none_or(|mark| is_of(mark, target)) {
+                let is_of_it = mark.as_ref().map(|mark| is_of(mark, target)).transpose()?;
+                if is_of_it.unwrap_or(true) {
                     return Ok(Some(index));
                 }
                 // What it goes up to is sealed by now, and all else in it stays. Of a session that
@@ -184,6 +197,8 @@ impl SharedIndexer {
     }
 
     /// Puts in what comes after `from`, to the end of the ledger or until something else is wanted.
+    /// Not beyond a line that the disk does not give: it is asked for again, and until then everything
+    /// from there on is looked through by each search.
     fn index(
         &self,
         index: &mut SearchIndex,
@@ -193,23 +208,38 @@ impl SharedIndexer {
     ) -> Result<(), SearchError> {
         let mut batch = Batch::new(&target.session, &self.redactor);
         let mut cursor = Some(from);
+        let unreadable = |source| SearchError::Ledger {
+            path: target.ledger.path().to_path_buf(),
+            source,
+        };
         loop {
             let page = target
                 .ledger
-                .page(&EntryFilter::default(), cursor, true, PAGE)
-                .map_err(|source| SearchError::Ledger {
-                    path: target.ledger.path().to_path_buf(),
-                    source,
-                })?;
-            for stored in &page.entries {
+                .page(&EntryFilter::default(), cursor, true, PAGE);
+            let page = match page {
+                Ok(page) => page,
+                Err(source) => {
+                    self.put(&mut batch, index, target, wish)?;
+                    return Err(unreadable(source));
+                }
+            };
+            let not_given = page.left_out.not_given;
+            let is_before =
+                |stored: &&Stored| not_given.is_none_or(|line| stored.entry.seq.0 < line);
+            for stored in page.entries.iter().take_while(is_before) {
                 if batch.push(stored) {
                     self.put(&mut batch, index, target, wish)?;
                 }
             }
+            if let Some(line) = not_given {
+                self.put(&mut batch, index, target, wish)?;
+                let why = format!("the disk does not give entry {line}, which is tried again");
+                return Err(unreadable(io::Error::other(why)));
+            }
             if self.is_called(wish) {
                 return Ok(());
             }
-            // Behind what cannot be read, too.
+            // Behind what somebody made unreadable, too.
             cursor = page.next;
             if cursor.is_none() {
                 self.put(&mut batch, index, target, wish)?;
@@ -293,13 +323,24 @@ fn is_there(dirs: &ProjectDirs, session: &SessionId) -> bool {
         && folders.iter().any(|folder| exists(&folder.join(&name)))
 }
 
-/// Whether the index ends at an entry of this ledger.
-fn is_of(mark: &Mark, target: &Target) -> bool {
-    mark.session == target.session
-        && target
-            .ledger
-            .read(Seq(mark.seq))
-            .ok()
-            .flatten()
-            .is_some_and(|stored| mark.is_at(&stored))
+/// Whether the index ends at an entry of this ledger. That the disk does not give the entry is no
+/// answer: the index would be thrown away for it.
+fn is_of(mark: &Mark, target: &Target) -> Result<bool, SearchError> {
+    if mark.session != target.session {
+        return Ok(false);
+    }
+    match target.ledger.read(Seq(mark.seq)) {
+        Ok(stored) => Ok(stored.is_some_and(|stored| mark.is_at(&stored))),
+        Err(error) if is_of_content(&error) => Ok(false),
+        Err(source) => Err(SearchError::Ledger {
+            path: target.ledger.path().to_path_buf(),
+            source,
+        }),
+    }
+}
+
+/// Whether what is in the file is the fault, and not the disk.
+fn is_of_content(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, UnexpectedEof};
+    matches!(error.kind(), InvalidData | UnexpectedEof)
 }

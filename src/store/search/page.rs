@@ -67,6 +67,7 @@ impl SearchHits {
             cursor: self.next.map(|seq| seq.to_string()),
             indexed_to: self.indexed_to,
             behind: self.behind,
+            unread_lines: self.unread_lines,
         }
     }
 }

@@ -67,6 +67,8 @@ pub struct FoundEntries {
     pub goes_on: bool,
     /// How many entries could not be searched yet.
     pub behind: u64,
+    /// How many lines of the record could not be read, and are not among the hits.
+    pub unread_lines: u64,
     /// Why nothing could be searched, one sentence.
     pub fault: Option<String>,
 }

@@ -152,9 +152,17 @@ impl SearchSheet {
             0 => String::new(),
             behind => format!(", {} not searched yet", text::grouped(behind)),
         };
+        let unread = match found.unread_lines {
+            0 => String::new(),
+            1 => ", 1 line left out that cannot be read (`ctxrelay ledger verify`)".to_owned(),
+            many => format!(
+                ", {} lines left out that cannot be read (`ctxrelay ledger verify`)",
+                text::grouped(many)
+            ),
+        };
         let place = text::grouped(place as u64);
         Line::styled(
-            format!("{place} of {total}{at_least} in {place_name}{behind}"),
+            format!("{place} of {total}{at_least} in {place_name}{behind}{unread}"),
             theme.style(ThemeRole::Match),
         )
     }

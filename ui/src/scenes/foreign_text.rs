@@ -101,7 +101,8 @@ fills!(RecoveryRow { id, code, text; ; at_ms });
 fills!(RecoveryPart { title, note, rows; ; at_ms });
 fills!(AgentRecovery { command, prompt; ; agent });
 fills!(RecoveryView { parts, agents; ; });
-fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, cursor, goes_on, behind });
+fills!(FoundEntries { rows, fault; ; number, words, total, total_is_at_least, cursor, goes_on, behind,
+    unread_lines });
 fills!(FoundRow { kind, task, session, from, to, snippet; ; seq, is_foreign, at_ms, marks });
 fills!(FoundTask { title; id; standing });
 fills!(Field { name, text; ; });

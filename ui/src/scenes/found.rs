@@ -57,6 +57,7 @@ pub fn found_entries() -> FoundEntries {
         cursor: None,
         goes_on: false,
         behind: 0,
+        unread_lines: 0,
         fault: None,
     }
 }

@@ -131,7 +131,7 @@ mod tests {
         let page = Reply::Entries(EntryPage {
             entries: vec![line(None), whole],
             places: vec![1, 2],
-            cursor: None,
+            ..EntryPage::default()
         });
         let sent = page.to_json().unwrap();
         let page = json!({"entries": [value, long], "places": [1, 2], "cursor": null});

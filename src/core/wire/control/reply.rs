@@ -375,6 +375,9 @@ pub struct ContextPage {
     pub open_handoffs: Vec<Value>,
     /// Older entries; `None` at the beginning of the record.
     pub cursor: Option<String>,
+    /// How many lines among those that were looked at could not be read.
+    #[serde(default, skip_serializing_if = "crate::wire::search::is_none")]
+    pub unread_lines: u64,
 }
 
 /// What the record holds of an agent's work.
@@ -399,6 +402,10 @@ pub struct EntryPage {
     pub places: Vec<u64>,
     /// More; `None` at the end.
     pub cursor: Option<String>,
+    /// How many lines among those that were looked at could not be read: whether they are wanted nobody
+    /// can tell.
+    #[serde(default, skip_serializing_if = "crate::wire::search::is_none")]
+    pub unread_lines: u64,
 }
 
 /// What a hook should print.

@@ -192,6 +192,15 @@ fn a_line_that_was_spoilt_hides_none_of_the_others() {
         assert_eq!(walk(&open, &EntryFilter::default(), true, limit), left);
         assert_eq!(walk(&open, &EntryFilter::default(), false, limit), back);
     }
+    // How many there are is told, on the page where they would stand.
+    let lines = |from, limit| {
+        let all = EntryFilter::default();
+        let page = open.ledger.page(&all, from, true, limit).unwrap();
+        page.unread_lines().to_vec()
+    };
+    assert_eq!(lines(None, 600), [1, 300, 301, 600]);
+    assert_eq!(lines(None, 100), [1]);
+    assert_eq!(lines(Some(101), 300), [300, 301]);
     // Where lines that are no entries are asked for, they are rows.
     let rows = |place: WindowPlace, query: &RowQuery| {
         let params = WindowParams {

@@ -8,7 +8,7 @@ use super::super::find::find;
 use super::support::{Bench, DEADLINE, REDACTOR, ask, request, seqs};
 use crate::ledger::Reading;
 use crate::search::{Search, discard, rebuild_file};
-use crate::testing::mode;
+use crate::testing::{NotGiven, mode};
 use ctxrelay_core::id::SessionId;
 
 fn full(count: usize) -> Bench {
@@ -332,6 +332,7 @@ fn a_line_that_was_spoilt_hides_none_of_the_others() {
         .collect();
     let found = ask(&search, request("needle"));
     assert_eq!((seqs(&found), found.total), (left.clone(), 38));
+    assert_eq!(found.unread_lines, 1, "the other one is not in the index");
     assert_eq!(search.state().fault, None);
     search.close();
     // And without an index.
@@ -345,5 +346,66 @@ fn a_line_that_was_spoilt_hides_none_of_the_others() {
         &request("needle"),
         until,
     );
-    assert_eq!(seqs(&found.unwrap()), left);
+    let found = found.unwrap();
+    assert_eq!((seqs(&found), found.unread_lines), (left, 2));
+}
+
+/// Waits until the index stands still, and says why.
+fn fault(search: &Search) -> String {
+    let until = Instant::now() + DEADLINE;
+    loop {
+        if let Some(fault) = search.state().fault {
+            return fault;
+        }
+        assert!(Instant::now() < until, "it goes on");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_line_that_the_disk_does_not_give_is_in_the_index_once_it_does() {
+    // Among others, and the first of all.
+    for line in [20, 1] {
+        let bench = full(40);
+        let not_given = NotGiven::entry(line, bench.ledger.path());
+        let search = bench.search();
+        assert!(fault(&search).contains(&format!("entry {line}")));
+        assert_eq!(search.state().indexed_to, line - 1, "not past it");
+        let found = ask(&search, request("lot"));
+        assert_eq!((found.total, found.unread_lines), (39, 1), "line {line}");
+        assert!(!seqs(&found).contains(&line));
+        drop(not_given);
+        assert!(search.wait_for(40, DEADLINE), "it tries again by itself");
+        assert_eq!(search.state().rebuilds, 0);
+        let found = ask(&search, request("lot"));
+        assert_eq!((found.total, found.unread_lines), (40, 0), "line {line}");
+        assert_eq!(found.indexed_to, 40);
+        search.close();
+    }
+}
+
+#[test]
+fn an_index_whose_last_line_the_disk_does_not_give_is_kept() {
+    let mut bench = full(20);
+    assert_eq!(rebuilds(&bench), 0);
+    bench.note("one more of the lot");
+    let not_given = NotGiven::entry(20, bench.ledger.path());
+    let search = bench.search();
+    fault(&search);
+    drop(not_given);
+    assert!(search.wait_for(21, DEADLINE));
+    assert_eq!(search.state().rebuilds, 0);
+    search.close();
+}
+
+#[test]
+fn hits_that_the_disk_does_not_give_are_counted_and_hide_none_of_the_others() {
+    let bench = full(20);
+    assert_eq!(rebuilds(&bench), 0);
+    let search = bench.search();
+    assert!(search.wait_for(20, DEADLINE));
+    let _not_given = [3, 9].map(|line| NotGiven::entry(line, bench.ledger.path()));
+    let found = ask(&search, request("lot"));
+    assert_eq!((found.total, found.unread_lines), (18, 2));
+    search.close();
 }
