@@ -318,12 +318,9 @@ fn given(text: &str) -> Vec<String> {
 fn shown(requests: &[ModelRequest], of: &str) -> Vec<usize> {
     let mut order = Vec::new();
     for request in requests {
-        let fresh = format!(
-            "{}\n{}\n{}",
-            request.system_text(),
-            request.user_text(),
-            request.tool_text()
-        );
+        // As they stand there: a hook may add to what a tool gave.
+        let texts = request.fresh.iter().map(|input| input.text.as_str());
+        let fresh = texts.collect::<Vec<_>>().join("\n");
         let mut rest = fresh.as_str();
         while let Some((_, after)) = rest.split_once(of) {
             let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
