@@ -64,7 +64,7 @@
 //! | [`Limits`](limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
 //! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Costs`](costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
-//! | [`Silences`](silence::Silences) | turns that run, and since when nothing is heard of them | signs, waits, ends, a look | [`SilenceStep`](silence::SilenceStep) |
+//! | [`Silences`](silence::Silences) | since when nothing is heard of the turns that run | signs, whether a turn runs and waits, as its agent's state has it, a look | [`SilenceStep`](silence::SilenceStep) |
 //! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, that its model is tried again, its end | the same, for who looks |
 //! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
 //! | `transcripts_work`: [`WorkLane`](work_lane::WorkLane) | readings of these transcripts, each behind the one before | work | its event, or that it failed |

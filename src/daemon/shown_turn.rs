@@ -20,6 +20,7 @@ impl ShownTurn {
     /// Another one begins.
     pub(super) fn begin(&mut self) {
         self.retrying = None;
+        self.tools.are_over();
         self.live.begin();
     }
 

@@ -1,5 +1,6 @@
 //! [`Silences`]: turns that have fallen silent, for the status and the record. Nothing is ended
-//! because of it: the operator has the keys.
+//! because of it: the operator has the keys. Whether a turn runs, and waits for the human, each
+//! agent's own state says.
 //!
 //! Codex's turns tell of themselves through the adapter, Claude's through its hooks and the tools
 //! that it calls. Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330,
@@ -55,7 +56,6 @@ pub(super) enum SilenceStep {
 #[derive(Debug)]
 struct Silence {
     watchdog: Watchdog,
-    silence_ms: i64,
     last_reported: Watched,
     /// The record has it; once for each turn.
     is_recorded: bool,
@@ -65,15 +65,9 @@ impl Silence {
     fn new(silence_ms: i64) -> Self {
         Self {
             watchdog: Watchdog::new(silence_ms),
-            silence_ms,
             last_reported: Watched::Fine,
             is_recorded: false,
         }
-    }
-
-    fn set(&mut self, silence_ms: i64) {
-        self.silence_ms = silence_ms;
-        self.watchdog.set_silence(silence_ms);
     }
 }
 
@@ -93,7 +87,7 @@ impl Silences {
     pub(super) fn configure(&mut self, config: &Config) {
         [self.claude_ms, self.codex_ms] = silences_ms(config);
         for (of, silence) in &mut self.turns {
-            silence.set(match of.agent() {
+            silence.watchdog.set_silence(match of.agent() {
                 Agent::Claude => self.claude_ms,
                 Agent::Codex => self.codex_ms,
             });
@@ -110,6 +104,14 @@ impl Silences {
         let silence = silence.or_insert_with(|| Silence::new(silence_ms));
         silence.watchdog.sign(now_ms);
         silence.is_recorded = false;
+    }
+
+    /// A turn runs, and waits for the human or not: no sign of it, but the first time.
+    pub(super) fn runs(&mut self, of: &TurnOf, waits: bool, now_ms: i64) {
+        if !self.turns.contains_key(of) {
+            self.lives(of, now_ms);
+        }
+        self.waits(of, waits, now_ms);
     }
 
     /// No turn runs any more.
@@ -165,12 +167,6 @@ impl Silences {
         (last_reported != watched).then_some(SilenceStep::Show)
     }
 
-    /// Whether a turn runs, as far as is known.
-    pub(super) fn is_on(&self, of: &TurnOf) -> bool {
-        let silence = self.turns.get(of);
-        silence.is_some_and(|silence| silence.watchdog.is_on())
-    }
-
     /// When a turn is to be looked at again, ms.
     pub(super) fn next_ms(&self, now_ms: i64) -> Option<i64> {
         let turns = self.turns.values();
@@ -197,7 +193,7 @@ impl Silences {
             level,
             seconds: seconds(silent_ms),
             since: now_ms - silent_ms,
-            suspect_after_seconds: seconds(silence.silence_ms),
+            suspect_after_seconds: seconds(silence.watchdog.silence_ms()),
             snoozed_until: silence.watchdog.snoozed_until(now_ms),
         })
     }

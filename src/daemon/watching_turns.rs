@@ -4,7 +4,6 @@ use tokio::time::Instant;
 
 use super::owners::{Agents, Base};
 use super::silence::{SilenceStep, TurnOf};
-use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::core::entry::ErrorCode;
@@ -44,40 +43,21 @@ impl Agents {
         is_silent
     }
 
-    /// What the adapter tells says whether the turn lives. What somebody else told the turn, we
-    /// ourselves above all, is no sign of it.
-    pub(super) fn watch_codex(&mut self, base: &mut Base, fact: &CodexFact) {
-        match fact {
-            CodexFact::ThreadStatus {
-                status: ReportedStatus::Active { waiting },
-            } => {
-                if !self.silences.is_on(&TurnOf::Codex) {
-                    self.turn_lives(base, &TurnOf::Codex);
-                }
-                self.turn_waits(base, &TurnOf::Codex, *waiting);
-            }
-            CodexFact::ThreadStatus { .. }
-            | CodexFact::TurnCompleted { .. }
-            | CodexFact::ServerLost { .. }
-            | CodexFact::Unavailable { .. } => {
-                self.shown_turn.is_over();
-                self.turn_is_over(base, &TurnOf::Codex);
-            }
-            CodexFact::TurnStarted { .. } => {
-                self.shown_turn.begin();
-                self.turn_lives(base, &TurnOf::Codex);
-            }
-            CodexFact::Heartbeat => {
-                if self.shown_turn.goes_on() {
-                    base.clients.status_changed();
-                }
-                // A command may outlive its turn.
-                if self.silences.is_on(&TurnOf::Codex) {
-                    self.turn_lives(base, &TurnOf::Codex);
-                }
-            }
-            CodexFact::ThreadAdopted { .. } => self.shown_turn.forget(),
-            _ => {}
+    /// Watches Codex's turn as the lane has it now. What somebody else told the turn, we ourselves
+    /// above all, is no sign of it.
+    pub(super) fn watch_codex(&mut self, base: &mut Base) {
+        let Some(waits) = self.codex.flow().state().turn_waits() else {
+            self.shown_turn.is_over();
+            return self.turn_is_over(base, &TurnOf::Codex);
+        };
+        let now_ms = base.clock.now_ms();
+        self.silences.runs(&TurnOf::Codex, waits, now_ms);
+    }
+
+    /// Codex gives a sign, which is one of its turn where one runs: a command may outlive it.
+    pub(super) fn codex_lives(&mut self, base: &mut Base) {
+        if self.codex.flow().state().turn_waits().is_some() {
+            self.turn_lives(base, &TurnOf::Codex);
         }
     }
 

@@ -44,6 +44,11 @@ impl Watchdog {
         }
     }
 
+    /// The silence after which a turn is suspect, ms.
+    pub fn silence_ms(&self) -> i64 {
+        self.silence_ms
+    }
+
     /// Another silence counts from now on, for the turn that runs too.
     pub fn set_silence(&mut self, silence_ms: i64) {
         self.silence_ms = silence_ms;

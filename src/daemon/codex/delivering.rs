@@ -22,6 +22,7 @@ impl Daemon {
             .deliveries
             .outbox
             .decide(|backlog| codex.apply(input, backlog, &at));
+        self.agents.watch_codex(&mut self.base);
         // A refusal has been said to the operator.
         let _ = self.perform(Agent::Codex, effects);
         if comes_back {

@@ -18,7 +18,6 @@ use crate::wire::status::{AppServerStatus, NoticeKey};
 
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
-        self.agents.watch_codex(&mut self.base, &fact);
         meter_codex(&mut self.agents.contexts, &fact);
         match fact {
             CodexFact::ServerStarted {
@@ -40,11 +39,13 @@ impl Daemon {
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {
+                self.agents.shown_turn.begin();
                 let life = self.agents.codex.life();
                 self.codex_input(CodexInput::TurnStarted {
                     life,
                     turn: turn_id,
                 });
+                self.agents.codex_lives(&mut self.base);
                 self.base.clients.status_changed();
             }
             CodexFact::UserMessage {
@@ -173,8 +174,12 @@ impl Daemon {
                         turn.retries(redactor, now_ms, &why)
                     });
             }
-            // It was looked at.
-            CodexFact::Heartbeat => {}
+            CodexFact::Heartbeat => {
+                if self.agents.shown_turn.goes_on() {
+                    self.base.clients.status_changed();
+                }
+                self.agents.codex_lives(&mut self.base);
+            }
             CodexFact::LimitEnds { at_ms } => self.agents.limits.codex_ends(Some(at_ms)),
             CodexFact::SignIn { needed } => self.sign_in(needed),
             CodexFact::ApprovalAsked {
@@ -321,6 +326,7 @@ impl Daemon {
         let pid = self.agents.codex.server().map(|server| server.pid);
         let is_other_server = known.pid != pid;
         let is_first = self.agents.codex.converses();
+        self.agents.shown_turn.forget();
         if is_another {
             self.agents.codex.is_to_be_told(ReloadCause::Started);
             self.agents

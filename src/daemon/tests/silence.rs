@@ -162,6 +162,28 @@ async fn a_turn_that_asks_the_human_is_not_silent_and_our_own_steer_is_no_sign()
 }
 
 #[tokio::test]
+async fn an_old_turn_that_is_told_again_neither_begins_nor_ends_what_is_watched() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let begins = |rig: &mut Rig, turn: &str| {
+        rig.fact(CodexFact::TurnStarted {
+            thread_id: ThreadId::new("thread-1"),
+            turn_id: TurnId::new(turn),
+        });
+    };
+    begins(&mut rig, "turn-1");
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
+    ended(&mut rig, "turn-1", TurnStatus::Completed, &[], false).await;
+    begins(&mut rig, "turn-1");
+    assert_eq!(level(&rig, Agent::Codex), None);
+    begins(&mut rig, "turn-2");
+    rig.status(BUSY);
+    pass(&mut rig, 300).await;
+    rig.fact(completed("turn-1", TurnStatus::Completed, &[], false));
+    assert_eq!(level(&rig, Agent::Codex), Some(Watched::Suspect));
+}
+
+#[tokio::test]
 async fn another_silence_in_the_configuration_counts_at_once() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
@@ -309,7 +331,13 @@ async fn what_a_stopped_turn_had_is_sent_again_when_the_operator_says_so() {
 }
 
 pub async fn ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[&EntryId], limited: bool) {
-    rig.fact(CodexFact::TurnCompleted {
+    rig.fact(completed(turn, status, ids, limited));
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+}
+
+fn completed(turn: &str, status: TurnStatus, ids: &[&EntryId], limited: bool) -> CodexFact {
+    CodexFact::TurnCompleted {
         thread_id: ThreadId::new("thread-1"),
         turn_id: TurnId::new(turn),
         status,
@@ -318,9 +346,7 @@ pub async fn ended(rig: &mut Rig, turn: &str, status: TurnStatus, ids: &[&EntryI
         error: limited.then(|| "You've hit your usage limit.".to_owned()),
         usage_limited: limited,
         died: false,
-    });
-    rig.status(ReportedStatus::Idle);
-    rig.settle().await;
+    }
 }
 
 #[tokio::test]

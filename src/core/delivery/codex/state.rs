@@ -51,6 +51,15 @@ impl CodexState {
         matches!(self.activity, Some(Activity::Busy { .. }))
     }
 
+    /// Whether the turn that runs waits for the human; `None` without one.
+    pub fn turn_waits(&self) -> Option<bool> {
+        match self.activity {
+            Some(Activity::Busy { waiting }) => Some(waiting),
+            // Its beginning may be told before the thread's activity.
+            _ => self.turn.as_ref().map(|_| false),
+        }
+    }
+
     /// The turn that runs.
     pub fn turn(&self) -> Option<&TurnId> {
         self.turn.as_ref()

@@ -104,6 +104,27 @@ fn a_turn_runs_from_its_beginning_to_whatever_ends_it() {
 }
 
 #[test]
+fn a_turn_is_watched_from_the_first_that_is_told_of_it_until_its_thread_rests() {
+    let mut flow = idle();
+    let waits = |flow: &CodexFlow| flow.state().turn_waits();
+    assert_eq!(waits(&flow), None);
+    let turn = TurnId::new("1");
+    hear(&mut flow, CodexInput::TurnStarted { life: 1, turn });
+    assert_eq!(waits(&flow), Some(false));
+    let activity = Activity::Busy { waiting: true };
+    hear(&mut flow, CodexInput::Activity { life: 1, activity });
+    assert_eq!(waits(&flow), Some(true));
+    ended(&mut flow, "1", false);
+    let activity = Activity::Idle;
+    hear(&mut flow, CodexInput::Activity { life: 1, activity });
+    assert_eq!(waits(&flow), None);
+    // A history that is read again.
+    let turn = TurnId::new("1");
+    hear(&mut flow, CodexInput::TurnStarted { life: 1, turn });
+    assert_eq!(waits(&flow), None);
+}
+
+#[test]
 fn the_next_process_knows_the_turn_that_runs_and_the_limit_that_holds() {
     let mut flow = idle();
     began(&mut flow, "1");
