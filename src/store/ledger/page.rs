@@ -4,7 +4,7 @@ use std::io;
 
 use super::Stored;
 use super::shared::SharedLedger;
-use super::unread_lines::{LeftOut, UnreadLines};
+use super::unread_lines::{LinesLeftOut, UnreadLines};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::RuntimeSession;
@@ -96,7 +96,7 @@ pub struct Page {
     /// short, or empty, and have one: so much was looked at without finding more.
     pub next: Option<u64>,
     /// The lines that cannot be read, among those that were looked at.
-    pub(crate) left_out: LeftOut,
+    pub(crate) left_out: LinesLeftOut,
 }
 
 impl Page {

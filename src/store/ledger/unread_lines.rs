@@ -14,7 +14,7 @@ const NOT_GIVEN_MAX: usize = 32;
 /// The lines that one reading has left out.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadLines {
-    left_out: LeftOut,
+    left_out: LinesLeftOut,
     not_given: usize,
     fault: Option<io::Error>,
     has_read: bool,
@@ -22,7 +22,7 @@ pub(crate) struct UnreadLines {
 
 /// What a reading came to without.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct LeftOut {
+pub(crate) struct LinesLeftOut {
     /// The numbers of the lines, in the order in which they were met.
     pub(crate) lines: Vec<u64>,
     /// The first of them that the disk did not give: it may later. What somebody made unreadable
@@ -68,7 +68,7 @@ impl UnreadLines {
     /// # Errors
     ///
     /// When the disk gave none of the lines.
-    pub(crate) fn end(self) -> io::Result<LeftOut> {
+    pub(crate) fn end(self) -> io::Result<LinesLeftOut> {
         match self.fault {
             Some(error) if !self.has_read => Err(error),
             _ => Ok(self.left_out),
