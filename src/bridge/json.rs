@@ -4,16 +4,19 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::wire::plain_value::PlainValue;
+
 /// What stands for half of a letter that is two escapes long.
 const REPLACEMENT: &[u8] = b"\\ufffd";
 
 /// Reads JSON. JavaScript writes half of an emoji, as a text has it that was cut there, as an escape
 /// that no other reader takes: it becomes a replacement character, and the rest of the text counts.
 pub(super) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
-    serde_json::from_slice(bytes).or_else(|error| match without_halves(bytes) {
+    let read = serde_json::from_slice(bytes).or_else(|error| match without_halves(bytes) {
         Cow::Owned(mended) => serde_json::from_slice(&mended),
         Cow::Borrowed(_) => Err(error),
-    })
+    });
+    read.map(|PlainValue(value)| value)
 }
 
 /// The same with each escaped surrogate replaced that is no pair with the next.

@@ -6,9 +6,13 @@
 //!
 //! A comment is text from elsewhere: it is read, never followed.
 
+#[cfg(any(test, feature = "testing"))]
+pub mod bodies;
 mod body;
 mod comment;
 mod details;
+#[cfg(any(test, feature = "testing"))]
+pub mod hostile;
 mod links;
 mod place;
 mod plan;

@@ -164,9 +164,29 @@ fn opening(rest: &str) -> (usize, Option<(char, usize)>) {
     }
 }
 
-/// Where a quoted value ends: at the same quote with as many backslashes before it.
+/// Where a quoted value ends: at the same quote with as many backslashes before it. On a later line it
+/// is the next one behind which no word begins, if there is one: with the quote that opens another
+/// value, its name would go and the value itself stay.
 fn closing(body: &str, quote: char, escapes: usize) -> Option<usize> {
-    let mut from = 0;
+    let line = body.find('\n').unwrap_or(body.len());
+    let first = closing_from(body, 0, quote, escapes)?;
+    let opens = |end: usize| {
+        let (_, behind) = body[end..].split_once(quote)?;
+        let next = behind.chars().next()?;
+        Some(!next.is_whitespace() && !",;:.)]}<>|+'\"`\\".contains(next))
+    };
+    let mut end = first;
+    while end > line && opens(end) == Some(true) {
+        let behind = end + body[end..].find(quote)? + 1;
+        match closing_from(body, behind, quote, escapes) {
+            Some(next) => end = next,
+            None => return Some(first),
+        }
+    }
+    Some(end)
+}
+
+fn closing_from(body: &str, mut from: usize, quote: char, escapes: usize) -> Option<usize> {
     while let Some(at) = body[from..].find(quote) {
         let at = from + at;
         let before = body[..at]

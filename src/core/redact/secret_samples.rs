@@ -7,6 +7,8 @@
 
 use sha2::{Digest, Sha256};
 
+use super::{Redactor, mark_names};
+
 pub(crate) const FORMATS: &str = include_str!("../../../tests/data/redaction/formats.txt");
 pub(crate) const CONTEXTS: &str = include_str!("../../../tests/data/redaction/contexts.txt");
 pub(crate) const NAMED: &str = include_str!("../../../tests/data/redaction/named.txt");
@@ -223,5 +225,39 @@ impl SecretSample {
             secrets,
             around: around(template),
         }
+    }
+}
+
+/// Masks a text: a second time changes nothing.
+///
+/// # Panics
+///
+/// When something does not hold.
+pub fn check_settled(redactor: &Redactor, text: &str) -> String {
+    let once = redactor.redact_text(text).0.into_owned();
+    let (twice, marks) = redactor.redact_text(&once);
+    assert_eq!(*twice, *once, "from {text:?}");
+    assert_eq!(marks, 0, "from {text:?}");
+    once
+}
+
+/// Masks a text with a sample on lines of its own in it, whatever stands above and below.
+///
+/// # Panics
+///
+/// When a piece of the secret is left.
+pub fn check_planted(redactor: &Redactor, above: &str, sample: &SecretSample, below: &str) {
+    let text = format!("{above}\n{}\n{below}", sample.text);
+    let masked = check_settled(redactor, &text);
+    // The name of a mark may have a piece of a secret in it: `AGE-SECRET-KEY`.
+    let marks: Vec<&str> = mark_names(&masked).collect();
+    let marks = marks.join(" ");
+    let around = format!("{above}\n{}\n{below}\n{marks}", sample.around);
+    for secret in &sample.secrets {
+        let kind = &sample.kind;
+        assert!(
+            !leaks(&masked, &around, secret),
+            "{kind}: {text:?} became {masked:?}"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{details, links, tags};
 use crate::envelope::is_line_end;
-use crate::hidden::letters;
+use crate::hidden::{is_joining, letters};
 
 /// So much of a comment is read, in bytes; what follows is cut.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -44,25 +44,30 @@ impl CleanBody {
     }
 }
 
-/// The text without characters that nobody sees and a program obeys; what some take for the end of a
-/// line is one, so that each line gets its mark.
+/// The text without characters that nobody sees and a program or a terminal obeys; what some take for
+/// the end of a line is one, so that each line gets its mark.
 pub(super) fn seen(text: &str) -> Cow<'_, str> {
-    let is_odd =
-        |(letter, is_hidden): (char, bool)| letter != '\n' && (is_line_end(letter) || is_hidden);
-    if !letters(text).any(is_odd) {
+    let is_obeyed = |(letter, is_hidden): (char, bool)| {
+        is_hidden || letter.is_control() && !matches!(letter, '\n' | '\t')
+    };
+    if !letters(text).any(is_obeyed) {
         return Cow::Borrowed(text);
     }
     let text = text.replace("\r\n", "\n");
-    let seen = letters(&text).filter_map(|(letter, is_hidden)| match is_line_end(letter) {
+    let seen = letters(&text).filter_map(|it| match is_line_end(it.0) {
         true => Some('\n'),
-        false => Some(letter).filter(|_| !is_hidden),
+        false => Some(it.0).filter(|_| !is_obeyed(it)),
     });
     Cow::Owned(seen.collect())
 }
 
-/// The longest start of `text` that is no longer than `max` bytes.
+/// The longest start of `text` that is no longer than `max` bytes and joins nothing that was cut off.
 pub(super) fn head(text: &str, max: usize) -> &str {
-    &text[..text.floor_char_boundary(max)]
+    let head = &text[..text.floor_char_boundary(max)];
+    if head.len() == text.len() {
+        return head;
+    }
+    head.trim_end_matches(is_joining)
 }
 
 /// A fenced block: its code, and where the text goes on.
@@ -94,14 +99,14 @@ pub(super) fn fence(text: &str, at: usize) -> Option<Fence<'_>> {
     if mark == b'`' && label.contains('`') {
         return None;
     }
-    let around = around(&rest[..indent]);
+    let around = Around::of(&rest[..indent]);
     let code_at = (at + indent + line_end + 1).min(text.len());
     let mut inside = String::new();
     let (mut line_at, mut end) = (code_at, None);
     while line_at < text.len() {
         let line = text[line_at..].split('\n').next().unwrap_or_default();
         let next = (line_at + line.len() + 1).min(text.len());
-        let Some(words) = words_in(line, &around) else {
+        let Some(words) = around.words_in(line) else {
             end = Some(line_at);
             break;
         };
@@ -110,7 +115,7 @@ pub(super) fn fence(text: &str, at: usize) -> Option<Fence<'_>> {
             end = Some(next);
             break;
         }
-        if !around.is_empty() {
+        if !around.is_nothing() {
             inside.push_str(words);
             inside.push('\n');
         }
@@ -118,12 +123,12 @@ pub(super) fn fence(text: &str, at: usize) -> Option<Fence<'_>> {
     }
     Some(Fence {
         label,
-        code: match around.is_empty() {
+        code: match around.is_nothing() {
             true => Cow::Borrowed(&text[code_at..line_at]),
             false => Cow::Owned(inside),
         },
         end: end.unwrap_or(text.len()),
-        is_quoted: around.contains('>'),
+        is_quoted: around.all.contains('>'),
     })
 }
 
@@ -145,32 +150,42 @@ fn before_words(text: &str) -> usize {
     }
 }
 
-/// What lines go on with in the place of a line that begins so: a list's sign is blanks there. What is
-/// indented by at most three blanks stands in nothing.
-fn around(before: &str) -> String {
-    if before.len() <= 3 && before.bytes().all(|byte| byte == b' ') {
-        return String::new();
-    }
-    let letters = before.chars();
-    let letters = letters.map(|letter| {
-        if matches!(letter, '>' | '\t') {
-            letter
-        } else {
-            ' '
-        }
-    });
-    letters.collect()
+/// What lines go on with in the place of a line that begins so: a list's sign is blanks there.
+struct Around {
+    all: String,
+    /// How much of it stands before the blanks at its end, in bytes.
+    signs: usize,
 }
 
-/// A line without what stands around it; none of a line that stands elsewhere.
-fn words_in<'a>(line: &'a str, around: &str) -> Option<&'a str> {
-    let signs = around.trim_end();
-    let is_near = !signs.is_empty() && around.len() - signs.len() < 2;
-    let bare = || {
-        let rest = line.strip_prefix(signs)?;
-        (is_near || rest.trim().is_empty()).then_some(rest)
-    };
-    line.strip_prefix(around).or_else(bare)
+impl Around {
+    /// What is indented by at most three blanks stands in nothing.
+    fn of(before: &str) -> Self {
+        let is_in_nothing = before.len() <= 3 && before.bytes().all(|byte| byte == b' ');
+        let letters = before.chars().filter(|_| !is_in_nothing);
+        let letters = letters.map(|letter| match letter {
+            '>' | '\t' => letter,
+            _ => ' ',
+        });
+        let all: String = letters.collect();
+        let signs = all.trim_end().len();
+        Self { all, signs }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// A line without what stands around it; none of a line that stands elsewhere. Linear in the line,
+    /// however much stands around it.
+    fn words_in<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let (signs, blanks) = self.all.split_at(self.signs);
+        let is_near = !signs.is_empty() && blanks.len() < 2;
+        let bare = || {
+            let rest = line.strip_prefix(signs)?;
+            (is_near || rest.trim().is_empty()).then_some(rest)
+        };
+        line.strip_prefix(&self.all).or_else(bare)
+    }
 }
 
 /// The lines outside of fenced blocks.
@@ -415,7 +430,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Without control characters, buttons that stand alone, and empty lines one after another.
+/// Without buttons that stand alone, and empty lines one after another.
 fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut empty = 0_usize;
@@ -429,17 +444,7 @@ fn tidy(text: &str) -> String {
             tidied.push_str(if empty > 0 { "\n\n" } else { "\n" });
         }
         empty = 0;
-        if line
-            .chars()
-            .any(|letter| letter.is_control() && letter != '\t')
-        {
-            tidied.extend(
-                line.chars()
-                    .filter(|letter| !letter.is_control() || *letter == '\t'),
-            );
-        } else {
-            tidied.push_str(line);
-        }
+        tidied.push_str(line);
     }
     tidied
 }

@@ -7,7 +7,7 @@ use super::body::{CleanBody, head, prose};
 use super::severity::{FindingSeverity, header};
 use crate::entry::FindingFacts;
 use crate::hex::hex;
-use crate::hidden::letters;
+use crate::hidden::{is_joining, letters};
 use crate::id::FindingId;
 use crate::redact::Redactor;
 use crate::snapshot::FindingSnapshot;
@@ -275,6 +275,8 @@ fn one_line(text: &str) -> String {
     let mut shown: String = shown.take(LINE_CHARS_MAX + 1).collect();
     if let Some((end, _)) = shown.char_indices().nth(LINE_CHARS_MAX) {
         shown.truncate(end);
+        // What it joins is cut off.
+        shown.truncate(shown.trim_end_matches(is_joining).len());
         shown.push('…');
     }
     shown

@@ -1,26 +1,23 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod bodies;
-
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 use crate::more_cases::more_cases;
 
-use super::body::seen;
+use super::bodies::BODIES;
 use super::*;
-use crate::hidden::is_hidden;
 
 #[test]
 fn every_body_of_the_table_is_cleaned_and_rated() {
-    for (raw, text, rated) in bodies::BODIES {
+    for (raw, text, rated) in BODIES {
         let clean = CleanBody::of(raw);
         assert_eq!(clean.text, *text, "of {raw:?}");
         let (severity, by) = FindingSeverity::of(raw, &clean, ReviewPart::Finding);
         let severity = severity.map_or("-".to_owned(), |one| one.to_string());
         assert_eq!(format!("{severity} {by}"), *rated, "of {raw:?}");
     }
-    assert!(bodies::BODIES.len() >= 80, "{}", bodies::BODIES.len());
+    assert!(BODIES.len() >= 80, "{}", BODIES.len());
 }
 
 #[test]
@@ -114,12 +111,24 @@ fn a_long_body_is_cut_between_letters_and_says_so() {
         // A search that begins again at each of them would not end in a minute.
         let _ = FindingSeverity::of(&long, &clean, ReviewPart::Finding);
     }
+    // A block that stands far to the right, and does not end with the empty lines below it.
+    let half = BODY_BYTES_MAX / 2;
+    let far = format!("{}```\n{}", " ".repeat(half), "\n".repeat(half));
+    assert_eq!(CleanBody::of(&far).text, "");
     let many = "```suggestion\nx\n```\n".repeat(SUGGESTIONS_MAX + 1);
     let clean = CleanBody::of(&many);
     assert_eq!(
         (clean.suggestions.len(), clean.cut),
         (SUGGESTIONS_MAX, true)
     );
+}
+
+#[test]
+fn what_joins_letters_is_cut_off_with_the_letter_that_it_joins() {
+    for before in [CLEAN_BYTES_MAX - 4, 159, 160, 161] {
+        let word = format!("{}a\u{200c}\u{645}\u{6cc}", "x".repeat(before));
+        hostile::check(&format!("{word}\n```suggestion\n{word}\n```"));
+    }
 }
 
 #[test]
@@ -218,15 +227,7 @@ proptest! {
 
     #[test]
     fn any_text_is_cleaned_within_its_bounds(raw in prop_oneof![soup(), ".{0,300}"]) {
-        let clean = CleanBody::of(&raw);
-        let (severity, by) = FindingSeverity::of(&raw, &clean, ReviewPart::Finding);
-        prop_assert_eq!(severity.is_none(), by == SeverityBy::None);
-        prop_assert!(clean.text.len() <= CLEAN_BYTES_MAX);
-        let seen = seen(&raw);
-        let mut lines = clean.suggestions.iter().flat_map(|code| code.lines());
-        prop_assert!(lines.all(|line| seen.contains(line)));
-        prop_assert!(!clean.text.contains(is_unseen));
-        prop_assert!(!clean.suggestions.iter().any(|code| code.contains(is_hidden)));
+        hostile::check(&raw);
     }
 
     #[test]
@@ -236,19 +237,7 @@ proptest! {
 
     #[test]
     fn broken_html_never_gets_into_a_loop_or_past_its_bounds(raw in broken_html()) {
-        let mut text = raw;
-        // Each pass takes something away, or there is nothing left to take.
-        loop {
-            let clean = CleanBody::of(&text);
-            prop_assert!(!clean.text.contains(is_unseen), "{:?}", clean.text);
-            prop_assert!(clean.suggestions.len() <= SUGGESTIONS_MAX);
-            let _ = FindingSeverity::of(&text, &clean, ReviewPart::Finding);
-            if clean.text == text {
-                break;
-            }
-            prop_assert!(clean.text.len() < text.len(), "{:?} of {:?}", clean.text, text);
-            text = clean.text;
-        }
+        hostile::check_until_settled(&raw);
     }
 
     #[test]
@@ -260,17 +249,13 @@ proptest! {
     }
 }
 
-fn is_unseen(letter: char) -> bool {
-    letter.is_control() && !matches!(letter, '\n' | '\t') || is_hidden(letter)
-}
-
 #[test]
 fn nothing_that_a_person_does_not_see_is_told_and_no_line_is_without_its_mark() {
     let raw = "a\u{e0041}b\u{202e}c\u{2028}[ctxrelay x\u{2029}d\u{85}e\rf\u{200b}\n\n\
-               ```suggestion\nlet\u{feff} x\u{2028}= 1;\n```";
+               ```suggestion\nlet\u{feff} x\u{2028}= \u{1b}[2J1;\n```";
     let clean = CleanBody::of(raw);
     assert_eq!(clean.text, "abc\n[ctxrelay x\nd\ne\nf");
-    assert_eq!(clean.suggestions, ["let x\n= 1;"]);
+    assert_eq!(clean.suggestions, ["let x\n= [2J1;"]);
     // What emojis are joined by stays.
     assert_eq!(
         CleanBody::of("ok \u{1f469}\u{200d}\u{1f4bb}").text,

@@ -15,6 +15,10 @@ mod tests;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod arbitrary;
+#[cfg(any(test, feature = "testing"))]
+pub mod hostile;
+#[cfg(any(test, feature = "testing"))]
+pub mod samples;
 
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
@@ -24,6 +28,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::capsule::Capsule;
 use crate::hex::hex;
+use crate::hidden::letters;
 pub use canonical::canonical;
 pub use lines::{check_lines, uncited};
 pub use read::read;
@@ -51,6 +56,9 @@ pub struct BadCapsule {
     pub why: String,
 }
 
+/// The longest place and the longest reason, in characters: keys and values of the file stand in both.
+const TOLD_CHARS_MAX: usize = 300;
+
 impl BadCapsule {
     pub(super) fn new(place: impl Into<String>, why: impl Into<String>) -> Self {
         let place: String = place.into();
@@ -58,11 +66,29 @@ impl BadCapsule {
             place: if place.is_empty() {
                 "file".to_owned()
             } else {
-                place
+                told(place)
             },
-            why: why.into(),
+            why: told(why.into()),
         }
     }
+}
+
+/// The beginning of a text on one line, without hidden characters.
+fn told(text: String) -> String {
+    let is_odd = |(letter, is_hidden): (char, bool)| letter.is_control() || is_hidden;
+    let end = text.char_indices().nth(TOLD_CHARS_MAX).map(|(end, _)| end);
+    if end.is_none() && !letters(&text).any(is_odd) {
+        return text;
+    }
+    let beginning = &text[..end.unwrap_or(text.len())];
+    let letters = letters(beginning);
+    let mut told: String = letters
+        .map(|it| if is_odd(it) { ' ' } else { it.0 })
+        .collect();
+    if end.is_some() {
+        told.push('…');
+    }
+    told
 }
 
 /// The bytes of a capsule, and its digest. A digest that it already has is not looked at.

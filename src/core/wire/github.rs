@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::beginning::beginning;
+use super::plain_value::{PlainValue, optional};
 use crate::id::FindingId;
 use crate::review::{ReviewComment, ReviewPart};
 
@@ -114,7 +115,9 @@ struct Nodes<T> {
 #[serde(rename_all = "camelCase")]
 struct Named {
     /// As GitHub gives large numbers, a string.
+    #[serde(default, deserialize_with = "optional")]
     full_database_id: Option<Value>,
+    #[serde(default, deserialize_with = "optional")]
     database_id: Option<Value>,
 }
 
@@ -169,9 +172,12 @@ struct Said {
     line: Option<u32>,
     original_line: Option<u32>,
     /// Of several lines the first; elsewhere it may be anything.
+    #[serde(default, deserialize_with = "optional")]
     start_line: Option<Value>,
+    #[serde(default, deserialize_with = "optional")]
     original_start_line: Option<Value>,
     /// As `side`, of that line.
+    #[serde(default, deserialize_with = "optional")]
     start_side: Option<Value>,
     commit_id: Option<String>,
     original_commit_id: Option<String>,
@@ -182,9 +188,11 @@ struct Said {
     /// What a tool may call `html_url`. GitHub gives both, and has its API's address here.
     url: Option<String>,
     /// `LEFT` where it is on a line that the pull request deletes; elsewhere it may be anything.
+    #[serde(default, deserialize_with = "optional")]
     side: Option<Value>,
     in_reply_to_id: Option<u64>,
     /// Of a review; elsewhere it may be anything.
+    #[serde(default, deserialize_with = "optional")]
     state: Option<Value>,
     resolved: Option<bool>,
     outdated: Option<bool>,
@@ -418,8 +426,8 @@ impl ReadComments {
         let mut lists = Vec::new();
         let mut threads = ReviewThreads::default();
         let mut values = Vec::new();
-        for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
-            let value = value.map_err(|error| {
+        for value in serde_json::Deserializer::from_str(text).into_iter() {
+            let PlainValue(value) = value.map_err(|error| {
                 let found = beginning(text);
                 format!("it is no JSON ({error}), and {EXPECTED}; {found}")
             })?;

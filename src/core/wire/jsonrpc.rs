@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::plain_value::{PlainValue, optional};
+
 /// One text frame: a request, a response or a notification.
 ///
 /// A flat shape instead of an untagged enum: a wrong frame then gets an error that names the
@@ -14,16 +16,19 @@ pub struct Frame {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jsonrpc: Option<String>,
     /// Number or string, echoed verbatim; absent in notifications.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
     /// Present in requests and notifications.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// The arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
     /// Present in successful responses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// Present in failed responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,18 +72,18 @@ impl Request {
         };
         let not_one = |why: &str| refuse(Value::Null, code::INVALID_REQUEST, why.to_owned());
         if !text.trim_start().starts_with('{') {
-            return Err(match serde_json::from_str::<Value>(text) {
+            return Err(match PlainValue::of(text) {
                 Err(error) => refuse(Value::Null, unread(&error), error.to_string()),
                 Ok(_) => not_one("a request is one JSON object"),
             });
         }
         let parts: Parts<'_> = serde_json::from_str(text).map_err(|error| {
             // What is nested too deeply may break off, too.
-            let deep = serde_json::from_str::<Value>(text).err();
+            let deep = PlainValue::of(text).err();
             let error = deep.unwrap_or(error);
             refuse(Value::Null, unread(&error), error.to_string())
         })?;
-        let id = parts.id.and_then(|id| serde_json::from_str(id.get()).ok());
+        let id = parts.id.and_then(|id| PlainValue::of(id.get()).ok());
         let id: Value = match id {
             Some(id @ (Value::String(_) | Value::Number(_))) => id,
             _ => return Err(not_one("a request needs an `id`, a string or a number")),
@@ -90,9 +95,7 @@ impl Request {
             let why = "a request needs a `method`, a string".to_owned();
             return Err(refuse(id, code::INVALID_REQUEST, why));
         };
-        let params = parts
-            .params
-            .map(|params| serde_json::from_str(params.get()));
+        let params = parts.params.map(|params| PlainValue::of(params.get()));
         match params.transpose() {
             Ok(params) => Ok(Self { id, method, params }),
             Err(error) => Err(refuse(id, unread(&error), error.to_string())),

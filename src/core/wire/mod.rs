@@ -11,6 +11,7 @@ pub mod github;
 pub mod json_size;
 pub mod jsonrpc;
 pub mod line;
+pub mod plain_value;
 pub mod search;
 pub mod status;
 pub mod window;

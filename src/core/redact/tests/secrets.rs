@@ -125,6 +125,22 @@ pub(super) fn formats() -> Vec<(&'static str, String)> {
 }
 
 #[test]
+fn a_quote_that_nobody_closes_hides_no_name_below_it() {
+    for text in [
+        "password: \"correct horse\nds.setPassword(\"letmein85\");\n",
+        "password: \"correct horse\npassword = \"$letmein85\"\n",
+        "{\"PASS\": \"a\n{\"user\": \"me\", \"password\": \"letmein85\"}",
+    ] {
+        let masked = REDACTOR.redact_text(text).0;
+        assert!(!masked.contains("letmein"), "{masked}");
+    }
+    // One that goes over lines ends where it is closed.
+    let text = "password: \"one\ntwo three\"\nuser: \"me\"\n";
+    let masked = REDACTOR.redact_text(text).0;
+    assert_eq!(masked, "password: \"[REDACTED_PASSWORD]\"\nuser: \"me\"\n");
+}
+
+#[test]
 fn every_format_is_masked_wherever_it_stands() {
     for (mark, secret) in formats() {
         for (before, after) in AROUND {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::BadCapsule;
 use crate::hidden::letters;
 use crate::wire::beginning::beginning;
+use crate::wire::plain_value::RAW_TEXT;
 
 /// How deep values may lie in each other.
 const DEPTH_MAX: usize = 16;
@@ -170,6 +171,12 @@ impl<'de> Visitor<'de> for Strict<'_> {
         while let Some(key) = from.next_key::<String>()? {
             self.0.borrow_mut().push(Step::Key(key.clone()));
             self.check_text(&key)?;
+            // What is read of this value later would read another one.
+            if key == RAW_TEXT {
+                return Err(A::Error::custom(
+                    "a name that its readers keep for themselves",
+                ));
+            }
             if members.contains_key(&key) {
                 return Err(A::Error::custom("it is there twice"));
             }

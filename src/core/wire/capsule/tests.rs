@@ -5,44 +5,19 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::arbitrary::capsule;
+use super::samples::{cited_all, citing, exported, forged, line, said, small};
 use super::*;
-use crate::capsule::{
-    CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleDraft, CapsuleStatement, LineRef, StatementAuthor,
-};
-use crate::entry::{Entry, EntryKind, NoteKind, TASK};
-use crate::id::{CapsuleId, EntryId, Seq, SessionId};
+use crate::capsule::{CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleDraft, LineRef};
+use crate::entry::NoteKind;
+use crate::id::Seq;
 use crate::more_cases::more_cases;
-use crate::wire::line::{GENESIS, parse, seal, serialize};
+use crate::wire::line::{GENESIS, parse};
+use crate::wire::plain_value::{RAW_TEXT, nested_texts};
 
 mod changed;
 mod flipped;
 mod forging;
 mod schema;
-
-fn small() -> Capsule {
-    let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "Fix the login", 7);
-    capsule.goal = Some(said("nobody is logged out by a restart"));
-    capsule
-}
-
-fn said(text: &str) -> CapsuleStatement {
-    CapsuleStatement {
-        text: text.to_owned(),
-        by: StatementAuthor::Claude,
-        at: 7,
-        cut: None,
-        line: None,
-        more: Map::new(),
-    }
-}
-
-/// The file of a value that somebody made by hand, with the digest that it should have.
-fn forged(mut value: Value) -> Vec<u8> {
-    let members = value.as_object_mut().unwrap();
-    let digest = digest(members);
-    members.insert(DIGEST.to_owned(), digest.into());
-    canonical(&value).into_bytes()
-}
 
 fn refused(value: Value) -> String {
     read(&forged(value)).unwrap_err().to_string()
@@ -194,6 +169,18 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 #[test]
+fn what_is_wrong_is_told_on_one_short_line_whatever_the_file_says_there() {
+    let mut other = value();
+    other["decisions"] = json!("none ".repeat(50_000));
+    let said = refused(other);
+    assert!(said.starts_with("decisions: invalid type: string \"none none"));
+    assert_eq!(said.chars().count(), "decisions: ".len() + 301);
+    let mut other = value();
+    other["schema"] = json!("a\nb");
+    assert!(refused(other).starts_with("schema: `a b`; this version reads"));
+}
+
+#[test]
 fn a_key_that_is_there_twice_is_refused_before_anything_is_made_of_it() {
     let (bytes, _) = write(&small()).unwrap();
     let text = String::from_utf8(bytes).unwrap();
@@ -201,6 +188,16 @@ fn a_key_that_is_there_twice_is_refused_before_anything_is_made_of_it() {
     let bad = read(twice.as_bytes()).unwrap_err();
     assert_eq!(bad.place, "goal.at");
     assert!(bad.why.starts_with("it is there twice"), "{bad}");
+}
+
+#[test]
+fn text_that_a_reader_would_take_for_json_is_refused_before_it_is_read() {
+    let mut other = value();
+    other["x"] = json!({RAW_TEXT: nested_texts(200)});
+    let bytes = forged(other);
+    assert!(bytes.len() < FILE_BYTES_MAX);
+    let bad = read(&bytes).unwrap_err();
+    assert_eq!(bad.place, format!("x.{RAW_TEXT}"));
 }
 
 #[test]
@@ -235,52 +232,6 @@ fn the_schema_names_every_member() {
     assert!(schema["properties"].get("digest").is_some());
     let said = schema["$defs"]["CapsuleStatement"]["properties"]["cut"].clone();
     assert!(said.is_object(), "{said}");
-}
-
-/// Something that was decided for the task, as an entry.
-fn entry(text: &str) -> Entry {
-    Entry {
-        id: EntryId::new("01997b2e"),
-        timestamp_ms: 7,
-        session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
-        source: "claude".to_owned().into(),
-        target: None,
-        content: text.to_owned(),
-        whole: None,
-        kind: EntryKind::Note {
-            note: NoteKind::Decision,
-            handles: Vec::new(),
-            withdraws: None,
-        },
-        runtime_session: None,
-        carried: None,
-        meta: Map::from_iter([(TASK.to_owned(), json!("cap_0123456789ab"))]),
-        seq: Seq(4),
-    }
-}
-
-/// A line that somebody said, as the ledger holds it.
-fn line(text: &str) -> (String, LineRef) {
-    let entry = entry(text);
-    let sealed = seal(serialize(&entry), 4, GENESIS).unwrap();
-    let cited = LineRef {
-        session: entry.session_id,
-        seq: entry.seq,
-        id: entry.id,
-        hash: sealed.hash,
-        more: Map::new(),
-    };
-    (sealed.line, cited)
-}
-
-fn citing(text: &str, line: String, cited: LineRef) -> Capsule {
-    let mut capsule = small();
-    capsule.decisions = vec![CapsuleStatement {
-        line: Some(cited),
-        ..said(text)
-    }];
-    capsule.origin.lines = vec![line];
-    capsule
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::entry::Entry;
 use crate::wire::line::{Stored, parse};
+use crate::wire::plain_value::PlainValue;
 
 /// An entry as on disk. In the process that read it it is passed on as it is; JSON is made of it
 /// where it leaves the process.
@@ -85,7 +86,7 @@ impl Serialize for EntryLine {
 
 impl<'de> Deserialize<'de> for EntryLine {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(Self::Sent)
+        PlainValue::deserialize(deserializer).map(|PlainValue(value)| Self::Sent(value))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::envelope::MessageKind;
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;
 use crate::snapshot::Snapshot;
+use crate::wire::plain_value::list;
 use crate::wire::search::{FoundPage, IndexReport, SealedPage, SearchPage};
 use crate::wire::status::Status;
 use crate::wire::window::WindowPage;
@@ -370,8 +371,10 @@ pub struct Proposed {
 #[serde(rename_all = "camelCase")]
 pub struct ContextPage {
     /// Oldest first.
+    #[serde(deserialize_with = "list")]
     pub entries: Vec<Value>,
     /// All open handoffs.
+    #[serde(deserialize_with = "list")]
     pub open_handoffs: Vec<Value>,
     /// Older entries; `None` at the beginning of the record.
     pub cursor: Option<String>,

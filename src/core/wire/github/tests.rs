@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::*;
+use crate::wire::plain_value::nested_texts;
 
 #[test]
 fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {
@@ -277,4 +278,15 @@ fn a_file_holds_pages_one_behind_the_other_or_an_object_of_lists() {
         let error = of_file(text).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn a_file_with_text_in_text_is_read_like_any_other() {
+    let comment = |start: &str| {
+        format!(r#"[{{"id":7,"body":"No bound.","path":"a.rs","line":3,"start_line":{start}}}]"#)
+    };
+    let read = |text: &str| of_file(text).unwrap().comments.len();
+    assert_eq!(read(&comment("1")), 1);
+    // The library's own reader would not come back from this.
+    assert_eq!(read(&comment(&nested_texts(200))), 1);
 }

@@ -1,7 +1,15 @@
 //! Lines that nobody should write, for the tests of everything that reads them: a corpus, and what
-//! comes of changing it here and there.
+//! comes of changing it here and there; [`check`], what holds of any of them.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{BadLine, CARRIED, GENESIS, RUNTIME_SESSION, hash_line, parse, parse_link, serialize};
+use crate::entry::{Entry, EntryKind};
+use crate::fold::fold;
+use crate::snapshot::Snapshot;
+use crate::wire::plain_value::PlainValue;
 
 const CHAINED: &[u8] =
     include_bytes!("../../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.jsonl");
@@ -131,4 +139,67 @@ pub fn bytes() -> impl Strategy<Value = Vec<u8>> {
         }
         line
     })
+}
+
+/// How much longer an entry may be when it is written again: a number of three characters, `1e9`,
+/// becomes one of thirteen, and defaults are written out.
+const GROWTH: usize = 8;
+const DEFAULTS: usize = 2_000;
+
+/// Reads the lines of a file as [`check`] does and folds their entries: the world is the same one when
+/// it is read from a checkpoint.
+///
+/// # Panics
+///
+/// When something does not hold.
+pub fn check_file(bytes: &[u8]) {
+    let mut world = Snapshot::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if let Some(entry) = check(line) {
+            fold(&mut world, &entry);
+        }
+    }
+    let checkpoint = serde_json::to_string(&world).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Snapshot>(&checkpoint).unwrap(),
+        world
+    );
+}
+
+/// Reads a line: both readers say the same of it, and what is read can be written, is the same entry
+/// again, and has the members that nobody here knows. The entry, of a line that is one.
+///
+/// # Panics
+///
+/// When something does not hold.
+pub fn check(line: &[u8]) -> Option<Entry> {
+    drop(hash_line(line, GENESIS));
+    let thorough = parse(line);
+    let quick = parse_link(line);
+    // The one difference that is documented.
+    let too_large = matches!(&thorough, Err(BadLine::NotJson(why)) if why.contains("out of range"));
+    if !too_large {
+        let link = thorough.as_ref().map(|parsed| parsed.link.clone());
+        assert_eq!(quick.is_ok(), link.is_ok(), "{quick:?} {link:?}");
+        assert_eq!(quick.ok(), link.ok());
+    }
+    let entry = thorough.ok()?.entry;
+    let again = Value::Object(serialize(&entry)).to_string();
+    assert!(again.len() <= line.len() * GROWTH + DEFAULTS);
+    assert_eq!(parse(again.as_bytes()).unwrap().entry, entry);
+    let read = serde_json::from_slice::<PlainValue>(line).unwrap().0;
+    let written = PlainValue::of(&again).unwrap();
+    let meta = |line: &Value| line.get("meta").and_then(Value::as_object).cloned();
+    let mut kept = meta(&read).unwrap_or_default();
+    kept.retain(|key, _| key != RUNTIME_SESSION && key != CARRIED);
+    let there = meta(&written).unwrap_or_default();
+    for (key, value) in &kept {
+        assert_eq!(there.get(key), Some(value), "meta.{key}");
+    }
+    if let EntryKind::Other { detail, .. } = &entry.kind {
+        for key in detail.keys() {
+            assert_eq!(written.get(key), read.get(key), "{key}");
+        }
+    }
+    Some(entry)
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::RUNTIME_SESSION;
 use super::read::BadLine;
+use crate::wire::plain_value::PlainValue;
 
 /// The values on a line, of whatever type they are; of a key that comes twice the last one.
 #[derive(Debug, Default)]
@@ -56,7 +57,7 @@ pub(super) fn members(line: &[u8]) -> Result<Members, BadLine> {
             return BadLine::NotJson(error.to_string());
         }
         // What is whole, and something else, is told from what is broken.
-        match serde_json::from_slice::<Value>(line) {
+        match serde_json::from_slice::<PlainValue>(line) {
             Ok(_) => BadLine::NotObject,
             Err(error) => BadLine::NotJson(error.to_string()),
         }
@@ -109,10 +110,10 @@ impl<'de> Visitor<'de> for MembersVisitor {
         let mut rest = Map::new();
         while let Some(key) = line.next_key_seed(Key::of(|key| members.place(key)))? {
             match key {
-                Ok(Place::Value(value)) => *value = Some(line.next_value()?),
+                Ok(Place::Value(value)) => *value = Some(line.next_value::<PlainValue>()?.0),
                 Ok(Place::Meta(meta)) => *meta = line.next_value()?,
                 Err(key) => {
-                    rest.insert(key, line.next_value()?);
+                    rest.insert(key, line.next_value::<PlainValue>()?.0);
                 }
             }
         }
@@ -140,7 +141,7 @@ impl<'de> Visitor<'de> for MetaVisitor {
         let mut meta = Meta::default();
         let named = |key: &str| (key == RUNTIME_SESSION).then_some(());
         while let Some(key) = object.next_key_seed(Key::of(named))? {
-            match (key, object.next_value()?) {
+            match (key, object.next_value::<PlainValue>()?.0) {
                 (Ok(()), Value::String(session)) => {
                     meta.runtime_session = Some(session);
                     meta.rest.shift_remove(RUNTIME_SESSION);
@@ -159,7 +160,7 @@ impl<'de> Visitor<'de> for MetaVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Meta, A::Error> {
-        while list.next_element::<Value>()?.is_some() {}
+        while list.next_element::<PlainValue>()?.is_some() {}
         Ok(Meta::default())
     }
 
@@ -228,7 +229,8 @@ mod tests {
 
     /// The tree of a line is what its parts say, put together.
     fn check(line: &[u8]) -> Result<(), TestCaseError> {
-        let tree = serde_json::from_slice::<Value>(line);
+        let tree = serde_json::from_slice::<PlainValue>(line);
+        let tree = tree.map(|PlainValue(tree)| tree);
         match (members(line), tree) {
             (Ok(members), Ok(Value::Object(tree))) => {
                 for (key, value) in [

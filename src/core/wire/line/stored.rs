@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{hash_line, parse, parse_link};
 use crate::entry::Entry;
+use crate::wire::plain_value::PlainValue;
 
 /// An entry as it lies in the ledger. In process it is passed on as it is; only where it leaves
 /// the process it is written, as its line.
@@ -32,7 +33,7 @@ impl Stored {
 
     /// The line as JSON; null for a line that is none, which the writer never writes.
     pub fn to_value(&self) -> Value {
-        serde_json::from_str(&self.line).unwrap_or_default()
+        PlainValue::of(&self.line).unwrap_or_default()
     }
 }
 
@@ -47,7 +48,7 @@ impl Serialize for Stored {
 impl<'de> Deserialize<'de> for Stored {
     /// From the JSON of a line, which another process sent.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let line = Value::deserialize(deserializer)?.to_string();
+        let line = PlainValue::deserialize(deserializer)?.0.to_string();
         let parsed = parse(line.as_bytes()).map_err(D::Error::custom)?;
         Ok(Self {
             entry: parsed.entry,

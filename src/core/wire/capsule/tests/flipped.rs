@@ -7,18 +7,6 @@ use std::ops::Range;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::capsule::{CapsuleOutput, CapsulePatch};
-
-/// A cited line, a patch and two outputs. All of it ASCII, so that a byte is a character.
-fn exported() -> Capsule {
-    let (text, cited) = line("tokens live for one hour");
-    let mut capsule = citing("tokens live for one hour", text, cited);
-    let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n";
-    capsule.patch = Some(CapsulePatch::new("0".repeat(40), patch.as_bytes()));
-    let output = |name: &str, text: &str| CapsuleOutput::new(name.to_owned(), text);
-    capsule.outputs = vec![output("unit", "red\n"), output("lint", "1 warning\n")];
-    capsule
-}
 
 /// Which bytes of the canonical form belong to which member or item, the innermost first; the end of
 /// the value.

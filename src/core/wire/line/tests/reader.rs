@@ -2,46 +2,17 @@
 //! readers say the same of it.
 
 use proptest::prelude::*;
-use serde_json::Value;
 
-use crate::wire::line::{BadLine, GENESIS, hash_line, hostile, parse, parse_link, serialize};
-
-/// How much longer an entry may be when it is written again: a number of three characters, `1e9`,
-/// becomes one of thirteen, and defaults are written out.
-const GROWTH: usize = 8;
-const DEFAULTS: usize = 2_000;
-
-fn check(line: &[u8]) -> Result<(), TestCaseError> {
-    let thorough = parse(line);
-    let quick = parse_link(line);
-    // The one difference that is documented.
-    let too_large = matches!(&thorough, Err(BadLine::NotJson(why)) if why.contains("out of range"));
-    if !too_large {
-        let link = thorough.as_ref().map(|parsed| parsed.link.clone());
-        prop_assert_eq!(quick.is_ok(), link.is_ok(), "{:?} {:?}", quick, link);
-        prop_assert_eq!(quick.ok(), link.ok());
-    }
-    if let Ok(parsed) = thorough {
-        let again = Value::Object(serialize(&parsed.entry)).to_string();
-        prop_assert!(again.len() <= line.len() * GROWTH + DEFAULTS);
-        // What was read can be written, and what is written is read as the same entry.
-        let reread = parse(again.as_bytes()).unwrap().entry;
-        prop_assert_eq!(
-            (&reread.id, &reread.content),
-            (&parsed.entry.id, &parsed.entry.content)
-        );
-        prop_assert_eq!(reread.kind.type_name(), parsed.entry.kind.type_name());
-    }
-    drop(hash_line(line, GENESIS));
-    Ok(())
-}
+use crate::wire::jsonrpc::Frame;
+use crate::wire::line::{Stored, hostile, parse, parse_link, serialize};
+use crate::wire::plain_value::{RAW_TEXT, nested_texts};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_hostile_line_is_too_much_for_the_reader(line in hostile::bytes()) {
-        check(&line)?;
+        hostile::check_file(&line);
     }
 }
 
@@ -66,7 +37,7 @@ fn lines_of_ten_megabytes_are_read_or_refused_like_short_ones() {
         (around(&format!("{entry}\""), b'\\', "\"}"), true),
         (around(&format!("{{\"{}", "id"), b'i', "\":1}"), false),
     ] {
-        check(&line).unwrap();
+        hostile::check(&line);
         assert_eq!(parse(&line).is_ok(), is_entry, "{:?}", &line[..40]);
     }
 }
@@ -88,4 +59,41 @@ fn nesting_ends_where_both_readers_end() {
         let quick = parse_link(line.as_bytes());
         assert_eq!(quick.is_ok(), depth == deepest, "{depth}: {quick:?}");
     }
+}
+
+#[test]
+fn numbers_that_nobody_knows_are_kept_to_the_last_digit() {
+    for number in [
+        "126.83155157826687",
+        "948546.0504138131",
+        "0.00009625726203246887",
+        "1e-7",
+        "0.1",
+    ] {
+        let line = format!(
+            "{{\"id\":\"a\",\"type\":\"x\",\"cost\":{number},\"meta\":{{\"y\":{number}}}}}"
+        );
+        let entry = hostile::check(line.as_bytes()).unwrap();
+        let again = serialize(&entry);
+        assert_eq!(again["cost"].to_string(), number);
+        assert_eq!(again["meta"]["y"].to_string(), number);
+    }
+}
+
+#[test]
+fn a_text_that_the_library_would_take_for_json_is_kept_as_it_is() {
+    let line = |value: &str| format!("{{\"id\":\"a\",\"type\":\"x\",\"y\":{value}}}");
+    for text in ["1", "[1", "not json"] {
+        let value = serde_json::json!({RAW_TEXT: text});
+        let entry = hostile::check(line(&value.to_string()).as_bytes()).unwrap();
+        assert_eq!(serialize(&entry)["y"], value);
+    }
+    // The library would not come back from this.
+    let line = line(&nested_texts(200));
+    let entry = hostile::check(line.as_bytes()).unwrap();
+    let sent: Stored = serde_json::from_str(&line).unwrap();
+    assert_eq!(sent.entry, entry);
+    let answer = format!("{{\"id\":1,\"result\":{line}}}");
+    let answer: Frame = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer.result, Some(sent.to_value()));
 }

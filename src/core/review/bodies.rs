@@ -1,7 +1,7 @@
 //! Comments in the shapes of reviewers that are known: the body, its words, its severity and by
 //! what.
 
-pub(super) const BODIES: &[(&str, &str, &str)] = &[
+pub const BODIES: &[(&str, &str, &str)] = &[
     // Greptile
     (
         "<a href=\"#\"><img alt=\"P0\" src=\"https://x.y/p0.svg\"></a> **Key leaks**\nIt is logged.",
