@@ -203,11 +203,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::wire::plain_value::nested_texts;
 
     /// The code and the id of the answer to a frame that is no request.
     fn refused(text: &str) -> (i64, Value) {
         let frame = Request::read(text).unwrap_err();
         (frame.error.unwrap().code, frame.id.unwrap())
+    }
+
+    #[test]
+    fn text_in_text_is_read_as_it_is_written() {
+        // The library's own reader would not come back from this.
+        let params = format!("{{\"x\":{}}}", nested_texts(200));
+        let text = format!(r#"{{"id":1,"method":"status/read","params":{params}}}"#);
+        let read = Request::read(&text).unwrap();
+        assert_eq!(read.params, Some(PlainValue::of(&params).unwrap()));
     }
 
     #[test]

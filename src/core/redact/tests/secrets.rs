@@ -127,9 +127,9 @@ pub(super) fn formats() -> Vec<(&'static str, String)> {
 #[test]
 fn a_quote_that_nobody_closes_hides_no_name_below_it() {
     for text in [
-        "password: \"correct horse\nds.setPassword(\"letmein85\");\n",
-        "password: \"correct horse\npassword = \"$letmein85\"\n",
-        "{\"PASS\": \"a\n{\"user\": \"me\", \"password\": \"letmein85\"}",
+        "{\"PASS\": \"first\nds.setPassword(\"letmein85\");\n",
+        "password: \"first\npassword=\"$letmein85\"\n",
+        "secret: 'a1b2c3d4e5\npassword='letmein85'\n",
     ] {
         let masked = REDACTOR.redact_text(text).0;
         assert!(!masked.contains("letmein"), "{masked}");
