@@ -32,7 +32,7 @@ use crate::core::id::ThreadId;
 use crate::core::redact::Redactor;
 use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
 use crate::wire::codex::frame::{Incoming, RpcError};
-use crate::wire::codex::thread::Thread;
+use crate::wire::codex::thread::{Thread, ThreadStatus};
 
 use super::compaction_hook::CompactionHook;
 use super::fact::{CodexFact, ReportedStatus};
@@ -120,6 +120,9 @@ pub(super) struct Session<'a> {
     rollout: Option<String>,
     /// What the visible thread does.
     status: ReportedStatus,
+    /// A thread that is being opened, and what was told of its status since it was asked for: the
+    /// answer may be older.
+    opening: Option<(String, Option<ThreadStatus>)>,
     /// The app-server has `thread/queue/*`.
     has_queue: bool,
     /// When to look at the unconfirmed messages again.
@@ -151,6 +154,7 @@ impl<'a> Session<'a> {
             version: String::new(),
             todo: VecDeque::new(),
             candidate: None,
+            opening: None,
             has_our_name: false,
             rollout: None,
             status: ReportedStatus::NotLoaded,

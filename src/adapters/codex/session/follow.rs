@@ -49,6 +49,7 @@ impl Session<'_> {
                     self.thread_state.unreadable_tries = 0;
                     self.adopt(resumed, false).await;
                     self.catch_up(cut_off).await?;
+                    self.is_open().await;
                     self.settle_elsewhere(fresh).await?;
                     return Ok(self.look().await?);
                 }
@@ -131,6 +132,7 @@ impl Session<'_> {
                 self.status = ReportedStatus::NotLoaded;
                 self.adopt(resumed, is_named).await;
                 self.catch_up(None).await?;
+                self.is_open().await;
                 Ok(true)
             }
             Err(CallError::Refused(error)) => {
@@ -248,7 +250,18 @@ impl Session<'_> {
             thread_id: thread_id.to_string(),
             exclude_turns: true,
         };
+        self.opening = Some((resume.thread_id.clone(), None));
         self.call(resume).await
+    }
+
+    /// The thread that was asked for is the visible one. What was told of its status on the way is
+    /// newer than what its answer said: a turn may have ended meanwhile, and nothing more comes of it.
+    async fn is_open(&mut self) {
+        if let Some((id, Some(newer))) = self.opening.take()
+            && self.thread_state.is_visible(&id)
+        {
+            self.set_status(&newer).await;
+        }
     }
 
     /// Gives a thread a name, unless it has one. That also writes its rollout, without which it

@@ -36,6 +36,11 @@ impl Session<'_> {
         match notification {
             CodexNotification::ThreadStarted(thread) => self.thread_started(thread),
             CodexNotification::ThreadStatusChanged(changed) => {
+                if let Some((id, newer)) = &mut self.opening
+                    && *id == changed.thread_id
+                {
+                    *newer = Some(changed.status.clone());
+                }
                 if self.thread_state.is_visible(&changed.thread_id) {
                     self.set_status(&changed.status).await;
                 } else if changed.status.is_active()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, message, thread, user};
 use super::conversation::{begins_n, moved_on};
-use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::delivery::OnBusy;
 
 fn idle() -> Value {
@@ -84,6 +84,25 @@ async fn the_terminal_is_followed_back_with_the_first_turn_of_a_thread_that_was_
     adopted(&mut script, "T").await;
     next_fact!(script, TurnStarted);
     assert_eq!(script.fact().await, message("V", "human", false));
+    is_delivered_to(&mut script, "T").await;
+}
+
+#[tokio::test]
+async fn a_turn_that_ends_while_the_terminal_is_followed_back_leaves_an_idle_thread() {
+    let mut script = in_a_new_one().await;
+    script.status_of("T", active()).await;
+    goes_to(&mut script, "T", "active").await;
+    let leave = script.expect("thread/unsubscribe").await;
+    script.status_of("T", idle()).await;
+    script.answer(&leave, json!({})).await;
+    let list = script.expect("thread/turns/list").await;
+    let turn = json!({"id": "V", "status": "completed", "items": [user("human")]});
+    script.answer(&list, json!({"data": [turn]})).await;
+    let thread_id = "T".into();
+    let adopted = CodexFact::ThreadAdopted { thread_id };
+    while script.fact().await != adopted {}
+    let status = ReportedStatus::Idle;
+    while script.fact().await != (CodexFact::ThreadStatus { status }) {}
     is_delivered_to(&mut script, "T").await;
 }
 
