@@ -109,11 +109,11 @@ fn a_task_that_claude_worked_on_is_known_to_codex_by_one_command() {
         status["agents"]["codex"]["state"] == "idle" && status["handoffs"]["open"] == 1
     });
     // The turn that Codex took for it belongs to it, from its beginning to its end.
-    let turns = of_type(&pair, "runtime_event").into_iter();
-    let turns: Vec<Value> = turns
-        .filter(|entry| entry["runtimeEvent"]["kind"] == "turn" && entry["source"] == "codex")
-        .collect();
-    assert!(turns.len() >= 2, "{turns:#?}");
+    let turns = wait_until("the turn's end in the record", timeout(), || {
+        let mut turns = of_type(&pair, "runtime_event");
+        turns.retain(|entry| entry["runtimeEvent"]["kind"] == "turn" && entry["source"] == "codex");
+        (turns.len() >= 2).then_some(turns)
+    });
     assert!(turns.iter().all(|turn| turn["meta"]["task"] == json!(id)));
     let answer = answer_as_told(&request, &handoffs[0]["id"]);
     pair.codex_calls(says("answer it"), "append_note", answer);
