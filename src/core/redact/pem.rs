@@ -75,12 +75,41 @@ fn cut_end(body: &str) -> Option<usize> {
     let end = end?;
     // The last line is shorter, and may be cut.
     let rest = &body[end..];
-    let bare = rest
-        .find(|letter: char| {
-            !(letter.is_ascii_alphanumeric() || letter.is_whitespace() || "+/=\\".contains(letter))
-        })
-        .unwrap_or(rest.len());
-    Some(end + last_line(rest).unwrap_or(0).max(bare))
+    let end = end + last_line(rest).unwrap_or(0).max(bare_lines(rest));
+    // What looks like a line may be a part of a token, of which nothing is left either.
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let token = body.as_bytes()[end..].iter().take_while(is_part);
+    Some(end + token.count())
+}
+
+/// Where the short lines end that hold letters of base64 and nothing else. What stands before a sign or
+/// another word is a name or prose: without it nobody would know the secret behind it.
+fn bare_lines(rest: &str) -> usize {
+    let is_blank = |letter: char| letter.is_whitespace() || letter == '\\';
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+/".contains(letter);
+    let mut end = 0;
+    loop {
+        // The letter of an escape counts as one of the line.
+        let line = rest[end..].trim_start_matches(is_blank);
+        let behind = line.trim_start_matches(is_letter);
+        if behind.len() == line.len() || !ends_line(behind) {
+            return end;
+        }
+        let padding = behind.bytes().take(2).take_while(|byte| *byte == b'=');
+        end = rest.len() - behind.len() + padding.count();
+    }
+}
+
+/// Whether nothing but padding stands behind a line of a key, and no value in quotes.
+fn ends_line(behind: &str) -> bool {
+    static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(concat!(
+            r"^={0,2}(?:[ \t]*(?:[\r\n\\,;)\]}<|│]|%0[AaDd]|\z)|[ \t]+[#*+]",
+            r#"|["'`](?:[ \t]*(?:[\r\n\\,;)\]}|│]|\z)|[ \t]+[+.]))"#,
+        ))
+        .ok()
+    });
+    END.as_ref().is_some_and(|end| end.is_match(behind))
 }
 
 /// Whether what stands between two lines of a key may stand there.
@@ -103,12 +132,14 @@ fn last_line(rest: &str) -> Option<usize> {
     static LAST: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(concat!(
             r#"^(?:=*\\+[nr]|=*%0[AaDd]|\+\s|[^A-Za-z0-9+/]){1,24}?(?:[A-Za-z0-9_.-]{0,32} *[|│→:] *)?[ "'#]{0,8}"#,
-            r"[A-Za-z0-9+/]{1,63}(?:={1,2}|(?:%3[Dd]){1,2}|\z)",
+            r"[A-Za-z0-9+/]{1,63}(?P<padding>={1,2}|(?:%3[Dd]){1,2}|\z)",
         ))
         .ok()
     });
     let limit = rest.floor_char_boundary(256);
-    LAST.as_ref()?.find(&rest[..limit]).map(|last| last.end())
+    let last = LAST.as_ref()?.captures(&rest[..limit])?.name("padding")?;
+    // `PASSWORD=` is no line of a key.
+    ends_line(&rest[last.end()..]).then(|| last.end())
 }
 
 /// The lines of base64 in a text, without what stands around them. Escaped signs count as the

@@ -125,6 +125,44 @@ pub(super) fn formats() -> Vec<(&'static str, String)> {
 }
 
 #[test]
+fn a_key_whose_end_was_cut_off_hides_no_part_of_what_follows_it() {
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}\n", alnum(64));
+    let token = format!("sk-ant-oat01-{}-YBt3A_b", alnum(80));
+    for (text, secret) in [
+        (format!("{key}PASSWORD=Monday.qwertz.dragonfly\n"), "qwertz"),
+        (format!("{key}PASSWORD=\"Monday 7\"\n"), "Monday"),
+        (
+            format!("{key}CREATE USER app WITH PASSWORD 'qwertz';\n"),
+            "qwertz",
+        ),
+        (format!("{key}password: qwertz89 # mine\n"), "qwertz"),
+        // A part of it looks like a line of a key.
+        (
+            format!("-----BEGIN PRIVATE KEY-----\nVALUE={token}\n"),
+            "YBt3A",
+        ),
+    ] {
+        let masked = REDACTOR.redact_text(&text).0;
+        assert!(!masked.contains(secret), "{masked}");
+        assert!(masked.starts_with("[REDACTED_PRIVATE_KEY]"), "{masked}");
+    }
+    // Its last line is one of it.
+    for last in [
+        "QmFzZTY0",
+        "QmFzZTY0Cg==",
+        "QmFzZTY0Cg==\\n",
+        "QmFzZTY0Cg==\",",
+    ] {
+        let masked = REDACTOR
+            .redact_text(&format!("{key}{last}\nuser: me\n"))
+            .0
+            .into_owned();
+        assert!(!masked.contains("QmFz"), "{masked}");
+        assert!(masked.ends_with("user: me\n"), "{masked}");
+    }
+}
+
+#[test]
 fn a_quote_that_nobody_closes_hides_no_name_below_it() {
     for text in [
         "{\"PASS\": \"first\nds.setPassword(\"letmein85\");\n",
