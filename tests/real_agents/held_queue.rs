@@ -221,8 +221,16 @@ fn what_the_human_stopped_is_theirs_also_after_the_daemon_was_killed() {
     wait_status(&pair, "a lane that is held", |status| {
         status["agents"]["codex"]["held"] == true
     });
+    // The lane rests at once, a moment before the record says why: a kill in between is taken for the
+    // end of the turn, as Codex writes both alike.
+    wait_until("the stop in the record", timeout(), || {
+        let turns = of_type(&pair, "runtime_event");
+        let stopped = |line: &Value| line["runtimeEvent"]["stoppedBy"] == "human";
+        turns.iter().any(stopped).then_some(())
+    });
     daemon.crash();
     let _daemon = pair.daemon();
+    codex.wait_until_gone("Reconnecting");
     let mut operator = Operator::connect(&pair.project);
     wait_status(&pair, "a lane that is held still", |status| {
         let codex = &status["agents"]["codex"];

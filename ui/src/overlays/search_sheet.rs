@@ -84,6 +84,9 @@ impl SearchSheet {
                 theme.style(ThemeRole::TextMuted),
             )],
         };
+        if let Some(unread) = Self::unread(deck, columns) {
+            chips.insert(0, unread);
+        }
         chips.truncate(usize::from((inner.height - 1) / 3).max(1));
         let (place, keys) = self.keys(deck, screen);
         keys.draw(place, buf);
@@ -99,6 +102,18 @@ impl SearchSheet {
             ..inner
         };
         self.draw_hits(deck, list, buf);
+    }
+
+    /// What is left out because the disk does not give it, and what says why.
+    fn unread(deck: &Deck, columns: usize) -> Option<Line<'static>> {
+        let lines = match deck.search.found()?.unread_lines {
+            0 => return None,
+            1 => "1 line".to_owned(),
+            many => format!("{} lines", text::grouped(many)),
+        };
+        let said = format!("{lines} cannot be read: `ctxrelay ledger verify`");
+        let style = deck.theme.style(ThemeRole::OutcomeAttention);
+        Some(fit_line(Line::styled(said, style), columns))
     }
 
     /// The places that can be searched, and where their names stand.
@@ -154,11 +169,7 @@ impl SearchSheet {
         };
         let unread = match found.unread_lines {
             0 => String::new(),
-            1 => ", 1 line left out that cannot be read (`ctxrelay ledger verify`)".to_owned(),
-            many => format!(
-                ", {} lines left out that cannot be read (`ctxrelay ledger verify`)",
-                text::grouped(many)
-            ),
+            unread => format!(", {} unread", text::grouped(unread)),
         };
         let place = text::grouped(place as u64);
         Line::styled(

@@ -71,6 +71,14 @@ pub(super) fn found_nothing() -> FoundEntries {
     }
 }
 
+/// The disk does not give three lines of the record.
+pub(super) fn found_unread() -> FoundEntries {
+    FoundEntries {
+        unread_lines: 3,
+        ..found_entries()
+    }
+}
+
 /// What is found in all places: a task of this project and one from elsewhere, whose words are
 /// hostile, then two entries of the record, then one of a sealed session, then one of a session to
 /// which the record does not lead back.

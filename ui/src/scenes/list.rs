@@ -8,9 +8,9 @@ use super::trouble::{
 use super::{
     Scene, agent_work, asked, asked_between, asked_user, bad_lines, capsules, compacted,
     disconnected, empty_first_run, failed, far_back, findings, found_entries, found_everywhere,
-    found_nothing, gated, gates_running, handed_over, held_up, hostile_text, long_session,
-    not_signed, pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled, rules_changed,
-    signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
+    found_nothing, found_unread, gated, gates_running, handed_over, held_up, hostile_text,
+    long_session, not_signed, pair_at_work, passphrase_asked, quiet, recovery, reviewed, ruled,
+    rules_changed, signed, signed_elsewhere, stale, touch_asked, trouble, trust_waits, unlocked,
 };
 use crate::model::{Agent, DeckView};
 use crate::msg::Msg;
@@ -146,6 +146,12 @@ pub const SCENES: &[Scene] = &[
         pair_at_work,
         "/cookie",
         Some(|| Msg::Found(Box::new(found_nothing()))),
+    ),
+    scene(
+        "found_unread",
+        pair_at_work,
+        "/cookie",
+        Some(|| Msg::Found(Box::new(found_unread()))),
     ),
     scene(
         "found_everywhere",
