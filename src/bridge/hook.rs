@@ -6,6 +6,7 @@
 
 mod before_tool;
 mod claude_question;
+mod command;
 mod daemon_away;
 mod permission;
 mod status_line;
@@ -27,6 +28,7 @@ use crate::wire::control::{
     AskApprovalParams, Command, HookEvent, HookParams, HookReply, IdsParams, MONITOR,
     MONITOR_BEFORE, Reply,
 };
+use command::ran;
 use daemon_away::DaemonAway;
 use permission::{PermissionAsk, tool_use};
 
@@ -321,6 +323,12 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
         event,
         HookEvent::PostToolUse | HookEvent::PostToolUseFailure
     );
+    let ran = ran(event, input);
+    let path_of = |name: &str| {
+        let path = input.get(name).and_then(Value::as_str);
+        let path = path.filter(|path| path.len() <= PATH_BYTES_MAX);
+        path.map(str::to_owned)
+    };
     HookParams {
         event: event.clone(),
         claude_pid: caller.pid,
@@ -334,13 +342,11 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
         monitor_runs: monitor_runs(input).filter(|_| caller.has_monitors),
         tool_use: is_of_tool.then(|| tool_use(input)).flatten(),
         tool_use_id: is_of_tool.then(|| word("tool_use_id")).flatten(),
-        transcript: input
-            .get("transcript_path")
-            .and_then(Value::as_str)
-            .filter(|path| path.len() <= PATH_BYTES_MAX)
-            .map(str::to_owned),
+        transcript: path_of("transcript_path"),
         tool: file.and(word("tool_name")),
         path: file.map(str::to_owned),
+        cwd: ran.as_ref().and_then(|_| path_of("cwd")),
+        ran,
         text: text.map(|text| beginning(text, TEXT_BYTES_MAX).to_owned()),
         prompt: (*event == HookEvent::UserPromptSubmit && !from_monitor)
             .then(|| begins(input, "prompt"))

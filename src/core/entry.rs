@@ -3,6 +3,7 @@
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
 mod approval;
+mod command_run;
 mod continuity;
 mod delivery;
 mod error_code;
@@ -27,6 +28,7 @@ pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, LabelParts, SUBJECT_CHARS_MAX, TextHints,
 };
+pub use command_run::CommandRun;
 pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,
     InferredValue, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
@@ -245,6 +247,8 @@ pub struct Artifact {
     pub evidence: Vec<String>,
     /// What the daemon ran itself; without it, it is a claim.
     pub verified: Option<GateRun>,
+    /// What the agent ran itself, where it is about one command.
+    pub ran: Option<CommandRun>,
 }
 
 words! {

@@ -16,7 +16,9 @@ use std::sync::Arc;
 
 use super::alarm::{Alarm, AlarmSnapshot};
 use super::cut_text::cut_text;
-use super::entry::{Artifact, ArtifactKind, Entry, EntryKind, FinalityProposal, NoteKind};
+use super::entry::{
+    Artifact, ArtifactKind, CommandRun, Entry, EntryKind, FinalityProposal, NoteKind,
+};
 use super::id::EntryId;
 use super::signing::ActSignature;
 use super::snapshot::{
@@ -307,6 +309,7 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
             status: artifact.status,
             evidence: cut_all(&artifact.evidence),
             verified: entry.gate_run().cloned(),
+            ran: artifact.ran.as_ref().map(cut_command),
         },
         runtime_session: entry.runtime_session.clone(),
     });
@@ -322,6 +325,14 @@ pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 /// The beginning of a text; all of it is in the record.
 pub(crate) fn cut(text: &str) -> String {
     cut_text(text, TEXT_CHARS_MAX).into_owned()
+}
+
+/// As it was, of a long command the beginning.
+pub(crate) fn cut_command(run: &CommandRun) -> CommandRun {
+    CommandRun {
+        cmd: cut(&run.cmd),
+        ..run.clone()
+    }
 }
 
 /// Whether what [`cut`] gave is a beginning.

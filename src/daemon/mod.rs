@@ -159,6 +159,7 @@
 mod adopt;
 mod agent_processes;
 mod agent_programs;
+mod agent_ran;
 mod altered;
 mod approvals;
 mod approving;

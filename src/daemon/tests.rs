@@ -23,6 +23,7 @@ mod decisions;
 mod discard;
 mod exchanges;
 mod faults;
+mod gates_ran;
 mod git_hangs;
 mod given;
 mod held;

@@ -23,6 +23,7 @@ mod exchanged;
 mod finding;
 mod followed;
 mod gate;
+mod gates_ran;
 mod going_back;
 mod hand_over;
 mod harness;

@@ -410,5 +410,6 @@ fn artifact() -> EntryKind {
         status: ArtifactStatus::Passed,
         evidence: vec!["cargo test --workspace".to_owned()],
         verified: None,
+        ran: None,
     })
 }

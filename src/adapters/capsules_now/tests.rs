@@ -130,6 +130,7 @@ fn gate(at: usize, printed: &str) -> Entry {
             status: ArtifactStatus::Failed,
             evidence: Vec::new(),
             verified: Some(run),
+            ran: None,
         }),
         runtime_session: None,
         carried: None,

@@ -1,6 +1,8 @@
 //! [`CodexFact`]: what the Codex adapter tells the daemon.
 
-use crate::core::entry::{ApprovalRequest, ErrorCode, TurnFiles, TurnStatus};
+use std::path::PathBuf;
+
+use crate::core::entry::{ApprovalRequest, CommandRun, ErrorCode, TurnFiles, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::live_turn::{LiveAct, PlanStep};
 use crate::wire::status::HookReview;
@@ -80,6 +82,12 @@ pub enum CodexFact {
         said: Vec<String>,
         /// The turn ends.
         is_over: bool,
+    },
+    /// A command of the visible thread ended by itself.
+    CommandRan {
+        run: CommandRun,
+        /// Where, as a whole path.
+        cwd: PathBuf,
     },
     /// A turn ended.
     TurnCompleted {

@@ -6,6 +6,7 @@
 //! ```
 
 pub mod adapter;
+mod command;
 pub mod compaction_hook;
 pub mod fact;
 mod inflight;

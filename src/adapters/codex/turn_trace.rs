@@ -33,7 +33,7 @@ pub(super) struct TurnTrace {
 impl TurnTrace {
     /// An item begins.
     pub(super) fn began(&mut self, item: &Item) {
-        if let Item::CommandExecution { id, command } = item
+        if let Item::CommandExecution { id, command, .. } = item
             && self.running.len() < COMMANDS_MAX
             && !self.running.iter().any(|(known, _)| known == id)
         {

@@ -750,6 +750,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
                 summary: String::new(),
                 status: ArtifactStatus::Passed,
                 evidence: Vec::new(),
+                ran: None,
                 // The latest one is the daemon's own.
                 verified: (n == 499).then(|| {
                     let run = json!({

@@ -92,7 +92,11 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
             (false, ..) => "claimed",
         };
         let doubt = capsule.doubt_of(run);
-        format!("{}: {} ({how}{doubt})", run.name, run.status)
+        let code = match run.exit_code {
+            Some(code) if !run.verified => format!(", exit code {code}"),
+            _ => String::new(),
+        };
+        format!("{}: {} ({how}{doubt}{code})", run.name, run.status)
     });
     let files = capsule.touched.iter();
     let files = files.map(|file| format!("{} ({} by {})", told_path(&file.path), file.op, file.by));

@@ -93,7 +93,7 @@ impl CapsuleSources<'_> {
         capsule.handoffs = handoffs.map(|handoff| self.handoff(handoff)).collect();
         let claims = task.claims.iter().map(|claim| CapsuleRun {
             line: Some(place(&session, claim.seq, &claim.id)),
-            ..CapsuleRun::claimed(&claim.title, claim.status)
+            ..CapsuleRun::claimed(&claim.title, claim.status, claim.ran.as_ref())
         });
         let gates = world.gates.values().map(|gate| CapsuleRun {
             line: Some(place(&session, gate.seq, &gate.id)),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::LineRef;
-use crate::entry::{ArtifactStatus, Entry, EntryKind, GateRun};
-use crate::fold::brief;
+use crate::entry::{ArtifactStatus, CommandRun, Entry, EntryKind, GateRun};
+use crate::fold::{brief, cut};
 use crate::id::{CapsuleId, EntryId};
 use crate::review::told_lines;
 use crate::word::{OpenWord, words};
@@ -128,15 +128,16 @@ impl CapsuleRun {
         self.status == ArtifactStatus::Passed.into()
     }
 
-    /// What an agent claims. Of a title its beginning is kept, on one line.
-    pub(super) fn claimed(title: &str, status: ArtifactStatus) -> Self {
+    /// What an agent claims, or its program of a command that it ran. Of a title its beginning is
+    /// kept, on one line.
+    pub(super) fn claimed(title: &str, status: ArtifactStatus, ran: Option<&CommandRun>) -> Self {
         Self {
             name: brief(title),
-            cmd: None,
+            cmd: ran.map(|ran| cut(&ran.cmd)),
             status: status.into(),
             verified: false,
-            exit_code: None,
-            duration_ms: None,
+            exit_code: ran.and_then(|ran| ran.exit_code),
+            duration_ms: ran.and_then(|ran| ran.duration_ms),
             tree: None,
             current: false,
             flaky: None,
@@ -174,7 +175,8 @@ impl CapsuleRun {
         let is_claim = entry.source.agent().is_some() && entry.task().as_ref() == Some(task);
         match entry.gate_run() {
             Some(run) => Some(Self::verified(run, artifact.status, now)),
-            None => is_claim.then(|| Self::claimed(&artifact.title, artifact.status)),
+            None => is_claim
+                .then(|| Self::claimed(&artifact.title, artifact.status, artifact.ran.as_ref())),
         }
     }
 

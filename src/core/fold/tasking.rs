@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::closing::closes;
-use super::{brief, cut};
+use super::{brief, cut, cut_command};
 use crate::agent::Party;
 use crate::continuity::{StateTag, StatedText};
 use crate::entry::{
@@ -196,6 +196,7 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
                 seq: entry.seq,
                 title: brief(&artifact.title),
                 status: artifact.status,
+                ran: artifact.ran.as_ref().map(cut_command),
             };
             task.claims.retain(|other| other.title != claim.title);
             let oldest = |_: &VecDeque<_>| 0;

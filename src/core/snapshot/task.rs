@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{FindingSnapshot, FindingState, Snapshot};
 use crate::agent::Party;
 use crate::continuity::StatedText;
-use crate::entry::{ArtifactStatus, Entry, TaskRecord};
+use crate::entry::{ArtifactStatus, CommandRun, Entry, TaskRecord};
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
 
 /// How many tasks can be open at a time.
@@ -162,6 +162,9 @@ pub struct TaskClaim {
     pub title: String,
     /// Its outcome.
     pub status: ArtifactStatus,
+    /// The command whose end it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<CommandRun>,
 }
 
 impl TaskSnapshot {

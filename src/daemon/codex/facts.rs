@@ -120,6 +120,10 @@ impl Daemon {
             } => self
                 .agents
                 .codex_touched(&mut self.base, files, &said, is_over),
+            CodexFact::CommandRan { run, cwd } => {
+                self.base
+                    .agent_ran(Agent::Codex, &RuntimeSession::default(), run, &cwd);
+            }
             CodexFact::PacketGiven {
                 packet_id,
                 is_put_in,

@@ -124,6 +124,7 @@ impl Deliveries {
                     status,
                     evidence,
                     verified: None,
+                    ran: None,
                 };
                 (None, EntryKind::Artifact(artifact), content)
             }

@@ -294,6 +294,7 @@ impl Base {
             status,
             evidence: vec![run.cmd.clone()],
             verified: Some(run),
+            ran: None,
         };
         self.evidence(artifact, content)
     }
@@ -348,6 +349,7 @@ impl Base {
             status,
             evidence: lines,
             verified: None,
+            ran: None,
         };
         let runs: Vec<&str> = ran.iter().map(|gate| gate.id.as_str()).collect();
         let to_sign = ReleaseToSign {

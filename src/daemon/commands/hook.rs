@@ -1,5 +1,7 @@
 //! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
 
+use std::path::Path;
+
 use super::policy::note_refused_tool;
 use super::status_line::status_line;
 use crate::core::agent::{Agent, AgentState};
@@ -155,6 +157,10 @@ impl Daemon {
             self.base.clients.status_changed();
         }
         self.agents.claude_continues(&mut self.base, pair, params);
+        if let (Some(run), Some(cwd)) = (&params.ran, &params.cwd) {
+            self.base
+                .agent_ran(Agent::Claude, pair, run.clone(), Path::new(cwd));
+        }
         match &params.event {
             HookEvent::UserPromptSubmit => {
                 if !params.from_monitor {

@@ -71,6 +71,7 @@ pub(super) fn append_artifact<T>(
             status: params.status,
             evidence: params.evidence,
             verified: None,
+            ran: None,
         }),
         content,
         Some(session),

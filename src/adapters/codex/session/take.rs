@@ -8,6 +8,7 @@ use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::notification::{CodexNotification, TurnPlanStep};
 use crate::wire::codex::thread::{self, Thread};
 
+use super::super::command::ran;
 use super::super::fact::{COMMAND_CHARS_MAX, CodexFact, ReportedStatus};
 use super::super::packet::ThreadSign;
 use super::{Session, Todo};
@@ -136,6 +137,7 @@ impl Session<'_> {
                     book.item(&completed.turn_id, &completed.item, &mut facts);
                 }
                 if self.thread_state.is_visible(&completed.thread_id) {
+                    facts.extend(ran(&completed.item));
                     match completed.item {
                         Item::CommandExecution { id, .. } | Item::McpToolCall { id, .. } => {
                             facts.push(CodexFact::ToolEnded { item_id: id });
@@ -291,7 +293,7 @@ fn did(item: &Item) -> Option<CodexFact> {
             let (act, text) = (LiveAct::Said, cut(text));
             return Some(CodexFact::TurnDid { act, text });
         }
-        Item::CommandExecution { id, command } => (id, LiveAct::Ran, cut(command)),
+        Item::CommandExecution { id, command, .. } => (id, LiveAct::Ran, cut(command)),
         Item::McpToolCall { id, server, tool } => {
             (id, LiveAct::Called, cut(&format!("{server}.{tool}")))
         }

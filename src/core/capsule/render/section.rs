@@ -202,8 +202,9 @@ fn told_run(run: &CapsuleRun, doubt: &str, is_foreign: bool) -> String {
         (false, _) => "claimed",
     };
     let code = match run.exit_code {
+        Some(code) if !run.verified => format!(", exit code {code}, tree not told"),
         Some(code) => format!(", exit code {code}"),
-        // An agent records none.
+        // Words of an agent's.
         None if !run.verified => ", exit code and tree not told".to_owned(),
         None => String::new(),
     };

@@ -98,6 +98,7 @@ fn results_and_requests_of_one_pair_are_not_told_as_those_of_another() {
             status: ArtifactStatus::Passed,
             evidence: Vec::new(),
             verified: None,
+            ran: None,
         })
     };
     let asked = |id: &str| {

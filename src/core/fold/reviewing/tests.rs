@@ -329,6 +329,7 @@ fn an_agents_artifact_of_this_kind_is_a_claim_like_any_other() {
         status: ArtifactStatus::Passed,
         evidence: Vec::new(),
         verified: None,
+        ran: None,
     });
     record.push(CLAUDE, "all is well", claim.clone());
     assert!(record.world.findings.is_empty());

@@ -360,6 +360,7 @@ fn a_release_gate_counts_as_it_was_signed_and_an_agents_is_a_claim() {
             status,
             evidence: Vec::new(),
             verified: None,
+            ran: None,
         })
     };
     let passed = || artifact(ArtifactStatus::Passed);

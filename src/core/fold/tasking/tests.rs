@@ -110,6 +110,7 @@ fn artifact(kind: &str, title: &str, status: ArtifactStatus) -> EntryKind {
         status,
         evidence: Vec::new(),
         verified: None,
+        ran: None,
     })
 }
 

@@ -87,6 +87,7 @@ fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> A
         status,
         evidence: Vec::new(),
         verified,
+        ran: None,
     }
 }
 

@@ -137,6 +137,7 @@ fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> E
         status,
         evidence: Vec::new(),
         verified,
+        ran: None,
     })
 }
 

@@ -41,8 +41,21 @@ pub enum Item {
     CommandExecution {
         #[serde(default)]
         id: String,
+        /// All of what the shell is started with, in its quotes.
         #[serde(default)]
         command: String,
+        /// `inProgress`, `completed`, `failed`, `declined`.
+        #[serde(default)]
+        status: String,
+        /// The folder, as a whole path.
+        #[serde(default, deserialize_with = "known")]
+        cwd: Option<String>,
+        /// None until it has ended, and where a signal ended it.
+        #[serde(default, deserialize_with = "known")]
+        exit_code: Option<i64>,
+        /// In ms; none until it has ended.
+        #[serde(default, deserialize_with = "known")]
+        duration_ms: Option<u64>,
     },
     /// A tool of an MCP server that it calls, or has called.
     McpToolCall {
@@ -129,6 +142,16 @@ impl Item {
             _ => None,
         }
     }
+}
+
+/// Nothing where it is of another type than we know.
+fn known<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: serde::de::DeserializeOwned,
+{
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 /// A list of which the unreadable members are left out.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::entry::CommandRun;
 use crate::word::words;
 
 /// The plugin's monitor: its description, by which it stands in the list of running tasks that
@@ -122,6 +123,12 @@ pub struct HookParams {
     /// The same: that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// `PostToolUse`, `PostToolUseFailure`: how a command of the shell ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<CommandRun>,
+    /// The same: in which folder Claude is, as a whole path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     /// `Stop`: what Claude said last. `PostCompact`: the summary. `PreToolUse`: why a rule of the
     /// operator's kept Claude from the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -169,6 +169,9 @@ fn artifact_object(artifact: &Artifact) -> Map<String, Value> {
     if let Some(run) = &artifact.verified {
         put(&mut object, "verified", json!(run));
     }
+    if let Some(run) = &artifact.ran {
+        put(&mut object, "ran", json!(run));
+    }
     object
 }
 

@@ -88,6 +88,7 @@ fn kind(seq: u64) -> EntryKind {
             status: ArtifactStatus::Failed,
             evidence: Vec::new(),
             verified: None,
+            ran: None,
         }),
         1_200 => note(NoteKind::Decision),
         OPENED => handoff(why, &["src/auth/refresh.rs", "entry 1 188"]),

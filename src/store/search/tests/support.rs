@@ -128,6 +128,7 @@ impl Bench {
             status: ArtifactStatus::Passed,
             evidence: vec![evidence.to_owned()],
             verified: None,
+            ran: None,
         });
         entry
     }

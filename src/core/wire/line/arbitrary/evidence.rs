@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::{finding_id, id, ids, text, texts, tree};
 use crate::agent::Agent;
 use crate::entry::{
-    Artifact, ArtifactStatus, EntryKind, FinalityDecision, FinalityProposal, FindingFacts,
-    FindingRecord, GateRun, IsolatedRun,
+    Artifact, ArtifactStatus, CommandRun, EntryKind, FinalityDecision, FinalityProposal,
+    FindingFacts, FindingRecord, GateRun, IsolatedRun,
 };
 use crate::id::Seq;
 use crate::signing::{DecisionSignature, Signer};
@@ -22,8 +22,9 @@ pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
     ]);
     let kind = prop_oneof!["release_gate|test_report|patch_summary", text()];
     let verified = prop::option::of(gate_run());
-    (kind, text(), text(), status, texts(), verified).prop_map(
-        |(kind, title, summary, status, evidence, verified)| {
+    let ran = prop::option::of(command_run());
+    (kind, text(), text(), status, texts(), (verified, ran)).prop_map(
+        |(kind, title, summary, status, evidence, (verified, ran))| {
             EntryKind::Artifact(Artifact {
                 kind: kind.into(),
                 title,
@@ -31,9 +32,20 @@ pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
                 status,
                 evidence,
                 verified,
+                ran,
             })
         },
     )
+}
+
+fn command_run() -> impl Strategy<Value = CommandRun> {
+    let exit_code = prop::option::of(any::<i64>());
+    let duration_ms = prop::option::of(any::<u64>());
+    (text(), exit_code, duration_ms).prop_map(|(cmd, exit_code, duration_ms)| CommandRun {
+        cmd,
+        exit_code,
+        duration_ms,
+    })
 }
 
 pub(super) fn finding() -> impl Strategy<Value = EntryKind> {

@@ -119,6 +119,7 @@ fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) 
         status: status.and_then(as_type).unwrap_or_default(),
         evidence: take_texts(&mut object, "evidence"),
         verified: take(&mut object, "verified"),
+        ran: take(&mut object, "ran"),
     })
 }
 
