@@ -243,11 +243,17 @@ impl<'a> Following<'a> {
             (status, read_turn(client).await)
         };
         if let (Ok(Reply::Status(status)), live_turn) = self.person.during(read).await? {
-            self.model.take_status(*status);
+            let trusted = self.model.trust.clone();
+            // That an agent is not there yet is told by the time that went by.
+            let mut is_new = !self.model.started.is_empty();
+            is_new |= self.model.take_status(*status);
+            is_new |= live_turn != self.model.live_turn;
             self.model.live_turn = live_turn;
             self.look_at_trust().await;
             self.look_for_agents();
-            self.due.view_soon();
+            if is_new || self.model.trust != trusted {
+                self.due.view_soon();
+            }
         }
         Ok(())
     }

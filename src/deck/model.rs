@@ -95,9 +95,12 @@ pub struct Model {
 }
 
 impl Model {
-    /// The daemon says how things stand.
-    pub fn take_status(&mut self, status: Status) {
+    /// The daemon says how things stand. Whether that is not what it said before.
+    pub fn take_status(&mut self, status: Status) -> bool {
         self.started.retain(|agent, _| !status.is_attached(*agent));
+        if status == self.status {
+            return false;
+        }
         let waits = |model: &Self| Agent::ALL.map(|agent| waits_for(model, agent));
         let before = waits(self);
         self.status = status;
@@ -106,6 +109,7 @@ impl Model {
             timeline.refresh_waiting(self);
             self.timeline = timeline;
         }
+        true
     }
 
     /// Nothing was told yet.

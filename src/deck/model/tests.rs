@@ -6,7 +6,7 @@ use ctxrelay_ui::{Deck, Effect, Msg, QuitChoice, Settings, update};
 use serde_json::{Value, json};
 
 use super::{DaemonLink, Model, rows_of};
-use crate::core::agent::AgentState;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::EntryKind;
 use crate::core::fold::fold;
 use crate::core::id::Seq;
@@ -14,7 +14,7 @@ use crate::core::snapshot::Snapshot;
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::present::present;
 use crate::wire::control::EntryPage;
-use crate::wire::status::GateRunning;
+use crate::wire::status::{GateRunning, Status};
 use crate::wire::window::{DeliveryStep, MachineRun, WindowPage, WindowPlace, WindowRow};
 
 fn model() -> Model {
@@ -524,6 +524,22 @@ fn what_cannot_be_read_is_said_with_its_reason_and_nothing_is_claimed_before_it_
     model.reset(world_at(1), page(vec![row(1)], 1), 0);
     assert_eq!(opening(&model), None);
     assert_eq!(lines(&model), [1]);
+}
+
+#[test]
+fn a_status_that_says_what_the_one_before_said_is_nothing_to_draw() {
+    let mut model = model();
+    let codex_is_here = || {
+        let mut status = Status::default();
+        status.agents.codex.tui = true;
+        status
+    };
+    assert!(model.take_status(codex_is_here()));
+    model.started.insert(Agent::Codex, 1);
+    assert!(!model.take_status(codex_is_here()));
+    // It has come, whatever is drawn.
+    assert!(model.started.is_empty());
+    assert!(model.take_status(Status::default()));
 }
 
 #[test]
