@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn one_that_hangs_is_told_of_at_the_deadline_and_ended() {
         let folder = tempfile::tempdir().unwrap();
-        let deadline = GitDeadline::within(Duration::from_secs(2));
+        let deadline = GitDeadline::within(Duration::from_secs(5));
         let mut command = hanging(folder.path(), deadline);
         assert_eq!(text(&mut command), None);
         assert!(deadline.is_over());

@@ -33,6 +33,7 @@ use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::lock::lock;
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
+use crate::wire::plain_value::{PlainValue, names_raw_text};
 
 /// The header by which a client's requests belong together. We give none out, because we know no
 /// sessions; a client may have one that an earlier version gave it.
@@ -107,8 +108,13 @@ async fn answer(State(front): State<Front>, request: Request) -> Response {
             return refuse(StatusCode::REQUEST_TIMEOUT, code::INVALID_REQUEST, text);
         }
     };
-    let message: Value = match serde_json::from_slice(&body) {
-        Ok(message) => message,
+    let message = match serde_json::from_slice(&body) {
+        // rmcp would read what is in such a text, and what is in that, without an end.
+        Ok(PlainValue(message)) if names_raw_text(&message) => {
+            let text = "a key has a name that no reader takes for a key";
+            return refuse(StatusCode::BAD_REQUEST, code::INVALID_REQUEST, text);
+        }
+        Ok(PlainValue(message)) => message,
         Err(error) => {
             let text = format!("not JSON: {error}");
             return refuse(StatusCode::BAD_REQUEST, unread(&error), &text);

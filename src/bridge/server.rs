@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::wire::plain_value::PlainValue;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
@@ -133,7 +134,7 @@ impl ServerHandler for RelayServer {
 /// The turn that calls; Codex sends the metadata as an object, a proxy may as its JSON text.
 fn turn_id(meta: &Map<String, Value>) -> Option<String> {
     let turn = match meta.get(TURN_META)? {
-        Value::String(text) => serde_json::from_str(text).ok()?,
+        Value::String(text) => PlainValue::of(text).ok()?,
         value => value.clone(),
     };
     turn.get("turn_id")?.as_str().map(str::to_owned)

@@ -33,6 +33,7 @@ use crate::core::agent::Agent;
 use crate::core::trace;
 use crate::wire::control::{MailMessage, Notification};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
+use crate::wire::plain_value::names_raw_text;
 use id_scan::IdScan;
 
 /// The longest line, in bytes: a text of 1,000,000 characters and its escapes fit.
@@ -255,6 +256,17 @@ impl Incoming {
             .get("id")
             .filter(|id| id.is_string() || id.is_number())
             .cloned();
+        if names_raw_text(&value) {
+            // rmcp would read what is in such a text, and what is in that, without an end.
+            return match (method, id) {
+                (Some(_), None) => Self::Nothing,
+                (_, id) => Self::refuse(
+                    id.unwrap_or_default(),
+                    code::INVALID_REQUEST,
+                    "a key has a name that no reader takes for a key",
+                ),
+            };
+        }
         match (method, id) {
             // Answered, it would lead to a session without `initialize`.
             (Some("server/discover"), Some(id)) => {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::wire::plain_value::PlainValue;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -199,8 +200,11 @@ pub(super) fn own_entry(json: &str) -> Option<CodexMcpEntry> {
 /// Finds our entry in `codex mcp list --json`, which shows environments in clear: they are left
 /// out here.
 fn read_entry(json: &str) -> Option<CodexMcpEntry> {
-    let list: Vec<Value> = serde_json::from_str(json).ok()?;
-    let entry = list.iter().find(|entry| entry["name"] == NAME)?;
+    let list = PlainValue::of(json).ok()?;
+    let entry = list
+        .as_array()?
+        .iter()
+        .find(|entry| entry["name"] == NAME)?;
     let transport = &entry["transport"];
     let words = |value: &Value| -> Vec<OsString> {
         let list = value.as_array().map(Vec::as_slice).unwrap_or_default();

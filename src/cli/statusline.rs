@@ -20,6 +20,7 @@ use super::settings::environment;
 use super::words::short;
 use crate::bridge::hook::{HookCaller, status_line};
 use crate::wire::control::Role;
+use crate::wire::plain_value::PlainValue;
 
 /// The most that Claude tells, and that the person's line may say, in bytes.
 const BYTES_MAX: u64 = 256 * 1024;
@@ -69,7 +70,7 @@ fn show(out: &Output, args: &Args, ours: impl AsyncFnOnce(&Value) -> Option<Stri
         let said = runtime.block_on(async {
             let input = timeout(INPUT_WAIT, read(tokio::io::stdin())).await;
             let input = input.unwrap_or_default();
-            let value = serde_json::from_slice(&input).unwrap_or_default();
+            let PlainValue(value) = serde_json::from_slice(&input).unwrap_or_default();
             let theirs = async {
                 match &args.around {
                     Some(command) => around(command, &input, AROUND_WAIT).await,

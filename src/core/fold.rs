@@ -309,7 +309,7 @@ fn fold_artifact(world: &mut Snapshot, entry: &Entry, artifact: &Artifact) {
             status: artifact.status,
             evidence: cut_all(&artifact.evidence),
             verified: entry.gate_run().cloned(),
-            ran: artifact.ran.as_ref().map(cut_command),
+            ran: artifact.ran.as_ref().map(CommandRun::cut),
         },
         runtime_session: entry.runtime_session.clone(),
     });
@@ -325,14 +325,6 @@ pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
 /// The beginning of a text; all of it is in the record.
 pub(crate) fn cut(text: &str) -> String {
     cut_text(text, TEXT_CHARS_MAX).into_owned()
-}
-
-/// As it was, of a long command the beginning.
-pub(crate) fn cut_command(run: &CommandRun) -> CommandRun {
-    CommandRun {
-        cmd: cut(&run.cmd),
-        ..run.clone()
-    }
 }
 
 /// Whether what [`cut`] gave is a beginning.

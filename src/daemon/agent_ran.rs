@@ -18,6 +18,9 @@ impl Base {
         run: CommandRun,
         cwd: &Path,
     ) {
+        if self.recorder.space().admit_message().is_err() {
+            return;
+        }
         let root = &self.dirs.root;
         let mut gates = self.configuration.gates().iter();
         let Some(gate) = gates.find(|gate| {
@@ -53,6 +56,7 @@ impl Base {
             content,
             Some(pair.clone()),
         );
-        self.recorder.append_mere_fact(entry);
+        // What comes while the disk refuses is not kept: what cannot be told again needs the room.
+        self.recorder.note(entry);
     }
 }

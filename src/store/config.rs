@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use ctxrelay_core::wire::plain_value::PlainValue;
 use serde_json::{Map, Value};
 
 use super::dirs::{ProjectDirs, UserDirs, exists, read_private, write_private};
@@ -173,7 +174,7 @@ fn read_file(dirs: &ProjectDirs) -> Result<Map<String, Value>, String> {
         Err(error) => return Err(format!("it cannot be read: {error}")),
     };
     match serde_json::from_slice(&text) {
-        Ok(Value::Object(file)) => Ok(file),
+        Ok(PlainValue(Value::Object(file))) => Ok(file),
         Ok(_) => Err("it is not a JSON object".to_owned()),
         Err(error) => Err(format!(
             "it is not JSON (line {}, column {})",
@@ -193,7 +194,7 @@ pub fn adopt(dirs: &ProjectDirs) -> io::Result<Option<Adopted>> {
     let Ok(text) = read_private(&dirs.config(), CONFIG_BYTES_MAX) else {
         return Ok(None);
     };
-    let Ok(Value::Object(file)) = serde_json::from_slice(&text) else {
+    let Ok(PlainValue(Value::Object(file))) = serde_json::from_slice(&text) else {
         return Ok(None);
     };
     if !is_contextrelay_3(&file) {

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ctxrelay_core::wire::plain_value::PlainValue;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
@@ -127,7 +128,7 @@ pub fn unread(dirs: &ProjectDirs) -> rusqlite::Result<Unread> {
 }
 
 fn content(payload: &str) -> String {
-    let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+    let payload = PlainValue::of(payload).unwrap_or_default();
     let content = payload.get("content").and_then(Value::as_str);
     content.unwrap_or_default().to_owned()
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use ctxrelay_core::wire::plain_value::PlainValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -315,7 +316,7 @@ fn read_at(path: &Path) -> io::Result<Option<Vec<Instance>>> {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
         Err(error) => return Err(error),
     };
-    let Ok(Value::Object(mut registry)) = serde_json::from_slice(&text) else {
+    let Ok(PlainValue(Value::Object(mut registry))) = serde_json::from_slice(&text) else {
         return Ok(None);
     };
     let Some(Value::Array(instances)) = registry.remove("instances") else {

@@ -2,18 +2,26 @@
 
 use std::path::PathBuf;
 
-use super::fact::{COMMAND_CHARS_MAX, CodexFact};
+use super::fact::CodexFact;
 use crate::core::entry::CommandRun;
 use crate::wire::codex::item::Item;
+
+/// The exit code of what was ended because it took too long: the command itself has none.
+const TIMED_OUT: i64 = 124;
+
+/// How Codex names the person where it says who runs a command.
+const PERSON: &str = "userShell";
 
 /// How Codex has a shell run a command, between the shell and the command (0.169.0, observed).
 const SHELL_FLAGS: [&str; 2] = ["-lc", "-c"];
 
-/// What a complete item tells, where it is a command that came to its end: none was declined.
+/// What a complete item tells, where it is a command of Codex's own that came to its end: it was not
+/// declined, and nobody ended it.
 pub(super) fn ran(item: &Item) -> Option<CodexFact> {
     let Item::CommandExecution {
         command,
-        status,
+        status: Some(status),
+        source,
         cwd: Some(cwd),
         exit_code: Some(exit_code),
         duration_ms,
@@ -22,15 +30,13 @@ pub(super) fn ran(item: &Item) -> Option<CodexFact> {
     else {
         return None;
     };
-    if !matches!(status.as_str(), "completed" | "failed") || command.len() > COMMAND_CHARS_MAX {
+    let is_over = matches!(status.as_str(), "completed" | "failed");
+    let has_ended = is_over && *exit_code >= 0 && *exit_code != TIMED_OUT;
+    if !has_ended || source.as_deref() == Some(PERSON) {
         return None;
     }
     Some(CodexFact::CommandRan {
-        run: CommandRun {
-            cmd: of_shell(command)?,
-            exit_code: Some(*exit_code),
-            duration_ms: *duration_ms,
-        },
+        run: CommandRun::ended(&of_shell(command)?, *exit_code, *duration_ms)?,
         cwd: PathBuf::from(cwd),
     })
 }
@@ -100,13 +106,25 @@ mod tests {
         for more in [
             json!({"status": "declined"}),
             json!({"status": "inProgress"}),
+            json!({"status": 7}),
             json!({"exitCode": null}),
+            json!({"exitCode": 124}),
+            json!({"exitCode": -1}),
             json!({"exitCode": "101"}),
             json!({"cwd": 7}),
         ] {
             assert_eq!(told(command, more.clone()), None, "{more}");
         }
-        let long = format!("/bin/bash -lc '{}'", "a".repeat(COMMAND_CHARS_MAX));
+        let long = format!("/bin/bash -lc '{}'", "a".repeat(10_000));
         assert_eq!(told(&long, json!({})), None);
+    }
+
+    #[test]
+    fn what_the_person_runs_in_codexs_terminal_is_no_run_of_codexs() {
+        let by = |source: Value| told("/bin/bash -lc 'cargo test'", json!({"source": source}));
+        assert_eq!(by(json!("userShell")), None);
+        for source in ["agent", "unifiedExecStartup", "another one"] {
+            assert!(by(json!(source)).is_some(), "{source}");
+        }
     }
 }

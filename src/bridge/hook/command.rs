@@ -8,8 +8,13 @@ use crate::wire::control::HookEvent;
 /// The tool, as Claude names it.
 const SHELL: &str = "Bash";
 
-/// The longest command that is reported, in characters: more than a gate's may have.
-const COMMAND_CHARS_MAX: usize = 4_100;
+/// What Claude's answer of the shell has where the command has no exit code of 0 (2.1.330; the last one
+/// observed).
+const NOT_ENDED: [&str; 3] = [
+    "interrupted",
+    "backgroundTaskId",
+    "returnCodeInterpretation",
+];
 
 /// How Claude begins what it says of a command that failed (2.1.330, observed).
 const FAILED: &str = "Exit code ";
@@ -21,22 +26,17 @@ pub(super) fn ran(event: &HookEvent, input: &Value) -> Option<CommandRun> {
         return None;
     }
     let cmd = input.get("tool_input")?.get("command")?.as_str()?;
-    if cmd.chars().count() > COMMAND_CHARS_MAX {
-        return None;
-    }
     let exit_code = match event {
         HookEvent::PostToolUse => {
             let response = input.get("tool_response")?.as_object()?;
-            let says = |name: &str| {
-                let value = response.get(name);
+            let says = |name: &&str| {
+                let value = response.get(*name);
                 value.is_some_and(|value| !value.is_null() && *value != false)
             };
-            let is_open = [
-                "interrupted",
-                "backgroundTaskId",
-                "returnCodeInterpretation",
-            ];
-            (!is_open.into_iter().any(says)).then_some(0)?
+            if NOT_ENDED.iter().any(says) {
+                return None;
+            }
+            0
         }
         HookEvent::PostToolUseFailure if input.get("is_interrupt") != Some(&Value::Bool(true)) => {
             let said = input.get("error")?.as_str()?.strip_prefix(FAILED)?;
@@ -44,11 +44,8 @@ pub(super) fn ran(event: &HookEvent, input: &Value) -> Option<CommandRun> {
         }
         _ => return None,
     };
-    Some(CommandRun {
-        cmd: cmd.to_owned(),
-        exit_code: Some(exit_code),
-        duration_ms: input.get("duration_ms").and_then(Value::as_u64),
-    })
+    let duration_ms = input.get("duration_ms").and_then(Value::as_u64);
+    CommandRun::ended(cmd, exit_code, duration_ms)
 }
 
 #[cfg(test)]
@@ -127,7 +124,7 @@ mod tests {
         let response = json!({"stdout": "", "interrupted": false});
         let read = json!({"tool_name": "Read", "tool_response": response});
         assert_eq!(of(HookEvent::PostToolUse, read), None);
-        let long = "a".repeat(COMMAND_CHARS_MAX + 1);
+        let long = "a".repeat(10_000);
         let long = json!({"tool_input": {"command": long}, "tool_response": response});
         assert_eq!(of(HookEvent::PostToolUse, long), None);
         let none = json!({"tool_input": {}, "tool_response": response});

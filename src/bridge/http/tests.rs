@@ -8,6 +8,7 @@ use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::id::{EntryId, Seq};
 use crate::wire::control::{Command, Recorded, Reply, Role};
+use crate::wire::plain_value::nested_texts;
 
 struct Answered {
     status: u16,
@@ -126,6 +127,14 @@ async fn what_is_no_message_gets_an_error_of_the_protocol() {
     }
     let deep = "[".repeat(200_000);
     assert_eq!(post(port, "", &deep).await.body["error"]["code"], -32600);
+    // What would be read as JSON, and what is in that, without an end.
+    let mut nested = call(3, "append_note", &json!({"text": "x", "kind": "TEXTS"}));
+    nested = nested.replace("\"TEXTS\"", &nested_texts(200));
+    let answer = post(port, "", &nested).await;
+    assert_eq!(
+        (answer.status, &answer.body["error"]["code"]),
+        (400, &json!(-32600))
+    );
     let discover = json!({"jsonrpc": "2.0", "id": "d", "method": "server/discover"});
     let answer = post(port, "", &discover.to_string()).await;
     assert_eq!(

@@ -9,6 +9,7 @@ use crate::core::delivery::DeliveryWay;
 use crate::core::envelope::MessageKind;
 use crate::core::id::{EntryId, Seq};
 use crate::wire::control::{Command, MessagePage, Recorded, Reply, Role};
+use crate::wire::plain_value::nested_texts;
 
 /// The agent at the other end of the pipes.
 struct Host {
@@ -239,6 +240,19 @@ async fn broken_json_and_a_line_over_the_limit_get_errors_and_end_nothing() {
     assert_eq!(
         (&answer["id"], &answer["error"]["code"]),
         (&json!(41), &json!(-32600))
+    );
+
+    // What would be read as JSON, and what is in that, without an end.
+    let nested = nested_texts(200);
+    let asks = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":42,\"method\":\"tools/call\",\"params\":{{\"name\":\
+         \"append_note\",\"arguments\":{{\"text\":{nested}}}}}}}\n"
+    );
+    claude.say_raw(asks.as_bytes()).await;
+    let answer = claude.hear().await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(42), &json!(-32600))
     );
 
     claude

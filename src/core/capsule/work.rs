@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::LineRef;
 use crate::entry::{ArtifactStatus, CommandRun, Entry, EntryKind, GateRun};
-use crate::fold::{brief, cut};
+use crate::fold::brief;
 use crate::id::{CapsuleId, EntryId};
 use crate::review::told_lines;
 use crate::word::{OpenWord, words};
@@ -133,7 +133,7 @@ impl CapsuleRun {
     pub(super) fn claimed(title: &str, status: ArtifactStatus, ran: Option<&CommandRun>) -> Self {
         Self {
             name: brief(title),
-            cmd: ran.map(|ran| cut(&ran.cmd)),
+            cmd: ran.map(|ran| ran.cut().cmd),
             status: status.into(),
             verified: false,
             exit_code: ran.and_then(|ran| ran.exit_code),

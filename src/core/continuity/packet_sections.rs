@@ -1,6 +1,6 @@
 //! [`Section`]: the parts of a packet, before anything is left out.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::packet::GitFacts;
@@ -163,18 +163,22 @@ impl View<'_> {
             format!("handoff {} is {how}: {ask}", handoff.id).into()
         }));
         let artifacts = self.world.artifacts.iter().rev();
-        let passed = artifacts.filter(|artifact| {
-            by_me(&artifact.by)
-                && self.is_ours(artifact.seq, artifact.runtime_session.as_ref())
-                && artifact.artifact.status == ArtifactStatus::Passed
+        let mine = artifacts.filter(|artifact| {
+            by_me(&artifact.by) && self.is_ours(artifact.seq, artifact.runtime_session.as_ref())
         });
-        done.extend(passed.take(DONE_MAX).map(|artifact| {
-            let title = brief(&artifact.artifact.title);
-            format!(
-                "{title} passed, as you recorded it (entry #{})",
-                artifact.seq.0
-            )
-            .into()
+        // The last word on each counts.
+        let mut told = BTreeSet::new();
+        let last = mine
+            .map(|it| (it.seq, &it.artifact))
+            .filter(|(_, it)| told.insert((it.kind.as_str(), it.title.as_str())));
+        let passed = last.filter(|(_, it)| it.status == ArtifactStatus::Passed);
+        done.extend(passed.take(DONE_MAX).map(|(seq, artifact)| {
+            let how = match artifact.ran {
+                Some(_) => "when you ran it",
+                None => "as you recorded it",
+            };
+            let title = brief(&artifact.title);
+            format!("{title} passed, {how} (entry #{})", seq.0).into()
         }));
         done
     }

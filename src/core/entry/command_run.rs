@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::ArtifactStatus;
+use crate::fold::cut;
+use crate::wire::config::Gate;
 
 /// Where a shell sends what it says of errors, which changes nothing of how a command ends.
 const ERRORS_TOO: &str = "2>&1";
@@ -23,6 +25,19 @@ pub struct CommandRun {
 }
 
 impl CommandRun {
+    /// The longest command that is told, in characters: none that is longer is a gate's.
+    const CMD_CHARS_MAX: usize = Gate::CMD_CHARS_MAX + 100;
+
+    /// How a command ended; none of one that is too long.
+    pub fn ended(cmd: &str, exit_code: i64, duration_ms: Option<u64>) -> Option<Self> {
+        let is_told = cmd.chars().nth(Self::CMD_CHARS_MAX).is_none();
+        is_told.then(|| Self {
+            cmd: cmd.to_owned(),
+            exit_code: Some(exit_code),
+            duration_ms,
+        })
+    }
+
     /// What it came to.
     pub fn status(&self) -> ArtifactStatus {
         match self.exit_code {
@@ -35,9 +50,18 @@ impl CommandRun {
     /// Whether it is this command and nothing else: what is run behind it or takes its output has an
     /// exit code of its own.
     pub fn is_of(&self, cmd: &str) -> bool {
-        let ran = self.cmd.trim_end();
-        let ran = ran.strip_suffix(ERRORS_TOO).unwrap_or(ran);
-        ran.split_whitespace().eq(cmd.split_whitespace())
+        let (ran, cmd) = (self.cmd.trim(), cmd.trim());
+        // A shell takes `1` and `>` for one word only where a blank stands before them.
+        let told_more = || ran.strip_prefix(cmd)?.strip_prefix([' ', '\t']);
+        ran == cmd || told_more().is_some_and(|more| more.trim_start() == ERRORS_TOO)
+    }
+
+    /// With the beginning of a long command.
+    pub(crate) fn cut(&self) -> Self {
+        Self {
+            cmd: cut(&self.cmd),
+            ..self.clone()
+        }
     }
 
     /// `exit code 101 after 12.3 s`.
@@ -66,14 +90,16 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_the_same_whatever_stands_between_its_words_and_where_its_errors_go() {
+    fn a_command_is_the_same_wherever_its_errors_go() {
         for same in [
             "cargo test --all",
-            " cargo  test\n--all ",
+            " cargo test --all\n",
             "cargo test --all 2>&1",
+            "cargo test --all  2>&1 ",
         ] {
             assert!(ran(same).is_of("cargo test --all"), "{same}");
         }
+        assert!(ran("make 2>&1").is_of("make 2>&1"));
     }
 
     #[test]
@@ -86,10 +112,21 @@ mod tests {
             "cd core && cargo test --all",
             "cargo test --all 2>&1 | tail",
             "cargo test --all &",
+            "cargo test --all2>&1",
+            "cargo test\n--all",
+            "cargo  test --all",
+            "cargo test --all\n2>&1",
             "",
         ] {
             assert!(!ran(other).is_of("cargo test --all"), "{other}");
         }
+    }
+
+    #[test]
+    fn a_command_that_is_too_long_for_a_gates_is_not_told() {
+        let of = |chars: usize| CommandRun::ended(&"ä".repeat(chars), 0, None);
+        assert!(of(Gate::CMD_CHARS_MAX + " 2>&1".len()).is_some());
+        assert!(of(10_000).is_none());
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::closing::closes;
-use super::{brief, cut, cut_command};
+use super::{brief, cut};
 use crate::agent::Party;
 use crate::continuity::{StateTag, StatedText};
 use crate::entry::{
-    ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles, imported_digest,
-    kept_digest,
+    CommandRun, ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles,
+    imported_digest, kept_digest,
 };
 use crate::id::CapsuleId;
 use crate::snapshot::{
@@ -196,11 +196,15 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
                 seq: entry.seq,
                 title: brief(&artifact.title),
                 status: artifact.status,
-                ran: artifact.ran.as_ref().map(cut_command),
+                ran: artifact.ran.as_ref().map(CommandRun::cut),
             };
-            task.claims.retain(|other| other.title != claim.title);
+            // What an agent says and what it ran are two things.
+            let key = |claim: &TaskClaim| match claim.ran {
+                Some(_) => format!("ran {}", claim.title),
+                None => claim.title.clone(),
+            };
+            task.claims.retain(|other| key(other) != key(&claim));
             let oldest = |_: &VecDeque<_>| 0;
-            let key = |claim: &TaskClaim| claim.title.clone();
             push(
                 task,
                 "verification",

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocking::TITLE_CHARS;
 use super::{ArtifactSnapshot, ChangedFiles, RECENT_MAX, Snapshot};
-use crate::entry::{ArtifactStatus, GateRun, WorkTree};
+use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
 use crate::fold::push_recent;
 use crate::id::{EntryId, Seq};
 use crate::path_glob::{glob_matches, glob_reaches_into};
@@ -253,6 +253,8 @@ impl Snapshot {
     /// it is taken back.
     pub(crate) fn take_artifact(&mut self, latest: ArtifactSnapshot) {
         self.failed_before.retain(|claim| !latest.takes_back(claim));
+        // Of an agent's own runs of a command the last one: it runs many on its way.
+        self.artifacts.retain(|run| !latest.is_next_run_of(run));
         self.artifacts.push_back(latest);
         while self.artifacts.len() > RECENT_MAX
             && let Some(oldest) = self.artifacts.pop_front()
@@ -280,17 +282,31 @@ impl Snapshot {
 }
 
 impl ArtifactSnapshot {
-    /// Whether somebody claims by it that something failed.
+    /// Whether somebody claims by it that something failed. An agent's own run of a gate's command is
+    /// no such word: on the way to green it is red, and the gate has the last one.
     fn says_failed(&self) -> bool {
         use ArtifactStatus::{Blocked, Failed, TimedOut};
-        matches!(self.artifact.status, Failed | Blocked | TimedOut)
-            && self.artifact.verified.is_none()
+        let Artifact {
+            status,
+            verified,
+            ran,
+            ..
+        } = &self.artifact;
+        matches!(status, Failed | Blocked | TimedOut) && verified.is_none() && ran.is_none()
     }
 
-    /// Whether it replaces what an earlier one said.
+    /// Whether it is the same agent's next run of a command.
+    fn is_next_run_of(&self, earlier: &Self) -> bool {
+        let (now, then) = (&self.artifact, &earlier.artifact);
+        let are_runs = now.ran.is_some() && then.ran.is_some();
+        are_runs && self.by == earlier.by && now.kind == then.kind && now.title == then.title
+    }
+
+    /// Whether it replaces what an earlier one said. A mere run speaks of nobody's words.
     fn takes_back(&self, earlier: &Self) -> bool {
         let (now, then) = (&self.artifact, &earlier.artifact);
-        now.kind == then.kind && now.title == then.title && now.status != ArtifactStatus::Unknown
+        let is_same = now.kind == then.kind && now.title == then.title;
+        is_same && now.status != ArtifactStatus::Unknown && now.ran.is_none()
     }
 }
 

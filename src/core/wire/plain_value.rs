@@ -31,6 +31,28 @@ impl<'de> Deserialize<'de> for PlainValue {
     }
 }
 
+/// Whether somewhere in a value a key has the private name of the library's raw text: another reader
+/// would take what it has for JSON of its own.
+pub fn names_raw_text(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(names_raw_text),
+        Value::Object(members) => {
+            let mut members = members.iter();
+            members.any(|(key, value)| key == RAW_TEXT || names_raw_text(value))
+        }
+        _ => false,
+    }
+}
+
+/// For a member of a type that is read: its value; null where it has none.
+///
+/// # Errors
+///
+/// The reader's.
+pub fn member<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
+    PlainValue::deserialize(from).map(|PlainValue(value)| value)
+}
+
 /// For a member of a type that is read: its value, if it has one.
 ///
 /// # Errors
@@ -49,6 +71,16 @@ pub fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::
 pub fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
     let values = Vec::<PlainValue>::deserialize(from)?;
     Ok(values.into_iter().map(|PlainValue(value)| value).collect())
+}
+
+/// As [`list`], if there is one.
+///
+/// # Errors
+///
+/// The reader's.
+pub fn optional_list<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Value>>, D::Error> {
+    let values = Option::<Vec<PlainValue>>::deserialize(from)?;
+    Ok(values.map(|values| values.into_iter().map(|PlainValue(value)| value).collect()))
 }
 
 struct PlainVisitor;
@@ -161,7 +193,10 @@ mod tests {
         let value = PlainValue::of(&written).unwrap();
         assert_eq!(value["a"], json!({RAW_TEXT: "[1]"}));
         assert_eq!(value.to_string(), written);
+        assert!(names_raw_text(&value));
         // The library itself would not come back from this.
-        assert!(PlainValue::of(&nested_texts(200)).unwrap().is_array());
+        let nested = PlainValue::of(&nested_texts(200)).unwrap();
+        assert!(nested.is_array() && names_raw_text(&nested));
+        assert!(!names_raw_text(&json!({"a": [RAW_TEXT, {"b": RAW_TEXT}]})));
     }
 }

@@ -123,82 +123,26 @@ impl Daemon {
     }
 
     fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
-        if params.event == HookEvent::SubagentStop {
+        match &params.event {
             // It tells of a helper and not of Claude's turn.
-            self.agents.touched.helper(pair);
-            return asked.with_nothing();
-        }
-        if params.event == HookEvent::HelperToolUse {
+            HookEvent::SubagentStop => {
+                self.agents.touched.helper(pair);
+                return asked.with_nothing();
+            }
             // Neither does this, and Claude's messages are not for a helper.
-            self.agents.helper_touched(&self.base, pair, params);
-            return asked.with_nothing();
-        }
-        if params.event == HookEvent::InstructionsLoaded {
-            let path = params.path.as_deref().unwrap_or_default();
-            self.agents.claude_read(&self.base, pair, path);
-            return asked.with_nothing();
-        }
-        if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
-            self.monitor_runs(pair, process, runs);
-        }
-        self.decisions.claude_goes_on(&mut self.base, pair, params);
-        let is_in_turn = self.agents.claude_is_in_turn(pair);
-        let redactor = self.base.recorder.redactor();
-        if self
-            .agents
-            .claude
-            .turn_mut(pair)
-            .hears(redactor, params, is_in_turn)
-        {
-            self.base.clients.status_changed();
-        }
-        let now_ms = self.base.clock.now_ms();
-        if meter_claude(&mut self.agents.contexts, &self.base.events, now_ms, params) {
-            self.base.clients.status_changed();
-        }
-        self.agents.claude_continues(&mut self.base, pair, params);
-        if let (Some(run), Some(cwd)) = (&params.ran, &params.cwd) {
-            self.base
-                .agent_ran(Agent::Claude, pair, run.clone(), Path::new(cwd));
+            HookEvent::HelperToolUse => {
+                self.agents.helper_touched(&self.base, pair, params);
+                return asked.with_nothing();
+            }
+            HookEvent::InstructionsLoaded => {
+                let path = params.path.as_deref().unwrap_or_default();
+                self.agents.claude_read(&self.base, pair, path);
+                return asked.with_nothing();
+            }
+            _ => self.hears_of_turn(pair, params),
         }
         match &params.event {
-            HookEvent::UserPromptSubmit => {
-                if !params.from_monitor {
-                    let said = "a prompt was typed into Claude's terminal";
-                    self.base.person_spoke(Some(pair), said);
-                }
-                // A turn that ends at the limit would have them and do nothing with them.
-                if self.agents.limits.is_active(Agent::Claude) {
-                    asked.with_nothing();
-                } else {
-                    let more = self.agents.rides_along(&self.base, Agent::Claude, pair);
-                    let chars = more.as_ref().map_or(0, |more| more.text.chars().count());
-                    let now_ms = self.base.clock.outside_ms();
-                    self.agents
-                        .costs
-                        .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
-                    let of = pair.clone();
-                    let give = move |daemon: &mut Self, handed: HookReply| {
-                        if let Some(more) = more.as_ref().filter(|_| !asked.is_gone()) {
-                            daemon.agents.reminders.said(Agent::Claude, &of, more);
-                        }
-                        asked.with(daemon, handed.followed_by(more.map(|more| more.text)))
-                    };
-                    self.context_for(pair, HookPoint::Prompt, give);
-                }
-                self.claude_hears(pair, ClaudeInput::TurnBegan);
-                let session = params.claude_session_id.as_deref();
-                let conversation =
-                    conversation(&self.base.recorder, &self.agents.claude, pair, session);
-                if let Some((session, changed)) =
-                    conversation.and_then(|it| Some((it.thread_id.clone()?, it)))
-                {
-                    let said = format!("Claude converses in session {session}");
-                    let entry = self.base.entry_of_agent(pair, changed, said);
-                    self.base.recorder.append_mere_fact(entry);
-                }
-                return;
-            }
+            HookEvent::UserPromptSubmit => return self.prompted(pair, params, asked),
             HookEvent::PostToolUse => {
                 self.claude_hears(pair, ClaudeInput::ToolUsed);
                 let give = |daemon: &mut Self, handed| asked.with(daemon, handed);
@@ -233,36 +177,7 @@ impl Daemon {
                 );
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
-            HookEvent::SessionStart => {
-                let source = params.source();
-                self.began_anew(pair, source.as_ref());
-                let now_ms = self.base.clock.outside_ms();
-                self.agents.costs.conversation_began(Agent::Claude, now_ms);
-                self.agents.rules_watch.claude_begins(pair);
-                if matches!(source, Some(SessionSource::Startup | SessionSource::Clear)) {
-                    self.agents.inferences.forget(Agent::Claude, pair);
-                }
-                let of = pair.clone();
-                return self.agents.reload_claude(
-                    &mut self.base,
-                    &mut self.deliveries.held,
-                    pair,
-                    source,
-                    move |daemon, text| {
-                        if asked.is_gone() {
-                            let why =
-                                "Claude's hook was over before the packet was ready".to_owned();
-                            daemon.agents.settle_reload(
-                                &mut daemon.base,
-                                Agent::Claude,
-                                &of,
-                                ReloadStep::NotGiven { why },
-                            );
-                        }
-                        asked.with(daemon, HookReply::of_text(text));
-                    },
-                );
-            }
+            HookEvent::SessionStart => return self.converses(pair, params, asked),
             HookEvent::PreCompact => {
                 let handed = HookReply::of_text(self.base.ids_to_keep(pair));
                 asked.with(self, handed);
@@ -271,6 +186,105 @@ impl Daemon {
             _ => {}
         }
         asked.with_nothing();
+    }
+
+    /// What a hook tells of Claude's turn, whatever comes of it.
+    fn hears_of_turn(&mut self, pair: &RuntimeSession, params: &HookParams) {
+        if let (Some(process), Some(runs)) = (params.claude_pid, params.monitor_runs) {
+            self.monitor_runs(pair, process, runs);
+        }
+        self.decisions.claude_goes_on(&mut self.base, pair, params);
+        let is_in_turn = self.agents.claude_is_in_turn(pair);
+        let redactor = self.base.recorder.redactor();
+        if self
+            .agents
+            .claude
+            .turn_mut(pair)
+            .hears(redactor, params, is_in_turn)
+        {
+            self.base.clients.status_changed();
+        }
+        let now_ms = self.base.clock.now_ms();
+        if meter_claude(&mut self.agents.contexts, &self.base.events, now_ms, params) {
+            self.base.clients.status_changed();
+        }
+        self.agents.claude_continues(&mut self.base, pair, params);
+        let is_end = matches!(
+            params.event,
+            HookEvent::PostToolUse | HookEvent::PostToolUseFailure
+        );
+        if let (true, Some(run), Some(cwd)) = (is_end, &params.ran, &params.cwd) {
+            self.base
+                .agent_ran(Agent::Claude, pair, run.clone(), Path::new(cwd));
+        }
+    }
+
+    /// A prompt begins a turn.
+    fn prompted(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
+        if !params.from_monitor {
+            let said = "a prompt was typed into Claude's terminal";
+            self.base.person_spoke(Some(pair), said);
+        }
+        // A turn that ends at the limit would have them and do nothing with them.
+        if self.agents.limits.is_active(Agent::Claude) {
+            asked.with_nothing();
+        } else {
+            let more = self.agents.rides_along(&self.base, Agent::Claude, pair);
+            let chars = more.as_ref().map_or(0, |more| more.text.chars().count());
+            let now_ms = self.base.clock.outside_ms();
+            self.agents
+                .costs
+                .add(Agent::Claude, CostSort::Envelopes, chars, now_ms);
+            let of = pair.clone();
+            let give = move |daemon: &mut Self, handed: HookReply| {
+                if let Some(more) = more.as_ref().filter(|_| !asked.is_gone()) {
+                    daemon.agents.reminders.said(Agent::Claude, &of, more);
+                }
+                asked.with(daemon, handed.followed_by(more.map(|more| more.text)))
+            };
+            self.context_for(pair, HookPoint::Prompt, give);
+        }
+        self.claude_hears(pair, ClaudeInput::TurnBegan);
+        let session = params.claude_session_id.as_deref();
+        let conversation = conversation(&self.base.recorder, &self.agents.claude, pair, session);
+        if let Some((session, changed)) =
+            conversation.and_then(|it| Some((it.thread_id.clone()?, it)))
+        {
+            let said = format!("Claude converses in session {session}");
+            let entry = self.base.entry_of_agent(pair, changed, said);
+            self.base.recorder.append_mere_fact(entry);
+        }
+    }
+
+    /// A conversation begins, or goes on.
+    fn converses(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {
+        let source = params.source();
+        self.began_anew(pair, source.as_ref());
+        let now_ms = self.base.clock.outside_ms();
+        self.agents.costs.conversation_began(Agent::Claude, now_ms);
+        self.agents.rules_watch.claude_begins(pair);
+        if matches!(source, Some(SessionSource::Startup | SessionSource::Clear)) {
+            self.agents.inferences.forget(Agent::Claude, pair);
+        }
+        let of = pair.clone();
+        self.agents.reload_claude(
+            &mut self.base,
+            &mut self.deliveries.held,
+            pair,
+            source,
+            move |daemon, text| {
+                if asked.is_gone() {
+                    let why = "Claude's hook was over before the packet was ready".to_owned();
+                    daemon.agents.settle_reload(
+                        &mut daemon.base,
+                        Agent::Claude,
+                        &of,
+                        ReloadStep::NotGiven { why },
+                    );
+                }
+                asked.with(daemon, HookReply::of_text(text));
+            },
+        );
     }
 
     /// The turn ends, unless it is prolonged by what has found no other way. Once: what a stop

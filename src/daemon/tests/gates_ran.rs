@@ -61,7 +61,7 @@ async fn a_gates_command_that_codex_ran_is_its_claim_and_no_evidence() {
     let (mut rig, operator) = with_gates(&place).await;
     trust(&mut rig, &place, &operator).await;
     let root = place.dirs.root.clone();
-    codex_ran(&mut rig, ran("cargo  test 2>&1", 101), root.clone());
+    codex_ran(&mut rig, ran("cargo test 2>&1", 101), root.clone());
     codex_ran(&mut rig, ran("make check", 0), root.join("core"));
     let claims = claims(&mut rig).await;
     let told: Vec<_> = claims

@@ -6,12 +6,13 @@
 
 use std::io;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{CONFIG_BYTES_MAX, Loaded};
 use crate::dirs::{ProjectDirs, read_private, remove_if_there, write_private};
 use ctxrelay_core::redact::OwnRules;
 use ctxrelay_core::wire::config::{own_rules, read};
+use ctxrelay_core::wire::plain_value::PlainValue;
 
 /// In the state folder.
 const NAME: &str = "redaction-rules.json";
@@ -40,7 +41,7 @@ pub fn keep_rules(dirs: &ProjectDirs, loaded: &Loaded) -> io::Result<()> {
 /// The rules that were kept; `None` where none are.
 pub(super) fn rules_of_before(dirs: &ProjectDirs) -> Option<OwnRules> {
     let bytes = read_private(&dirs.state_file(NAME), CONFIG_BYTES_MAX).ok()?;
-    let rules: Value = serde_json::from_slice(&bytes).ok()?;
+    let PlainValue(rules) = serde_json::from_slice(&bytes).ok()?;
     // Judged as those of the file itself.
     let file = json!({"redaction": {"rules": rules}});
     let config = read(file.as_object()?).0;

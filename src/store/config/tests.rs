@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::testing::{Place, mode};
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::plain_value::nested_texts;
 
 fn write(place: &Place, text: &str) {
     std::fs::write(place.dirs.config(), text).unwrap();
@@ -47,6 +48,16 @@ fn a_file_that_is_none_is_named_and_the_defaults_count() {
     let loaded = loaded(&place);
     assert_eq!(loaded.config, Config::default());
     assert!(loaded.notices()[0].contains("a link"));
+}
+
+#[test]
+fn text_in_text_is_a_key_that_nobody_knows_and_ends_nothing() {
+    let place = Place::new();
+    write(&place, &format!("{{\"x\": {}}}", nested_texts(100)));
+    let loaded = loaded(&place);
+    assert!(loaded.file.is_some());
+    assert_eq!(loaded.config, Config::default());
+    assert!(adopt(&place.dirs).unwrap().is_none());
 }
 
 #[test]

@@ -17,6 +17,7 @@ use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::Snapshot;
 use ctxrelay_core::wire::line::is_hash;
+use ctxrelay_core::wire::plain_value::PlainValue;
 
 use super::Stored;
 use super::aside::{Aside, set_aside};
@@ -314,7 +315,7 @@ fn read_pid(path: &Path) -> Option<rustix::process::Pid> {
     let pid = if is_pid_file {
         text.trim().parse().ok()?
     } else {
-        let object: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let object = PlainValue::of(&text).ok()?;
         i32::try_from(object.get("pid")?.as_i64()?).ok()?
     };
     rustix::process::Pid::from_raw(pid)

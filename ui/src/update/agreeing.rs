@@ -13,8 +13,8 @@ use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{InboxCard, InboxKind, Level};
 use crate::overlays::{
-    CardSheet, CardStage, MessagesSheet, MessagesStage, Overlay, Palette, Pick, answers,
-    confirm_trust,
+    CardSheet, CardStage, Confirm, MessagesSheet, MessagesStage, Overlay, Palette, Pick, TickSheet,
+    answers, confirm_trust,
 };
 use crate::widgets::TextField;
 
@@ -30,43 +30,12 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             None => Vec::new(),
         },
         Overlay::Palette(palette) => run_picked(deck, palette),
-        Overlay::Confirm(confirm) => {
-            if confirm.is_typed() {
-                if matches!(
-                    confirm.effect,
-                    Effect::Approve { .. } | Effect::Trust { .. }
-                ) {
-                    // The card that it was asked from is answered.
-                    deck.overlays.pop();
-                }
-                return vec![confirm.effect];
-            }
-            deck.say(Level::Info, format!("type {} first", confirm.word));
-            deck.overlays.push(Overlay::Confirm(confirm));
-            Vec::new()
-        }
+        Overlay::Confirm(confirm) => agree_on_question(deck, confirm),
         Overlay::Search(search) => take_hit(deck, search),
         Overlay::Place(place) => go_to_typed(deck, place),
         Overlay::Unlock(sheet) => unlock(deck, sheet),
         Overlay::Begin(line) => agree_on_beginning(deck, line),
-        Overlay::Ticks(sheet) => match sheet.done() {
-            Some(done) if deck.view.daemon.state.can_act() => {
-                if matches!(done, Effect::BeginTask { .. }) {
-                    deck.drafts.forget_task();
-                }
-                vec![done]
-            }
-            not_now => {
-                if let Some(done) = not_now {
-                    let is_begun = matches!(done, Effect::BeginTask { .. });
-                    let handed = "not connected to the daemon: nothing was handed over";
-                    let text = if is_begun { NOT_BEGUN } else { handed };
-                    deck.say(Level::Warn, text);
-                }
-                deck.overlays.push(Overlay::Ticks(sheet));
-                Vec::new()
-            }
-        },
+        Overlay::Ticks(sheet) => agree_on_ticks(deck, sheet),
         chips @ Overlay::Chips(_) => {
             deck.overlays.push(chips);
             Vec::new()
@@ -87,74 +56,7 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             approve(deck);
             Vec::new()
         }
-        Overlay::Card(mut card) => {
-            let shown = deck.card(&card.id);
-            let (waits, decided) = (shown.is_some(), shown.and_then(|shown| card.decide(shown)));
-            let shown_kind = shown.map(|shown| shown.kind);
-            let can_act = deck.view.daemon.state.can_act();
-            match (waits, decided) {
-                // The card stays: what they come to is read on it.
-                (true, Some(effect @ (Effect::RunGates | Effect::StopGates))) if can_act => {
-                    card.stage = CardStage::Reading;
-                    deck.overlays.push(Overlay::Card(card));
-                    vec![effect]
-                }
-                (true, Some(effect)) if can_act => {
-                    // It may be refused.
-                    card.keep(&mut deck.drafts);
-                    vec![effect]
-                }
-                (true, Some(_)) => {
-                    deck.say(
-                        Level::Warn,
-                        "not connected to the daemon: nothing was decided",
-                    );
-                    deck.overlays.push(Overlay::Card(card));
-                    Vec::new()
-                }
-                (true, None) => {
-                    let rejecting = matches!(card.stage, CardStage::Rejecting(_));
-                    let answering = matches!(card.stage, CardStage::Answering { .. });
-                    let asks = shown_kind == Some(InboxKind::Question);
-                    deck.overlays.push(Overlay::Card(card));
-                    if answering {
-                        deck.say(Level::Info, "an answer needs words: the agent reads them");
-                    } else if shown_kind == Some(InboxKind::Trust) {
-                        if super::applies(deck, Action::Approve) {
-                            let trust = deck.key_in(&deck.contexts(), Action::Approve);
-                            deck.say(
-                                Level::Info,
-                                format!("{trust} trusts it, after a typed word"),
-                            );
-                        }
-                    } else if asks && super::applies(deck, Action::Approve) {
-                        let answer = deck.key_in(&deck.contexts(), Action::Approve);
-                        deck.say(Level::Info, format!("{answer} answers"));
-                    } else if rejecting {
-                        deck.say(
-                            Level::Info,
-                            "a rejection needs a reason: the agent reads it",
-                        );
-                    } else if super::applies(deck, Action::Approve) {
-                        let key = |action| deck.key_in(&deck.contexts(), action);
-                        let (approve, reject) = (key(Action::Approve), key(Action::Reject));
-                        deck.say(
-                            Level::Info,
-                            format!("{approve} approves, {reject} rejects; both ask once more"),
-                        );
-                    }
-                    Vec::new()
-                }
-                // The key may have been on its way when the card went.
-                (false, _) => {
-                    if deck.drafts.left_on(&card.id).next().is_some() {
-                        deck.say(Level::Warn, GONE);
-                        deck.overlays.push(Overlay::Card(card));
-                    }
-                    Vec::new()
-                }
-            }
-        }
+        Overlay::Card(card) => agree_on_card(deck, card),
         Overlay::Messages(sheet) => agree_on_messages(deck, sheet),
         Overlay::Findings(sheet) => {
             deck.overlays.push(Overlay::Findings(sheet));
@@ -201,6 +103,105 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
             Vec::new()
         }
     }
+}
+
+/// A question whose word stands there, or not yet.
+fn agree_on_question(deck: &mut Deck, confirm: Confirm) -> Vec<Effect> {
+    if !confirm.is_typed() {
+        deck.say(Level::Info, format!("type {} first", confirm.word));
+        deck.overlays.push(Overlay::Confirm(confirm));
+        return Vec::new();
+    }
+    let effect = confirm.effect;
+    if matches!(effect, Effect::Approve { .. } | Effect::Trust { .. }) {
+        // The card that it was asked from is answered.
+        deck.overlays.pop();
+    }
+    vec![effect]
+}
+
+/// What is done with what was ticked.
+fn agree_on_ticks(deck: &mut Deck, sheet: TickSheet) -> Vec<Effect> {
+    match sheet.done() {
+        Some(done) if deck.view.daemon.state.can_act() => {
+            if matches!(done, Effect::BeginTask { .. }) {
+                deck.drafts.forget_task();
+            }
+            return vec![done];
+        }
+        Some(Effect::BeginTask { .. }) => deck.say(Level::Warn, NOT_BEGUN),
+        Some(_) => deck.say(
+            Level::Warn,
+            "not connected to the daemon: nothing was handed over",
+        ),
+        None => {}
+    }
+    deck.overlays.push(Overlay::Ticks(sheet));
+    Vec::new()
+}
+
+/// What a card's stage decides, or by which keys it is decided.
+fn agree_on_card(deck: &mut Deck, mut card: CardSheet) -> Vec<Effect> {
+    let Some(shown) = deck.card(&card.id) else {
+        // The key may have been on its way when the card went.
+        if deck.drafts.left_on(&card.id).next().is_some() {
+            deck.say(Level::Warn, GONE);
+            deck.overlays.push(Overlay::Card(card));
+        }
+        return Vec::new();
+    };
+    let (kind, decided) = (shown.kind, card.decide(shown));
+    let can_act = deck.view.daemon.state.can_act();
+    match decided {
+        // The card stays: what they come to is read on it.
+        Some(effect @ (Effect::RunGates | Effect::StopGates)) if can_act => {
+            card.stage = CardStage::Reading;
+            deck.overlays.push(Overlay::Card(card));
+            vec![effect]
+        }
+        Some(effect) if can_act => {
+            // It may be refused.
+            card.keep(&mut deck.drafts);
+            vec![effect]
+        }
+        Some(_) => {
+            deck.say(
+                Level::Warn,
+                "not connected to the daemon: nothing was decided",
+            );
+            deck.overlays.push(Overlay::Card(card));
+            Vec::new()
+        }
+        None => {
+            let rejecting = matches!(card.stage, CardStage::Rejecting(_));
+            let answering = matches!(card.stage, CardStage::Answering { .. });
+            deck.overlays.push(Overlay::Card(card));
+            let told = match kind {
+                _ if answering => Some("an answer needs words: the agent reads them".to_owned()),
+                InboxKind::Trust => {
+                    by_key(deck, |key| format!("{key} trusts it, after a typed word"))
+                }
+                _ if rejecting => Some("a rejection needs a reason: the agent reads it".to_owned()),
+                InboxKind::Question => by_key(deck, |key| format!("{key} answers")),
+                _ => {
+                    let reject = deck.key_in(&deck.contexts(), Action::Reject);
+                    by_key(deck, |key| {
+                        format!("{key} approves, {reject} rejects; both ask once more")
+                    })
+                }
+            };
+            if let Some(told) = told {
+                deck.say(Level::Info, told);
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// What the key does that approves, where it acts.
+fn by_key(deck: &Deck, told: impl FnOnce(String) -> String) -> Option<String> {
+    let acts = super::applies(deck, Action::Approve);
+    acts.then(|| told(deck.key_in(&deck.contexts(), Action::Approve)))
 }
 
 /// Marks, or asks about what is marked.

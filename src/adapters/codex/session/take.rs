@@ -5,7 +5,9 @@ use crate::core::entry::TurnStatus;
 use crate::core::live_turn::{LiveAct, PlanStep, StepState};
 use crate::wire::codex::frame::{Incoming, ServerRequest};
 use crate::wire::codex::item::{FileUpdate, Item};
-use crate::wire::codex::notification::{CodexNotification, TurnPlanStep};
+use crate::wire::codex::notification::{
+    CodexNotification, ItemOfTurn, ThreadStatusChanged, TurnChanged, TurnPlanStep,
+};
 use crate::wire::codex::thread::{self, Thread};
 
 use super::super::command::ran;
@@ -36,25 +38,7 @@ impl Session<'_> {
         let mut facts = Vec::new();
         match notification {
             CodexNotification::ThreadStarted(thread) => self.thread_started(thread),
-            CodexNotification::ThreadStatusChanged(changed) => {
-                if let Some((id, newer)) = &mut self.opening
-                    && *id == changed.thread_id
-                {
-                    *newer = Some(changed.status.clone());
-                }
-                if self.thread_state.is_visible(&changed.thread_id) {
-                    self.set_status(&changed.status).await;
-                } else if changed.status.is_active()
-                    && let Some(candidate) = self
-                        .candidate
-                        .take_if(|thread| thread.id == changed.thread_id)
-                {
-                    self.todo.push_back(Todo::Follow(candidate));
-                } else {
-                    self.other_changed(changed);
-                    self.tell_approvals().await;
-                }
-            }
+            CodexNotification::ThreadStatusChanged(changed) => self.status_changed(changed).await,
             CodexNotification::ThreadClosed(closed) => {
                 if self.thread_state.is_visible(&closed.thread_id) {
                     self.todo.push_back(Todo::Resubscribe);
@@ -114,77 +98,10 @@ impl Session<'_> {
                 }
             }
             CodexNotification::ItemCompleted(completed) => {
-                if !matches!(completed.item, Item::UserMessage { .. }) {
-                    self.heartbeat(&completed.thread_id).await;
-                }
-                let sign = match completed.item {
-                    Item::UserMessage { .. } | Item::ContextCompaction { .. } => ThreadSign::Work,
-                    _ => ThreadSign::Answer,
-                };
-                self.watch_packet(&completed.thread_id, sign).await;
-                if self.thread_state.is_visible(&completed.thread_id) {
-                    match completed.item {
-                        Item::ContextCompaction { .. } => self.is_hook_due = true,
-                        // Codex runs the hook before it asks the model.
-                        _ if sign == ThreadSign::Answer => self.hook_gave_nothing().await,
-                        _ => {}
-                    }
-                }
-                if let Item::UserMessage { client_id, .. } = &completed.item {
-                    self.said_elsewhere(&completed.thread_id, client_id.as_deref());
-                }
-                if let Some(book) = self.thread_state.book(&completed.thread_id) {
-                    book.item(&completed.turn_id, &completed.item, &mut facts);
-                }
-                if self.thread_state.is_visible(&completed.thread_id) {
-                    facts.extend(ran(&completed.item));
-                    match completed.item {
-                        Item::CommandExecution { id, .. } | Item::McpToolCall { id, .. } => {
-                            facts.push(CodexFact::ToolEnded { item_id: id });
-                        }
-                        said @ Item::AgentMessage { .. } => facts.extend(did(&said)),
-                        Item::FileChange {
-                            id,
-                            changes,
-                            status,
-                        } => {
-                            facts.push(CodexFact::ToolEnded { item_id: id });
-                            if status == "completed" {
-                                let paths = changes
-                                    .into_iter()
-                                    .map(|change| change.kind.move_path.unwrap_or(change.path));
-                                let paths = paths.collect();
-                                facts.push(CodexFact::FilesWritten { paths });
-                            }
-                        }
-                        _ => {}
-                    }
-                }
+                self.item_completed(completed, &mut facts).await
             }
             CodexNotification::TurnCompleted(completed) => {
-                if self.needs_sign_in {
-                    match completed.turn.known_status() {
-                        // Its provider has a key of its own and needs no sign-in.
-                        Some(TurnStatus::Completed) => {
-                            (self.needs_sign_in, self.next_account) = (false, None);
-                            facts.push(CodexFact::SignIn { needed: false });
-                        }
-                        _ => self.todo.push_back(Todo::Account),
-                    }
-                }
-                let unconfirmed = self
-                    .thread_state
-                    .inflight
-                    .mark_steered_unconfirmed(&completed.turn.id);
-                if let Some(book) = self.thread_state.book(&completed.thread_id) {
-                    book.completed(&completed.turn, &mut facts);
-                    let thread_id = book.thread_id().clone();
-                    if !self.thread_state.is_visible(&completed.thread_id) {
-                        self.todo.push_back(Todo::Leave(thread_id));
-                    } else if unconfirmed || !self.thread_state.waiting.is_empty() {
-                        self.todo.push_back(Todo::Idle);
-                    }
-                }
+                self.turn_completed(&completed, &mut facts)
             }
             CodexNotification::HookCompleted(completed) => self.hook_ran(&completed).await,
             CodexNotification::Heartbeat(beat) => {
@@ -222,6 +139,101 @@ impl Session<'_> {
         }
         let facts = self.only_of_interest(facts);
         self.tell_all(facts).await;
+    }
+
+    async fn status_changed(&mut self, changed: ThreadStatusChanged) {
+        if let Some((id, newer)) = &mut self.opening
+            && *id == changed.thread_id
+        {
+            *newer = Some(changed.status.clone());
+        }
+        if self.thread_state.is_visible(&changed.thread_id) {
+            self.set_status(&changed.status).await;
+        } else if changed.status.is_active()
+            && let Some(candidate) = self
+                .candidate
+                .take_if(|thread| thread.id == changed.thread_id)
+        {
+            self.todo.push_back(Todo::Follow(candidate));
+        } else {
+            self.other_changed(changed);
+            self.tell_approvals().await;
+        }
+    }
+
+    async fn item_completed(&mut self, completed: ItemOfTurn, facts: &mut Vec<CodexFact>) {
+        if !matches!(completed.item, Item::UserMessage { .. }) {
+            self.heartbeat(&completed.thread_id).await;
+        }
+        let sign = match completed.item {
+            Item::UserMessage { .. } | Item::ContextCompaction { .. } => ThreadSign::Work,
+            _ => ThreadSign::Answer,
+        };
+        self.watch_packet(&completed.thread_id, sign).await;
+        if self.thread_state.is_visible(&completed.thread_id) {
+            match completed.item {
+                Item::ContextCompaction { .. } => self.is_hook_due = true,
+                // Codex runs the hook before it asks the model.
+                _ if sign == ThreadSign::Answer => self.hook_gave_nothing().await,
+                _ => {}
+            }
+        }
+        if let Item::UserMessage { client_id, .. } = &completed.item {
+            self.said_elsewhere(&completed.thread_id, client_id.as_deref());
+        }
+        if let Some(book) = self.thread_state.book(&completed.thread_id) {
+            book.item(&completed.turn_id, &completed.item, facts);
+        }
+        if self.thread_state.is_visible(&completed.thread_id) {
+            facts.extend(ran(&completed.item));
+            match completed.item {
+                Item::CommandExecution { id, .. } | Item::McpToolCall { id, .. } => {
+                    facts.push(CodexFact::ToolEnded { item_id: id });
+                }
+                said @ Item::AgentMessage { .. } => facts.extend(did(&said)),
+                Item::FileChange {
+                    id,
+                    changes,
+                    status,
+                } => {
+                    facts.push(CodexFact::ToolEnded { item_id: id });
+                    if status == "completed" {
+                        let paths = changes
+                            .into_iter()
+                            .map(|change| change.kind.move_path.unwrap_or(change.path));
+                        let paths = paths.collect();
+                        facts.push(CodexFact::FilesWritten { paths });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn turn_completed(&mut self, completed: &TurnChanged, facts: &mut Vec<CodexFact>) {
+        if self.needs_sign_in {
+            match completed.turn.known_status() {
+                // Its provider has a key of its own and needs no sign-in.
+                Some(TurnStatus::Completed) => {
+                    (self.needs_sign_in, self.next_account) = (false, None);
+                    facts.push(CodexFact::SignIn { needed: false });
+                }
+                _ => self.todo.push_back(Todo::Account),
+            }
+        }
+        let unconfirmed = self
+            .thread_state
+            .inflight
+            .mark_steered_unconfirmed(&completed.turn.id);
+        if let Some(book) = self.thread_state.book(&completed.thread_id) {
+            book.completed(&completed.turn, facts);
+            let thread_id = book.thread_id().clone();
+            if !self.thread_state.is_visible(&completed.thread_id) {
+                self.todo.push_back(Todo::Leave(thread_id));
+            } else if unconfirmed || !self.thread_state.waiting.is_empty() {
+                self.todo.push_back(Todo::Idle);
+            }
+        }
     }
 
     /// Of a thread that was left behind, only what concerns a message of ours.

@@ -7,8 +7,8 @@ use crate::carried::CarriedEntry;
 use crate::continuity::work_files::WorkSources;
 use crate::delivery::OnBusy;
 use crate::entry::{
-    ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus, Handoff,
-    TurnFiles,
+    ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus,
+    CommandRun, Handoff, TurnFiles,
 };
 
 /// What an agent is given in a runtime session.
@@ -129,6 +129,35 @@ fn results_and_requests_of_one_pair_are_not_told_as_those_of_another() {
         text.contains("tests of codex passed, as you recorded it"),
         "{text}"
     );
+}
+
+#[test]
+fn what_passed_once_and_failed_since_is_not_done() {
+    let ran = |exit_code| {
+        let ran = CommandRun::ended("cargo test", exit_code, None).unwrap();
+        EntryKind::Artifact(Artifact {
+            kind: "test_report".into(),
+            title: "unit".to_owned(),
+            summary: ran.in_words(),
+            status: ran.status(),
+            evidence: Vec::new(),
+            verified: None,
+            ran: Some(ran),
+        })
+    };
+    let mut record = Record::default();
+    record.put_in("default", claude(), "Sort", note(NoteKind::Goal));
+    record.put_in("default", claude(), "", ran(0));
+    record.put_in("default", claude(), "", ran(0));
+    let text = packet(&record, Agent::Claude, "default");
+    assert_eq!(
+        text.matches("unit passed, when you ran it").count(),
+        1,
+        "{text}"
+    );
+    record.put_in("default", claude(), "", ran(101));
+    let text = packet(&record, Agent::Claude, "default");
+    assert!(!text.contains("unit passed"), "{text}");
 }
 
 #[test]

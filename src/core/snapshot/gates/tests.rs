@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::agent::{Agent, Party};
-use crate::entry::{Artifact, Entry, EntryKind, FinalityDecision, FinalityProposal, IsolatedRun};
+use crate::entry::{
+    Artifact, CommandRun, Entry, EntryKind, FinalityDecision, FinalityProposal, IsolatedRun,
+};
 use crate::fold::fold;
 use crate::id::SessionId;
 
@@ -44,6 +46,16 @@ impl Told {
     fn claimed(&mut self, title: &str, status: ArtifactStatus) {
         let kind = EntryKind::Artifact(artifact(title, status, None));
         self.tell(Party::Agent(Agent::Codex), kind);
+    }
+
+    /// An agent's own run of a gate's command.
+    fn agent_ran(&mut self, by: Agent, title: &str, exit_code: i64) {
+        let ran = CommandRun::ended("cargo test", exit_code, None).unwrap();
+        let kind = EntryKind::Artifact(Artifact {
+            ran: Some(ran.clone()),
+            ..artifact(title, ran.status(), None)
+        });
+        self.tell(Party::Agent(by), kind);
     }
 
     fn propose(&mut self) -> EntryId {
@@ -387,6 +399,31 @@ fn what_failed_stands_in_the_way_until_it_passes_or_the_operator_approved() {
 
     told.approve(None);
     assert!(blockers(&told).is_empty());
+}
+
+#[test]
+fn an_agents_own_runs_stand_in_no_way_and_take_no_word_back() {
+    let mut told = Told::default();
+    let blockers = |told: &Told| told.world.blockers_except(&[]);
+    told.agent_ran(Agent::Codex, "unit", 101);
+    assert!(blockers(&told).is_empty());
+    told.claimed("unit", ArtifactStatus::Failed);
+    told.agent_ran(Agent::Claude, "unit", 0);
+    told.agent_ran(Agent::Codex, "unit", 0);
+    assert_eq!(blockers(&told), ["artifact e2 by codex is failed: unit"]);
+    // Of each agent's runs the last one is kept, however many there are.
+    for _ in 0..RECENT_MAX {
+        told.agent_ran(Agent::Codex, "unit", 1);
+    }
+    let kept = told.world.artifacts.iter();
+    let kept: Vec<_> = kept.map(|it| (it.by.clone(), it.artifact.status)).collect();
+    let (codex, claude) = (Party::Agent(Agent::Codex), Party::Agent(Agent::Claude));
+    let expected = [
+        (codex.clone(), ArtifactStatus::Failed),
+        (claude, ArtifactStatus::Passed),
+        (codex, ArtifactStatus::Failed),
+    ];
+    assert_eq!(kept, expected);
 }
 
 #[test]

@@ -6,6 +6,8 @@ mod form;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::wire::plain_value::{optional, optional_list};
+
 use self::form::ElicitationForm;
 use super::frame::ServerRequest;
 use super::item::FileUpdate;
@@ -101,18 +103,22 @@ struct Params {
     command: Option<String>,
     cwd: Option<String>,
     network_approval_context: Option<Network>,
+    #[serde(deserialize_with = "optional_list")]
     available_decisions: Option<Vec<Value>>,
     grant_root: Option<String>,
+    #[serde(deserialize_with = "optional")]
     permissions: Option<Value>,
+    #[serde(deserialize_with = "optional")]
     additional_permissions: Option<Value>,
     server_name: Option<String>,
     mode: Option<String>,
     message: Option<String>,
     title: Option<String>,
     description: Option<String>,
+    #[serde(deserialize_with = "optional")]
     requested_schema: Option<Value>,
     url: Option<String>,
-    #[serde(rename = "_meta")]
+    #[serde(rename = "_meta", deserialize_with = "optional")]
     meta: Option<Value>,
     questions: Vec<Question>,
 }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::wire::plain_value::{member, optional};
+
 use super::notification::CodexNotification;
 
 /// One frame from the app-server.
@@ -61,13 +63,13 @@ pub struct RpcError {
     #[serde(default)]
     pub message: String,
     /// What else it says, where it does.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "member")]
     pub data: Value,
 }
 
 #[derive(Deserialize)]
 struct Raw<'a> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional")]
     id: Option<Value>,
     #[serde(default)]
     method: Option<String>,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 
+use crate::wire::plain_value::{member, optional_list};
+
 /// One item of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(
@@ -45,8 +47,12 @@ pub enum Item {
         #[serde(default)]
         command: String,
         /// `inProgress`, `completed`, `failed`, `declined`.
-        #[serde(default)]
-        status: String,
+        #[serde(default, deserialize_with = "known")]
+        status: Option<String>,
+        /// Who runs it: `agent`, `unifiedExecStartup`, `unifiedExecInteraction`; `userShell` is the
+        /// person.
+        #[serde(default, deserialize_with = "known")]
+        source: Option<String>,
         /// The folder, as a whole path.
         #[serde(default, deserialize_with = "known")]
         cwd: Option<String>,
@@ -150,7 +156,7 @@ where
     D: Deserializer<'de>,
     T: serde::de::DeserializeOwned,
 {
-    let value = serde_json::Value::deserialize(deserializer)?;
+    let value = member(deserializer)?;
     Ok(serde_json::from_value(value).ok())
 }
 
@@ -160,7 +166,7 @@ where
     D: Deserializer<'de>,
     T: serde::de::DeserializeOwned,
 {
-    let members = Option::<Vec<serde_json::Value>>::deserialize(deserializer)?.unwrap_or_default();
+    let members = optional_list(deserializer)?.unwrap_or_default();
     Ok(members
         .into_iter()
         .filter_map(|member| serde_json::from_value(member).ok())

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::wire::plain_value::member;
+
 use super::item::{Item, readable};
 use super::limits::RateLimits;
 use super::thread::{Thread, ThreadStatus};
@@ -209,6 +211,7 @@ struct ItemKind {
 #[serde(rename_all = "camelCase")]
 pub struct ServerRequestResolved {
     /// The id of the request, number or string.
+    #[serde(deserialize_with = "member")]
     pub request_id: Value,
 }
 

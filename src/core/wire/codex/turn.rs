@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::wire::plain_value::{member, optional};
+
 use super::item::{Item, readable};
 use crate::entry::TurnStatus;
 
@@ -19,6 +21,7 @@ pub struct Turn {
     pub started_at: Option<i64>,
     /// When it ended. None for one that died with its app-server, in the history (Codex 0.169.0,
     /// observed).
+    #[serde(deserialize_with = "optional")]
     pub completed_at: Option<Value>,
     /// The items that came along; often only the last message.
     #[serde(deserialize_with = "readable")]
@@ -41,7 +44,7 @@ impl Turn {
 
 /// A time of another shape is none.
 fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_i64())
+    Ok(member(deserializer)?.as_i64())
 }
 
 /// Why a turn failed.
@@ -50,6 +53,7 @@ fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i6
 pub struct TurnError {
     pub message: String,
     /// A word, or an object with one key.
+    #[serde(deserialize_with = "optional")]
     pub codex_error_info: Option<Value>,
 }
 

@@ -26,9 +26,6 @@ const GLOBS_MAX: usize = 32;
 /// The longest glob, in characters.
 const GLOB_CHARS_MAX: usize = 200;
 
-/// The longest command, in characters.
-const CMD_CHARS_MAX: usize = 4_000;
-
 /// A command whose exit code is evidence. Counts only as the operator last trusted it:
 /// `ctxrelay trust`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -141,7 +138,7 @@ fn globs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
 }
 
 fn is_command(text: &str) -> bool {
-    let is_said = !text.trim().is_empty() && text.chars().count() <= CMD_CHARS_MAX;
+    let is_said = !text.trim().is_empty() && text.chars().count() <= Gate::CMD_CHARS_MAX;
     is_said && !text.contains('\0')
 }
 
@@ -161,6 +158,9 @@ fn is_inside(path: &str) -> bool {
 }
 
 impl Gate {
+    /// The longest command, in characters.
+    pub const CMD_CHARS_MAX: usize = 4_000;
+
     /// What names what it runs and where: a run of another command under the same name proves
     /// nothing for this one. Not affected by `required`, `when` and the time
     /// limit.

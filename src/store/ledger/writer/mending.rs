@@ -210,11 +210,14 @@ impl Writer {
     /// Whether all that stands from here on is what the failed write left.
     fn is_left(&self, from: u64, len: u64) -> Result<bool, LedgerError> {
         let left = self.left.as_deref().unwrap_or_default();
-        let count = usize::try_from(len - from).unwrap_or(usize::MAX);
-        let Some(left) = left.get(..count) else {
+        // Somebody may have appended since the length was read.
+        let count = len
+            .checked_sub(from)
+            .and_then(|count| usize::try_from(count).ok());
+        let Some(left) = count.and_then(|count| left.get(..count)) else {
             return Ok(false);
         };
-        let mut bytes = vec![0; count];
+        let mut bytes = vec![0; left.len()];
         Ok(self.read(&mut bytes, from)? && bytes == left)
     }
 

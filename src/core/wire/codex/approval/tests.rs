@@ -3,6 +3,7 @@
 use super::*;
 use crate::wire::codex::frame::Incoming;
 use crate::wire::codex::item::FileUpdateKind;
+use crate::wire::plain_value::nested_texts;
 
 fn read(method: &str, params: Value) -> CodexQuestion {
     read_with(method, params, &[])
@@ -204,6 +205,30 @@ fn a_form_is_filled_in_in_the_terminal_and_can_be_declined_here() {
     assert_eq!(question.request.kind, ApprovalKind::Question);
     assert_eq!(ids(&question), ["decline", "cancel"]);
     assert!(question.details.contains("terminal"));
+}
+
+#[test]
+fn text_in_text_of_a_server_is_text() {
+    let nested = nested_texts(200);
+    for member in [
+        "requestedSchema",
+        "_meta",
+        "permissions",
+        "availableDecisions",
+    ] {
+        let frame = format!(
+            "{{\"method\":\"mcpServer/elicitation/request\",\"id\":3,\"params\":{{\"threadId\":\"T\",\
+             \"serverName\":\"x\",\"message\":\"Your name?\",\"{member}\":{nested}}}}}"
+        );
+        let Some(Incoming::Request(request)) = Incoming::parse(&frame) else {
+            panic!("{member}");
+        };
+        let question = CodexQuestion::read(&request, |_| None);
+        assert!(question.is_some(), "{member}");
+    }
+    let frame =
+        format!("{{\"id\":3,\"error\":{{\"code\":-32600,\"message\":\"no\",\"data\":{nested}}}}}");
+    assert!(Incoming::parse(&frame).is_some());
 }
 
 #[test]
