@@ -44,7 +44,7 @@ pub use task::{
     TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words, imported_digest, imported_words,
     kept_digest, kept_words,
 };
-pub use turn_meta::{ANSWERED_TURN, SENT_AGAIN};
+pub use turn_meta::{ANSWERED_TURN, GOES_ON_WITH, SENT_AGAIN};
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -153,6 +153,13 @@ pub fn end(id: &EntryId) -> String {
     format!("[end of {}]", id.short())
 }
 
+/// Whether a text is the message with this id, in its envelope.
+pub fn is_wrapped(text: &str, id: &EntryId) -> bool {
+    let head = text.lines().next().unwrap_or_default();
+    // The bracket with our name, then the kind.
+    head.starts_with(OWN_LINES[0]) && head.split(' ').nth(2) == Some(id.as_str())
+}
+
 /// What stands within an envelope, of a handoff without what its sender gave along; of another text
 /// all of it.
 pub fn unwrapped(text: &str) -> &str {

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
@@ -25,6 +26,9 @@ use crate::wire::control::{
     AckedPartly, GetMessagesParams, MessagePage, Refusal, RefusalCode, Reply, Sent,
 };
 use crate::wire::json_size::json_chars;
+
+/// How long a sender waits on while the record of what became of its message is written.
+const RECORDED_IN: Duration = Duration::from_secs(1);
 
 /// What there is for a call that waits.
 enum WaiterFound {
@@ -162,6 +166,19 @@ impl Deliveries {
                 runtime_session,
                 ..
             } => Reply::Messages(self.nothing_yet(agent, &runtime_session)),
+            Wants::Receipt(sent) if self.outbox.backlog().is_ending(&sent.message_id) => {
+                // The record is about to say that nobody gets it: a slow disk makes no promise of it.
+                let again = Waiter {
+                    deadline: Instant::now() + RECORDED_IN,
+                    wants: Wants::Receipt(sent.clone()),
+                    reply: waiter.reply,
+                };
+                let Some(refused) = base.clients.waiters_mut().add(again) else {
+                    return;
+                };
+                let outcome = Outcome::Rejected;
+                return answer(refused.reply, Ok(Reply::Sent(Sent { outcome, ..sent })));
+            }
             Wants::Receipt(sent) => {
                 let attempt = self
                     .outbox

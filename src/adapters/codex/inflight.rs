@@ -116,6 +116,19 @@ impl Inflight {
         any
     }
 
+    /// A turn of this thread ended, behind which its queue goes on: what lies in that may be lost on
+    /// its way into the next turn, of which nothing would be told. Whether there is any.
+    pub(super) fn mark_queued_unconfirmed(&mut self, thread_id: &ThreadId) -> bool {
+        let mut any = false;
+        for message in &mut self.messages {
+            if message.thread_id == *thread_id && message.steered_into.is_none() {
+                message.unconfirmed.get_or_insert_default();
+                any = true;
+            }
+        }
+        any
+    }
+
     /// The ids on a thread, all or only the unconfirmed ones.
     pub(super) fn on(&self, thread_id: &ThreadId, only_unconfirmed: bool) -> Vec<EntryId> {
         self.messages

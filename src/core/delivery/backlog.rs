@@ -111,6 +111,8 @@ impl Backlog {
                 row.state = DeliveryState::Confirmed;
                 row.show(Shown::Whole);
                 let by_hook = message.rung == Some(DeliveryWay::Hook);
+                // Whether its turn read it stood in the queue alone.
+                row.lost_turn |= lost && row.to == Agent::Claude && by_hook;
                 row.in_turn = row.to == Agent::Claude && by_hook && !row.lost_turn;
             } else if lost || message.result == Some(DeliveryResult::Ambiguous) {
                 // When lost, asked for again or not: whether an attempt followed is what was lost.

@@ -15,7 +15,18 @@ pub const ANSWERED_TURN: &str = "answeredTurn";
 /// by itself once a usage limit is over, and its sender was told nothing.
 pub const SENT_AGAIN: &str = "sentAgain";
 
+/// The key in `meta` of what Codex gets of the record because it asked for it by a marker: the message
+/// of the turn in which it did. The turn that has it goes on with that one.
+pub const GOES_ON_WITH: &str = "goesOnWith";
+
 impl Entry {
+    /// Of a message of ours to Codex: the message whose turn goes on with it.
+    pub fn goes_on_with(&self) -> Option<EntryId> {
+        let is_ours = self.source == Party::System && self.on_busy().is_some();
+        let id = self.meta.get(GOES_ON_WITH).filter(|_| is_ours);
+        id.and_then(Value::as_str).map(EntryId::new)
+    }
+
     /// The turn of Codex's in which it answered the Claude of this pair by a tool.
     pub fn answered_turn(&self) -> Option<TurnId> {
         let is_of_codex = self.source == Party::Agent(Agent::Codex) && self.on_busy().is_some();

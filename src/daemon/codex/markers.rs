@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, Message, NoteKind, TurnStatus};
+use crate::core::entry::{
+    Artifact, Entry, EntryKind, GOES_ON_WITH, Handoff, Message, NoteKind, TurnStatus,
+};
 use crate::core::id::RuntimeSession;
 use crate::core::marker::Marker;
 use crate::daemon::attach::ConnId;
@@ -58,17 +60,24 @@ impl Deliveries {
             .and_then(|message| message.runtime_session.clone())
             .unwrap_or_else(|| pair_of_nobody(&base.clients, RuntimeSession::default()));
         // An answer of ours that is answered by the same question would go round for ever.
-        let is_our_answer = relayed.iter().any(|message| message.from == Party::System);
+        let is_ours =
+            |message: &Relayed| message.from == Party::System || message.goes_on_with.is_some();
+        let is_our_answer = relayed.iter().any(is_ours);
         if marker.is_question() && is_our_answer {
             return Marked::default();
         }
         let is_kept_back =
             marker.is_question() || matches!(marker, Marker::Human(_) | Marker::Handoff(_));
+        let goes_on_with = relayed
+            .first()
+            .filter(|first| first.starts && marker.is_question())
+            .map(|first| first.asked().as_str().into());
+        let mut entry = self.entry_of_marker(base, marker, pair);
+        if let (Some(entry), Some(asked)) = (&mut entry, goes_on_with) {
+            entry.meta.insert(GOES_ON_WITH.to_owned(), asked);
+        }
         Marked {
-            entries: self
-                .entry_of_marker(base, marker, pair)
-                .into_iter()
-                .collect(),
+            entries: entry.into_iter().collect(),
             is_kept_back,
         }
     }

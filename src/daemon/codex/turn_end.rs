@@ -74,7 +74,7 @@ impl Agents {
             }
             (_, None) => "failed".to_owned(),
         };
-        let told = base.nothing_came_of(&first.id, pair, &why)?;
+        let told = base.nothing_came_of(first.asked(), pair, &why)?;
         let goes_again = end.usage_limited && self.limits.will_have_again(Agent::Codex, &first.id);
         Some(match goes_again {
             true => NothingCame::SentAgain(first.id.clone()),

@@ -6,7 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::between_words::cut_between_words;
 use crate::core::continuity::without_markers;
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
-use crate::core::entry::{EntryKind, Message, TurnRecord, TurnStatus};
+use crate::core::entry::{Entry, EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::codex_lane::Relayed;
@@ -40,7 +40,8 @@ impl Daemon {
             (Some(id), Err(_)) => (Some(Relayed::unread(id, self.base.recorder.world())), None),
             (_, Ok(Some(stored))) if message_id.is_some() => {
                 let entry = &stored.entry;
-                (Some(Relayed::of(entry)), Some(entry.content.as_str()))
+                let relayed = self.base.relayed_of(entry);
+                (Some(relayed), Some(entry.content.as_str()))
             }
             _ => (None, None),
         };
@@ -199,6 +200,18 @@ impl Daemon {
     }
 }
 
+impl Base {
+    /// A message of ours that comes into a turn, with what that goes on with.
+    fn relayed_of(&self, entry: &Entry) -> Relayed {
+        let asked = entry.goes_on_with();
+        let asked = asked.and_then(|id| self.recorder.stored_of(&id).ok().flatten());
+        match asked {
+            Some(asked) => Relayed::going_on_with(entry, &asked.entry),
+            None => Relayed::of(entry),
+        }
+    }
+}
+
 impl Agents {
     /// The final answer of a turn that a message of Claude's or of the operator's had started or got
     /// into, unless a tool call of the same turn answered Claude already. It answers a question only if
@@ -211,7 +224,7 @@ impl Agents {
         final_answer: Option<String>,
         client_ids: &[String],
         relayed: &[Relayed],
-    ) -> Option<crate::core::entry::Entry> {
+    ) -> Option<Entry> {
         // What it says of its own work is no mail.
         let text = without_markers(&final_answer?);
         let text = Some(text).filter(|text| !text.trim().is_empty())?;
@@ -246,7 +259,7 @@ impl Agents {
             Party::Agent(Agent::Codex),
             Some(question.from.clone()),
             EntryKind::Message(Message {
-                in_reply_to: is_answer.then(|| question.id.clone()),
+                in_reply_to: is_answer.then(|| question.asked().clone()),
                 from_turn: Some(end.turn_id.clone()),
                 ..Message::new(OnBusy::Queue)
             }),
@@ -261,7 +274,7 @@ fn was_sent(base: &Base, handoff: &Relayed, text: &str) -> bool {
     let sent = base.recorder.recent().iter().map(|stored| &stored.entry);
     // Where it is in memory no longer, all that is came behind it.
     handoff.is_handoff
-        && sent.rev().take_while(|entry| entry.id != handoff.id).any(|entry| {
+        && sent.rev().take_while(|entry| entry.id != *handoff.asked()).any(|entry| {
             // What could be refused may have been.
             matches!(&entry.kind, EntryKind::Message(message) if message.on_busy != OnBusy::Reject)
                 && entry.source == Party::Agent(Agent::Codex)

@@ -26,6 +26,10 @@ pub(in crate::daemon) struct Relayed {
     /// It tells of a decision.
     #[serde(default)]
     pub(in crate::daemon) is_decision: bool,
+    /// It is what Codex asked for by a marker in the turn of this message of an agent's, and brings the
+    /// answer to that.
+    #[serde(default)]
+    pub(in crate::daemon) goes_on_with: Option<EntryId>,
 }
 
 impl Relayed {
@@ -43,7 +47,22 @@ impl Relayed {
             is_handoff: matches!(entry.kind, EntryKind::Handoff(_)),
             starts: true,
             is_decision: message.is_some_and(|message| message.decision.is_some()),
+            goes_on_with: None,
         }
+    }
+
+    /// A message of ours with which the turn of another one goes on.
+    pub(in crate::daemon) fn going_on_with(ours: &Entry, asked: &Entry) -> Self {
+        Self {
+            id: ours.id.clone(),
+            goes_on_with: Some(asked.id.clone()),
+            ..Self::of(asked)
+        }
+    }
+
+    /// The message that is answered by what comes of it.
+    pub(in crate::daemon) fn asked(&self) -> &EntryId {
+        self.goes_on_with.as_ref().unwrap_or(&self.id)
     }
 
     /// The same of an entry that cannot be read, as far as it is known without: it is no word of the
@@ -58,6 +77,7 @@ impl Relayed {
             is_handoff: world.open_handoffs.contains_key(id),
             starts: true,
             is_decision: false,
+            goes_on_with: None,
         }
     }
 }

@@ -154,8 +154,14 @@ impl Daemon {
                 // It is recorded: after a refusal the sender would send it a second time.
                 Wants::Receipt(sent) => {
                     let delivery_attempt_id = self.agents.codex.last_attempt(&sent.message_id);
+                    let is_ending = self.deliveries.outbox.backlog().is_ending(&sent.message_id);
+                    let outcome = match is_ending {
+                        // The record of that is written before the process ends.
+                        true => Outcome::Rejected,
+                        false => Outcome::QueuedForNextTurn,
+                    };
                     let sent = Sent {
-                        outcome: Outcome::QueuedForNextTurn,
+                        outcome,
                         delivery_attempt_id,
                         ..sent
                     };

@@ -219,6 +219,44 @@ async fn what_a_sender_was_promised_is_not_rejected_any_more() {
 }
 
 #[tokio::test]
+async fn a_sender_is_promised_nothing_while_the_record_is_about_to_say_that_nobody_gets_it() {
+    for stops in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        let claude = rig.connect(Role::Claude, None, false);
+        let send = Command::Send(SendParams {
+            from: Some(Agent::Claude),
+            text: "at once, or not".to_owned(),
+            on_busy: OnBusy::Reject,
+            ..SendParams::default()
+        });
+        let told = rig.ask(&claude, send);
+        rig.settle().await;
+        let [id] = &rig.delivered_ids()[..] else {
+            panic!("it is handed over");
+        };
+        rig.status(ReportedStatus::Active { waiting: false });
+        rig.fact(CodexFact::NotTaken {
+            message_id: id.clone(),
+            why: "codex is working".to_owned(),
+        });
+        // The disk takes its time with the record of that.
+        if stops {
+            rig.daemon.dismiss_waiters();
+        } else {
+            let waiters = rig.daemon.base.clients.waiters_mut();
+            waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+            rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
+        }
+        rig.settle().await;
+        let Ok(Reply::Sent(told)) = told.await.unwrap() else {
+            panic!("it is recorded");
+        };
+        assert_eq!(told.outcome, Outcome::Rejected, "{stops}");
+    }
+}
+
+#[tokio::test]
 async fn what_has_to_wait_for_the_end_of_a_turn_says_when_it_was_sent_and_at_which_commit() {
     let place = Place::new();
     let git = place.dirs.root.join(".git");

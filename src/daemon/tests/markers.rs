@@ -4,7 +4,7 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::TurnStatus;
+use crate::core::entry::{EntryKind, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HandoffParams, RefusalCode, Reply, Role};
@@ -137,6 +137,32 @@ async fn a_turn_that_did_not_end_well_asks_for_nothing() {
     });
     rig.pump().await;
     assert!(rig.daemon.base.recorder.world().notes.is_empty());
+}
+
+#[tokio::test]
+async fn the_answer_behind_a_question_about_the_record_reaches_who_asked() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let asked = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.delivered();
+    let question = "[IMPORTANT] CONTEXTRELAY_READ_CONTEXT: locks";
+    answers(&mut rig, "turn-1", Some(&asked), question).await;
+    assert_eq!(for_claude(&rig), Vec::<String>::new());
+    let record = rig.delivered_ids();
+    assert_eq!(record.len(), 1);
+    answers(&mut rig, "turn-2", Some(&record[0]), "it is in store.rs").await;
+    assert_eq!(for_claude(&rig), ["it is in store.rs"]);
+    let sent = rig.daemon.base.recorder.recent().iter().rev();
+    let answer = sent
+        .map(|stored| &stored.entry)
+        .find_map(|entry| match &entry.kind {
+            EntryKind::Message(message) if entry.content == "it is in store.rs" => {
+                Some(message.in_reply_to.clone())
+            }
+            _ => None,
+        });
+    assert_eq!(answer, Some(Some(asked)));
 }
 
 #[tokio::test]

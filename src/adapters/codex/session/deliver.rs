@@ -152,6 +152,8 @@ impl Session<'_> {
             self.thread_state.inflight.contains(id)
         });
         let Some(ours) = ours.filter(|_| self.is_idle()) else {
+            // None is in it: it is on its way into a turn, or was lost on it.
+            self.expect_queued(&thread_id);
             return Ok(());
         };
         self.thread_state.released = false;
@@ -299,6 +301,18 @@ impl Session<'_> {
             && let Some(message) = self.thread_state.inflight.get_mut(id.as_str())
         {
             message.unconfirmed = Some(Unconfirmed::default());
+            self.look_by(Instant::now() + PROOF_WAIT);
+        }
+    }
+
+    /// What is in the thread's queue follows the turn that ended. Where it has not come in a while it
+    /// is looked for.
+    pub(super) fn expect_queued(&mut self, thread_id: &ThreadId) {
+        if self
+            .thread_state
+            .inflight
+            .mark_queued_unconfirmed(thread_id)
+        {
             self.look_by(Instant::now() + PROOF_WAIT);
         }
     }

@@ -227,16 +227,20 @@ impl Session<'_> {
     async fn move_away_from(&mut self, before: TurnBook) -> Result<(), Lost> {
         let thread_id = before.thread_id().clone();
         let works = matches!(self.status, ReportedStatus::Active { .. });
+        // Before anything is asked: the end of its turn may be told while Codex answers.
+        self.thread_state.left.push(before);
         self.thread_state.others.left(thread_id.as_str(), works);
         self.take_back_queued(&thread_id).await?;
-        if before.open_turn().is_none() {
+        if self.thread_state.is_left_at_rest(&thread_id) {
             self.give_up_unconfirmed(&thread_id).await?;
         }
-        let ours = !self.thread_state.inflight.on(&thread_id, false).is_empty();
-        if (ours || before.open_turn().is_some()) && self.thread_state.left.len() < LEFT_MAX {
-            self.thread_state.left.push(before);
+        let is_ours = !self.thread_state.inflight.on(&thread_id, false).is_empty();
+        let is_followed = is_ours || !self.thread_state.is_left_at_rest(&thread_id);
+        let left = &mut self.thread_state.left;
+        if is_followed && left.len() <= LEFT_MAX {
             return Ok(());
         }
+        left.retain(|book| *book.thread_id() != thread_id);
         self.unsubscribe(&thread_id).await
     }
 

@@ -7,6 +7,7 @@ use tracing::Instrument as _;
 
 use crate::core::delivery::recovery::{RecoveryVerdict, Sight, judge};
 use crate::core::entry::TurnStatus;
+use crate::core::envelope::is_wrapped;
 use crate::core::id::{EntryId, ThreadId};
 use crate::core::trace;
 use crate::wire::codex::call::{QueueDelete, QueueList, QueuedSubmission, ThreadTurnsList};
@@ -229,7 +230,6 @@ impl Session<'_> {
     /// Tells of a message that is neither in the history nor in the queue. `empty`: the ended turns
     /// without a user message, of which one may have had it.
     async fn give_back(&mut self, id: EntryId, thread_id: &ThreadId, empty: &mut Vec<String>) {
-        let alone = self.thread_state.inflight.on(thread_id, true).len() == 1;
         let Some(message) = self.thread_state.inflight.remove(id.as_str()) else {
             return;
         };
@@ -241,28 +241,27 @@ impl Session<'_> {
             let Some(hidden) = hidden_message(&path, &empty[at]).await else {
                 continue;
             };
-            match &message.text {
-                Some(text) if *text != hidden => {}
-                None if !alone => {
-                    // One of several, and nobody can say which.
-                    return self.unanswered(&id).await;
-                }
-                _ => {
-                    let turn = Turn {
-                        id: empty.remove(at),
-                        status: TurnStatus::Interrupted.as_str().to_owned(),
-                        items: vec![Item::UserMessage {
-                            client_id: Some(id.to_string()),
-                            content: vec![UserInput::Text { text: hidden }],
-                        }],
-                        ..Turn::default()
-                    };
-                    let mut facts = Vec::new();
-                    let mut book = TurnBook::new(thread_id.clone());
-                    book.recall(&turn, true, self.fresh, |_| true, &mut facts);
-                    return self.tell_all(facts).await;
-                }
+            let is_it = match &message.text {
+                Some(text) => *text == hidden,
+                // An earlier process handed it over.
+                None => is_wrapped(&hidden, &id),
+            };
+            if !is_it {
+                continue;
             }
+            let turn = Turn {
+                id: empty.remove(at),
+                status: TurnStatus::Interrupted.as_str().to_owned(),
+                items: vec![Item::UserMessage {
+                    client_id: Some(id.to_string()),
+                    content: vec![UserInput::Text { text: hidden }],
+                }],
+                ..Turn::default()
+            };
+            let mut facts = Vec::new();
+            let mut book = TurnBook::new(thread_id.clone());
+            book.recall(&turn, true, self.fresh, |_| true, &mut facts);
+            return self.tell_all(facts).await;
         }
         self.not_taken(&id, "it is neither in the conversation nor in its queue")
             .await;

@@ -230,9 +230,12 @@ impl Session<'_> {
             let thread_id = book.thread_id().clone();
             if !self.thread_state.is_visible(&completed.thread_id) {
                 self.todo.push_back(Todo::Leave(thread_id));
-            } else if unconfirmed || !self.thread_state.waiting.is_empty() {
+                return;
+            }
+            if unconfirmed || !self.thread_state.waiting.is_empty() {
                 self.todo.push_back(Todo::Idle);
             }
+            self.expect_queued(&thread_id);
         }
     }
 

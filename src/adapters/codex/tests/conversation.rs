@@ -123,6 +123,19 @@ pub(super) async fn begins_n(script: &mut Script) {
 
 /// The human moves on while `m1` waits in the old thread, which has or has not begun with it.
 pub(super) async fn moved_on(is_deleted: bool) -> Script {
+    let mut script = leaves_with_m1_queued().await;
+    let delete = script.expect("thread/queue/delete").await;
+    assert_eq!(
+        delete["params"],
+        json!({"threadId": "T", "queuedSubmissionId": "Q1"})
+    );
+    let deleted = json!({"deleted": is_deleted});
+    script.answer(&delete, deleted).await;
+    script
+}
+
+/// The same, until Codex is asked to take it out of its queue.
+async fn leaves_with_m1_queued() -> Script {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.serve("thread/queue/add", json!({})).await;
@@ -138,13 +151,6 @@ pub(super) async fn moved_on(is_deleted: bool) -> Script {
             json!({"data": [row("Q0", "human"), row("Q1", "m1")]}),
         )
         .await;
-    let delete = script.expect("thread/queue/delete").await;
-    assert_eq!(
-        delete["params"],
-        json!({"threadId": "T", "queuedSubmissionId": "Q1"})
-    );
-    let deleted = json!({"deleted": is_deleted});
-    script.answer(&delete, deleted).await;
     script
 }
 
@@ -157,6 +163,38 @@ async fn what_has_just_begun_in_the_old_thread_is_not_sent_into_the_new_one_as_w
         CodexFact::ThreadAdopted { thread_id },
         "and not that it was not taken"
     );
+}
+
+#[tokio::test]
+async fn what_ends_and_begins_in_the_old_thread_while_it_is_left_is_told() {
+    let mut script = leaves_with_m1_queued().await;
+    let delete = script.expect("thread/queue/delete").await;
+    script
+        .notify(
+            "turn/completed",
+            json!({"threadId": "T", "turn": {"id": "U", "status": "completed"}}),
+        )
+        .await;
+    script
+        .notify(
+            "turn/started",
+            json!({"threadId": "T", "turn": {"id": "U2", "status": "inProgress"}}),
+        )
+        .await;
+    script.user_message("U2", "m1").await;
+    script.answer(&delete, json!({"deleted": false})).await;
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::TurnCompleted { turn_id, status: TurnStatus::Completed, .. } if turn_id.as_str() == "U"),
+        "{fact:?}"
+    );
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::UserMessage { client_id: Some(id), .. } if id == "m1"),
+        "{fact:?}"
+    );
+    let thread_id = "N".into();
+    assert_eq!(script.fact().await, CodexFact::ThreadAdopted { thread_id });
 }
 
 #[tokio::test]

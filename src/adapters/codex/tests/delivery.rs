@@ -209,6 +209,25 @@ async fn a_held_queue_that_will_not_go_on_and_one_with_nothing_of_ours_are_left_
 }
 
 #[tokio::test]
+async fn a_message_that_left_the_queue_for_a_turn_that_ended_without_it_is_not_taken() {
+    let mut script = stopped_with_a_message().await;
+    for (method, status) in [
+        ("turn/started", "inProgress"),
+        ("turn/completed", "interrupted"),
+    ] {
+        let turn = json!({"id": "V", "status": status});
+        let params = json!({"threadId": "T", "turn": turn});
+        script.notify(method, params).await;
+    }
+    next_fact!(script, TurnStarted);
+    next_fact!(script, TurnCompleted);
+    let history = json!([{"id": "V", "status": "interrupted", "items": []}]);
+    script.look(json!([]), history.clone()).await;
+    script.look(json!([]), history).await;
+    next_fact!(script, NotTaken);
+}
+
+#[tokio::test]
 async fn a_message_that_is_added_to_a_released_queue_goes_on_too() {
     let mut script = Script::idle().await;
     script.ask(Ask::Release).await;

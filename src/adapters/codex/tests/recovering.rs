@@ -291,6 +291,47 @@ async fn a_message_that_only_the_rollout_holds_is_not_sent_again() {
     script.quiet().await;
 }
 
+#[tokio::test]
+async fn what_only_the_rollout_holds_proves_an_earlier_daemons_message_by_its_id() {
+    for (text, is_proven) in [
+        (
+            "[ctxrelay message m1 from peer Claude]\nmind the lock\n[end of m1]",
+            true,
+        ),
+        (
+            "[ctxrelay message m12 from peer Claude]\nm1\n[end of m12]",
+            false,
+        ),
+        ("a prompt of the person's about m1", false),
+    ] {
+        let rollout = tempfile::NamedTempFile::new().unwrap();
+        let line = json!({"type": "response_item", "payload": {
+            "type": "message", "role": "user", "content": [{"type": "input_text", "text": text}],
+            "internal_chat_message_metadata_passthrough": {"turn_id": "U", "content_item_kinds": ["user.text"]},
+        }});
+        std::fs::write(rollout.path(), format!("{line}\n")).unwrap();
+        let mut state = ThreadState::new(Some("T".into()));
+        state.add_unconfirmed(&"T".into(), vec![handed_over("m1", &[])]);
+        let mut script = Script::connect(state, true).await;
+        script.serve("thread/queue/list", json!({"data": []})).await;
+        let resume = script.expect("thread/resume").await;
+        let mut resumed = thread("T", "idle");
+        resumed["path"] = json!(rollout.path());
+        script.answer(&resume, json!({"thread": resumed})).await;
+        next_fact!(script, ThreadAdopted);
+        next_fact!(script, ThreadStatus);
+        let empty = json!([{"id": "U", "status": "interrupted", "items": []}]);
+        script.look(json!([]), empty.clone()).await;
+        script.look(json!([]), empty).await;
+        if is_proven {
+            next_fact!(script, TurnStarted);
+            next_fact!(script, UserMessage);
+        } else {
+            next_fact!(script, NotTaken);
+        }
+    }
+}
+
 /// Cut off while `U`, with `m1` in it, runs in the thread `T`, which the human left for `N`.
 async fn cut_with_a_turn_left_behind() -> ThreadState {
     let mut script = Script::busy().await;

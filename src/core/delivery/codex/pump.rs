@@ -171,6 +171,16 @@ impl CodexFlow {
             self.heard.insert(id.clone(), heard);
         }
         self.heard.get_mut(id).is_some_and(|heard| {
+            // Each of the two takes back the other, however often a connection is lost.
+            match answer {
+                AdapterAnswer::StillQueued => {
+                    heard.answers.retain(|it| *it != AdapterAnswer::Unanswered);
+                }
+                AdapterAnswer::Unanswered => {
+                    heard.answers.retain(|it| *it != AdapterAnswer::StillQueued);
+                }
+                _ => {}
+            }
             let is_news = !heard.answers.contains(&answer);
             if is_news {
                 heard.answers.push(answer);

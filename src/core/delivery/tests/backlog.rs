@@ -314,3 +314,36 @@ fn what_was_kept_back_expires_as_long_after_it_was_let_go_as_what_came_then() {
     assert_eq!(expired_of(&mut backlog, 49_999), 0);
     assert_eq!(expired_of(&mut backlog, 50_000), 1);
 }
+
+/// What a hook has handed to Claude, in a record whose queue is lost or is there.
+fn handed_by_hook(lost: bool) -> Backlog {
+    let id = EntryId::new("a");
+    let message = MessageSnapshot {
+        seq: Seq(1),
+        from: Party::Human,
+        to: Agent::Claude,
+        at_ms: 0,
+        runtime_session: None,
+        on_busy: OnBusy::Queue,
+        result: Some(DeliveryResult::Confirmed),
+        rung: Some(DeliveryWay::Hook),
+        hash: None,
+        cut_off_in: Vec::new(),
+        answers: 0,
+        closed: false,
+        answered_in_turn: false,
+        will_be_sent_again: false,
+    };
+    let unsettled = BTreeMap::from([(id, Arc::new(message))]);
+    Backlog::restore(Vec::new(), &unsettled, lost).backlog
+}
+
+#[test]
+fn behind_a_lost_queue_nobody_knows_whether_claude_read_what_a_hook_gave_it() {
+    for lost in [false, true] {
+        let backlog = handed_by_hook(lost);
+        assert_eq!(backlog.lost_turns().count(), usize::from(lost));
+        let in_turn = backlog.rows().filter(|row| row.in_turn).count();
+        assert_eq!(in_turn, usize::from(!lost));
+    }
+}

@@ -334,6 +334,25 @@ fn what_nobody_can_know_is_given_up_and_only_the_operator_sends_it_again() {
 }
 
 #[test]
+fn what_is_lost_from_sight_a_second_time_is_given_up_too() {
+    let mut lane = Lane::new(CodexTimeouts::default());
+    lane.send(1, OnBusy::Queue);
+    lane.answer(1, AdapterAnswer::Unanswered);
+    lane.answer(1, AdapterAnswer::StillQueued);
+    assert_eq!(lane.flow.next_ms(&lane.backlog), None);
+    lane.answer(1, AdapterAnswer::Unanswered);
+    lane.now_ms = lane.flow.next_ms(&lane.backlog).unwrap();
+    let effects = lane.hear(CodexInput::Tick);
+    assert!(matches!(
+        &effects[..],
+        [DeliveryEffect::Append {
+            result: DeliveryResult::Ambiguous,
+            ..
+        }]
+    ));
+}
+
+#[test]
 fn one_that_is_rejected_on_its_way_holds_up_nothing_behind_it() {
     let mut lane = Lane::new(CodexTimeouts::default());
     lane.send(1, OnBusy::Queue);
