@@ -32,12 +32,13 @@ pub use writer::{QueueEvent, QueueWriter, RowsNotTaken, Scrubbing};
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("queue/0001_deliveries.sql"),
     include_str!("queue/0002_maybe_shown.sql"),
     include_str!("queue/0003_shown.sql"),
     include_str!("queue/0004_generation.sql"),
     include_str!("queue/0005_lost_turn.sql"),
+    include_str!("queue/0006_thread.sql"),
 ];
 
 /// How long another process may keep the file busy. Only one daemon writes it, so that this is
@@ -193,7 +194,7 @@ impl Queue {
         let read = || {
             let mut rows = self.db.prepare_cached(
                 "SELECT id, seq, receiver, runtime_session, on_busy, state, attempts, attempt,
-                        changed_ms, shown, lost_turn
+                        changed_ms, shown, lost_turn, thread
                  FROM deliveries ORDER BY seq, id",
             )?;
             rows.query_map([], delivery)?.collect::<Result<Vec<_>, _>>()

@@ -27,6 +27,9 @@ pub enum CodexRequest {
         /// The turns that had it and ended early, before it was asked for once more: what the
         /// history shows of them is no proof of this attempt.
         cut_off_in: Vec<TurnId>,
+        /// The conversation that it is meant for: none is sent into another one, where nobody would
+        /// look for it after a crash.
+        thread: Option<ThreadId>,
         /// The attempt, in the log.
         following: Span,
     },
@@ -103,4 +106,6 @@ pub struct AttemptedMessage {
     pub message_id: EntryId,
     /// As with [`CodexRequest::Deliver`].
     pub cut_off_in: Vec<TurnId>,
+    /// As with [`CodexRequest::Deliver`]; where it is not known, that of when this process began.
+    pub thread: Option<ThreadId>,
 }

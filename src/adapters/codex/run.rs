@@ -271,7 +271,7 @@ impl Run {
         // The owner before us told of its app-server, and we tell it again.
         let mut told = false;
         loop {
-            self.mark_earlier_unconfirmed().await;
+            self.mark_earlier_unconfirmed();
             let upstream = server.upstream().clone();
             let (pid, keeper) = (server.record().pid, server.record().hold);
             let opening = async {

@@ -91,17 +91,27 @@ impl ThreadState {
         self.began_with.as_ref().or(self.thread_id())
     }
 
-    /// Notes messages of an earlier process, which went to this thread, as being unconfirmed.
+    /// Notes messages of an earlier process, each in the thread that it went to, as being unconfirmed.
+    /// Those threads, and the messages of which nobody knows one.
     pub(super) fn add_unconfirmed(
         &mut self,
-        thread_id: &ThreadId,
         messages: Vec<AttemptedMessage>,
-    ) {
+    ) -> (Vec<ThreadId>, Vec<AttemptedMessage>) {
+        let (mut threads, mut nowhere) = (Vec::new(), Vec::new());
+        let before = self.thread_of_before().cloned();
         for message in messages {
+            let Some(thread_id) = message.thread.clone().or_else(|| before.clone()) else {
+                nowhere.push(message);
+                continue;
+            };
             let AttemptedMessage {
                 message_id: id,
                 cut_off_in,
+                ..
             } = message;
+            if !threads.contains(&thread_id) {
+                threads.push(thread_id.clone());
+            }
             if let Some(known) = self.inflight.get_mut(id.as_str()) {
                 // The record knows best, also where the previous process knew nothing of it.
                 known.cut_off_in = cut_off_in;
@@ -109,13 +119,14 @@ impl ThreadState {
             }
             self.inflight.add(Unproven {
                 id,
-                thread_id: thread_id.clone(),
+                thread_id,
                 text: None,
                 steered_into: None,
                 unconfirmed: Some(Unconfirmed::default()),
                 cut_off_in,
             });
         }
+        (threads, nowhere)
     }
 
     /// The visible thread's id.

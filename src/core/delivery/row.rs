@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeliveryState, OnBusy, Shown};
 use crate::agent::Agent;
-use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
 
 /// One message on its way to one receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Delivery {
     pub attempts: u32,
     /// The attempt that runs or ran last.
     pub attempt: Option<AttemptId>,
+    /// The conversation of Codex's that this attempt goes into; none of one of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
     /// When the state last changed, or it was kept back no longer, ms since the epoch.
     pub changed_ms: i64,
     /// What of its text has left for the model. What leaves adds to it, proof makes it
@@ -92,6 +95,7 @@ impl Delivery {
             state: DeliveryState::Queued,
             attempts: 0,
             attempt: None,
+            thread: None,
             changed_ms: at_ms,
             shown: Shown::Nothing,
             in_turn: false,

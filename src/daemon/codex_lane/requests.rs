@@ -31,6 +31,7 @@ impl CodexLane {
         let AttemptedMessage {
             message_id,
             cut_off_in,
+            thread,
         } = message;
         let following = trace::attempt(&message_id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, "handed to the Codex adapter"));
@@ -40,6 +41,7 @@ impl CodexLane {
             text,
             on_busy,
             cut_off_in,
+            thread,
             following,
         })
     }

@@ -257,6 +257,30 @@ async fn a_sender_is_promised_nothing_while_the_record_is_about_to_say_that_nobo
 }
 
 #[tokio::test]
+async fn after_a_crash_a_message_is_looked_for_where_it_went_and_not_where_the_record_was() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), [id.clone()]);
+    // The person begins another conversation, and nobody knows yet whether it came into this one.
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-2"),
+    });
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let asked = std::iter::from_fn(|| rig.requests.try_recv().ok()).find_map(|asked| match asked {
+        CodexRequest::Recover { messages } => Some(messages),
+        _ => None,
+    });
+    let asked = asked.unwrap();
+    assert_eq!(asked[0].message_id, id);
+    assert_eq!(asked[0].thread, Some(ThreadId::new("thread-1")));
+}
+
+#[tokio::test]
 async fn what_has_to_wait_for_the_end_of_a_turn_says_when_it_was_sent_and_at_which_commit() {
     let place = Place::new();
     let git = place.dirs.root.join(".git");

@@ -2,7 +2,7 @@
 
 use ctxrelay_core::agent::Agent;
 use ctxrelay_core::delivery::{DeliveryState, OnBusy, Shown};
-use ctxrelay_core::id::{AttemptId, RuntimeSession};
+use ctxrelay_core::id::{AttemptId, RuntimeSession, ThreadId};
 
 use super::*;
 use crate::testing::{Place, mode};
@@ -21,6 +21,7 @@ fn message(id: &str, seq: u64) -> Delivery {
         shown: Shown::Nothing,
         in_turn: false,
         lost_turn: seq == 20,
+        thread: (seq == 20).then(|| ThreadId::new("thread-20")),
         cut_off_in: Vec::new(),
     }
 }
@@ -103,7 +104,7 @@ fn it_is_a_write_ahead_log_and_synced() {
     };
     assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
     assert_eq!(pragma("synchronous"), "Integer(2)");
-    assert_eq!(pragma("user_version"), "Integer(5)");
+    assert_eq!(pragma("user_version"), "Integer(6)");
 }
 
 #[test]

@@ -97,26 +97,23 @@ impl Run {
     /// Before the conversation is taken up: what an earlier process handed over is looked for in its
     /// own thread, also where another takes that one's place, and in its queue before that goes on.
     /// Where there was none yet, the first one can tell.
-    pub(super) async fn mark_earlier_unconfirmed(&mut self) {
-        if self.thread_state.thread_of_before().is_none() {
-            return;
-        }
+    pub(super) fn mark_earlier_unconfirmed(&mut self) {
         for request in std::mem::take(&mut self.backlog) {
-            match request {
-                CodexRequest::Recover { messages } => self.mark_unconfirmed(messages).await,
-                other => self.backlog.push_back(other),
-            }
+            let left = match request {
+                CodexRequest::Recover { messages } => {
+                    let (_, messages) = self.thread_state.add_unconfirmed(messages);
+                    (!messages.is_empty()).then_some(CodexRequest::Recover { messages })
+                }
+                other => Some(other),
+            };
+            self.backlog.extend(left);
         }
     }
 
     async fn mark_unconfirmed(&mut self, messages: Vec<AttemptedMessage>) {
-        match self.thread_state.thread_of_before().cloned() {
-            Some(thread_id) => self.thread_state.add_unconfirmed(&thread_id, messages),
-            None => {
-                for AttemptedMessage { message_id, .. } in messages {
-                    self.tell(CodexFact::Unanswered { message_id }).await;
-                }
-            }
+        let (_, nowhere) = self.thread_state.add_unconfirmed(messages);
+        for AttemptedMessage { message_id, .. } in nowhere {
+            self.tell(CodexFact::Unanswered { message_id }).await;
         }
     }
 }

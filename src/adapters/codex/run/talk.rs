@@ -95,6 +95,7 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             text,
             on_busy,
             cut_off_in,
+            thread,
             following,
         } => {
             let message = Outgoing {
@@ -102,7 +103,7 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
                 text,
                 cut_off_in,
             };
-            let delivering = session.deliver(message, on_busy);
+            let delivering = session.deliver(message, on_busy, thread.as_ref());
             delivering.instrument(following).await
         }
         CodexRequest::Recover { messages } => session.recover(messages).await,

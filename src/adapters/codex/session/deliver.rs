@@ -22,17 +22,25 @@ use super::{CallError, PROOF_WAIT, Session};
 const WAITING_MAX: usize = 16;
 
 impl Session<'_> {
-    /// Hands over one message. What becomes of it is told by facts.
+    /// Hands over one message, if the conversation is the one that it is meant for. What becomes of it is
+    /// told by facts.
     pub(in super::super) async fn deliver(
         &mut self,
         message: Outgoing,
         on_busy: OnBusy,
+        meant_for: Option<&ThreadId>,
     ) -> Result<(), Lost> {
         let Some(book) = &self.thread_state.visible else {
             self.not_taken(&message.id, "there is no thread to deliver it to")
                 .await;
             return Ok(());
         };
+        if meant_for.is_some_and(|thread| thread != book.thread_id()) {
+            // It comes again, with the new one in its row.
+            self.not_taken(&message.id, "the person goes on in another conversation")
+                .await;
+            return Ok(());
+        }
         if is_longer(&message.text, INPUT_CHARS_MAX) {
             // Nor would the app-server stay on the line for one that is much longer.
             let why = format!("it has more than {INPUT_CHARS_MAX} characters");

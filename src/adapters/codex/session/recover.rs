@@ -105,25 +105,27 @@ fn is_user_message(item: &Item) -> bool {
 }
 
 impl Session<'_> {
-    /// Answers for messages that an earlier daemon handed over, by the thread that they went to. It
-    /// may be the visible one no more, whose history says nothing of them.
+    /// Answers for messages that an earlier daemon handed over, by the threads that they went to. One may
+    /// be the visible one no more, whose history says nothing of them.
     pub(in super::super) async fn recover(
         &mut self,
         messages: Vec<AttemptedMessage>,
     ) -> Result<(), Lost> {
-        let Some(thread_id) = self.thread_state.thread_of_before().cloned() else {
-            return Ok(());
-        };
-        self.thread_state.add_unconfirmed(&thread_id, messages);
-        if self.thread_state.is_visible(thread_id.as_str()) {
-            self.note_queued(&thread_id).await?;
-            return self.look().await;
+        let (mut threads, _) = self.thread_state.add_unconfirmed(messages);
+        let visible = self.thread_state.thread_id();
+        let visible = visible.filter(|visible| threads.contains(visible)).cloned();
+        if let Some(visible) = visible {
+            self.note_queued(&visible).await?;
+            threads.retain(|thread| *thread != visible);
         }
         self.look().await?;
-        let queue_seen = self.take_back_queued(&thread_id).await?;
-        let ids = self.thread_state.inflight.on(&thread_id, true);
-        // What runs there is not watched: one that is not found may be about to show up.
-        self.settle_on(&thread_id, &ids, queue_seen, false).await
+        for thread_id in threads {
+            let queue_seen = self.take_back_queued(&thread_id).await?;
+            let ids = self.thread_state.inflight.on(&thread_id, true);
+            // What runs there is not watched: one that is not found may be about to show up.
+            self.settle_on(&thread_id, &ids, queue_seen, false).await?;
+        }
+        Ok(())
     }
 
     /// Notes which unconfirmed messages are in the queue, before the thread is resumed: that starts

@@ -38,6 +38,8 @@ pub(super) enum Ask {
     DeliverText(&'static str, String),
     /// As an attempt after one that these turns had.
     DeliverAgain(&'static str, &'static [&'static str]),
+    /// Into this conversation and no other.
+    DeliverInto(&'static str, &'static str),
     Recover(Vec<AttemptedMessage>),
     Release,
     TakeBack(&'static str),
@@ -316,14 +318,19 @@ async fn drive(
                 frame = session.next() => session.take(frame?).await,
                 Some(ask) = asked.recv() => match ask {
                     Ask::Deliver(id, on_busy) => {
-                        session.deliver(outgoing(id, &[]), on_busy).await?;
+                        session.deliver(outgoing(id, &[]), on_busy, None).await?;
                     }
                     Ask::DeliverText(id, text) => {
                         let message = Outgoing { text, ..outgoing(id, &[]) };
-                        session.deliver(message, OnBusy::Queue).await?;
+                        session.deliver(message, OnBusy::Queue, None).await?;
                     }
                     Ask::DeliverAgain(id, cut_off_in) => {
-                        session.deliver(outgoing(id, cut_off_in), OnBusy::Queue).await?;
+                        session.deliver(outgoing(id, cut_off_in), OnBusy::Queue, None).await?;
+                    }
+                    Ask::DeliverInto(id, thread) => {
+                        let meant_for = Some(crate::core::id::ThreadId::new(thread));
+                        let message = outgoing(id, &[]);
+                        session.deliver(message, OnBusy::Queue, meant_for.as_ref()).await?;
                     }
                     Ask::Recover(messages) => session.recover(messages).await?,
                     Ask::Release => session.release_queue().await?,
@@ -369,6 +376,7 @@ pub(super) fn handed_over(id: &str, cut_off_in: &[&str]) -> AttemptedMessage {
     AttemptedMessage {
         message_id: id.into(),
         cut_off_in: cut_off_in.iter().copied().map(Into::into).collect(),
+        thread: None,
     }
 }
 

@@ -58,6 +58,16 @@ async fn a_refusal_is_certain() {
 }
 
 #[tokio::test]
+async fn a_message_goes_into_the_conversation_that_it_is_meant_for_and_no_other() {
+    let mut script = Script::idle().await;
+    script.ask(Ask::DeliverInto("m1", "N")).await;
+    next_fact!(script, NotTaken);
+    script.ask(Ask::DeliverInto("m1", "T")).await;
+    script.serve("thread/queue/add", json!({})).await;
+    assert_eq!(script.fact().await, queued("m1"));
+}
+
+#[tokio::test]
 async fn a_steer_names_the_turn_and_the_message() {
     let mut script = Script::busy().await;
     script.ask(Ask::Deliver("m1", OnBusy::Steer)).await;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::app_server::{Ask, Script, handed_over, message, thread, user};
 use super::conversation::begins_n;
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::codex::request::AttemptedMessage;
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;
@@ -220,6 +221,31 @@ async fn the_messages_of_an_earlier_daemon_are_answered_one_by_one() {
 }
 
 #[tokio::test]
+async fn a_message_of_an_earlier_daemon_is_looked_for_in_the_thread_that_it_went_to() {
+    let mut script = Script::idle().await;
+    let elsewhere = AttemptedMessage {
+        thread: Some("E".into()),
+        ..handed_over("m1", &[])
+    };
+    script.ask(Ask::Recover(vec![elsewhere])).await;
+    let list = script.expect("thread/queue/list").await;
+    assert_eq!(list["params"]["threadId"], "E");
+    script.answer(&list, json!({"data": []})).await;
+    let turns = script.expect("thread/turns/list").await;
+    assert_eq!(turns["params"]["threadId"], "E");
+    let turn = json!({"id": "U", "status": "completed", "items": [user("m1")]});
+    script
+        .answer(&turns, json!({"data": [turn], "nextCursor": null}))
+        .await;
+    next_fact!(script, TurnStarted);
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::UserMessage { client_id: Some(id), .. } if id == "m1"),
+        "{fact:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_thread_that_is_gone_is_replaced_and_its_messages_were_not_taken() {
     let thread_state = cut_with_a_message().await;
     let mut script = Script::connect(thread_state, true).await;
@@ -311,7 +337,7 @@ async fn what_only_the_rollout_holds_proves_an_earlier_daemons_message_by_its_id
         }});
         std::fs::write(rollout.path(), format!("{line}\n")).unwrap();
         let mut state = ThreadState::new(Some("T".into()));
-        state.add_unconfirmed(&"T".into(), vec![handed_over("m1", &[])]);
+        state.add_unconfirmed(vec![handed_over("m1", &[])]);
         let mut script = Script::connect(state, true).await;
         script.serve("thread/queue/list", json!({"data": []})).await;
         let resume = script.expect("thread/resume").await;

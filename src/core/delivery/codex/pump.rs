@@ -61,6 +61,7 @@ impl CodexFlow {
             DeliveryFact::AttemptBegan(at.attempt.clone()),
             at.now_ms,
         );
+        backlog.goes_into(&id, self.state.thread());
         self.in_flight.push(id.clone());
         if self.trial == Trial::Next {
             self.trial = Trial::Runs;
