@@ -38,7 +38,11 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     };
     let is_flaky = latest.is_some_and(|latest| latest.flaky)
         && matches!(status, GateStatus::Green | GateStatus::Red);
+    // First what it came to: what follows may be cut.
     let mut notes = Vec::new();
+    if status != GateStatus::NotNeeded {
+        notes.push(result.as_str());
+    }
     if is_flaky {
         notes.push("FLAKY");
     }
@@ -48,9 +52,6 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     let need = model.world.gate_need(gate, &on);
     if let Some(need) = &need {
         notes.push(need);
-    }
-    if status != GateStatus::NotNeeded {
-        notes.push(&result);
     }
     let result = notes.join(" · ");
     let lines = running.map_or(&[][..], |running| &running.lines);

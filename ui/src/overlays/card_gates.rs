@@ -85,16 +85,24 @@ fn gates(document: &mut Document<'_>, card: &InboxCard) {
             GateState::Missing => ThemeRole::OutcomeAttention,
             GateState::Skipped => ThemeRole::TextMuted,
         });
+        let name = text::pad(&sanitize::line(&gate.name), 9);
+        let result = sanitize::line(&gate.result);
+        let room = document.columns.saturating_sub(text::width(&name) + 6);
         let line = Line::from(vec![
             Span::styled(format!("  {} ", deck.glyphs.gate(gate.state)), style),
-            Span::styled(
-                text::pad(&sanitize::line(&gate.name), 9),
-                document.style(ThemeRole::Text),
-            ),
+            Span::styled(name, document.style(ThemeRole::Text)),
             Span::styled(format!(" {}", sanitize::line(&gate.command)), muted),
         ]);
-        let result = Line::from(Span::styled(sanitize::line(&gate.result), muted));
-        document.line(spread(line, result, document.columns));
+        // Name and result stand; the command gives way, or has the line for itself.
+        let is_beside = text::width(&result) <= room;
+        let result = Span::styled(result, muted);
+        if is_beside {
+            document.line(spread(line, Line::from(result), document.columns));
+        } else {
+            document.line(fit_line(line, document.columns));
+            let result = Line::from(vec![Span::raw("    "), result]);
+            document.line(fit_line(result, document.columns));
+        }
         for output in &gate.output {
             let line = Line::from(vec![
                 Span::raw("    "),

@@ -346,7 +346,13 @@ fn noticed(view: &DeckView) -> Vec<String> {
     };
     for card in &view.agents {
         let (name, is_attached) = (card.agent.title(), view.attached.contains(&card.agent));
-        if matches!(card.state, AgentState::Busy | AgentState::Waiting) {
+        // Codex waits without a turn where nobody is signed in.
+        let is_in_turn = match card.state {
+            AgentState::Busy => true,
+            AgentState::Waiting => card.agent != Agent::Codex || card.turn_id.is_some(),
+            _ => false,
+        };
+        if is_in_turn {
             lines.push(match is_attached {
                 true => format!("{name} is in the middle of a turn."),
                 false => format!("{name} is in the middle of a turn, which ends with the daemon."),

@@ -155,6 +155,26 @@ fn an_answer_in_own_words_is_there_again() {
 }
 
 #[test]
+fn a_gates_name_and_what_it_came_to_stand_however_long_the_rest_is() {
+    let mut view = gated();
+    let gate = &mut view.inbox[0].gates[0];
+    gate.name = "w".into();
+    gate.result = "exit 1 after 0.0 s · not required · needed for web/**, *.json, docs/**".into();
+    for columns in [60, 80, 120] {
+        let mut deck = deck_at(view.clone(), (columns, 40));
+        keys(&mut deck, "3<enter>");
+        let screen = shown(&deck);
+        let at = screen.lines().position(|line| line.contains(" w "));
+        let lines: Vec<&str> = screen
+            .lines()
+            .skip(at.unwrap_or(usize::MAX))
+            .take(2)
+            .collect();
+        assert!(lines.concat().contains("exit 1 after 0.0 s"), "{screen}");
+    }
+}
+
+#[test]
 fn gates_are_run_and_stopped_only_after_enter_and_the_card_stays() {
     let mut without = deck(pair_at_work());
     assert_eq!(keys(&mut without, "3<enter>g<enter>"), [Effect::LookAtTree]);
@@ -1292,10 +1312,25 @@ fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
         keys(&mut alone(&|_| ()), "q"),
         [Effect::Quit(QuitChoice::Stop)]
     );
+    // It waits for somebody to sign in.
+    let signed_out: Change<'_> = &|view| {
+        view.agents[1].state = AgentState::Waiting;
+        view.agents[1].turn_id = None;
+    };
+    assert_eq!(
+        keys(&mut alone(signed_out), "q"),
+        [Effect::Quit(QuitChoice::Stop)]
+    );
     let turn = "Codex is in the middle of a turn, which ends with the daemon.";
     let cases: [(Change<'_>, &str); 4] = [
         (&|view| view.agents[1].state = AgentState::Busy, turn),
-        (&|view| view.agents[1].state = AgentState::Waiting, turn),
+        (
+            &|view| {
+                view.agents[1].state = AgentState::Waiting;
+                view.agents[1].turn_id = Some("turn-1".into());
+            },
+            turn,
+        ),
         (
             &|view| {
                 view.agents[1].state = AgentState::Idle;
