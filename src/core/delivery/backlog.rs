@@ -24,7 +24,7 @@ use super::ladder::Offer;
 use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Shown};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
-use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
+use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, TurnId};
 use crate::snapshot::MessageSnapshot;
 
 /// How many unsettled messages one receiver may have; the next send is refused. Generous: a
@@ -361,11 +361,6 @@ impl Backlog {
     fn is_proven(&self, row: &Delivery) -> bool {
         row.state == DeliveryState::Confirmed
             || self.is_recording_result(&row.id, DeliveryResult::Confirmed)
-    }
-
-    /// The attempt that began goes into this conversation of Codex's.
-    pub(super) fn goes_into(&mut self, id: &EntryId, thread: Option<&ThreadId>) {
-        self.change(id, |row| row.delivery.thread = thread.cloned());
     }
 
     /// What a hook handed over has left it unread: it is read by the end of no turn.

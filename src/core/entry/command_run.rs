@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ArtifactStatus;
+use super::{ArtifactStatus, GateRun};
 use crate::fold::cut;
-use crate::wire::config::Gate;
 
 /// Where a shell sends what it says of errors, which changes nothing of how a command ends.
 const ERRORS_TOO: &str = "2>&1";
@@ -26,7 +25,7 @@ pub struct CommandRun {
 
 impl CommandRun {
     /// The longest command that is told, in characters: none that is longer is a gate's.
-    const CMD_CHARS_MAX: usize = Gate::CMD_CHARS_MAX + 100;
+    const CMD_CHARS_MAX: usize = GateRun::CMD_CHARS_MAX + 100;
 
     /// How a command ended; none of one that is too long.
     pub fn ended(cmd: &str, exit_code: i64, duration_ms: Option<u64>) -> Option<Self> {
@@ -125,7 +124,7 @@ mod tests {
     #[test]
     fn a_command_that_is_too_long_for_a_gates_is_not_told() {
         let of = |chars: usize| CommandRun::ended(&"ä".repeat(chars), 0, None);
-        assert!(of(Gate::CMD_CHARS_MAX + " 2>&1".len()).is_some());
+        assert!(of(GateRun::CMD_CHARS_MAX + " 2>&1".len()).is_some());
         assert!(of(10_000).is_none());
     }
 

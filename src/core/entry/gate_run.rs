@@ -43,6 +43,11 @@ pub struct GateRun {
     pub output_sha256: String,
 }
 
+impl GateRun {
+    /// The longest command of a gate, in characters.
+    pub const CMD_CHARS_MAX: usize = 4_000;
+}
+
 /// A run in a clean work tree of a commit, outside of the project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]

@@ -42,7 +42,8 @@ fn the_operator_runs_the_gates_on_the_card_sees_them_print_and_approves_what_is_
     deck.wait_for_text("stop the gates");
     std::fs::write(project.base().join("go"), "").unwrap();
     deck.wait_for_text("exit 0 after");
-    deck.wait_for_text("not required · exit 1 after");
+    deck.wait_for_text("exit 1 after");
+    deck.wait_for_text("· not required");
     deck.wait_for_text("none open");
 
     deck.press(Key::Char('a'));

@@ -7,9 +7,14 @@ use super::lane::{LaneId, LaneRow};
 use super::{Backlog, Shown};
 use crate::delivery::ladder::Offer;
 use crate::delivery::{Delivery, DeliveryEffect, Rung};
-use crate::id::{EntryId, RuntimeSession, Seq};
+use crate::id::{EntryId, RuntimeSession, Seq, ThreadId};
 
 impl Backlog {
+    /// The attempt that began goes into this conversation of Codex's.
+    pub(in crate::delivery) fn goes_into(&mut self, id: &EntryId, thread: Option<&ThreadId>) {
+        self.change(id, |row| row.delivery.thread = thread.cloned());
+    }
+
     /// The place of a message on the ladder, once it was offered.
     pub(in crate::delivery) fn offer(&self, id: &EntryId) -> Option<&Offer> {
         let (lane, seq) = self.by_id.get(id)?;

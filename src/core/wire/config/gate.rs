@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::keys::Seconds;
 use super::power::sorted;
+use crate::entry::GateRun;
 use crate::hex::hex;
 use crate::snapshot::GateInForce;
 
@@ -138,7 +139,7 @@ fn globs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
 }
 
 fn is_command(text: &str) -> bool {
-    let is_said = !text.trim().is_empty() && text.chars().count() <= Gate::CMD_CHARS_MAX;
+    let is_said = !text.trim().is_empty() && text.chars().count() <= GateRun::CMD_CHARS_MAX;
     is_said && !text.contains('\0')
 }
 
@@ -158,9 +159,6 @@ fn is_inside(path: &str) -> bool {
 }
 
 impl Gate {
-    /// The longest command, in characters.
-    pub const CMD_CHARS_MAX: usize = 4_000;
-
     /// What names what it runs and where: a run of another command under the same name proves
     /// nothing for this one. Not affected by `required`, `when` and the time
     /// limit.
