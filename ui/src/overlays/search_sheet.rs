@@ -42,6 +42,8 @@ pub(crate) struct SearchSheet {
     pub(crate) chip: Option<usize>,
     /// Which of the earlier searches stands in the field, counted from the latest.
     pub(crate) earlier: Option<usize>,
+    /// What was typed before earlier searches were walked.
+    pub(crate) typed: String,
 }
 
 impl SearchSheet {
@@ -50,6 +52,7 @@ impl SearchSheet {
             field: TextField::line("words, \"a phrase\", begin*").with_text(words),
             chip: None,
             earlier: None,
+            typed: String::new(),
         }
     }
 
