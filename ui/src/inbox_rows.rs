@@ -82,6 +82,7 @@ impl InboxRows {
         self.list = ListState {
             selected: left_above(self.list.selected),
             top: left_above(self.list.top),
+            ..self.list
         };
         self.rows.retain(stays);
     }

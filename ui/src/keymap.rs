@@ -386,7 +386,10 @@ fn key_of(
     if let Some(sent) = key.sent_as() {
         return Err(format!("terminals send {sent} for '{key}': bind that one"));
     }
-    let is_typing = matches!(context, KeyContext::Input | KeyContext::Composer);
+    let is_typing = matches!(
+        context,
+        KeyContext::Input | KeyContext::Search | KeyContext::Composer
+    );
     if is_typing && key.is_typed() {
         return Err(format!("'{key}' types a letter in {}", context.name()));
     }

@@ -2,6 +2,7 @@
 
 use crate::effect::Effect;
 use crate::model::{Chips, FoundEntries, FoundRow, SearchScope};
+use crate::text::grouped;
 
 /// So many hits before the end of the list more of them are asked for.
 const NEAR_END: usize = 20;
@@ -187,6 +188,20 @@ impl RecordSearch {
         self.found.as_ref()?.rows.get(self.selected)
     }
 
+    /// Which hit of how many; `None` before anything was found out. What is not all searched yet may
+    /// have more.
+    pub(crate) fn place_in_words(&self) -> Option<String> {
+        let found = self.found.as_ref()?;
+        let place = match found.rows.is_empty() {
+            true => 0,
+            false => self.selected + 1,
+        };
+        let (place, total) = (grouped(place as u64), grouped(found.total));
+        let is_at_least = found.total_is_at_least || found.behind > 0;
+        let more = if is_at_least { " or more" } else { "" };
+        Some(format!("{place} of {total}{more}"))
+    }
+
     pub(crate) fn selected(&self) -> usize {
         self.selected
     }
@@ -246,6 +261,28 @@ mod tests {
             behind: 0,
             unread_lines: 0,
             fault: None,
+        }
+    }
+
+    #[test]
+    fn a_place_is_one_of_those_that_there_are_and_no_total_is_said_to_be_all_too_early() {
+        let mut search = RecordSearch::default();
+        assert_eq!(search.place_in_words(), None);
+        let number = search.ask(&Chips::default());
+        search.take(found(number, false));
+        let said = |search: &RecordSearch| search.place_in_words().unwrap_or_default();
+        assert_eq!(said(&search), "0 of 0");
+        let with = |behind, total_is_at_least| FoundEntries {
+            total: 1_204,
+            behind,
+            total_is_at_least,
+            ..found(number, false)
+        };
+        search.take(with(0, false));
+        assert_eq!(said(&search), "0 of 1 204");
+        for more in [with(7, false), with(0, true)] {
+            search.take(more);
+            assert_eq!(said(&search), "0 of 1 204 or more");
         }
     }
 

@@ -153,6 +153,14 @@ impl TaskList {
         self.list.list
     }
 
+    /// Selection and scroll of the list, or of the board's column that has the cursor.
+    pub(crate) fn list_in_use(&self) -> ListState {
+        match self.is_board {
+            true => self.board[self.column].list,
+            false => self.list.list,
+        }
+    }
+
     /// To be settled and clicked into.
     pub(crate) fn list_mut(&mut self) -> &mut ListState {
         &mut self.list.list

@@ -55,8 +55,6 @@ pub(crate) struct TimelineState {
     stood: TimelineCursor,
     /// Where they stood when that was last settled.
     placed: ListState,
-    /// How many rows are on the screen.
-    pub(crate) shown: usize,
 }
 
 /// The rows under the cursor and on top, by what they are.
@@ -85,7 +83,6 @@ impl TimelineState {
             cursor: TimelineCursor::default(),
             stood: TimelineCursor::default(),
             placed: ListState::default(),
-            shown: 0,
         }
     }
 
@@ -303,7 +300,7 @@ impl TimelineState {
             _ => self.at_or_before(rows, line),
         };
         // In the middle, where what comes before and after it is seen too.
-        self.list.top = self.list.selected.saturating_sub(self.shown / 2);
+        self.list.top = self.list.selected.saturating_sub(self.list.shown / 2);
         self.cursor = TimelineCursor::default();
         self.open_for(rows, asked.go);
         None
@@ -387,7 +384,7 @@ impl TimelineState {
             let new = order.partition_point(is_new);
             new.min(self.list.top)
         } else {
-            let below = (self.list.top + self.shown).min(order.len());
+            let below = (self.list.top + self.list.shown).min(order.len());
             order.len() - order.partition_point(|index| !is_new(index)).max(below)
         }
     }
@@ -405,7 +402,7 @@ impl TimelineState {
         self.order
             .iter()
             .skip(self.list.top)
-            .take(self.shown.max(1))
+            .take(self.list.shown.max(1))
             .filter_map(|index| view.timeline.get(*index))
     }
 }

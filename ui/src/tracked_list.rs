@@ -23,7 +23,7 @@ impl<K: Copy + PartialEq> TrackedList<K> {
     /// The rows are others, or in another order. The cursor stays on its row and on its line of the
     /// screen; where nobody looks, a list at its beginning stays at its beginning.
     pub(crate) fn arrange(&mut self, place: impl Fn(K) -> Option<usize>, is_looked_at: bool) {
-        if self.list == ListState::default() && !is_looked_at {
+        if self.list.is_at_beginning() && !is_looked_at {
             return;
         }
         if let Some(index) = self.selected.and_then(place) {
@@ -55,6 +55,7 @@ mod tests {
             list: ListState {
                 selected: 2,
                 top: 1,
+                shown: 0,
             },
             selected: Some(3),
         };

@@ -13,7 +13,7 @@ use crate::layout::Layout;
 use crate::pane::Pane;
 use crate::panes::{
     draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board, pane_counts,
-    pane_title,
+    pane_title, timeline_mark, timeline_mark_needed,
 };
 use crate::text;
 use crate::theme::ThemeRole;
@@ -124,26 +124,47 @@ pub(crate) fn notice_line(deck: &Deck, layout: &Layout) -> Rect {
 }
 
 /// The tabs of a line of so many columns. What waits is said on it; what is open where it has room.
+/// Names give way to what is new in the timeline and to the hits of a search.
 pub(crate) fn tabs(deck: &Deck, columns: u16) -> Vec<(Pane, Line<'static>)> {
-    let all = tabs_with(deck, &[Pane::Inbox, Pane::Handoffs]);
-    let used = all.iter().map(|(_, line)| width_of(line) + TAB_GAP);
-    match used.sum::<usize>() < usize::from(columns) + TAB_GAP {
-        true => all,
-        false => tabs_with(deck, &[Pane::Inbox]),
+    let mark = match deck.focus {
+        Pane::Timeline => width_of(&timeline_mark_needed(deck)),
+        _ => 0,
+    };
+    let has_room = |tabs: &Vec<(Pane, Line<'static>)>| {
+        let used = tabs.iter().map(|(_, line)| width_of(line) + TAB_GAP);
+        // One column is free before them.
+        let used = 1 + used.sum::<usize>();
+        let used = match mark {
+            0 => used - TAB_GAP,
+            mark => used + mark + MARK_MARGIN,
+        };
+        used <= usize::from(columns)
+    };
+    let all = tabs_with(deck, &Pane::ALL, &[Pane::Inbox, Pane::Handoffs]);
+    if has_room(&all) {
+        return all;
     }
+    let named = tabs_with(deck, &Pane::ALL, &[Pane::Inbox]);
+    if mark == 0 || has_room(&named) {
+        return named;
+    }
+    tabs_with(deck, &[Pane::Timeline, Pane::Inbox], &[Pane::Inbox])
 }
 
-fn tabs_with(deck: &Deck, counted: &[Pane]) -> Vec<(Pane, Line<'static>)> {
+/// `named`, `counted`: whose names, and whose counts, stand there.
+fn tabs_with(deck: &Deck, named: &[Pane], counted: &[Pane]) -> Vec<(Pane, Line<'static>)> {
     Pane::ALL
         .into_iter()
         .map(|pane| {
             let theme = &deck.theme;
             let focus = deck.focus == pane;
+            let faint = theme.style(ThemeRole::TextFaint);
+            let number = pane.number();
+            if !named.contains(&pane) {
+                return (pane, Line::styled(number.to_string(), faint));
+            }
             let mut spans = vec![
-                Span::styled(
-                    format!("{} ", pane.number()),
-                    theme.style(ThemeRole::TextFaint),
-                ),
+                Span::styled(format!("{number} "), faint),
                 Span::styled(
                     pane.title(),
                     theme.style(if focus {
@@ -168,6 +189,8 @@ fn tabs_with(deck: &Deck, counted: &[Pane]) -> Vec<(Pane, Line<'static>)> {
 
 /// Columns between two tabs.
 pub(crate) const TAB_GAP: usize = 2;
+/// Free columns at both sides of what the tab of the timeline says at the right.
+const MARK_MARGIN: usize = 2;
 
 pub(crate) fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
     let area = layout.tabs;
@@ -194,11 +217,10 @@ pub(crate) fn draw_tabs(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
         x += width + TAB_GAP as u16;
     }
     if deck.focus == Pane::Timeline {
-        let mark = crate::panes::timeline_mark(deck);
+        let room = area.right().saturating_sub(x + MARK_MARGIN as u16);
+        let mark = timeline_mark(deck, usize::from(room));
         let width = width_of(&mark) as u16;
-        if x + width + 2 <= area.right() {
-            buf.set_line(area.right() - width - 1, area.y, &mark, width);
-        }
+        buf.set_line(area.right() - width - 1, area.y, &mark, width);
     }
 }
 

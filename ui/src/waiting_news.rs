@@ -18,10 +18,11 @@ const NAME_MAX: usize = 40;
 /// Knows what waits, and what of it was not seen to begin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WaitingNews {
-    /// Ids of everything that waits. `None` before the first view: what waits then is no news.
+    /// Ids of everything that the inbox tells. `None` before the first view: what it tells then is no
+    /// news.
     waiting: Option<BTreeSet<String>>,
-    /// Of these, what the person was not told: a sentence each.
-    untold: BTreeMap<String, String>,
+    /// Of these, what the person was not told.
+    untold: BTreeMap<String, Untold>,
     /// As the terminal said; `None` when it never did.
     has_focus: Option<bool>,
     touched_ms: i64,
@@ -68,8 +69,8 @@ impl WaitingNews {
         }
         for id in now.difference(&known) {
             let card = view.inbox.iter().find(|card| card.id == *id);
-            let sentence = card.map_or_else(|| "its daemon has ended".to_owned(), sentence);
-            self.untold.insert(id.clone(), sentence);
+            let untold = card.map_or_else(Untold::ended, Untold::of);
+            self.untold.insert(id.clone(), untold);
         }
     }
 
@@ -98,11 +99,7 @@ impl WaitingNews {
         self.due_ms().filter(|due| *due <= now_ms)?;
         let untold = std::mem::take(&mut self.untold);
         self.told_ms = Some(now_ms);
-        let mut sentences = untold.into_values();
-        let what = match (sentences.next(), sentences.count()) {
-            (Some(only), 0) => only,
-            (_, more) => format!("{} things wait for you", more + 1),
-        };
+        let what = together(untold.into_values().collect());
         let project = text::fit(&sanitize::line(project), NAME_MAX);
         Some(match project.as_str() {
             "" => what,
@@ -118,6 +115,49 @@ impl WaitingNews {
 
 /// Stands among the ids; no card has it.
 const ENDED: &str = "the daemon";
+
+/// Something that the person was not told.
+#[derive(Debug, Clone)]
+struct Untold {
+    sentence: String,
+    /// Counted by the header as well. All else the inbox only tells.
+    waits: bool,
+}
+
+impl Untold {
+    fn of(card: &InboxCard) -> Self {
+        Self {
+            sentence: sentence(card),
+            waits: card.kind.waits(),
+        }
+    }
+
+    fn ended() -> Self {
+        Self {
+            sentence: "its daemon has ended".to_owned(),
+            waits: false,
+        }
+    }
+}
+
+/// All of it in one sentence; what waits for nobody is not counted among what does.
+fn together(untold: Vec<Untold>) -> String {
+    if let [only] = untold.as_slice() {
+        return only.sentence.clone();
+    }
+    let waiting = untold.iter().filter(|it| it.waits).count();
+    let new = untold.len() - waiting;
+    let waiting_words = match waiting {
+        1 => "1 thing waits for you".to_owned(),
+        many => format!("{many} things wait for you"),
+    };
+    match (waiting, new) {
+        (_, 0) => waiting_words,
+        (0, many) => format!("{many} things are new, none of them waits for you"),
+        (_, 1) => format!("{waiting_words}, 1 more is new"),
+        (_, many) => format!("{waiting_words}, {many} more are new"),
+    }
+}
 
 fn sentence(card: &InboxCard) -> String {
     let by = match &card.by {

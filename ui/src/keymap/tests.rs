@@ -74,7 +74,7 @@ fn mistakes_name_their_line() {
 #[test]
 fn what_is_wrong_is_left_out_and_the_rest_counts() {
     let text = "global = [\n{ on = [\"j\"], run = \"jump\" },\n{ on = [\"H\", \"ctrl-m\"], run = \"help\" }]\n\
-                composer = [{ on = [\"x\"], run = \"send\" }]\noverlay = [{ on = [\"esc\", \"q\"], run = \"help\" }]";
+                composer = [{ on = [\"x\"], run = \"send\" }]\nsearch = [{ on = [\"p\"], run = \"other place\" }]\noverlay = [{ on = [\"esc\", \"q\"], run = \"help\" }]";
     let (map, wrong) = Keymap::builtin().unwrap().overlaid(text);
     let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -83,7 +83,8 @@ fn what_is_wrong_is_left_out_and_the_rest_counts() {
             "line 2, column 21: no action 'jump'",
             "line 3, column 14: terminals send enter for 'ctrl-m': bind that one",
             "line 4, column 21: 'x' types a letter in composer",
-            "line 5, column 27: 'q' is the last key of 'back' in overlay: give that another one as well",
+            "line 5, column 19: 'p' types a letter in search",
+            "line 6, column 27: 'q' is the last key of 'back' in overlay: give that another one as well",
         ]
     );
     let does = |context, key: &str| map.action(&[context], key.parse().unwrap());

@@ -113,6 +113,11 @@ impl Overlay {
         }
     }
 
+    /// Whether letters are typed into it.
+    pub(crate) fn is_typed_into(&mut self) -> bool {
+        matches!(self, Self::Unlock(_)) || self.field_mut().is_some()
+    }
+
     /// Whether the panes below stay as they are (a line at the bottom) or step back.
     pub(crate) fn is_modal(&self) -> bool {
         !matches!(self, Self::Place(_))

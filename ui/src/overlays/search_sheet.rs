@@ -42,6 +42,8 @@ pub(crate) struct SearchSheet {
     pub(crate) chip: Option<usize>,
     /// Which of the earlier searches stands in the field, counted from the latest.
     pub(crate) earlier: Option<usize>,
+    /// What was typed before earlier searches were walked.
+    pub(crate) typed: String,
 }
 
 impl SearchSheet {
@@ -50,6 +52,7 @@ impl SearchSheet {
             field: TextField::line("words, \"a phrase\", begin*").with_text(words),
             chip: None,
             earlier: None,
+            typed: String::new(),
         }
     }
 
@@ -152,17 +155,7 @@ impl SearchSheet {
         let Some(found) = search.found() else {
             return Line::styled("searching …", theme.style(ThemeRole::TextMuted));
         };
-        let at_least = if found.total_is_at_least {
-            " or more"
-        } else {
-            ""
-        };
-        let total = text::grouped(found.total);
-        let place = if found.rows.is_empty() {
-            0
-        } else {
-            search.selected() + 1
-        };
+        let place = search.place_in_words().unwrap_or_default();
         let behind = match found.behind {
             0 => String::new(),
             behind => format!(", {} not searched yet", text::grouped(behind)),
@@ -171,9 +164,8 @@ impl SearchSheet {
             0 => String::new(),
             unread => format!(", {} unread", text::grouped(unread)),
         };
-        let place = text::grouped(place as u64);
         Line::styled(
-            format!("{place} of {total}{at_least} in {place_name}{behind}{unread}"),
+            format!("{place} in {place_name}{behind}{unread}"),
             theme.style(ThemeRole::Match),
         )
     }

@@ -13,7 +13,9 @@ use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
 use crate::view::is_covered;
-use crate::widgets::{ListState, RowLines, draw_frame, draw_thumb, fit_line, join, width_of};
+use crate::widgets::{
+    ListState, RowLines, draw_frame, draw_thumb, fit_line, join, mark_room, width_of,
+};
 
 /// Columns for the cursor at the left, and free at the right.
 const GUTTER: usize = 2;
@@ -178,18 +180,7 @@ pub(crate) fn settle(deck: &mut Deck, pane: Pane, layout: &Layout) {
     });
     match pane {
         Pane::Agents => deck.agents = state,
-        Pane::Timeline => {
-            let mut left = room;
-            deck.timeline.shown = (state.top..len(deck, pane))
-                .take_while(|index| {
-                    let height = row(deck, pane, *index, rows).lines.len();
-                    let fits = height <= left;
-                    left = left.saturating_sub(height);
-                    fits
-                })
-                .count();
-            deck.timeline.list = state;
-        }
+        Pane::Timeline => deck.timeline.list = state,
         Pane::Inbox => deck.inbox.list = state,
         Pane::Tasks => *deck.tasks.list_mut() = state,
         Pane::Handoffs => deck.handoffs.list = state,
@@ -223,14 +214,11 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
         } else {
             ThemeRole::Border
         });
-        draw_frame(
-            area,
-            buf,
-            deck.glyphs,
-            border,
-            pane_title(deck, pane, focus, usize::from(area.width.saturating_sub(4))),
-            mark(deck, pane, layout),
-        );
+        let room = usize::from(area.width.saturating_sub(4));
+        let title = pane_title(deck, pane, focus, room);
+        let room = mark_room(area, &title);
+        let mark = mark(deck, pane, layout, room);
+        draw_frame(area, buf, deck.glyphs, border, title, mark);
     }
     if inner.is_empty() {
         return;
@@ -388,10 +376,11 @@ pub(crate) fn pane_counts(deck: &Deck, pane: Pane, words: &str) -> Line<'static>
     }
 }
 
-fn mark(deck: &Deck, pane: Pane, layout: &Layout) -> Line<'static> {
+/// `columns`: its room.
+fn mark(deck: &Deck, pane: Pane, layout: &Layout, columns: usize) -> Line<'static> {
     let faint = deck.theme.style(ThemeRole::TextFaint);
     match pane {
-        Pane::Timeline => timeline::mark(deck),
+        Pane::Timeline => timeline::mark(deck, columns),
         // Where only one of the two has room, the frame says where the other is.
         _ if deck.is_zoomed => Line::default(),
         Pane::Tasks if layout.pane(Pane::Handoffs).is_none() => {

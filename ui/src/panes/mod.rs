@@ -29,4 +29,4 @@ pub(crate) use party::direction;
 pub(crate) use scroll_bar::{draw_scroll_bar, place_on_bar, scroll_bar};
 pub(crate) use task_board::{board_at, draw_board, is_board, settle_board};
 pub(crate) use tasks::handoff_age;
-pub(crate) use timeline::mark as timeline_mark;
+pub(crate) use timeline::{mark as timeline_mark, mark_needed as timeline_mark_needed};

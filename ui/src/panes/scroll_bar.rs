@@ -14,8 +14,9 @@ pub(crate) fn scroll_bar(deck: &Deck, layout: &Layout) -> Option<Rect> {
     let area = layout.pane(Pane::Timeline)?;
     let inner = layout.inner(area);
     let window = &deck.view.window;
-    let is_part =
-        window.has_older || window.has_newer || deck.timeline.shown < deck.timeline.order.len();
+    let is_part = window.has_older
+        || window.has_newer
+        || deck.timeline.list.shown < deck.timeline.order.len();
     let has_room = inner.height > 2 && area.width > 0;
     (is_part && has_room && window.head > 0).then(|| Rect {
         x: area.right() - 1,

@@ -12,7 +12,7 @@ use crate::model::{FoundRow, RowSort, SearchScope, TimelineRow};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{RowLines, blank, fit_line, join, spread};
+use crate::widgets::{RowLines, blank, fit_line, join, spread, width_of};
 
 /// From this width on there are seconds, wider columns and a second line of text.
 const ROOMY: usize = 64;
@@ -28,52 +28,94 @@ pub(super) fn len(deck: &Deck) -> usize {
     deck.timeline.order.len()
 }
 
-/// The right half of the pane's title.
-pub(crate) fn mark(deck: &Deck) -> Line<'static> {
-    let theme = &deck.theme;
-    let muted = theme.style(ThemeRole::TextMuted);
-    let timeline = &deck.timeline;
-    let follow = if timeline.follow {
-        Line::from(vec![
-            Span::styled("following ", muted),
-            Span::styled(deck.glyphs.well(), theme.style(ThemeRole::TextMuted)),
-        ])
-    } else {
+/// The right half of the pane's title, with as much as so many columns hold: `all` falls away first,
+/// then the words that are searched for, then the word `following`.
+pub(crate) fn mark(deck: &Deck, columns: usize) -> Line<'static> {
+    let parts = Mark::of(deck);
+    let all = [
+        [&parts.search, &parts.follow, &parts.all],
+        [&parts.search, &parts.follow, &parts.none],
+        [&parts.place, &parts.follow, &parts.none],
+        [&parts.place, &parts.short, &parts.none],
+        [&parts.place, &parts.new, &parts.none],
+    ];
+    let mut all = all.map(|parts| join(parts.map(Line::clone).to_vec(), MARK_GAP));
+    let found = all.iter_mut().find(|line| width_of(line) <= columns);
+    found.map(std::mem::take).unwrap_or_default()
+}
+
+/// What of it the tabs give way to: how much is new behind a pause, and which hit is shown.
+pub(crate) fn mark_needed(deck: &Deck) -> Line<'static> {
+    let parts = Mark::of(deck);
+    match width_of(&parts.new) + width_of(&parts.place) {
+        0 => parts.none,
+        _ => join(vec![parts.place, parts.short], MARK_GAP),
+    }
+}
+
+/// Columns between its parts.
+const MARK_GAP: usize = 2;
+
+/// What stands at the right of the pane's title, in parts.
+#[derive(Default)]
+struct Mark {
+    /// What is searched for, and which hit is shown.
+    search: Line<'static>,
+    /// Which hit alone.
+    place: Line<'static>,
+    /// Whether the timeline follows.
+    follow: Line<'static>,
+    /// The same in a sign beside a hit; as it is where it is paused.
+    short: Line<'static>,
+    /// How much is new behind a pause.
+    new: Line<'static>,
+    all: Line<'static>,
+    none: Line<'static>,
+}
+
+impl Mark {
+    fn of(deck: &Deck) -> Self {
+        let theme = &deck.theme;
+        let muted = theme.style(ThemeRole::TextMuted);
+        let timeline = &deck.timeline;
+        let mut mark = Self::default();
+        if !timeline.search.is_empty() {
+            let words = text::fit(&format!("/{}", sanitize::line(&timeline.search)), 20);
+            let place = deck.search.place_in_words().unwrap_or_default();
+            let elsewhere = elsewhere(deck.search.hit());
+            let style = theme.style(ThemeRole::Match);
+            let search = match place.is_empty() {
+                true => words,
+                false => format!("{words} {place}{elsewhere}"),
+            };
+            mark.search = Line::styled(search, style);
+            mark.place = Line::styled(place, style);
+        }
         let missed = timeline.missed(&deck.view.timeline);
-        let text = if missed > 0 {
-            let missed = text::grouped(missed as u64);
-            format!("paused {} {missed} new", deck.glyphs.dot())
+        if timeline.follow {
+            let sign = Span::styled(deck.glyphs.well(), muted);
+            let word = Span::styled("following ", muted);
+            // Beside nothing else it would say nothing.
+            if width_of(&mark.place) > 0 {
+                mark.short = Line::from(sign.clone());
+            }
+            mark.follow = Line::from(vec![word, sign]);
+        } else if missed > 0 {
+            let new = format!("{} new", text::grouped(missed as u64));
+            let style = theme.style(ThemeRole::Wait);
+            mark.follow = Line::styled(format!("paused {} {new}", deck.glyphs.dot()), style);
+            mark.short = mark.follow.clone();
+            mark.new = Line::styled(new, style);
         } else {
-            "paused".to_owned()
-        };
-        Line::from(Span::styled(
-            text,
-            theme.style(if missed > 0 {
-                ThemeRole::Wait
-            } else {
-                ThemeRole::TextMuted
-            }),
-        ))
-    };
-    let search = if timeline.search.is_empty() {
-        Line::default()
-    } else {
-        let text = text::fit(&format!("/{}", sanitize::line(&timeline.search)), 20);
-        let place = deck.search.found().map_or_else(String::new, |found| {
-            let place = text::grouped(deck.search.selected() as u64 + 1);
-            let total = text::grouped(found.total);
-            format!(" {place} of {total}{}", elsewhere(deck.search.hit()))
-        });
-        let style = theme.style(ThemeRole::Match);
-        Line::from(Span::styled(format!("{text}{place}"), style))
-    };
-    // What it is narrowed to stands below, in full.
-    let chips = if timeline.chips.is_empty() {
-        Line::from(Span::styled("all", theme.style(ThemeRole::TextFaint)))
-    } else {
-        Line::default()
-    };
-    join(vec![search, follow, chips], 2)
+            mark.follow = Line::styled("paused", muted);
+            mark.short = mark.follow.clone();
+        }
+        // What it is narrowed to stands below, in full.
+        if timeline.chips.is_empty() {
+            mark.all = Line::styled("all", theme.style(ThemeRole::TextFaint));
+        }
+        mark
+    }
 }
 
 /// Where a hit stands that is none of these rows.

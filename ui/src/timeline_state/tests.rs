@@ -37,7 +37,7 @@ fn following_stays_on_the_newest_and_paused_stays_on_its_row() {
         state.update(&more);
         assert_eq!(selected(&state, &more), 3);
         state.list.top = state.list.selected;
-        state.shown = 2;
+        state.list.shown = 2;
         assert_eq!(state.missed(&more), 4, "those beyond the screen");
         let older_gone = rows(4..=9);
         state.remember(&more);
@@ -58,7 +58,7 @@ fn only_what_came_after_a_far_jump_is_new_however_much_of_the_record_is_loaded_s
     for newest_first in [true, false] {
         let mut state = TimelineState::new(newest_first);
         state.update(&rows(201..=300));
-        state.shown = 10;
+        state.list.shown = 10;
         let wish = state.ask(TimelineGo::Line(45), 0);
         let there = rows(1..=90);
         let window = TimelineWindow {

@@ -285,9 +285,7 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     deck.wanted = None;
     let contexts = deck.contexts();
     let action = deck.keymap.action(&contexts, Key::from_event(&event));
-    let is_typing = deck.overlays.last_mut().is_some_and(|overlay| {
-        matches!(overlay, Overlay::Unlock(_)) || overlay.field_mut().is_some()
-    });
+    let is_typing = deck.overlays.last_mut().is_some_and(Overlay::is_typed_into);
     if action.is_none() && event.modifiers.contains(KeyModifiers::ALT) && !is_typing {
         let mut effects = key(deck, KeyCode::Esc.into());
         let modifiers = event.modifiers - KeyModifiers::ALT;

@@ -8,7 +8,7 @@ use super::moving::{can_go, go, step};
 use super::opening::open_selected;
 use super::overlay_key::{overlay_action, preview};
 use super::perform::{focus, perform, unfold};
-use super::searching::search_in;
+use super::searching::{scroll_hits, search_in};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -75,6 +75,9 @@ fn drag(deck: &mut Deck, to: TimelineGo) -> Vec<Effect> {
 }
 
 fn wheel(deck: &mut Deck, screen: Rect, at: Position, direction: isize) -> Vec<Effect> {
+    if let Some(Overlay::Search(SearchSheet { chip: None, .. })) = deck.overlays.last() {
+        return scroll_hits(deck, WHEEL * direction);
+    }
     if !deck.overlays.is_empty() {
         let action = if direction > 0 {
             Action::MoveDown

@@ -146,7 +146,14 @@ pub(super) fn landmark(deck: &mut Deck, newer: bool) -> Vec<Effect> {
     go(deck, to)
 }
 
-/// Half of what the pane shows, in rows.
-pub(super) fn half_page(deck: &Deck) -> isize {
-    (deck.size.1 as isize / 4).max(1)
+/// Half of the rows that the pane shows: none is passed that was not seen.
+pub(super) fn half_page(deck: &Deck, pane: Pane) -> isize {
+    let list = match pane {
+        Pane::Agents => deck.agents,
+        Pane::Inbox => deck.inbox.list,
+        Pane::Tasks => deck.tasks.list_in_use(),
+        Pane::Handoffs => deck.handoffs.list,
+        Pane::Timeline => deck.timeline.list,
+    };
+    list.half_page()
 }

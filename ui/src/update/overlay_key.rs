@@ -4,7 +4,6 @@ use super::agent_action::agent_action;
 use super::agent_pages::turn_page;
 use super::agreeing::{agree, approve, ask_gates, ask_reason, stage, with_messages};
 use super::following::{follow_back, open_thread};
-use super::moving::half_page;
 use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
 use super::perform::refuse;
 use super::recovering::on_recovery;
@@ -245,6 +244,11 @@ fn leave(deck: &mut Deck) -> Vec<Effect> {
         return vec![effect.clone()];
     }
     ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck))
+}
+
+/// Half of the lines of the smallest sheet that stands on this screen.
+fn half_page(deck: &Deck) -> isize {
+    (deck.size.1 as isize / 4).max(1)
 }
 
 fn scroll(deck: &mut Deck, rows: isize) {

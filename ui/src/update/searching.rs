@@ -130,18 +130,25 @@ pub(super) fn move_in_search(deck: &mut Deck, down: bool) -> Vec<Effect> {
             if (is_history && down) || !deck.search.step(step) && !down {
                 return earlier(deck, down);
             }
-            return deck
-                .search
-                .asks_more(deck.view.now_ms)
-                .into_iter()
-                .collect();
+            return more_hits(deck);
         }
         _ => {}
     }
     Vec::new()
 }
 
-/// Puts an earlier search into the field, or a later one.
+/// Along the hits alone: the wheel never changes what is typed.
+pub(super) fn scroll_hits(deck: &mut Deck, rows: isize) -> Vec<Effect> {
+    deck.search.step(rows);
+    more_hits(deck)
+}
+
+fn more_hits(deck: &mut Deck) -> Vec<Effect> {
+    let more = deck.search.asks_more(deck.view.now_ms);
+    more.into_iter().collect()
+}
+
+/// Puts an earlier search into the field, or a later one; after the latest what was typed before.
 fn earlier(deck: &mut Deck, later: bool) -> Vec<Effect> {
     let Some(Overlay::Search(sheet)) = deck.overlays.last_mut() else {
         return Vec::new();
@@ -156,15 +163,21 @@ fn earlier(deck: &mut Deck, later: bool) -> Vec<Effect> {
         (Some(at), false) => Some(at + 1),
         (Some(at), true) => at.checked_sub(1),
     };
+    let typed = match sheet.earlier {
+        None => typed,
+        Some(_) => std::mem::take(&mut sheet.typed),
+    };
     let words = match to {
         Some(back) => deck.search.earlier(back).map(str::to_owned),
-        None => Some(String::new()),
+        None => Some(typed.clone()),
     };
     let Some(words) = words else {
+        sheet.typed = typed;
         return Vec::new();
     };
     *sheet = SearchSheet::new(&words);
     sheet.earlier = to;
+    sheet.typed = typed;
     search_now(deck)
 }
 

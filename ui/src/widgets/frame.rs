@@ -28,14 +28,19 @@ pub(crate) fn draw_frame(
         return inner;
     }
     let left = fit_line(left, room);
-    let used = width_of(&left);
+    let mark_room = mark_room(area, &left);
     put(buf, area.x + 1, area.y, left);
     let right_width = width_of(&right);
-    if right_width > 0 && used + right_width + 4 <= room {
+    if right_width > 0 && right_width <= mark_room {
         let x = area.right().saturating_sub(3 + right_width as u16);
         put(buf, x, area.y, right);
     }
     inner
+}
+
+/// Columns of a title at the right that has room beside this one at the left.
+pub(crate) fn mark_room(area: Rect, left: &Line<'_>) -> usize {
+    usize::from(area.width).saturating_sub(4 + width_of(left) + 4)
 }
 
 /// The frame beside what stands in it.

@@ -22,6 +22,8 @@ pub(crate) struct ListState {
     pub(crate) selected: usize,
     /// First row on the screen.
     pub(crate) top: usize,
+    /// Rows that are wholly on the screen, as it was last settled.
+    pub(crate) shown: usize,
 }
 
 impl ListState {
@@ -38,6 +40,7 @@ impl ListState {
     pub(crate) fn settle(&mut self, len: usize, room: usize, height: impl Fn(usize) -> usize) {
         self.selected = self.selected.min(len.saturating_sub(1));
         self.top = self.top.min(self.selected);
+        self.shown = 0;
         if len == 0 || room == 0 {
             self.top = 0;
             return;
@@ -48,6 +51,24 @@ impl ListState {
         // Rows below may have gone away or shrunk; then pull the list down to fill the room.
         let last_top = reach_up(len - 1, room, &height);
         self.top = self.top.min(last_top);
+        let mut left = room;
+        let fits = |index: &usize| {
+            let height = height(*index);
+            let fits = height <= left;
+            left = left.saturating_sub(height);
+            fits
+        };
+        self.shown = (self.top..len).take_while(fits).count();
+    }
+
+    /// Neither moved nor scrolled.
+    pub(crate) fn is_at_beginning(&self) -> bool {
+        (self.selected, self.top) == (0, 0)
+    }
+
+    /// Half of the rows that are shown.
+    pub(crate) fn half_page(&self) -> isize {
+        isize::try_from(self.shown / 2).unwrap_or(isize::MAX).max(1)
     }
 }
 
@@ -76,7 +97,11 @@ mod tests {
         room: usize,
         height: usize,
     ) -> (usize, usize) {
-        let mut state = ListState { selected, top };
+        let mut state = ListState {
+            selected,
+            top,
+            shown: 0,
+        };
         state.settle(len, room, |_| height);
         (state.selected, state.top)
     }
@@ -86,6 +111,19 @@ mod tests {
         assert_eq!(settled(9, 0, 10, 4, 1), (9, 6));
         assert_eq!(settled(2, 5, 10, 4, 1), (2, 2));
         assert_eq!(settled(5, 0, 10, 4, 2), (5, 4));
+    }
+
+    #[test]
+    fn half_a_page_is_half_of_the_rows_that_are_shown() {
+        let half_page = |room, height| {
+            let mut state = ListState::default();
+            state.settle(40, room, |_| height);
+            state.half_page()
+        };
+        assert_eq!(half_page(10, 1), 5);
+        assert_eq!(half_page(11, 2), 2);
+        assert_eq!(half_page(3, 9), 1);
+        assert_eq!(half_page(0, 1), 1);
     }
 
     #[test]

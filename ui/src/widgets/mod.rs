@@ -6,6 +6,6 @@ mod line;
 mod list;
 
 pub(crate) use field::TextField;
-pub(crate) use frame::{beside, draw_frame, draw_thumb};
+pub(crate) use frame::{beside, draw_frame, draw_thumb, mark_room};
 pub(crate) use line::{blank, fit_line, join, spans_of, spread, width_of};
 pub(crate) use list::{ListState, RowLines};

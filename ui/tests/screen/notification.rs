@@ -82,6 +82,23 @@ fn what_comes_close_together_is_told_together_and_nothing_waits_for_a_view() {
 }
 
 #[test]
+fn what_waits_for_nobody_is_not_counted_among_what_waits() {
+    const LIMITED: (&str, InboxKind) = ("d", InboxKind::Limited);
+    const FULL: (&str, InboxKind) = ("e", InboxKind::Full);
+    let together = |cards: &[(&str, InboxKind)]| {
+        let mut deck = deck(bell(), Some(false));
+        give(&mut deck, view(cards, 0)).remove(0)
+    };
+    assert_eq!(together(&[LIMITED]), "acme: Codex is at its usage limit");
+    let none = "acme: 2 things are new, none of them waits for you";
+    assert_eq!(together(&[LIMITED, FULL]), none);
+    let one = "acme: 1 thing waits for you, 2 more are new";
+    assert_eq!(together(&[LIMITED, ASKED, FULL]), one);
+    let two = "acme: 2 things wait for you, 1 more is new";
+    assert_eq!(together(&[ASKED, DONE, FULL]), two);
+}
+
+#[test]
 fn who_looks_is_told_nothing_and_who_comes_back_has_seen_it() {
     let mut deck = deck(bell(), Some(true));
     assert_eq!(give(&mut deck, view(&[ASKED], 0)), [""; 0]);

@@ -483,6 +483,46 @@ fn escape_leaves_all_as_it_was_and_earlier_searches_come_back() {
     assert_eq!(words(keys(&mut deck, "<down>")), "cookie");
 }
 
+#[test]
+fn what_is_typed_in_the_search_comes_back_after_earlier_searches() {
+    let mut deck = at_a_hit();
+    let words = |effects: Vec<Effect>| question(&effects).0;
+    keys(&mut deck, "<esc>/");
+    assert_eq!(words(keys(&mut deck, "plum")), "plum");
+    assert_eq!(words(keys(&mut deck, "<up>")), "cookie");
+    assert_eq!(keys(&mut deck, "<up>"), [], "there is no earlier one");
+    assert_eq!(words(keys(&mut deck, "<down>")), "plum");
+    assert_eq!(words(keys(&mut deck, "<up>")), "cookie");
+    keys(&mut deck, "s");
+    assert_eq!(keys(&mut deck, "<down>"), [], "it is written on");
+    assert!(shown(&deck).contains("cookies"), "{}", shown(&deck));
+}
+
+#[test]
+fn the_wheel_over_a_search_goes_along_the_hits_and_leaves_the_words() {
+    let mut deck = at_a_hit();
+    let effects = keys(&mut deck, "<esc>/plum");
+    update(&mut deck, found(&effects));
+    let wheel = |deck: &mut Deck, kind| {
+        let (column, row, modifiers) = (60, 10, KeyModifiers::NONE);
+        let event = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers,
+        };
+        update(deck, Msg::Mouse(event))
+    };
+    wheel(&mut deck, MouseEventKind::ScrollDown);
+    assert!(shown(&deck).contains("4 of 5"), "{}", shown(&deck));
+    for _ in 0..3 {
+        assert_eq!(wheel(&mut deck, MouseEventKind::ScrollUp), []);
+    }
+    let screen = shown(&deck);
+    assert!(screen.contains("plum"), "{screen}");
+    assert!(screen.contains("1 of 5"), "{screen}");
+}
+
 /// A search for `cookie` whose second hit was gone to.
 fn at_a_hit() -> Deck {
     let mut deck = deck_at(pair_at_work(), NO_DETAIL);
