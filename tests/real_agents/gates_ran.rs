@@ -8,7 +8,7 @@ use crate::support::child::run;
 use crate::support::claude_home;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::script::Reply;
 use crate::support::wait::{timeout, wait_until};
 
@@ -87,6 +87,13 @@ fn what_codex_ran_of_a_gate_reaches_claude_as_a_claim_with_its_exit_code() {
         codex.submit(said);
         codex.wait_for_text(answer);
     }
+    // What the person runs there themself is none of Codex's.
+    codex.type_text("!");
+    codex.wait_for_text("Shell mode");
+    codex.type_text(PEARS);
+    codex.wait_for_text(&format!("! {PEARS}"));
+    codex.press(Key::Enter);
+    codex.wait_for_text("You ran");
     let runs = wait_runs(&pair, 2);
     let expected = json!([
         ["codex", "pears", "failed", PEARS, 1],
