@@ -326,6 +326,10 @@ fn gate_status(
         GateStatus::Stale => (Tone::Warning, "not run on this tree"),
         GateStatus::Unrun => (Tone::Faint, "not run"),
         GateStatus::NotNeeded => (Tone::Faint, "not run"),
+        GateStatus::Unreadable => (
+            Tone::Bad,
+            gate.unreadable.as_deref().unwrap_or("cannot be run"),
+        ),
     };
     let text = format!("{} · {}", gate.name, short(&gate.cmd, 60));
     let optional = if gate.required { "" } else { " (not required)" };
@@ -375,15 +379,15 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         context.out.aside(card(&look, proposal))?;
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
         let stale = look.stale(proposal).filter(|_| approve).map(str::to_owned);
+        if approve {
+            check_gates(&look, proposal)?;
+        }
         match &stale {
             Some(now) => {
                 let what = format!("STALE: {}. {what}", why_stale(now));
                 operator::confirm(context, &what, "stale")?;
             }
             None => operator::confirm(context, &what, word)?,
-        }
-        if approve {
-            check_gates(&look, proposal)?;
         }
         let signed = sign(context, &live, &world, proposal, approve).await?;
         let command = params(proposal.id.clone(), stale, signed);
@@ -393,7 +397,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
     })
 }
 
-/// What the daemon would refuse is refused before anything is signed. It looks again.
+/// What the daemon would refuse is refused before anything is typed or signed. It looks again.
 fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failure> {
     let red = look.gate_blockers_now(proposal);
     if red.is_empty() {
