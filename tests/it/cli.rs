@@ -405,6 +405,11 @@ fn the_operator_closes_a_handoff_and_nobody_else_does() {
         json!({"from": "claude", "ask": "sort the plums", "reason": "they ripen"}),
     );
     let id = handed["value"]["messageId"].as_str().unwrap().to_owned();
+    let shown = |name: &str| project.run(["ledger", "show", name, "--json"]);
+    let end = &id[id.len() - 12..];
+    let entry = shown(end).expect_success().json();
+    assert_eq!(entry["id"], id);
+    assert_eq!(error(&shown("zz")).1, "not_found");
     let args = ["handoff", "close", &id];
     assert_eq!(project.run(args).code(), 5);
     // The deck calls it by its number.
