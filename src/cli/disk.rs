@@ -24,8 +24,9 @@ use crate::wire::config::trusted_policy;
 use crate::wire::control::{DeliveryMode, PROTOCOL, ProgramCode, RefusalCode};
 use crate::wire::line;
 use crate::wire::status::{
-    ChainState, ClaudeStatus, CodexStatus, ContinuityStatus, FinalityStatus, FindingsStatus,
-    HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, Status, TasksStatus,
+    CHAIN_BROKEN, ChainState, ClaudeStatus, CodexStatus, ContinuityStatus, FinalityStatus,
+    FindingsStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, Status,
+    TasksStatus,
 };
 
 /// A ledger above this is not read as a whole for `status`, which should answer within 20 ms.
@@ -276,7 +277,7 @@ pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
 }
 
 /// Who says that work is done, as it is trusted.
-fn sign_off_on_disk(setting: &ProjectContext) -> SignOffMode {
+pub fn sign_off_on_disk(setting: &ProjectContext) -> SignOffMode {
     trusted_rules(setting).sign_off
 }
 
@@ -393,6 +394,8 @@ fn whole(status: &mut Status, reading: &Reading) {
     let is_ok = stats.chain_ok && reading.is_whole();
     if !reading.is_whole() {
         status.notices.push(TOUCHED.to_owned());
+    } else if !stats.chain_ok {
+        status.notices.push(CHAIN_BROKEN.to_owned());
     }
     let alarms: Vec<String> = world.open_alarms().map(|open| open.alarm.text()).collect();
     let is_touched = !alarms.is_empty();
@@ -418,6 +421,10 @@ fn whole(status: &mut Status, reading: &Reading) {
     };
     status.handoffs = HandoffsStatus::of(world);
     status.findings = FindingsStatus::of(world);
+    // What hung on a daemon is gone with it; a question to the person waits on.
+    let open = world.open_approvals.values();
+    let questions = open.filter(|asked| asked.request.is_user_question());
+    status.approvals.pending = questions.count() as u64;
     let current = world.current_task(&RuntimeSession::default());
     status.capsule = current.map(|task| task.id.clone());
     status.finality = FinalityStatus {

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 mod look;
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{Live, wait_for, world};
+use super::connect::{self, DaemonFound, Live, wait_for, world};
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{age, count, now_ms, said, short};
-use super::{operator, operator_key};
+use super::{disk, operator, operator_key};
 use crate::adapters::git::work_tree;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::id::EntryId;
@@ -70,8 +70,9 @@ pub struct RejectArgs {
 /// Arguments of `finality mode`.
 #[derive(Debug, clap::Args)]
 pub struct ModeArgs {
-    /// The operator, or the gates
-    pub mode: ModeWord,
+    /// The operator, or the gates; says who it is when left out
+    #[arg(value_name = "MODE")]
+    pub mode: Option<ModeWord>,
 }
 
 /// The word for a mode.
@@ -89,8 +90,38 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
         Verb::Show(args) => show(context, &args.id),
         Verb::Approve(args) => decide(context, &args.id, None),
         Verb::Reject(args) => decide(context, &args.id, Some(args.reason)),
-        Verb::Mode(args) => set_mode(context, args.mode),
+        Verb::Mode(args) => match args.mode {
+            Some(mode) => set_mode(context, mode),
+            None => show_mode(context),
+        },
     }
+}
+
+/// Who approves, as the daemon has it, else as the disk does.
+fn show_mode(context: &CliContext) -> CliOutcome {
+    let mode = wait_for(async {
+        match connect::control(&context.setting).await {
+            DaemonFound::Live(live) => Ok::<_, Failure>(live.status().await?.finality.mode),
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => {
+                Ok(disk::sign_off_on_disk(&context.setting).into())
+            }
+        }
+    })?;
+    let mut text = ReportText::new();
+    text.line(match mode.known() {
+        Some(SignOffMode::Manual) => "mode manual: you alone approve".to_owned(),
+        Some(SignOffMode::Auto) => {
+            "mode auto: the required gates approve what they find green".to_owned()
+        }
+        None => format!("mode {mode}, which this version does not know"),
+    });
+    let is_trusted_auto = look::mode(context) == SignOffMode::Auto;
+    if is_trusted_auto && mode.known() == Some(&SignOffMode::Manual) {
+        text.note("mode auto is set and has no effect: decisions are signed here");
+    }
+    context
+        .out
+        .report(Report::new(&json!({"mode": mode}), text))
 }
 
 fn set_mode(context: &CliContext, word: ModeWord) -> CliOutcome {
@@ -326,6 +357,10 @@ fn gate_status(
         GateStatus::Stale => (Tone::Warning, "not run on this tree"),
         GateStatus::Unrun => (Tone::Faint, "not run"),
         GateStatus::NotNeeded => (Tone::Faint, "not run"),
+        GateStatus::Unreadable => (
+            Tone::Bad,
+            gate.unreadable.as_deref().unwrap_or("cannot be run"),
+        ),
     };
     let text = format!("{} · {}", gate.name, short(&gate.cmd, 60));
     let optional = if gate.required { "" } else { " (not required)" };
@@ -375,15 +410,15 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         context.out.aside(card(&look, proposal))?;
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
         let stale = look.stale(proposal).filter(|_| approve).map(str::to_owned);
+        if approve {
+            check_gates(&look, proposal)?;
+        }
         match &stale {
             Some(now) => {
                 let what = format!("STALE: {}. {what}", why_stale(now));
                 operator::confirm(context, &what, "stale")?;
             }
             None => operator::confirm(context, &what, word)?,
-        }
-        if approve {
-            check_gates(&look, proposal)?;
         }
         let signed = sign(context, &live, &world, proposal, approve).await?;
         let command = params(proposal.id.clone(), stale, signed);
@@ -393,7 +428,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
     })
 }
 
-/// What the daemon would refuse is refused before anything is signed. It looks again.
+/// What the daemon would refuse is refused before anything is typed or signed. It looks again.
 fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failure> {
     let red = look.gate_blockers_now(proposal);
     if red.is_empty() {

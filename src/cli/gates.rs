@@ -21,6 +21,7 @@ use crate::core::id::EntryId;
 use crate::core::signing::OperatorAct;
 use crate::core::snapshot::{GateInForce, Snapshot};
 use crate::store::config;
+use crate::wire::config::GateList;
 use crate::wire::control::{
     Command, EndedRun, GateReport, GatesReport, Recorded, RefusalCode, ReleaseOutcome,
     ReleaseToSign, RunGatesParams, SignReleaseParams,
@@ -104,10 +105,11 @@ fn from_disk(context: &CliContext) -> Result<GatesReport, Failure> {
     let setting = &context.setting;
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let world = disk::snapshot(setting)?;
-    let gates = loaded.config.gates.iter();
+    let gates = loaded.config.gates_in_force();
     Ok(GatesReport {
         gates: gates
-            .map(|gate| GateReport::of(&GateInForce::from(gate), &world))
+            .iter()
+            .map(|gate| GateReport::of(gate, &world))
             .collect(),
         ..GatesReport::default()
     })
@@ -119,19 +121,19 @@ fn untrusted(context: &CliContext, known: &[GateReport]) -> Vec<GateReport> {
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let waits = loaded.waiting.iter().find(|waits| waits.key == "gates");
     let found = waits.and_then(|waits| waits.found.as_ref());
-    let gates = found
-        .map(crate::wire::config::Gate::all)
-        .unwrap_or_default();
-    let gates = gates.iter().map(|gate| GateReport {
+    let found = found.map(GateList::read).unwrap_or_default();
+    let gates = found.gates.iter().map(GateInForce::from);
+    let gates = gates.chain(found.unreadable.iter().map(GateInForce::from));
+    let gates = gates.map(|gate| GateReport {
         trusted: false,
-        ..GateReport::of(&GateInForce::from(gate), &Snapshot::default())
+        ..GateReport::of(&gate, &Snapshot::default())
     });
     gates
         .filter(|gate| {
             let is_same = |one: &GateReport| {
                 let terms = |gate: &GateReport| {
                     let how = (gate.setup.clone(), gate.isolated, gate.required);
-                    let how = (how, gate.when.clone());
+                    let how = (how, gate.when.clone(), gate.unreadable.clone());
                     (gate.name.clone(), gate.cmd.clone(), how)
                 };
                 terms(one) == terms(gate)
@@ -178,7 +180,9 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
         Ok::<_, Failure>((report, ended))
     })?;
     let mut ran = report.gates;
-    ran.retain(|gate| ended.names.contains(&gate.name));
+    // Where none is named, what cannot be run was meant as well.
+    let is_meant = |gate: &GateReport| names.is_empty() && gate.unreadable.is_some();
+    ran.retain(|gate| ended.names.contains(&gate.name) || is_meant(gate));
     let mut text = rows(&ran);
     tell_outcome(&mut text, &ended);
     if let Some(id) = &ended.release {
@@ -340,6 +344,7 @@ fn rows(gates: &[GateReport]) -> ReportText {
 
 fn row(out: &mut ReportText, gate: &GateReport) {
     let (tone, word) = match (gate.trusted, gate.status) {
+        _ if gate.unreadable.is_some() => (Tone::Bad, "cannot run"),
         (false, _) => (Tone::Warning, "not trusted"),
         (true, None) => (Tone::Faint, "not run"),
         (true, Some(_)) if gate.stale => (Tone::Warning, "STALE"),
@@ -350,6 +355,10 @@ fn row(out: &mut ReportText, gate: &GateReport) {
         (true, Some(_)) => (Tone::Bad, "red"),
     };
     let mut how = Vec::new();
+    how.extend(gate.unreadable.clone());
+    if gate.unreadable.is_some() && !gate.trusted {
+        how.push("not trusted".to_owned());
+    }
     if let Some(code) = gate.exit_code {
         how.push(format!("exit {code}"));
     }

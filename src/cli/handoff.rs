@@ -11,7 +11,7 @@ use super::operator;
 use super::report::Report;
 use super::words::{said, short};
 use crate::core::entry::NoteKind;
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::BRIEF_CHARS_MAX;
 use crate::wire::control::{Command, NoteParams, Recorded};
 
@@ -35,6 +35,8 @@ pub enum Verb {
 struct OpenDebt<'a> {
     what: &'static str,
     id: &'a EntryId,
+    /// Its place in the record, by which the deck calls it.
+    seq: Option<Seq>,
     ask: &'a str,
     pair: Option<&'a RuntimeSession>,
 }
@@ -42,7 +44,7 @@ struct OpenDebt<'a> {
 /// Arguments of `handoff close`.
 #[derive(Debug, clap::Args)]
 pub struct HandoffCloseArgs {
-    /// Its id or that of a question, or the end of it
+    /// Its name in the deck (h8), its id or that of a question, or the end of the id
     #[arg(value_name = "ID")]
     pub id: String,
     /// What the record says of it
@@ -56,6 +58,12 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     }
 }
 
+/// The number in a name as the deck shows it: `h8`, or `8`.
+fn numbered(name: &str) -> Option<Seq> {
+    let digits = name.strip_prefix('h').unwrap_or(name);
+    digits.parse().ok().map(Seq)
+}
+
 fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
     wait_for(async {
         let live = connect::needed(connect::control(&context.setting).await)?;
@@ -63,12 +71,14 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         let handoffs = world.open_handoffs.values().map(|handoff| OpenDebt {
             what: "handoff",
             id: &handoff.id,
+            seq: Some(handoff.seq).filter(|seq| seq.0 > 0),
             ask: &handoff.ask,
             pair: handoff.runtime_session.as_ref(),
         });
         let questions = world.open_questions.values().map(|question| OpenDebt {
             what: "question",
             id: &question.id,
+            seq: None,
             ask: &question.text,
             pair: question.runtime_session.as_ref(),
         });
@@ -76,11 +86,17 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         let of_tasks = of_tasks.values().map(|handoff| OpenDebt {
             what: "handoff",
             id: &handoff.id,
+            seq: None,
             ask: &handoff.ask,
             pair: None,
         });
         let debts = handoffs.chain(questions).chain(of_tasks);
-        let debt = by_id(debts, |debt| debt.id, &args.id, &WANTED)?;
+        let number = numbered(&args.id);
+        let by_number = number.and_then(|seq| debts.clone().find(|debt| debt.seq == Some(seq)));
+        let debt = match by_number {
+            Some(debt) => debt,
+            None => by_id(debts, |debt| debt.id, &args.id, &WANTED)?,
+        };
         let (id, ask) = (debt.id.clone(), short(debt.ask, BRIEF_CHARS_MAX));
         let what = format!("{} {id} is closed, unanswered or not: {ask}", debt.what);
         // A note closes what it names, and wakes nobody.

@@ -71,6 +71,10 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         let stop = Command::Stop(StopParams { kill: true });
         operator::check(context, &stop).await?;
         let settings = targets(context, args.all)?;
+        if !args.all && !is_begun(&context.setting.dirs) {
+            // Nothing to stop, and no project is made of this folder for it.
+            return context.out.report(report_none(&context.setting.dirs));
+        }
         let what = if args.all {
             format!(
                 "This ends the daemons of {} and keeps the agents from starting them again.",
@@ -104,6 +108,20 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             }
         }
     })
+}
+
+/// Whether ctxrelay was ever here.
+fn is_begun(dirs: &ProjectDirs) -> bool {
+    exists(&dirs.relay) || exists(&dirs.state)
+}
+
+fn report_none(dirs: &ProjectDirs) -> Report {
+    let rows = json!({"projectRoot": dirs.root, "wasRunning": false, "signalledPid": null});
+    let text = format!(
+        "{}: no daemon runs here, and nothing of ctxrelay is here to stop",
+        dirs.root.display()
+    );
+    Report::new(&json!({"killed": [rows]}), text)
 }
 
 fn report(killed: &[Killed]) -> Report {

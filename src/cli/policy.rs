@@ -207,8 +207,8 @@ fn show_coordinator(context: &CliContext) -> CliOutcome {
     let policy = policy(context)?;
     let mut text = ReportText::new();
     match policy.coordinator {
-        Some(coordinator) => text.note(format!("{} alone writes to git", title(coordinator))),
-        None => text.note("nobody is the coordinator: whoever wants to writes to git"),
+        Some(coordinator) => text.line(format!("{} alone writes to git", title(coordinator))),
+        None => text.line("nobody is the coordinator: whoever wants to writes to git"),
     }
     let of_git: Vec<RuleInForce> = policy
         .rules
@@ -225,10 +225,10 @@ fn status(context: &CliContext) -> CliOutcome {
     let policy = policy(context)?;
     let mut text = ReportText::new();
     if policy.rules.is_empty() {
-        text.note("no rule is in force: each agent does what its own settings allow");
+        text.line("no rule is in force: each agent does what its own settings allow");
     }
     if policy.tools_read_only {
-        text.note("read only is on");
+        text.line("read only is on");
     }
     rows(&mut text, &policy.rules);
     context.out.report(Report::new(&to_json(&policy), text))

@@ -14,7 +14,7 @@ use crate::core::signing::{
     ActSignature, OperatorAct, SignedPlace, SigningChange, SigningNotice, SigningState, TRUSTED,
 };
 use crate::store::config::{self, Loaded};
-use crate::wire::config::{SigningMode, signing_mode};
+use crate::wire::config::{Problem, SigningMode, signing_mode};
 use crate::wire::control::{Command, ProgramCode, Recorded, TrustParams};
 
 /// Arguments of `trust`.
@@ -123,6 +123,9 @@ fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
                 "trusted": waiting.trusted,
                 "found": waiting.found,
                 "actsUpon": waiting.matters_now(),
+                "problems": problems_of(loaded, &waiting.key)
+                    .map(|problem| json!({"key": problem.key, "why": problem.why}))
+                    .collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -136,6 +139,15 @@ fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
+/// What of a key's value does not count as it stands there.
+fn problems_of<'a>(loaded: &'a Loaded, key: &'a str) -> impl Iterator<Item = &'a Problem> {
+    let is_within = move |problem: &&Problem| {
+        let rest = problem.key.strip_prefix(key);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', ' ']))
+    };
+    loaded.problems.iter().filter(is_within)
+}
+
 /// The keys that wait, each with what was trusted and what the file says.
 fn text(loaded: &Loaded) -> ReportText {
     let mut out = ReportText::new();
@@ -147,6 +159,9 @@ fn text(loaded: &Loaded) -> ReportText {
         };
         out.spans(&[(Tone::Strong, &waiting.key), (Tone::Faint, note)]);
         out.diff(waiting.diff());
+        for problem in problems_of(loaded, &waiting.key) {
+            out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())]);
+        }
     }
     out
 }

@@ -71,9 +71,9 @@ impl Configuration {
         &self.config.gates
     }
 
-    /// The same, for who looks at a proposal.
+    /// The same, for who looks at a proposal, and what among them cannot be run.
     pub(super) fn told_gates(&self) -> Vec<GateInForce> {
-        self.gates().iter().map(GateInForce::from).collect()
+        self.config.gates_in_force()
     }
 
     /// The operator's rules for the agents.

@@ -6,7 +6,7 @@ use crate::wire::status::NoticeKey;
 
 /// Sentences for the operator that hold now, in the order of their keys: the deck has one line for
 /// them. Each is under its own key, so that a repeated fault is one line and not a flood.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Notices(BTreeMap<NoticeKey, String>);
 
 impl Notices {
@@ -19,6 +19,11 @@ impl Notices {
     /// It is over. Returns whether it was there.
     pub fn clear(&mut self, key: &NoticeKey) -> bool {
         self.0.remove(key).is_some()
+    }
+
+    /// Whether there is one.
+    pub fn has(&self, key: &NoticeKey) -> bool {
+        self.0.contains_key(key)
     }
 
     /// All of them.

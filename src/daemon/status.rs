@@ -6,6 +6,7 @@ use super::claude::tools;
 use super::clock::now_ms;
 use super::commands::policy::policy_status;
 use super::foreign::has_open_alarm;
+use super::notices::Notices;
 use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
 use super::shown_claude::ShownClaude;
 use super::tamper::Alarms;
@@ -15,9 +16,9 @@ use crate::core::snapshot::AgentStatus;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
-    AgentsStatus, ApprovalsStatus, AutonomyStatus, ChainState, ClaudeStatus, CodexStatus,
-    ContinuityStatus, FinalityStatus, FindingsStatus, GatesStatus, HandoffsStatus, HeadStatus,
-    LaneStatus, LedgerStatus, PairStatus, QueueStatus, Status, TasksStatus,
+    AgentsStatus, ApprovalsStatus, AutonomyStatus, CHAIN_BROKEN, ChainState, ClaudeStatus,
+    CodexStatus, ContinuityStatus, FinalityStatus, FindingsStatus, GatesStatus, HandoffsStatus,
+    HeadStatus, LaneStatus, LedgerStatus, NoticeKey, PairStatus, QueueStatus, Status, TasksStatus,
 };
 
 /// Messages whose turn ended early that are named, of each agent.
@@ -25,6 +26,7 @@ const CUT_OFF_TOLD_MAX: usize = 100;
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
+        let notices = self.notices();
         let (clock_ms, outside_ms) = (self.base.clock.now_ms(), self.base.clock.outside_ms());
         let stats = self.base.recorder.ledger().stats();
         let claude = self.agents.claude_as_it_is(&self.base);
@@ -161,11 +163,24 @@ impl Daemon {
                 &self.agents.claude_processes,
             ),
             autonomy: AutonomyStatus { enabled: false },
-            notices: self.base.notices.lines(),
-            notice_keys: self.base.notices.keys(),
+            notices: notices.lines(),
+            notice_keys: notices.keys(),
             detached: self.base.identity.is_detached(),
             kept_open: self.on_its_way(),
         }
+    }
+}
+
+impl Daemon {
+    /// What the operator should know now, with what follows from the state of the record.
+    fn notices(&self) -> Notices {
+        let mut notices = self.base.notices.clone();
+        let stats = self.base.recorder.ledger().stats();
+        let is_broken = self.base.chain_state(&self.alarms, &stats) == ChainState::Broken;
+        if is_broken && !notices.has(&NoticeKey::Touched) {
+            notices.set(NoticeKey::Chain, CHAIN_BROKEN);
+        }
+        notices
     }
 }
 

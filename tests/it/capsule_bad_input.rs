@@ -125,6 +125,28 @@ fn an_import_without_room_keeps_nothing_and_records_nothing() {
 }
 
 #[test]
+fn a_task_from_elsewhere_is_not_changed_and_what_can_be_done_with_it_is_told() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let (id, file) = exported(&project);
+    let clone = clone_of(&project);
+    let _daemon = clone.daemon();
+    done(&clone, &["import", &file, "--apply"]);
+    for args in [
+        &["capsule", "use", &id][..],
+        &["capsule", "edit", &id, "--goal", "x"],
+        &["capsule", "close", &id],
+        &["capsule", "reopen", &id],
+    ] {
+        let (code, said) = told_by(&clone.ctxrelay(args.iter().copied()));
+        assert_eq!(code, 3, "{args:?}: {said}");
+        for words in ["brought from elsewhere", "capsule new", "capsule handoff"] {
+            assert!(said.contains(words), "{args:?}: {said}");
+        }
+    }
+}
+
+#[test]
 fn a_patch_without_room_changes_no_file() {
     let project = Project::new();
     let long = "a line\n".repeat(2_000);

@@ -405,8 +405,21 @@ fn the_operator_closes_a_handoff_and_nobody_else_does() {
         json!({"from": "claude", "ask": "sort the plums", "reason": "they ripen"}),
     );
     let id = handed["value"]["messageId"].as_str().unwrap().to_owned();
+    let shown = |name: &str| project.run(["ledger", "show", name, "--json"]);
+    let end = &id[id.len() - 12..];
+    let entry = shown(end).expect_success().json();
+    assert_eq!(entry["id"], id);
+    assert_eq!(error(&shown("zz")).1, "not_found");
     let args = ["handoff", "close", &id];
     assert_eq!(project.run(args).code(), 5);
+    // The deck calls it by its number.
+    let seq = handed["value"]["seq"].as_u64().unwrap();
+    for name in [format!("h{seq}"), seq.to_string()] {
+        let named = project.ctxrelay(["handoff", "close", &name]);
+        let (code, screen) = confirm(&named, "Type `close`", "no");
+        assert_eq!(code, 5, "{screen}");
+        assert!(screen.contains(&id), "{screen}");
+    }
     let (code, screen) = confirm(&project.ctxrelay(args), "Type `close`", "no");
     assert_eq!(code, 5, "{screen}");
     assert!(screen.contains("sort the plums"), "{screen}");
@@ -507,8 +520,20 @@ fn kill_ends_the_daemon_and_keeps_bridges_from_starting_it() {
 }
 
 #[test]
+fn kill_where_ctxrelay_never_was_makes_no_project_of_the_folder() {
+    let project = Project::new();
+    let mut pty = Pty::spawn(&project.ctxrelay(["kill"]));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    let screen = pty.screen();
+    assert!(screen.contains("no daemon runs here"), "{screen}");
+    assert!(!screen.contains("Type `kill`"), "{screen}");
+    assert!(!project.state().exists());
+}
+
+#[test]
 fn kill_without_a_daemon_leaves_the_mark() {
     let project = Project::new();
+    project.begin();
     let (code, screen) = confirm(&project.ctxrelay(["kill"]), "Type `kill`", "kill");
     assert_eq!(code, 0, "{screen}");
     assert!(project.state().join("state/killed").exists());

@@ -200,8 +200,36 @@ fn recover_tells_what_waits_for_an_answer_with_and_without_a_daemon() {
             assert!(printed.contains(words), "no {words:?} in {printed}");
         }
     };
+    let counted = || {
+        let status = project.run(["status", "--json"]).expect_success().json();
+        assert_eq!(status["approvals"]["pending"], 1, "{status}");
+    };
     check();
+    counted();
     daemon.stop();
+    check();
+    counted();
+}
+
+#[test]
+fn who_approves_and_who_writes_to_git_is_told_on_stdout() {
+    let project = Project::new();
+    let told = |args: &[&str]| project.run(args.iter().copied()).expect_success();
+    let check = || {
+        let mode = told(&["finality", "mode"]);
+        assert_eq!(mode.stdout, "mode manual: you alone approve\n");
+        let mode = told(&["finality", "mode", "--json"]).json();
+        assert_eq!(mode, json!({"mode": "manual"}));
+        let coordinator = told(&["coordinator"]);
+        assert!(
+            coordinator.stdout.contains("nobody is the coordinator"),
+            "{coordinator:?}"
+        );
+        let rules = told(&["permissions", "status"]);
+        assert!(rules.stdout.contains("no rule is in force"), "{rules:?}");
+    };
+    check();
+    let _daemon = project.daemon();
     check();
 }
 

@@ -179,6 +179,15 @@ fn findings_come_in_by_gh_and_imported_again_they_are_the_same_ones() {
     let (code, screen) = in_terminal(&project, &["resolve", "gh:rc:3"]);
     assert_eq!(code, 3, "{screen}");
     assert!(screen.contains("gh:rc:3 is resolved"), "{screen}");
+    // Which of them the words are about is told with them.
+    let rows = project.run(["ledger", "list"]).expect_success().stdout;
+    for (word, finding) in [
+        ("finding dismissed", "gh:rc:1  the caller checks it"),
+        ("finding resolved", "gh:rc:3"),
+    ] {
+        let row = rows.lines().find(|row| row.contains(word)).unwrap();
+        assert!(row.contains(finding), "{row}");
+    }
     // What the person said stands, whatever is imported.
     done(&project, &["import", "12"]);
     let told = told(&project);

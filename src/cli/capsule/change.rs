@@ -71,7 +71,8 @@ pub(super) fn open(context: &CliContext, args: NewArgs) -> CliOutcome {
 
 pub(super) fn make_current(context: &CliContext, name: &str) -> CliOutcome {
     let task = named(context, name)?;
-    let changed = change(context, TaskChange::Use { task })?;
+    let wish = TaskChange::Use { task: task.clone() };
+    let changed = change(context, wish).map_err(|failure| of_elsewhere(context, &task, failure))?;
     let said = "what is recorded from now on belongs to";
     told(context, &changed, &format!("{said} {}", changed.id))
 }
@@ -111,18 +112,23 @@ pub(super) fn edit(context: &CliContext, args: EditArgs) -> CliOutcome {
     let changed = change(
         context,
         TaskChange::Edit {
-            task,
+            task: task.clone(),
             title,
             values,
         },
-    )?;
+    )
+    .map_err(|failure| of_elsewhere(context, &task, failure))?;
     told(context, &changed, &format!("recorded for {}", changed.id))
 }
 
 pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
     let task = named(context, &args.id)?;
     let outcome = args.outcome;
-    let changed = change(context, TaskChange::Close { task, outcome })?;
+    let wish = TaskChange::Close {
+        task: task.clone(),
+        outcome,
+    };
+    let changed = change(context, wish).map_err(|failure| of_elsewhere(context, &task, failure))?;
     // As it is now it stays: the work tree goes on without it.
     let kept = CapsuleMaker::open_ahead(&context.setting, GitNeed::Stand);
     match kept.and_then(|maker| maker.keep_closed(&changed.id)) {
@@ -150,7 +156,7 @@ pub(super) fn reopen(context: &CliContext, name: &str) -> CliOutcome {
 fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
     let kept = Capsules::of(&context.setting.dirs);
     if !failure.is(&RefusalCode::NotFound) || !kept.has(CapsuleOwner::Project, task) {
-        return failure;
+        return of_elsewhere(context, task, failure);
     }
     let is_of_this = CapsuleMaker::open(&context.setting).is_ok_and(|maker| {
         let made = maker.named(task.as_str());
@@ -170,6 +176,29 @@ fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failur
     )
 }
 
+/// The list shows tasks too that were brought from elsewhere.
+fn of_elsewhere(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
+    let kept = Capsules::of(&context.setting.dirs);
+    match failure.is(&RefusalCode::NotFound) && kept.has(CapsuleOwner::Foreign, task) {
+        true => foreign(task),
+        false => failure,
+    }
+}
+
+fn foreign(task: &CapsuleId) -> Failure {
+    Failure::state(
+        RefusalCode::NotFound,
+        format!(
+            "{task} was brought from elsewhere: it is no task of this record, and can be read and \
+             handed over but not changed"
+        ),
+        format!(
+            "open one of your own with `ctxrelay capsule new TITLE`; an agent gets this one with \
+             `ctxrelay capsule handoff {task} --to codex`"
+        ),
+    )
+}
+
 /// What the person changes of a task in their editor.
 fn edited(context: &CliContext, task: &CapsuleId) -> Result<DraftChanges, Failure> {
     if let Some(refusal) = operator::own_refusal() {
@@ -183,6 +212,9 @@ fn edited(context: &CliContext, task: &CapsuleId) -> Result<DraftChanges, Failur
     let command = editor::command();
     let command = command.ok_or_else(|| failed("$EDITOR is not set".to_owned()))?;
     let made = CapsuleMaker::open(&context.setting)?.named(task.as_str())?;
+    if made.owner == CapsuleOwner::Foreign {
+        return Err(foreign(task));
+    }
     let before = CapsuleDraft::of(&made.capsule);
     let mut editor = Editor::open(&command, &before.text())
         .map_err(|error| failed(format!("$EDITOR cannot be opened: {error}")))?;

@@ -17,7 +17,7 @@ use crate::cli::masking::Masking;
 use crate::cli::record_now::RecordNow;
 use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, GIT_SILENT, KeptSays, TreeNow};
 use crate::core::id::CapsuleId;
-use crate::core::snapshot::{GateInForce, Snapshot, TaskSnapshot};
+use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::blobs::Blobs;
 use crate::store::capsules::{CapsuleOwner, Capsules, ListPlace};
@@ -73,7 +73,7 @@ impl CapsuleMaker {
         let world = Arc::clone(record.world());
         let path = record.path().to_owned();
         let loaded = config::load(&setting.dirs, &setting.user_dirs);
-        let gates = loaded.config.gates.iter().map(GateInForce::from);
+        let gates = loaded.config.gates_in_force();
         let masking = Masking::of(&loaded);
         let redactor = Arc::new(masking.redactor());
         if ahead.is_some() {
@@ -83,7 +83,7 @@ impl CapsuleMaker {
         let now = CapsulesNow::new(
             setting.dirs.root.clone(),
             Arc::clone(&world),
-            gates.collect(),
+            gates,
             redactor,
             {
                 let record = Rc::clone(&record);

@@ -95,11 +95,11 @@ fn tree_now(context: &CliContext, world: &Snapshot) -> TreeFound {
     tree_found(&context.setting.dirs.root)
 }
 
-/// The gates that are trusted now.
+/// The gates that are trusted now, with what among them cannot be run.
 pub(super) fn gates(context: &CliContext) -> Vec<GateInForce> {
     let setting = &context.setting;
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    loaded.config.gates.iter().map(GateInForce::from).collect()
+    loaded.config.gates_in_force()
 }
 
 /// Who says that work is done, as it is trusted now.

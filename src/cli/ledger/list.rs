@@ -46,6 +46,9 @@ const NAME_CHARS: usize = 40;
 /// How much of an entry's text fits its line, in characters.
 const TEXT_CHARS: usize = 100;
 
+/// How much of a finding's id is shown, in characters.
+const FINDING_CHARS: usize = 40;
+
 /// Arguments of `ledger list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay ledger list --type handoff --limit 20")]
@@ -303,8 +306,22 @@ fn line(out: &mut ReportText, entry: &Value, now_ms: i64) {
             Tone::Plain,
             &format!("  {}{target}  ", field(entry, "source")),
         ),
+        (Tone::Faint, &finding(entry)),
         (Tone::Plain, &short(field(entry, "content"), TEXT_CHARS)),
     ]);
+}
+
+/// Which finding a word on it is about: unlike the review's own, that does not name it.
+fn finding(entry: &Value) -> String {
+    let artifact = &entry["artifact"];
+    let is_word = matches!(
+        artifact["step"].as_str(),
+        Some("resolved" | "dismissed" | "gone" | "missing")
+    );
+    match artifact["finding"].as_str().filter(|_| is_word) {
+        Some(id) => format!("{}  ", short(id, FINDING_CHARS)),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]

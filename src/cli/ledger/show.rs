@@ -20,7 +20,7 @@ use crate::wire::control::{Command, EntryLine, RefusalCode};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay ledger show 12")]
 pub struct Args {
-    /// An entry's id, or its number
+    /// An entry's id or the end of it, or its number
     #[arg(value_name = "ID|SEQ")]
     pub entry: String,
     /// Another session than the current one
@@ -67,6 +67,13 @@ pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<EntryL
         Ok(seq) => Ok(Some(Seq(seq))),
         Err(_) => reading.seq_of(&EntryId::new(name)),
     };
+    let seq = match seq {
+        Ok(None) if !name.is_empty() => match reading.ending_in(name) {
+            Ok(found) if found.len() > 1 => return Err(ambiguous(name)),
+            found => found.map(|found| found.first().copied()),
+        },
+        seq => seq,
+    };
     let found = seq.and_then(|seq| seq.map_or(Ok(None), |seq| reading.read(seq)));
     let stored = found
         .map_err(|error| disk::unreadable(reading.path(), &error))?
@@ -82,6 +89,13 @@ pub(in crate::cli) fn from_file(reading: &Reading, args: &Args) -> Result<EntryL
     })?;
     let stored = Arc::new(stored);
     Ok(EntryLine::Read { stored, whole })
+}
+
+fn ambiguous(name: &str) -> Failure {
+    Failure::invalid(
+        format!("more than one entry ends in `{name}`"),
+        "give the whole id, or the number: `ctxrelay ledger list`",
+    )
 }
 
 fn missing(name: &str) -> Failure {

@@ -104,7 +104,7 @@ impl CapsuleSources<'_> {
         // What another command came to under the same name is no run of it.
         let was_run = |gate: &&GateInForce| {
             let latest = world.gates.get(&gate.name);
-            latest.is_some_and(|latest| latest.run.spec == gate.spec)
+            gate.unreadable.is_none() && latest.is_some_and(|latest| latest.run.spec == gate.spec)
         };
         let not_run = self.gates.iter().filter(|gate| !was_run(gate));
         capsule.not_run = not_run.map(|gate| gate.name.clone()).collect();

@@ -33,6 +33,9 @@ pub struct GateInForce {
     /// always when there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<String>,
+    /// Why it is no gate that can be run, with the key of the configuration: then it is never green.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
 }
 
 /// The latest run of a gate.
@@ -80,6 +83,8 @@ pub enum GateStatus {
     Unrun,
     /// Nothing changed that it is needed for, and it did not run on this tree.
     NotNeeded,
+    /// The configuration does not say what it runs in a way that can be read.
+    Unreadable,
 }
 
 impl GateInForce {
@@ -157,6 +162,7 @@ impl Snapshot {
     /// What a gate says of a tree.
     pub fn gate_status(&self, gate: &GateInForce, on: &TreeInQuestion<'_>) -> GateStatus {
         match self.gates.get(&gate.name) {
+            _ if gate.unreadable.is_some() => GateStatus::Unreadable,
             Some(latest) if latest.is_of(&gate.spec, on.tree, on.since) => match latest.status {
                 ArtifactStatus::Passed if on.is_unreadable => GateStatus::Stale,
                 ArtifactStatus::Passed => GateStatus::Green,
@@ -225,6 +231,10 @@ impl Snapshot {
                     None => format!("required gate {name} has not run on this tree"),
                 },
                 GateStatus::Unrun => format!("required gate {name} has not run"),
+                GateStatus::Unreadable => {
+                    let why = gate.unreadable.as_deref().unwrap_or_default();
+                    format!("required gate {name} cannot be run: {why}")
+                }
             };
             Some(match self.gate_need(gate, on) {
                 Some(need) => format!("{why} ({need})"),

@@ -129,6 +129,11 @@ pub struct LedgerStatus {
     pub bad_lines: u64,
 }
 
+/// What is told with [`ChainState::Broken`], where nothing else says what is wrong.
+pub const CHAIN_BROKEN: &str = "the chain of the record is broken: lines of it were changed, removed \
+                                or cut off since they were written. `ctxrelay ledger verify` says \
+                                which, and what to do";
+
 words! {
     /// What the chain of a record says of it.
     pub enum ChainState {

@@ -10,7 +10,7 @@ use crate::core::entry::{
 };
 use crate::core::id::Seq;
 use crate::core::signing::{OperatorAct, SigningState};
-use crate::core::snapshot::{GateSnapshot, TreeInQuestion};
+use crate::core::snapshot::{GateInForce, GateSnapshot, TreeInQuestion};
 use crate::daemon::event::Event;
 use crate::daemon::gates::ReleaseEnd;
 use crate::daemon::owners::{Base, Decisions};
@@ -73,6 +73,10 @@ impl Decisions {
             ));
         }
         let gates = base.configuration.gates();
+        let told = base.configuration.told_gates();
+        if let Some(refusal) = cannot_run(&told, |gate| params.names.contains(&gate.name)) {
+            return Err(refusal);
+        }
         if let Some(name) = params.names.iter().find(|name| !has(gates, name)) {
             let known: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
             let hint = match known.as_slice() {
@@ -88,6 +92,9 @@ impl Decisions {
         };
         let chosen: Vec<Gate> = gates.iter().filter(is_chosen).cloned().collect();
         if chosen.is_empty() {
+            if let Some(refusal) = cannot_run(&told, |_| true) {
+                return Err(refusal);
+            }
             return Err(Refusal::new(
                 RefusalCode::WrongState,
                 "there is no gate to run",
@@ -359,6 +366,19 @@ impl Base {
         };
         (self.evidence(artifact, content), to_sign)
     }
+}
+
+/// That one of these gates cannot be run, if there is such a one.
+fn cannot_run(gates: &[GateInForce], is_meant: impl Fn(&GateInForce) -> bool) -> Option<Refusal> {
+    let gate = gates
+        .iter()
+        .find(|gate| gate.unreadable.is_some() && is_meant(gate))?;
+    let why = gate.unreadable.as_deref().unwrap_or_default();
+    Some(Refusal::new(
+        RefusalCode::WrongState,
+        format!("gate {} cannot be run: {why}", gate.name),
+        "mend it in config.json and trust it: `ctxrelay trust`",
+    ))
 }
 
 fn has(gates: &[Gate], name: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::checks::{check_cursor, not_found, unreadable};
+use super::checks::{check_cursor, not_found, shortened, unreadable};
 use crate::core::id::{EntryId, Seq};
 use crate::core::row_class::RowResult;
 use crate::core::snapshot::Snapshot;
@@ -13,7 +13,7 @@ use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};
-use crate::wire::control::{EntryLine, EntryPage, LedgerListParams, Refusal, Reply};
+use crate::wire::control::{EntryLine, EntryPage, LedgerListParams, Refusal, RefusalCode, Reply};
 use crate::wire::window::WindowParams;
 
 /// Entries per page when nobody names a number.
@@ -100,14 +100,33 @@ fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
     Ok(Reply::Entries(EntryPage::from(page)))
 }
 
+/// The only entry whose id ends like this.
+fn ending_in(ledger: &Ledger, end: &str) -> Result<Option<Seq>, Refusal> {
+    if end.is_empty() {
+        return Ok(None);
+    }
+    let found = ledger.ending_in(end);
+    match found.map_err(|error| unreadable(&error))?.as_slice() {
+        [one] => Ok(Some(*one)),
+        [] => Ok(None),
+        _ => Err(Refusal::new(
+            RefusalCode::InvalidArguments,
+            format!("more than one entry ends in `{}`", shortened(end)),
+            "give the whole id, or the number: `ctxrelay ledger list`",
+        )),
+    }
+}
+
 fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, EntryLine), Refusal> {
     let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
     let seq = match name.parse::<u64>() {
         Ok(seq) => Seq(seq),
         Err(_) => {
             let seq = ledger.seq_of(&EntryId::new(name));
-            let seq = seq.map_err(|error| unreadable(&error))?;
-            seq.ok_or_else(missing)?
+            match seq.map_err(|error| unreadable(&error))? {
+                Some(seq) => seq,
+                None => ending_in(ledger, name)?.ok_or_else(missing)?,
+            }
         }
     };
     let stored = ledger

@@ -33,6 +33,9 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
             };
             (missing(gate), how)
         }
+        (None, GateStatus::Unreadable, _) => {
+            (missing(gate), gate.unreadable.clone().unwrap_or_default())
+        }
         (None, GateStatus::NotNeeded, _) => (ui::GateState::Skipped, String::new()),
         (None, ..) => (missing(gate), "not run".to_owned()),
     };

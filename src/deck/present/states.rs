@@ -62,6 +62,8 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
             // Each of them has one of its own.
             Some(NoticeKey::Alarm) => has_alarms,
             Some(NoticeKey::ConfigTrust) => model.trust.is_some(),
+            // The chain itself says it, also of a daemon that says no more.
+            Some(NoticeKey::Chain) => true,
             _ => false,
         };
         if has_card {
@@ -164,7 +166,7 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             Trouble,
             &["Look what it is, then acknowledge it on its card."],
         ),
-        Some(NoticeKey::Touched) => (
+        Some(NoticeKey::Touched | NoticeKey::Chain) => (
             Trouble,
             &[
                 "See where: the command names the first entry that is not as it was written.",
@@ -232,9 +234,9 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
         _ => (Notice, &[]),
     };
     let command = match key {
-        Some(NoticeKey::Alarm | NoticeKey::Touched | NoticeKey::MessageAltered) => {
-            "ctxrelay ledger verify"
-        }
+        Some(
+            NoticeKey::Alarm | NoticeKey::Touched | NoticeKey::Chain | NoticeKey::MessageAltered,
+        ) => "ctxrelay ledger verify",
         Some(NoticeKey::QueuePutBack) => "ctxrelay queue list",
         Some(NoticeKey::Codex) => "ctxrelay doctor",
         Some(NoticeKey::Config | NoticeKey::RulesUnread) => "ctxrelay config show",
@@ -254,6 +256,7 @@ mod tests {
     use super::*;
     use crate::deck::deck_options::DeckAbout;
     use crate::deck::present::present;
+    use crate::wire::status::CHAIN_BROKEN;
 
     fn read(link: DaemonLink) -> Model {
         let mut model = Model::new(link, DeckAbout::default());
@@ -333,6 +336,8 @@ mod tests {
         let mut model = read(DaemonLink::Attached);
         model.status.agents.codex.installed = false;
         model.status.ledger.chain = ChainState::Broken;
+        model.status.notices.push(CHAIN_BROKEN.to_owned());
+        model.status.notice_keys.push(NoticeKey::Chain);
         model.status.ledger.bad_lines = 2;
         let told = rows(&model);
         let kinds: Vec<_> = told

@@ -7,7 +7,7 @@ use super::shared::SharedLedger;
 use super::unread_lines::{LinesLeftOut, UnreadLines};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::Entry;
-use ctxrelay_core::id::RuntimeSession;
+use ctxrelay_core::id::{RuntimeSession, Seq};
 use ctxrelay_core::wire::control::{EntryLine, EntryPage, LedgerListParams};
 
 /// How many places are taken from the index at once, so that appends never wait for a reader.
@@ -19,6 +19,10 @@ const LOOK_AT_ONCE: usize = 64 * 1024;
 /// How many entries one page reads and leaves out before it says how far it came: what the index
 /// cannot tell costs a read each.
 const LEFT_OUT_MAX: usize = 5_000;
+
+/// How many pages of what is left out are looked through for the end of an id, from the newest entry
+/// on: a person names what is new, and a long record would take seconds for a name that is mistyped.
+const END_PAGES_MAX: usize = 20;
 
 /// Which entries are wanted; everything when empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,6 +41,8 @@ pub struct EntryFilter {
     pub until_ms: Option<i64>,
     /// Only with this text in the content, whatever its case.
     pub text: Option<String>,
+    /// Only with an id that ends like this.
+    pub id_end: Option<String>,
 }
 
 impl From<&LedgerListParams> for EntryFilter {
@@ -49,6 +55,7 @@ impl From<&LedgerListParams> for EntryFilter {
             since_ms: params.since_ms,
             until_ms: params.until_ms,
             text: params.text.clone(),
+            id_end: None,
         }
     }
 }
@@ -83,7 +90,11 @@ impl EntryFilter {
                     .contains(&wanted.to_lowercase())
             })
         };
-        kind && source && target && session && time && text()
+        let id = || {
+            let end = self.id_end.as_deref();
+            end.is_none_or(|end| entry.id.as_str().ends_with(end))
+        };
+        kind && source && target && session && time && id() && text()
     }
 }
 
@@ -119,6 +130,30 @@ impl From<Page> for EntryPage {
 }
 
 impl SharedLedger {
+    /// The latest entries whose id ends like this, at most two: where there is another one the end
+    /// names none.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn ending_in(&self, end: &str) -> io::Result<Vec<Seq>> {
+        let filter = EntryFilter {
+            id_end: Some(end.to_owned()),
+            ..EntryFilter::default()
+        };
+        let mut found = Vec::new();
+        let mut cursor = None;
+        for _ in 0..END_PAGES_MAX {
+            let page = self.page(&filter, cursor, false, 2 - found.len())?;
+            found.extend(page.entries.iter().map(|stored| stored.entry.seq));
+            cursor = page.next;
+            if found.len() == 2 || cursor.is_none() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     /// Up to `limit` entries that pass the filter, beginning after the cursor `from` in the
     /// order asked for; from the end of the file backwards when not `ascending`. What the index can
     /// tell apart costs no reading. A line that cannot be read is left out, and counted.

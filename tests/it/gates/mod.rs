@@ -9,6 +9,7 @@ mod piped;
 mod repositories;
 mod sign_off;
 pub mod trust_card;
+mod unreadable;
 mod when;
 
 use serde_json::{Value, json};

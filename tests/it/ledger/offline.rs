@@ -136,6 +136,23 @@ fn refused(project: &Project, args: &[&str]) -> String {
 }
 
 #[test]
+fn a_broken_chain_is_told_with_the_command_that_says_where() {
+    let (project, path) = left(true);
+    let text = fs::read_to_string(&path).unwrap();
+    // As long as before, so that the end of it is where it was.
+    fs::write(&path, text.replace("\"two\"", "\"TWO\"")).unwrap();
+    let check = || {
+        let status = project.run(["status", "--json"]).expect_success().json();
+        assert_eq!(status["ledger"]["chain"], "broken", "{status}");
+        let notices = status["notices"].to_string();
+        assert!(notices.contains("`ctxrelay ledger verify`"), "{notices}");
+    };
+    check();
+    let _daemon = project.daemon();
+    check();
+}
+
+#[test]
 fn a_record_that_is_gone_is_no_record_without_entries() {
     let (project, path) = left(true);
     let status = || project.run(["status", "--json"]).expect_success().json();

@@ -25,13 +25,18 @@ pub(super) fn gates_question(card: &InboxCard, stop: bool) -> String {
         return "Stop the gates? What did not run to its end proves nothing.".to_owned();
     }
     let names = |isolated: bool| {
-        let gates = card.gates.iter().filter(|gate| gate.isolated == isolated);
+        // One without a command cannot be run: the configuration does not say what it is.
+        let gates = card.gates.iter().filter(|gate| !gate.command.is_empty());
+        let gates = gates.filter(|gate| gate.isolated == isolated);
         let names: Vec<String> = gates.map(|gate| sanitize::line(&gate.name)).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
     let here = names(false).map(|names| format!("{names} in the project's folder"));
     let beside = names(true).map(|names| format!("{names} in a clean copy of the commit"));
     let what: Vec<String> = here.into_iter().chain(beside).collect();
+    if what.is_empty() {
+        return "Run the gates? None of them can be run.".to_owned();
+    }
     format!(
         "Run {}? The commands are those that you trusted; what they run may have been written by \
          an agent.",

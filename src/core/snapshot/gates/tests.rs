@@ -137,6 +137,7 @@ fn required(name: &str) -> GateInForce {
         setup: None,
         isolated: false,
         when: Vec::new(),
+        unreadable: None,
     }
 }
 

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::extract_keys::ExtractKeys;
 use super::gate::Gate;
+use super::gate_list::{GateList, UnreadableGate};
 use super::operator_keys::OperatorKeys;
 use super::policy_keys::{CollaborationKeys, FinalityKeys, PolicyKeys};
 use crate::delivery::LimitMode;
+use crate::snapshot::GateInForce;
 
 /// The shape of the file that this version writes.
 const VERSION: u32 = 1;
@@ -46,6 +48,10 @@ pub struct Config {
     /// Commands whose results are evidence, run by the daemon when the operator asks. They count
     /// only as the operator last trusted them: `ctxrelay trust`.
     pub gates: Vec<Gate>,
+    /// What stands among the gates and is none.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub unreadable_gates: Vec<UnreadableGate>,
     /// Rules of working together. They count only as the operator last trusted them.
     pub collaboration: CollaborationKeys,
     /// What the agents may do. Counts only as the operator last trusted it; `ctxrelay permissions`
@@ -231,6 +237,21 @@ enum LimitModeWord {
     Resume,
 }
 
+impl Config {
+    /// The gates, for who looks at a proposal, and what stands among them and is none.
+    pub fn gates_in_force(&self) -> Vec<GateInForce> {
+        let gates = self.gates.iter().map(GateInForce::from);
+        let unreadable = self.unreadable_gates.iter().map(GateInForce::from);
+        gates.chain(unreadable).collect()
+    }
+
+    /// Takes gates in the place of those that it has.
+    pub(super) fn set_gates(&mut self, list: GateList) {
+        self.gates = list.gates;
+        self.unreadable_gates = list.unreadable;
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -246,6 +267,7 @@ impl Default for Config {
             continuity: ContinuityKeys::default(),
             instructions: InstructionKeys::default(),
             gates: Vec::new(),
+            unreadable_gates: Vec::new(),
             collaboration: CollaborationKeys::default(),
             permissions: PolicyKeys::default(),
             finality: FinalityKeys::default(),

@@ -6,6 +6,7 @@
 
 mod extract_keys;
 mod gate;
+mod gate_list;
 mod keys;
 mod migrate;
 mod operator_keys;
@@ -19,6 +20,7 @@ mod tests;
 
 pub use extract_keys::{ExtractKeys, Usd};
 pub use gate::{GATES_MAX, Gate, GateWhen, Isolation};
+pub use gate_list::{GateList, UnreadableGate};
 pub use keys::{
     Allowed, CodexKeys, Config, DeliveryKeys, InstructionKeys, OnStart, OwnRule, RedactionKeys,
     Seconds, ShareMode, StorageKeys, WatchdogKeys,

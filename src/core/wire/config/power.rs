@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::extract_keys::extract_keys;
-use super::gate::Gate;
+use super::gate_list::GateList;
 use super::keys::Config;
 use super::operator_keys::operator_keys;
 use super::policy_keys::{set_policy, trusted_policy};
@@ -135,7 +135,7 @@ pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     if config.continuity.extract.every_turns.get() > 0 {
         config.continuity.extract = extract_keys(trusted);
     }
-    config.gates = trusted.get("gates").map(Gate::all).unwrap_or_default();
+    config.set_gates(trusted.get("gates").map(GateList::read).unwrap_or_default());
     let hook = trusted.get(CODEX_HOOK).and_then(Value::as_bool);
     config.continuity.codex_hook &= hook.unwrap_or_default();
     let allowed = trusted.get("redaction.allow").and_then(Value::as_array);

@@ -2,9 +2,13 @@
 
 use serde_json::{Map, Value};
 
+use super::gate_list::{GateList, UnreadableGate};
 use super::keys::{Allowed, Config};
 use super::schema::schema;
 use crate::redact::OwnRules;
+
+/// The key of the gates, of which no entry is left out.
+const GATES: &str = "gates";
 
 /// How much of a rule's name is told, in characters.
 const NAME_CHARS_MAX: usize = 40;
@@ -33,7 +37,12 @@ pub fn read(file: &Map<String, Value>) -> (Config, Vec<Problem>) {
     let mut accepted = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut problems = Vec::new();
     lay_over(&mut accepted, &mut Vec::new(), file, &mut problems);
-    let config = serde_json::from_value(accepted).unwrap_or_default();
+    let mut config: Config = serde_json::from_value(accepted).unwrap_or_default();
+    if let Some(gates) = file.get(GATES) {
+        let gates = GateList::read(gates);
+        problems.extend(gates.unreadable.iter().map(unreadable));
+        config.set_gates(gates);
+    }
     (config, problems)
 }
 
@@ -48,6 +57,9 @@ fn lay_over(
         .map(|group| group.keys().cloned().collect())
         .unwrap_or_default();
     for key in known {
+        if path.is_empty() && key == GATES {
+            continue;
+        }
         let Some(found) = file.get(&key) else {
             continue;
         };
@@ -74,6 +86,18 @@ fn lay_over(
             }
         }
         path.pop();
+    }
+}
+
+/// An entry of the gates that is none is not ignored: once trusted it counts as a gate.
+fn unreadable(gate: &UnreadableGate) -> Problem {
+    let then = match gate.required {
+        true => "so this gate can never be green, and nothing is approved with it",
+        false => "so this gate never runs",
+    };
+    Problem {
+        key: gate.key.clone(),
+        why: format!("{}, {then}", gate.why),
     }
 }
 

@@ -114,6 +114,9 @@ pub struct GateReport {
     /// It is needed only if a file of these globs changed since the last approval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<String>,
+    /// Why it cannot be run, with the key of the configuration: then it is never green.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
     /// The operator trusts it.
     pub trusted: bool,
     /// Whether it was green; `None` when it has not run.
@@ -141,7 +144,9 @@ impl GateReport {
     /// As the folded world tells it.
     pub fn of(gate: &GateInForce, world: &Snapshot) -> Self {
         let latest = world.gates.get(&gate.name);
-        let latest = latest.filter(|latest| latest.run.spec == gate.spec);
+        let is_its =
+            |latest: &&GateSnapshot| gate.unreadable.is_none() && latest.run.spec == gate.spec;
+        let latest = latest.filter(is_its);
         Self {
             name: gate.name.clone(),
             cmd: gate.cmd.clone(),
@@ -149,6 +154,7 @@ impl GateReport {
             setup: gate.setup.clone(),
             isolated: gate.isolated,
             when: gate.when.clone(),
+            unreadable: gate.unreadable.clone(),
             trusted: true,
             ok: latest.map(GateSnapshot::is_green),
             status: latest.map(|latest| latest.status),

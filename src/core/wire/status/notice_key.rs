@@ -13,6 +13,8 @@ words! {
         LongTexts = "long_texts",
         /// Somebody touched the file of the record.
         Touched = "touched",
+        /// The chain of the record is broken.
+        Chain = "chain",
         CarryingFailed = "carrying_failed",
         /// Codex's program cannot be used.
         Codex = "codex",
@@ -64,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_back_as_they_were_written_and_five_of_them_come_first() {
+    fn keys_come_back_as_they_were_written_and_six_of_them_come_first() {
         assert_words(NoticeKey::ALL);
         let told: Vec<String> = NoticeKey::ALL.iter().map(ToString::to_string).collect();
         let first = [
@@ -73,9 +75,10 @@ mod tests {
             "ledger_unwritable",
             "long_texts",
             "touched",
+            "chain",
         ];
-        assert_eq!(told[..5], first);
-        assert!(told[5..].is_sorted());
+        assert_eq!(told[..6], first);
+        assert!(told[6..].is_sorted());
         assert!(NoticeKey::ALL.is_sorted());
     }
 }
