@@ -138,6 +138,7 @@ impl Overlay {
             Self::Capsules(sheet) => Some(&mut sheet.list.top),
             Self::Capsule(sheet) => Some(&mut sheet.scroll),
             Self::Ticks(sheet) => Some(&mut sheet.list.top),
+            Self::Confirm(confirm) => Some(&mut confirm.scroll),
             _ => None,
         }
     }
@@ -211,7 +212,10 @@ impl Overlay {
 
     /// The largest scroll position that still fills the overlay.
     pub(crate) fn scroll_max(&self, deck: &Deck, screen: Rect) -> usize {
-        sheet_scroll_max(screen, |columns| self.sheet(deck, columns))
+        match self {
+            Self::Confirm(confirm) => confirm.scroll_max(screen),
+            _ => sheet_scroll_max(screen, |columns| self.sheet(deck, columns)),
+        }
     }
 
     /// Where it stands.

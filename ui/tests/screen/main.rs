@@ -20,6 +20,7 @@ mod in_sight;
 mod large_entry;
 mod lost_daemon;
 mod meanwhile;
+mod next_in_pane;
 mod notification;
 mod overlay_foot;
 mod palette;
