@@ -18,6 +18,7 @@ use super::{
 };
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::Drafts;
 use crate::keymap::KeyContext;
 use crate::widgets::{ListState, TextField};
 
@@ -121,6 +122,18 @@ impl Overlay {
     /// Whether the panes below stay as they are (a line at the bottom) or step back.
     pub(crate) fn is_modal(&self) -> bool {
         !matches!(self, Self::Place(_))
+    }
+
+    /// Keeps what is being written in it.
+    pub(crate) fn keep(&self, drafts: &mut Drafts) {
+        match self {
+            Self::Card(sheet) => sheet.keep(drafts),
+            Self::Finding(sheet) => sheet.keep(drafts),
+            Self::Capsule(sheet) => sheet.keep(drafts),
+            Self::Begin(line) => line.keep(drafts),
+            Self::Composer(composer) => composer.keep(drafts),
+            _ => {}
+        }
     }
 
     /// The scroll position, for overlays that are text.

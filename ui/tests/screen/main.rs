@@ -33,4 +33,5 @@ mod single_key;
 mod small_terminal;
 mod timeline;
 mod timeline_title;
+mod unsent_text;
 mod work_rows;
