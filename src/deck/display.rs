@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use ctxrelay_ui::model::DeckView;
-use ctxrelay_ui::{Deck, Effect, Msg, Settings};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings, UnsentText};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
@@ -101,6 +101,7 @@ impl DisplayTeller {
 }
 
 pub(super) type ViewSlot = Arc<Mutex<Option<Box<DeckView>>>>;
+pub(super) type UnsentSlot = Arc<Mutex<Vec<UnsentText>>>;
 
 /// The screen, from its first frame on. Dropped, it gives the terminal back without waiting for the
 /// frame that is being drawn: see [`Self::close`].
@@ -111,6 +112,7 @@ pub struct Display {
     is_resized: Arc<AtomicBool>,
     wishes: mpsc::Receiver<Effect>,
     tells_of_tree: watch::Receiver<bool>,
+    unsent: UnsentSlot,
     /// Until it is waited for.
     drawing: Option<JoinHandle<()>>,
 }
@@ -137,6 +139,7 @@ impl Display {
         let (tells, tells_of_tree) = watch::channel(false);
         let slot = ViewSlot::default();
         let is_resized = Arc::<AtomicBool>::default();
+        let unsent = UnsentSlot::default();
         let typed = TerminalInput::read_for(inputs.clone())?;
         let drawing = Drawing {
             screen,
@@ -148,6 +151,7 @@ impl Display {
             tells_of_tree: tells,
             host,
             typed,
+            unsent: Arc::clone(&unsent),
             effects: Vec::new(),
             was_away: false,
         };
@@ -160,6 +164,7 @@ impl Display {
             is_resized,
             wishes,
             tells_of_tree,
+            unsent,
             drawing: Some(drawing),
         })
     }
@@ -202,6 +207,11 @@ impl Display {
     /// Wishes that nobody has taken.
     pub(super) fn left_over(&mut self) -> impl Iterator<Item = Effect> {
         std::iter::from_fn(|| self.wishes.try_recv().ok())
+    }
+
+    /// What the person wrote and did not send. Nothing before [`Self::close`].
+    pub(super) fn unsent(&self) -> UnsentSlot {
+        Arc::clone(&self.unsent)
     }
 
     /// Whether the screen says of the work tree whether it is still the same.

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
 use super::clock::now_ms;
-use super::display::{DisplayHost, Input, ViewSlot};
+use super::display::{DisplayHost, Input, UnsentSlot, ViewSlot};
 use super::editor::Edited;
 use super::lend::{edit, keep};
 use super::term::Screen;
@@ -53,6 +53,8 @@ pub(super) struct Drawing {
     pub(super) tells_of_tree: watch::Sender<bool>,
     pub(super) host: DisplayHost,
     pub(super) typed: &'static TerminalInput,
+    /// Where what was written and not sent lies once the deck has ended.
+    pub(super) unsent: UnsentSlot,
     /// What the deck wants and has not got.
     pub(super) effects: Vec<Effect>,
     /// Somebody else had the terminal; a view may have come meanwhile.
@@ -63,6 +65,7 @@ impl Drawing {
     /// Draws until the deck ends.
     pub(super) fn run(mut self) {
         while self.turn().is_ok() {}
+        *lock(&self.unsent) = self.deck.unsent();
         // What is typed once the screen is the shell's again is the shell's.
         self.typed.pause();
     }

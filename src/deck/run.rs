@@ -19,6 +19,7 @@ use super::signing::{DeckSignature, ToSign};
 use super::unsent::OpenWishes;
 use crate::core::agent::Agent;
 use crate::core::id::SessionId;
+use crate::core::lock::lock;
 
 /// How the deck was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,9 @@ pub async fn run(
     let person = Foreground::new(&mut display, told_to_end, &mut open);
     let Err(left) = Following::new(person, options).until_left().await;
     open.kept.extend(display.left_over());
+    let unsent = display.unsent();
     let has_failed = display.close().await;
+    open.written = std::mem::take(&mut *lock(&unsent));
     for line in open.in_words() {
         tell_unsent(&line);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use ctxrelay_ui::model::Level;
-use ctxrelay_ui::{Effect, Msg};
+use ctxrelay_ui::{Effect, Msg, UnsentText};
 
 use crate::core::lock::lock;
 
@@ -17,6 +17,8 @@ pub(super) struct OpenWishes {
     pub(super) beside: WishesBeside,
     /// Those that wait for that, in their order.
     pub(super) kept: VecDeque<Effect>,
+    /// What was written and never asked for: drafts, and what was in front when the deck was left.
+    pub(super) written: Vec<UnsentText>,
 }
 
 /// Wishes that are done beside the loop, shared with what does them.
@@ -80,6 +82,9 @@ impl OpenWishes {
         }
         for (what, text) in self.kept.iter().filter_map(in_words) {
             tell(format!("not done before the deck was left: {what}"), text);
+        }
+        for UnsentText { what, text } in &self.written {
+            tell(format!("not sent before the deck was left: {what}"), text);
         }
         lines
     }
@@ -192,7 +197,7 @@ fn in_words(effect: &Effect) -> Option<(String, &str)> {
 #[cfg(test)]
 mod tests {
     use ctxrelay_ui::model::Agent;
-    use ctxrelay_ui::{Effect, Msg, WhenBusy};
+    use ctxrelay_ui::{Effect, Msg, UnsentText, WhenBusy};
 
     use super::{OpenWishes, dropped};
 
@@ -211,6 +216,10 @@ mod tests {
         open.began(&message("first", 1));
         open.kept.push_back(Effect::ReadRecovery);
         open.kept.push_back(message("plums\npears", 2));
+        open.written.push(UnsentText {
+            what: "your note".to_owned(),
+            text: "figs".to_owned(),
+        });
         assert_eq!(
             open.in_words(),
             [
@@ -219,10 +228,13 @@ mod tests {
                 "not done before the deck was left: your message to Codex",
                 "    plums",
                 "    pears",
+                "not sent before the deck was left: your note",
+                "    figs",
             ]
         );
         open.ended();
         open.kept.clear();
+        open.written.clear();
         assert!(open.in_words().is_empty());
     }
 

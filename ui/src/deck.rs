@@ -30,6 +30,7 @@ use crate::text;
 use crate::theme::{BUILTIN, Depth, Theme, ThemeRole};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
+use crate::unsent_text::UnsentText;
 use crate::update::WantedText;
 use crate::visited_places::VisitedPlaces;
 use crate::waiting_news::WaitingNews;
@@ -253,6 +254,15 @@ impl Deck {
         };
         let card = self.card(&sheet.id);
         card.is_some_and(|card| card.kind == InboxKind::Finality)
+    }
+
+    /// What the person wrote and did not send: kept, or in what is open.
+    pub fn unsent(&self) -> Vec<UnsentText> {
+        let mut drafts = self.drafts.clone();
+        for overlay in &self.overlays {
+            overlay.keep(&mut drafts);
+        }
+        drafts.unsent()
     }
 
     /// That the daemon owes an answer, where it is thought to be there.

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::effect::{NoteTag, WhenBusy};
 use crate::model::{Agent, FoundSnippet};
 use crate::overlays::FindingRuling;
+use crate::sanitize;
+use crate::unsent_text::UnsentText;
 
 /// What is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -239,6 +241,63 @@ impl Drafts {
     pub(crate) fn left_on(&self, card: &str) -> impl Iterator<Item = &str> {
         let typed = self.on_cards.iter();
         typed.filter_map(move |((id, _), text)| (id == card).then_some(text.as_str()))
+    }
+
+    /// All that is written and was not given away, for when the deck is left.
+    pub(crate) fn unsent(&self) -> Vec<UnsentText> {
+        let mut all = Vec::new();
+        let mut add = |what: String, text: &str| {
+            let text = text.to_owned();
+            all.push(UnsentText { what, text });
+        };
+        for ((writing, to), drafts) in &self.by_key {
+            let to = to.map_or("", Agent::title);
+            for draft in drafts {
+                match writing {
+                    Writing::Message => add(format!("your message to {to}"), &draft.text),
+                    Writing::Note => add(format!("your {}", draft.tag.as_str()), &draft.text),
+                    Writing::Handoff => {
+                        let what = format!("your handoff to {to}");
+                        if !draft.text.trim().is_empty() {
+                            add(what.clone(), &draft.text);
+                        }
+                        if !draft.reason.trim().is_empty() {
+                            add(format!("the reason for {what}"), &draft.reason);
+                        }
+                    }
+                }
+            }
+        }
+        for ((card, choice), text) in &self.on_cards {
+            let card = sanitize::line(card);
+            add(
+                match choice {
+                    None => format!("your reason to reject {card}"),
+                    Some(_) => format!("your answer to {card}"),
+                },
+                text,
+            );
+        }
+        for (about, text) in &self.lines {
+            add(
+                match about {
+                    TypedFor::Ruling(id, FindingRuling::Resolve) => {
+                        format!("how finding {} was dealt with", sanitize::line(id))
+                    }
+                    TypedFor::Ruling(id, FindingRuling::Dismiss) => {
+                        format!("why finding {} does not count", sanitize::line(id))
+                    }
+                    TypedFor::Outcome(id) => format!("what came of task {}", sanitize::line(id)),
+                    TypedFor::TaskTitle => "the title of a task".to_owned(),
+                },
+                text,
+            );
+        }
+        for (id, edit) in &self.edits {
+            let what = format!("your edit of task {}", sanitize::line(id));
+            add(what, &edit.after);
+        }
+        all
     }
 
     /// Forgets what was typed on cards that are gone, but for those that are read still (`stays`).

@@ -109,7 +109,7 @@ impl KeyContext {
     /// Its heading in the help.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Global => "Everywhere",
+            Self::Global => "On the panes",
             Self::Agents => "Agents",
             Self::Timeline => "Timeline",
             Self::Inbox => "Inbox",

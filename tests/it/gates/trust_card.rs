@@ -99,7 +99,7 @@ fn a_file_that_changes_while_the_word_is_typed_is_not_trusted() {
     deck.press(Key::Char('a'));
     deck.wait_for_text("Type trust to do it");
     deck.type_text("trust");
-    deck.wait_for_text("Commands among them");
+    deck.wait_for_text("Commands among these keys");
     // Behind the operator's back.
     configure(&project, &json!([{"name": "tests", "cmd": "sh ./evil.sh"}]));
     deck.press(Key::Enter);

@@ -105,6 +105,12 @@ pub(crate) fn chip_lines(
     lines.into_iter().map(Line::from).collect()
 }
 
+/// Whether the chip under the cursor stands in one of these lines: brackets are around it alone.
+pub(crate) fn is_at_cursor(line: &Line<'_>) -> bool {
+    let mut spans = line.spans.iter();
+    spans.any(|span| span.content.starts_with('[') && span.content.ends_with(']'))
+}
+
 /// Columns of the sheet, and of the chips on it.
 fn columns(screen: Rect) -> u16 {
     screen.width.saturating_sub(2).min(84)

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::key_footer::KeyFooter;
-use super::sheet::{box_inner, draw_box, foot, overlay_area};
+use super::sheet::{box_inner, draw_box, first_lines, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
@@ -230,7 +230,9 @@ impl Choice {
         let options = places.options;
         let width = usize::from(inner.width);
         let text = theme.style(ThemeRole::Text);
-        for (line, y) in places.body.iter().zip(inner.y..options.y) {
+        let rows = usize::from(options.y.saturating_sub(inner.y));
+        let shown = first_lines(&places.body, rows, width);
+        for (line, y) in shown.iter().zip(inner.y..) {
             buf.set_stringn(inner.x, y, line, width, text);
         }
         let label = self.label_columns();

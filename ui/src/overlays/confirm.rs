@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::key_footer::KeyFooter;
-use super::sheet::{box_inner, draw_box, foot, overlay_area};
+use super::sheet::{box_inner, draw_box, first_lines, foot, overlay_area};
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::widgets::{TextField, fit_line};
+use crate::widgets::{TextField, draw_thumb, fit_line};
 
 /// A confirmation.
 #[derive(Debug, Clone)]
@@ -23,9 +23,28 @@ pub(crate) struct Confirm {
     pub(crate) word: String,
     pub(crate) field: TextField,
     pub(crate) effect: Effect,
+    /// The first line of its words that is shown.
+    pub(crate) scroll: usize,
 }
 
 impl Confirm {
+    /// Asks for `word`, with nothing typed yet.
+    pub(crate) fn new(
+        title: &'static str,
+        lines: Vec<String>,
+        (word, hint): (String, &'static str),
+        effect: Effect,
+    ) -> Self {
+        Self {
+            title,
+            lines,
+            word,
+            field: TextField::line(hint),
+            effect,
+            scroll: 0,
+        }
+    }
+
     /// Whether the word stands there.
     pub(crate) fn is_typed(&self) -> bool {
         !self.word.is_empty() && self.field.text().trim() == self.word
@@ -40,12 +59,32 @@ impl Confirm {
         (overlay_area(screen, columns, body.len() + 7), body)
     }
 
+    /// Lines of its words that have room.
+    fn rows(&self, screen: Rect) -> usize {
+        let (area, body) = self.area(screen);
+        let height = usize::from(box_inner(area).height);
+        // What is asked, the field and the keys; an empty line above these where nothing is cut for it.
+        match height.saturating_sub(4) {
+            rows if rows < body.len() => height.saturating_sub(3),
+            rows => rows,
+        }
+    }
+
+    /// The largest scroll position that still fills it.
+    pub(super) fn scroll_max(&self, screen: Rect) -> usize {
+        let (_, body) = self.area(screen);
+        body.len().saturating_sub(self.rows(screen))
+    }
+
     /// Its keys, and where they stand.
     pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
-        let keys = [
-            (Action::Open, "do it"),
-            (Action::Back, "leave everything as it is"),
-        ];
+        let mut keys = vec![(Action::Open, "do it")];
+        if self.scroll_max(screen) > 0 {
+            keys.push((Action::MoveDown, "read on"));
+            keys.push((Action::Back, "leave it"));
+        } else {
+            keys.push((Action::Back, "leave everything as it is"));
+        }
         let inner = box_inner(self.area(screen).0);
         (foot(inner, 1), KeyFooter::new(deck, &keys))
     }
@@ -60,17 +99,28 @@ impl Confirm {
             Line::styled(self.title, theme.style(ThemeRole::TitleFocus)),
             Line::default(),
         );
-        let bottom = inner.bottom();
-        let text_rows = usize::from(inner.height.saturating_sub(4));
-        for (row, line) in body.iter().take(text_rows).enumerate() {
-            buf.set_stringn(
-                inner.x,
-                inner.y + row as u16,
-                line,
-                usize::from(inner.width),
-                theme.style(ThemeRole::Text),
-            );
+        let width = usize::from(inner.width);
+        let rows = self.rows(screen);
+        let shown = first_lines(body.get(self.scroll..).unwrap_or_default(), rows, width);
+        for (line, y) in shown.iter().zip(inner.y..) {
+            buf.set_stringn(inner.x, y, line, width, theme.style(ThemeRole::Text));
         }
+        draw_thumb(
+            // On the frame, one column out from the inside.
+            Rect {
+                width: inner.width + 2,
+                height: rows as u16,
+                ..inner
+            },
+            buf,
+            deck.glyphs,
+            theme.style(ThemeRole::OverlayBorder),
+            self.scroll,
+            rows,
+            body.len(),
+        );
+        let has_gap = usize::from(inner.height) >= rows + 4;
+        let bottom = inner.bottom() + u16::from(!has_gap);
         if inner.height >= 4 {
             let asked = Line::from(vec![
                 Span::styled("Type ", theme.style(ThemeRole::TextMuted)),

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::drafts::Drafts;
 use crate::keymap::KeyContext;
 use crate::widgets::{ListState, TextField};
 
@@ -123,6 +124,18 @@ impl Overlay {
         !matches!(self, Self::Place(_))
     }
 
+    /// Keeps what is being written in it.
+    pub(crate) fn keep(&self, drafts: &mut Drafts) {
+        match self {
+            Self::Card(sheet) => sheet.keep(drafts),
+            Self::Finding(sheet) => sheet.keep(drafts),
+            Self::Capsule(sheet) => sheet.keep(drafts),
+            Self::Begin(line) => line.keep(drafts),
+            Self::Composer(composer) => composer.keep(drafts),
+            _ => {}
+        }
+    }
+
     /// The scroll position, for overlays that are text.
     pub(crate) fn scroll_mut(&mut self) -> Option<&mut usize> {
         match self {
@@ -138,6 +151,7 @@ impl Overlay {
             Self::Capsules(sheet) => Some(&mut sheet.list.top),
             Self::Capsule(sheet) => Some(&mut sheet.scroll),
             Self::Ticks(sheet) => Some(&mut sheet.list.top),
+            Self::Confirm(confirm) => Some(&mut confirm.scroll),
             _ => None,
         }
     }
@@ -211,7 +225,10 @@ impl Overlay {
 
     /// The largest scroll position that still fills the overlay.
     pub(crate) fn scroll_max(&self, deck: &Deck, screen: Rect) -> usize {
-        sheet_scroll_max(screen, |columns| self.sheet(deck, columns))
+        match self {
+            Self::Confirm(confirm) => confirm.scroll_max(screen),
+            _ => sheet_scroll_max(screen, |columns| self.sheet(deck, columns)),
+        }
     }
 
     /// Where it stands.

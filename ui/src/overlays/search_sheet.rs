@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::capsules_sheet::standing;
-use super::chip_bar::chip_lines;
+use super::chip_bar::{chip_lines, is_at_cursor};
 use super::key_footer::KeyFooter;
 use super::sheet::{box_inner, draw_box, foot, overlay_area};
 use crate::action::Action;
@@ -80,17 +80,7 @@ impl SearchSheet {
             buf.set_line(at.x, at.y, &name, at.width);
         }
         let columns = usize::from(inner.width);
-        let mut chips = match deck.search.place() {
-            SearchScope::Record => chip_lines(deck, &deck.timeline.chips, self.chip, columns),
-            _ => vec![Line::styled(
-                "searched as a whole: chips count in the record only",
-                theme.style(ThemeRole::TextMuted),
-            )],
-        };
-        if let Some(unread) = Self::unread(deck, columns) {
-            chips.insert(0, unread);
-        }
-        chips.truncate(usize::from((inner.height - 1) / 3).max(1));
+        let chips = self.chip_rows(deck, columns, usize::from((inner.height - 1) / 3).max(1));
         let (place, keys) = self.keys(deck, screen);
         keys.draw(place, buf);
         let foot_top = place.y.saturating_sub(chips.len() as u16);
@@ -105,6 +95,36 @@ impl SearchSheet {
             ..inner
         };
         self.draw_hits(deck, list, buf);
+    }
+
+    /// What stands between the hits and the keys: the lines around the chip under the cursor, or as
+    /// many of all as have room.
+    fn chip_rows(&self, deck: &Deck, columns: usize, rows: usize) -> Vec<Line<'static>> {
+        let muted = deck.theme.style(ThemeRole::TextMuted);
+        let mut lines: Vec<Line<'static>> = Self::unread(deck, columns).into_iter().collect();
+        if deck.search.place() != SearchScope::Record {
+            let words = "searched as a whole: chips count in the record only";
+            lines.push(Line::styled(words, muted));
+            lines.truncate(rows);
+            return lines;
+        }
+        let chips = |columns| chip_lines(deck, &deck.timeline.chips, self.chip, columns);
+        let all = chips(columns);
+        if lines.len() + all.len() <= rows {
+            lines.extend(all);
+            return lines;
+        }
+        // Room for the sign that there are more.
+        let all = chips(columns.saturating_sub(2));
+        let last = lines.len() + all.len() - 1;
+        let cursor = all.iter().position(is_at_cursor);
+        let end = cursor.map_or(0, |at| lines.len() + at + 1).max(rows);
+        lines.extend(all);
+        let mut shown: Vec<_> = lines.into_iter().take(end).skip(end - rows).collect();
+        if let Some(line) = shown.last_mut().filter(|_| end <= last) {
+            line.push_span(Span::styled(" …", muted));
+        }
+        shown
     }
 
     /// What is left out because the disk does not give it, and what says why.

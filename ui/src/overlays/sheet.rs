@@ -7,6 +7,7 @@ use ratatui::widgets::{Block, Clear, Widget as _};
 
 use super::key_footer::KeyFooter;
 use crate::deck::Deck;
+use crate::text;
 use crate::theme::ThemeRole;
 use crate::widgets::{beside, draw_frame, draw_thumb, fit_line};
 
@@ -45,6 +46,15 @@ pub(crate) fn overlay_area(screen: Rect, columns: u16, rows: usize) -> Rect {
         width,
         height,
     }
+}
+
+/// As many lines as have room; the last of them says where there are more.
+pub(super) fn first_lines(lines: &[String], rows: usize, columns: usize) -> Vec<String> {
+    let mut shown: Vec<String> = lines.iter().take(rows).cloned().collect();
+    if let Some(last) = shown.last_mut().filter(|_| lines.len() > rows) {
+        *last = text::fit(&format!("{last} …"), columns);
+    }
+    shown
 }
 
 /// Clears an overlay's area and draws its frame; gives the inside, one column in from the frame.

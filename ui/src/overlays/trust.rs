@@ -6,7 +6,6 @@ use crate::effect::Effect;
 use crate::model::TrustCard;
 use crate::sanitize;
 use crate::theme::ThemeRole;
-use crate::widgets::TextField;
 
 /// What is typed to trust what the card shows.
 const TRUST_WORD: &str = "trust";
@@ -39,20 +38,19 @@ pub(crate) fn confirm_trust(card: &TrustCard) -> Option<Confirm> {
         .iter()
         .map(|key| sanitize::line(&key.name))
         .collect();
-    Some(Confirm {
-        title: "Trust what the card shows?",
-        lines: vec![
-            format!(
-                "From now on these keys count as the card shows them: {}.",
-                names.join(", ")
-            ),
-            "Commands among them run with your rights. It is refused if the file has changed since."
-                .to_owned(),
-        ],
-        field: TextField::line(TRUST_WORD),
-        word: TRUST_WORD.to_owned(),
-        effect: Effect::Trust {
-            digest: card.digest.clone(),
-        },
-    })
+    // There may be many names: what they may do is read before them.
+    let lines = vec![
+        "Commands among these keys run with your rights. It is refused if the file has changed since."
+            .to_owned(),
+        format!(
+            "From now on they count as the card shows them: {}.",
+            names.join(", ")
+        ),
+    ];
+    let effect = Effect::Trust {
+        digest: card.digest.clone(),
+    };
+    let word = (TRUST_WORD.to_owned(), TRUST_WORD);
+    let title = "Trust what the card shows?";
+    Some(Confirm::new(title, lines, word, effect))
 }

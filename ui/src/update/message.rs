@@ -10,7 +10,7 @@ use super::following::take_thread;
 use super::mouse::mouse;
 use super::moving::slide;
 use super::outdated::take_back_outdated;
-use super::overlay_key::{after_typing, overlay_action};
+use super::overlay_key::{after_typing, overlay_action, say_close_first};
 use super::own_files::take_own_files;
 use super::perform::perform;
 use super::recovering::take_recovery;
@@ -305,7 +305,7 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
             field.key(event);
             after_typing(deck)
         }
-        (None, None) => Vec::new(),
+        (None, None) => say_close_first(deck, Key::from_event(&event)),
     }
 }
 

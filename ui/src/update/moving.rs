@@ -5,6 +5,7 @@ use crate::effect::Effect;
 use crate::model::{Level, TimelineGo};
 use crate::pane::Pane;
 use crate::visited_places::VisitedPlace;
+use crate::widgets::ListState;
 
 /// Moves by rows; the timeline stops following, and asks for more at its old end.
 pub(super) fn step(deck: &mut Deck, pane: Pane, rows: isize) -> Vec<Effect> {
@@ -148,12 +149,16 @@ pub(super) fn landmark(deck: &mut Deck, newer: bool) -> Vec<Effect> {
 
 /// Half of the rows that the pane shows: none is passed that was not seen.
 pub(super) fn half_page(deck: &Deck, pane: Pane) -> isize {
-    let list = match pane {
+    list_of(deck, pane).half_page()
+}
+
+/// Where the pane is.
+pub(super) fn list_of(deck: &Deck, pane: Pane) -> ListState {
+    match pane {
         Pane::Agents => deck.agents,
         Pane::Inbox => deck.inbox.list,
         Pane::Tasks => deck.tasks.list_in_use(),
         Pane::Handoffs => deck.handoffs.list,
         Pane::Timeline => deck.timeline.list,
-    };
-    list.half_page()
+    }
 }

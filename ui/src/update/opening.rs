@@ -1,7 +1,8 @@
 //! Opening overlays: what they ask and say.
 
 use super::applies::{can_start, selected_fold};
-use super::moving::step;
+use super::moving::{list_of, step};
+use super::reviewing::say_none_next;
 use super::searching::search_now;
 use super::taking_text::copy;
 use super::tasking::tick;
@@ -20,7 +21,6 @@ use crate::overlays::{
 use crate::pane::Pane;
 use crate::sanitize;
 use crate::text;
-use crate::widgets::TextField;
 
 /// What is typed to approve what is not as it was proposed.
 const STALE_WORD: &str = "stale";
@@ -51,12 +51,34 @@ pub(super) fn open_next(deck: &mut Deck, rows: isize) -> Vec<Effect> {
         let at = deck.timeline.at_or_before(&deck.view.timeline, place.line);
         deck.timeline.list.selected = at;
     }
-    let effects = step(deck, deck.focus, rows);
-    if Subject::selected(deck) != Some(opened) {
-        deck.overlays.pop();
-        open_selected(deck);
+    let from = list_of(deck, deck.focus).selected;
+    let (next, effects) = step_to_subject(deck, rows);
+    match next {
+        Some(next) if next != opened => {
+            deck.overlays.pop();
+            deck.overlays.push(next.open());
+        }
+        Some(_) => {}
+        None => {
+            let now = list_of(deck, deck.focus).selected;
+            step(deck, deck.focus, from as isize - now as isize);
+            say_none_next(deck, rows);
+        }
     }
     effects
+}
+
+/// Moves on to what can be opened: over the line of a column of tasks, and over cards that are gone.
+fn step_to_subject(deck: &mut Deck, rows: isize) -> (Option<Subject>, Vec<Effect>) {
+    let mut effects = Vec::new();
+    loop {
+        let at = list_of(deck, deck.focus).selected;
+        effects.extend(step(deck, deck.focus, rows));
+        let next = Subject::selected(deck);
+        if next.is_some() || list_of(deck, deck.focus).selected == at {
+            return (next, effects);
+        }
+    }
 }
 
 /// Opens the search with what was searched for last, to be gone on from.
@@ -179,18 +201,15 @@ fn confirm_clear(deck: &mut Deck, discard: bool) {
             ),
         )
     };
-    let mut lines = vec![what];
-    lines.extend(left_open(deck));
-    deck.overlays.push(Overlay::Confirm(Confirm {
-        title,
-        lines,
-        field: TextField::line(hint),
-        word,
-        effect: Effect::ClearSession {
-            session: deck.view.session_id.clone(),
-            discard,
-        },
-    }));
+    // What is lost is short, and read also where there is little room.
+    let mut lines = left_open(deck);
+    lines.push(what);
+    let effect = Effect::ClearSession {
+        session: deck.view.session_id.clone(),
+        discard,
+    };
+    let asked = Confirm::new(title, lines, (word, hint), effect);
+    deck.overlays.push(Overlay::Confirm(asked));
 }
 
 /// Asks before what is not as it was proposed is approved nonetheless.
@@ -208,16 +227,14 @@ pub(super) fn confirm_stale(deck: &mut Deck, card: &InboxCard) {
         "Your approval names the tree that lies there now; it is refused if that changes again."
             .to_owned(),
     );
-    deck.overlays.push(Overlay::Confirm(Confirm {
-        title: "Approve what was not proposed?",
-        lines,
-        field: TextField::line(STALE_WORD),
-        word: STALE_WORD.to_owned(),
-        effect: Effect::Approve {
-            proposal_id: card.id.clone(),
-            stale_tree: card.stale_tree.clone(),
-        },
-    }));
+    let effect = Effect::Approve {
+        proposal_id: card.id.clone(),
+        stale_tree: card.stale_tree.clone(),
+    };
+    let title = "Approve what was not proposed?";
+    let word = (STALE_WORD.to_owned(), STALE_WORD);
+    let asked = Confirm::new(title, lines, word, effect);
+    deck.overlays.push(Overlay::Confirm(asked));
 }
 
 /// What is open and does not go on in the next session.

@@ -18,6 +18,8 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
+use crate::key::Key;
+use crate::keymap::KeyContext;
 use crate::model::Level;
 use crate::overlays::{CardSheet, CardStage, Choice, MessagesStage, Overlay, Pick};
 
@@ -244,6 +246,16 @@ fn leave(deck: &mut Deck) -> Vec<Effect> {
         return vec![effect.clone()];
     }
     ask_quit(deck).map_or_else(Vec::new, |()| quit_now(deck))
+}
+
+/// A key that does nothing on what is in front does something on the panes below.
+pub(super) fn say_close_first(deck: &mut Deck, key: Key) -> Vec<Effect> {
+    let on_panes = [deck.pane_context(), KeyContext::Global];
+    if deck.keymap.action(&on_panes, key).is_some() {
+        let back = deck.key_in(&deck.contexts(), Action::Back);
+        deck.say(Level::Info, format!("close this first: {back}"));
+    }
+    Vec::new()
 }
 
 /// Half of the lines of the smallest sheet that stands on this screen.

@@ -4,6 +4,7 @@
 use super::agent_action::can_act_on;
 use super::applies::{applies, can_start, is_decided, is_tried_again, selected_agent};
 use super::taking_text::why_none;
+use super::tasking::selected as selected_capsule;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::model::{Agent, AgentState, InboxCard, InboxKind};
@@ -115,9 +116,27 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Diff => "only a proposal that names a commit differs from it",
         Action::Thread => "only an entry of the record has a thread",
         Action::NextColumn | Action::PrevColumn => "only the tasks stand by column",
+        Action::Edit if matches!(deck.overlays.last(), Some(Overlay::Capsules(_))) => {
+            return Some(match selected_capsule(deck) {
+                Some(_) => {
+                    let open = deck.key_in(&deck.contexts(), Action::Open);
+                    format!("open it first: {open}")
+                }
+                None => "no task is selected".to_owned(),
+            });
+        }
+        Action::Edit if matches!(deck.overlays.last(), Some(Overlay::Capsule(_))) => {
+            match deck.view.daemon.state.can_act() {
+                true => "the task is closed: what is said of it stays as it is",
+                false => "not connected to the daemon: nothing can be edited now",
+            }
+        }
         Action::Copy | Action::CopyId | Action::Edit => {
-            let opened = deck.overlays.last().and_then(Overlay::subject);
-            let subject = opened.or_else(|| Subject::selected(deck));
+            let subject = match deck.overlays.last() {
+                None | Some(Overlay::Palette(_)) => Subject::selected(deck),
+                // What is selected behind it is not what is read.
+                Some(front) => front.subject(),
+            };
             return Some(why_none(deck, subject.as_ref()));
         }
         Action::Open => "nothing is selected",

@@ -959,7 +959,7 @@ fn escape_that_arrives_together_with_the_next_key_is_taken_for_both() {
     keys(&mut apart, "?<esc>3j");
     let mut together = deck(pair_at_work());
     keys(&mut together, "?<alt-3>j");
-    assert!(!shown(&together).contains("Everywhere"));
+    assert!(!shown(&together).contains("On the panes"));
     assert_eq!(shown(&together), shown(&apart));
     // Where something is written, alt is a key of its own.
     keys(&mut together, "mone two<alt-b>");
@@ -2268,4 +2268,28 @@ fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied(
         1,
         "there is no third answer"
     );
+}
+
+#[test]
+fn a_key_of_the_panes_on_what_lies_over_them_says_what_is_to_be_closed_first() {
+    for open in ["?", "2<enter>", "3<enter>", "1<enter>", "T", "F", "f"] {
+        let mut deck = deck(pair_at_work());
+        keys(&mut deck, open);
+        assert_eq!(keys(&mut deck, "#"), [], "{open}");
+        let screen = shown(&deck);
+        assert!(screen.contains("close this first: esc"), "{open}: {screen}");
+        keys(&mut deck, "~");
+        assert!(!shown(&deck).contains("close this first"), "{open}");
+    }
+    let keymap = Keymap::builtin()
+        .and_then(|map| map.layered("overlay = [{ on = [\"b\"], run = \"back\" }]"));
+    let mut deck = Deck::new(Settings {
+        keymap: keymap.expect("a map"),
+        ..Settings::new().expect("keymap")
+    })
+    .expect("theme");
+    update(&mut deck, Msg::Resize(120, 40));
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    keys(&mut deck, "?#");
+    assert!(shown(&deck).contains("close this first: b"));
 }

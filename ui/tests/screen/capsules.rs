@@ -63,6 +63,42 @@ fn a_task_is_opened_and_the_next_one_from_there() {
 }
 
 #[test]
+fn what_is_said_of_a_task_is_edited_where_it_is_opened_and_the_list_says_so() {
+    let said = |deck: &Deck| terminal(deck, SIZE).backend().to_string();
+    // Whatever is selected behind it.
+    for pane in ["1", "2", "3", "4"] {
+        let mut deck = deck();
+        keys(&mut deck, &format!("<esc>{pane}T"));
+        update(&mut deck, Msg::Capsules(Ok(rows().into())));
+        assert_eq!(keys(&mut deck, "e"), []);
+        assert!(
+            said(&deck).contains("open it first: enter"),
+            "{}",
+            said(&deck)
+        );
+    }
+    let mut deck = deck();
+    update(&mut deck, Msg::Capsules(Ok(Vec::new().into())));
+    keys(&mut deck, "e");
+    assert!(
+        said(&deck).contains("no task is selected"),
+        "{}",
+        said(&deck)
+    );
+    let mut closed = row("cap_1", "first");
+    closed.is_open = false;
+    let mut deck = self::deck();
+    keys(&mut deck, "<enter>");
+    read(&mut deck, closed);
+    assert_eq!(keys(&mut deck, "e"), []);
+    assert!(
+        said(&deck).contains("the task is closed"),
+        "{}",
+        said(&deck)
+    );
+}
+
+#[test]
 fn where_no_task_is_next_the_one_that_is_opened_stays() {
     let mut deck = deck();
     keys(&mut deck, "jj<enter>");

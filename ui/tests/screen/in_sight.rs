@@ -296,3 +296,60 @@ fn what_differs_from_the_commit_of_another_proposal_does_not_open_on_a_card() {
         [Effect::OpenEditor { .. }]
     ));
 }
+
+#[test]
+fn what_is_lost_is_read_before_all_that_is_explained_of_it() {
+    let mut view = pair_at_work();
+    for card in &mut view.agents {
+        card.queue.pending += 3;
+    }
+    let mut deck = deck_at(view, (60, 15));
+    keys(&mut deck, "Cj<enter>");
+    let screen = shown(&deck);
+    for words in [
+        "have not arrived yet",
+        "What waits in the inbox goes with it",
+        "Type 31c2",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+}
+
+#[test]
+fn a_question_that_is_longer_than_the_screen_says_so_and_is_read_on() {
+    let mut view = trust_waits();
+    let trust = view.inbox.iter_mut().find_map(|card| card.trust.as_mut());
+    let trust = trust.expect("a card of trust");
+    let mut key = trust.keys[0].clone();
+    for number in 0..40 {
+        key.name = format!("gates.number_{number:02}");
+        trust.keys.push(key.clone());
+    }
+    let mut deck = deck_at(view, (60, 15));
+    keys(&mut deck, "3<enter>a");
+    let screen = shown(&deck);
+    assert!(screen.contains("run with your rights"), "{screen}");
+    assert!(screen.contains(" …"), "{screen}");
+    assert!(screen.contains("read on"), "{screen}");
+    for _ in 0..60 {
+        keys(&mut deck, "<down>");
+    }
+    let screen = shown(&deck);
+    assert!(screen.contains("number_39."), "{screen}");
+    assert!(!screen.contains(" …"), "{screen}");
+}
+
+#[test]
+fn the_chip_under_the_cursor_of_a_search_is_in_sight() {
+    for size in SIZES {
+        let mut deck = deck_at(pair_at_work(), size);
+        keys(&mut deck, "/<tab>");
+        for _ in 0..40 {
+            let screen = shown(&deck);
+            let is_cursor = |line: &str| line.contains('[') && line.contains(']');
+            let chips = screen.lines().filter(|line| is_cursor(line)).count();
+            assert_eq!(chips, 1, "{size:?}: {screen}");
+            keys(&mut deck, "<down>");
+        }
+    }
+}

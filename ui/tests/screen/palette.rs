@@ -193,7 +193,7 @@ fn the_whole_help_is_seen_at_once_on_a_common_screen() {
         assert!(!is_of_sheet || !inside.contains('…'), "{line}");
     }
     for words in [
-        "Everywhere",
+        "On the panes",
         "Whatever is open",
         "Marks",
         "unconfirmed",
