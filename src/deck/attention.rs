@@ -119,7 +119,7 @@ pub(super) fn full_cards(
                 format!("full-{agent}"),
                 agent_of(agent),
                 since_ms,
-                format!("Context {percent}% full{room}: % on its sheet shows what can be done."),
+                format!("Context {percent}% full{room}: its sheet shows what can be done."),
             ))
         })
         .collect()

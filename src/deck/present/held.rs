@@ -31,8 +31,8 @@ pub(super) fn held_card(model: &Model) -> Option<ui::InboxCard> {
             ui::Agent::Codex,
             first.at_ms,
             format!(
-                "You stopped a turn in Codex: {messages} {wait} behind it. r releases {it} now; \
-                 else {goes} on with your next message there."
+                "You stopped a turn in Codex: {messages} {wait} behind it. You can release {it} \
+                 now; else {goes} on with your next message there."
             ),
         )
     })
@@ -59,8 +59,8 @@ pub(super) fn exchange_card(exchange: &ExchangeStatus) -> ui::InboxCard {
             agent_of(exchange.to),
             exchange.at,
             format!(
-                "{}. r lets them go on and counts anew; so does your next prompt to either of \
-                 them.",
+                "{}. If you let them go on, it counts anew; so it does with your next prompt to \
+                 either of them.",
                 exchange.told()
             ),
         )

@@ -239,7 +239,7 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
         // It was there, and its turn died or was stopped: how it came says nothing any more.
         return Some(ui::RowOutcome::new(
             ui::OutcomeState::Attention,
-            format!("its turn was cut off; r on {} sends it again", to.title()),
+            format!("its turn was cut off; send it again from {}", to.title()),
         ));
     }
     let records = model.deliveries.get(id);

@@ -9,6 +9,7 @@ use super::key_footer::KeyFooter;
 use super::sheet::SheetText;
 use crate::action::Action;
 use crate::deck::Deck;
+use crate::keymap::KeyContext;
 use crate::model::{
     Agent, AgentCard, AgentState, InboxKind, OutcomeState, Party, StepProgress, TurnView,
 };
@@ -190,9 +191,12 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
         let (used, window) = (text::grouped(context.used), text::grouped(context.window));
         document.body(&format!("{used} of {window} tokens"), ThemeRole::Text);
         if is_full(deck, card.agent) {
+            let key = deck.key_in(&[KeyContext::Agent], Action::Compact);
             document.body(
-                "Nearly full: it is compacted by itself soon, in the middle of its work. With % you \
-                 say when, and can have it write down before what it is at.",
+                &format!(
+                    "Nearly full: it is compacted by itself soon, in the middle of its work. With \
+                     {key} you say when, and can have it write down before what it is at."
+                ),
                 ThemeRole::OutcomeAttention,
             );
         }

@@ -204,7 +204,7 @@ pub fn held_up() -> DeckView {
         "full-codex",
         Agent::Codex,
         ago(1_260),
-        "Context 83% full, room for about 2 turns: % on its sheet shows what can be done.",
+        "Context 83% full, room for about 2 turns: its sheet shows what can be done.",
     ));
     view
 }
@@ -217,8 +217,8 @@ pub(super) fn held_messages() -> DeckView {
         "m-04b5",
         Agent::Codex,
         ago(95),
-        "You stopped a turn in Codex: 2 messages wait behind it. r releases them now; else \
-         they go on with your next message there.",
+        "You stopped a turn in Codex: 2 messages wait behind it. You can release them \
+         now; else they go on with your next message there.",
     );
     let seq = Some(1_205);
     let held = 2;
@@ -234,8 +234,8 @@ pub(super) fn answered_for_long() -> DeckView {
         "m-04c1",
         Agent::Claude,
         ago(40),
-        "Claude and Codex answered each other 12 times without you: 1 message waits. r lets them \
-         go on and counts anew; so does your next prompt to either of them.",
+        "Claude and Codex answered each other 12 times without you: 1 message waits. If you let \
+         them go on, it counts anew; so it does with your next prompt to either of them.",
     );
     view.inbox.insert(0, InboxCard { held: 1, ..card });
     view

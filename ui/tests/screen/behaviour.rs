@@ -2293,3 +2293,22 @@ fn a_key_of_the_panes_on_what_lies_over_them_says_what_is_to_be_closed_first() {
     keys(&mut deck, "?#");
     assert!(shown(&deck).contains("close this first: b"));
 }
+
+#[test]
+fn what_is_said_of_a_full_context_names_the_persons_own_key() {
+    let keymap = Keymap::builtin().and_then(|map| {
+        map.layered(
+            "agent = [{ on = [\"v\"], run = \"compact\" }, { on = [\"%\"], run = \"none\" }]",
+        )
+    });
+    let mut deck = Deck::new(Settings {
+        keymap: keymap.expect("a map"),
+        ..Settings::new().expect("keymap")
+    })
+    .expect("theme");
+    update(&mut deck, Msg::Resize(120, 60));
+    update(&mut deck, Msg::View(Box::new(held_up())));
+    keys(&mut deck, "1j<enter>");
+    let screen = shown(&deck);
+    assert!(screen.contains("With v you"), "{screen}");
+}

@@ -26,7 +26,7 @@ fn drafts_are_told_and_what_is_being_written_as_well() {
     assert_eq!(unsent(&deck), []);
     keys(&mut deck, "mplums<esc>");
     let kept = is("your message to Claude", "plums");
-    assert_eq!(unsent(&deck), [kept.clone()]);
+    assert_eq!(unsent(&deck), std::slice::from_ref(&kept));
     keys(&mut deck, "hpears<tab>they<space>are<space>ripe");
     let written = [
         kept.clone(),

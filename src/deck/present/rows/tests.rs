@@ -145,7 +145,7 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
     Unconfirmed: held: you stopped its turn
     Unconfirmed: held until you sign in to Codex
     Done: started a turn
-    Attention: its turn was cut off; r on Codex sends it again
+    Attention: its turn was cut off; send it again from Codex
     Done: started a turn
     ");
 }
