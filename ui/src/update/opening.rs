@@ -154,19 +154,19 @@ const TYPED: usize = 4;
 pub(super) fn ask_clear(deck: &mut Deck) {
     let entries = text::grouped(deck.view.ledger.entries);
     let mut lines = vec![format!("This session's record has {entries} entries.")];
-    lines.extend(left_open(deck));
+    lines.extend(taken_back(deck));
     deck.overlays.push(Overlay::Choice(Choice::new(
         "Clear the session's history?",
         lines,
         vec![
             ChoiceOption::new(
                 "archive",
-                "sealed and kept; a new, empty one begins",
+                "sealed and kept; tasks, questions go on",
                 Pick::Clear { discard: false },
             ),
             ChoiceOption::new(
                 "delete for good",
-                "for a secret that got into it",
+                "for a secret in it; nothing goes on",
                 Pick::Clear { discard: true },
             ),
             ChoiceOption::new("leave it", "everything stays as it is", Pick::Nothing),
@@ -184,8 +184,8 @@ fn confirm_clear(deck: &mut Deck, discard: bool) {
             "the last four characters of its id",
             session.chars().skip(from).collect(),
             format!(
-                "This session's record of {entries} entries is deleted, with its long texts and \
-                 everything that was set aside of it. Only how many entries it had and its head \
+                "This session's record of {entries} entries is deleted, with its tasks, its long \
+                 texts and everything that was set aside of it. Only how many entries it had and its head \
                  stay. This cannot be undone. The disk may hold the old bytes for a while: a \
                  secret that was in them should be changed."
             ),
@@ -197,12 +197,20 @@ fn confirm_clear(deck: &mut Deck, discard: bool) {
             "clear".to_owned(),
             format!(
                 "This session's record of {entries} entries is sealed and moved to the archive, \
-                 and a new, empty one begins. Nothing is deleted."
+                 and a new one begins. Tasks with their findings and questions to you go on in it. \
+                 Nothing is deleted."
             ),
         )
     };
     // What is lost is short, and read also where there is little room.
-    let mut lines = left_open(deck);
+    let mut lines: Vec<String> = taken_back(deck).into_iter().collect();
+    if deck.view.waiting() > 0 {
+        lines.push(match discard {
+            true => "What waits in the inbox goes with it, unanswered.".to_owned(),
+            false => "What waits in the inbox goes with it, unanswered, save questions to you."
+                .to_owned(),
+        });
+    }
     lines.push(what);
     let effect = Effect::ClearSession {
         session: deck.view.session_id.clone(),
@@ -237,21 +245,16 @@ pub(super) fn confirm_stale(deck: &mut Deck, card: &InboxCard) {
     deck.overlays.push(Overlay::Confirm(asked));
 }
 
-/// What is open and does not go on in the next session.
-fn left_open(deck: &Deck) -> Vec<String> {
+/// What is on its way to an agent does not go on in the next session.
+fn taken_back(deck: &Deck) -> Option<String> {
     let waiting: u32 = deck.view.agents.iter().map(|card| card.queue.open()).sum();
-    let mut lines = Vec::new();
     match waiting {
-        0 => {}
-        1 => lines.push("One message has not arrived yet: it is taken back.".to_owned()),
-        n => lines.push(format!(
+        0 => None,
+        1 => Some("One message has not arrived yet: it is taken back.".to_owned()),
+        n => Some(format!(
             "{n} messages have not arrived yet: they are taken back."
         )),
     }
-    if deck.view.waiting() > 0 {
-        lines.push("What waits in the inbox goes with it, unanswered.".to_owned());
-    }
-    lines
 }
 
 pub(super) fn ask_start(deck: &mut Deck, agent: Agent) {

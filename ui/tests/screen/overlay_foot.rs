@@ -120,7 +120,7 @@ fn no_word_of_an_answer_is_cut_while_there_is_room() {
     let whole = [
         ("quit", "flowing"),
         ("quit", "queued is kept until you"),
-        ("clear", "begins  "),
+        ("clear", "go on  "),
         ("stop_turn", "the turn ends now"),
     ];
     for (name, words) in whole {
