@@ -218,7 +218,7 @@ fn every_signal_that_ends_it_gives_the_terminal_back() {
         let mut deck = deck(&project, 80, 24);
         deck.wait_for_text("1 Agents");
         deck.press(Key::Char('?'));
-        deck.wait_for_text("Everywhere");
+        deck.wait_for_text("On the panes");
         deck.signal(signal);
         deck.wait_exit();
         assert_given_back(&deck);
