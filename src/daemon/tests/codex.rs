@@ -263,7 +263,7 @@ async fn after_a_crash_a_message_is_looked_for_where_it_went_and_not_where_the_r
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.settle().await;
-    assert_eq!(rig.delivered_ids(), [id.clone()]);
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));
     // The person begins another conversation, and nobody knows yet whether it came into this one.
     rig.fact(CodexFact::ThreadAdopted {
         thread_id: ThreadId::new("thread-2"),
