@@ -1,5 +1,7 @@
 //! Messages for Codex: none lost, none twice, the lane never stuck.
 
+use tokio::sync::oneshot;
+
 use super::rig::Rig;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
@@ -12,8 +14,8 @@ use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::codex::call::INPUT_CHARS_MAX;
 use crate::wire::control::{
-    Command, HandoffParams, IdsParams, QueueChange, QueueChangeParams, RefusalCode, Reply, Role,
-    SendParams, WaitMessagesParams,
+    Command, HandoffParams, IdsParams, QueueChange, QueueChangeParams, Refusal, RefusalCode, Reply,
+    Role, SendParams, WaitMessagesParams,
 };
 
 #[tokio::test]
@@ -177,24 +179,30 @@ async fn a_message_that_wants_no_waiting_is_rejected_when_codex_is_busy_at_last(
     assert!(rig.daemon.base.recorder.world().unsettled.is_empty());
 }
 
+/// A message of Claude's that must not wait, handed over to the adapter; its sender waits for what
+/// becomes of it.
+async fn at_once_or_not(rig: &mut Rig) -> (EntryId, oneshot::Receiver<Result<Reply, Refusal>>) {
+    let claude = rig.connect(Role::Claude, None, false);
+    let send = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "at once, or not".to_owned(),
+        on_busy: OnBusy::Reject,
+        ..SendParams::default()
+    });
+    let told = rig.ask(&claude, send);
+    rig.settle().await;
+    let [id] = &rig.delivered_ids()[..] else {
+        panic!("it is handed over");
+    };
+    (id.clone(), told)
+}
+
 #[tokio::test]
 async fn what_a_sender_was_promised_is_not_rejected_any_more() {
     for restarts in [false, true] {
         let place = Place::new();
         let mut rig = Rig::with_codex(&place).await;
-        let claude = rig.connect(Role::Claude, None, false);
-        let send = Command::Send(SendParams {
-            from: Some(Agent::Claude),
-            text: "at once, or not".to_owned(),
-            on_busy: OnBusy::Reject,
-            ..SendParams::default()
-        });
-        let told = rig.ask(&claude, send);
-        rig.settle().await;
-        let [id] = &rig.delivered_ids()[..] else {
-            panic!("it is handed over");
-        };
-        let id = id.clone();
+        let (id, told) = at_once_or_not(&mut rig).await;
         // Its app-server takes its time.
         let waiters = rig.daemon.base.clients.waiters_mut();
         waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
@@ -223,18 +231,7 @@ async fn a_sender_is_promised_nothing_while_the_record_is_about_to_say_that_nobo
     for stops in [false, true] {
         let place = Place::new();
         let mut rig = Rig::with_codex(&place).await;
-        let claude = rig.connect(Role::Claude, None, false);
-        let send = Command::Send(SendParams {
-            from: Some(Agent::Claude),
-            text: "at once, or not".to_owned(),
-            on_busy: OnBusy::Reject,
-            ..SendParams::default()
-        });
-        let told = rig.ask(&claude, send);
-        rig.settle().await;
-        let [id] = &rig.delivered_ids()[..] else {
-            panic!("it is handed over");
-        };
+        let (id, told) = at_once_or_not(&mut rig).await;
         rig.status(ReportedStatus::Active { waiting: false });
         rig.fact(CodexFact::NotTaken {
             message_id: id.clone(),
