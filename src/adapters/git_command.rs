@@ -39,8 +39,8 @@ pub(super) struct GitCommand {
 
 /// `git` in a folder.
 pub(super) fn git(root: &Path, deadline: GitDeadline) -> GitCommand {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(root).args([
+    let mut git = plain_git(deadline);
+    git.arg("-C").arg(root).args([
         "-c",
         "core.fsmonitor=false",
         "-c",
@@ -48,6 +48,12 @@ pub(super) fn git(root: &Path, deadline: GitDeadline) -> GitCommand {
         "-c",
         "core.safecrlf=false",
     ]);
+    git
+}
+
+/// `git` that is told nothing yet.
+pub(super) fn plain_git(deadline: GitDeadline) -> GitCommand {
+    let mut command = Command::new("git");
     for name in POINTERS.iter().chain(&PATHSPECS) {
         command.env_remove(name);
     }

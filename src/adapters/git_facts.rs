@@ -50,7 +50,10 @@ pub fn git_facts(root: &Path, deadline: GitDeadline) -> Option<GitFacts> {
             text(&mut ours(&[&format[..], &[commit?]].concat()))
         });
         let differing = scope.spawn(|| {
-            let names = ["diff-index", "--name-only", "-z", commit?, "--"];
+            // Else git looks into each repository within by a `git status`, which runs what the
+            // configuration there names.
+            let within = "--ignore-submodules=dirty";
+            let names = ["diff-index", within, "--name-only", "-z", commit?, "--"];
             line_or_empty(&mut ours(&names))
         });
         let others = ["ls-files", "--others", "--exclude-standard", "-z"];
@@ -197,7 +200,19 @@ mod tests {
         run(root, &["config", "log.showSignature", "true"]);
         run(root, &["config", "gpg.program", &evil]);
         std::fs::write(root.join("a.rs"), "b").unwrap();
-        git_facts(root, GitDeadline::NONE).unwrap();
+        let within = root.join("lib");
+        run(root, &["init", "-q", "lib"]);
+        std::fs::write(within.join("f"), "one").unwrap();
+        run(&within, &["add", "."]);
+        run(&within, &["commit", "-q", "-m", "x"]);
+        run(root, &["-c", "advice.addEmbeddedRepo=false", "add", "lib"]);
+        run(root, &["commit", "-q", "-m", "lib"]);
+        run(&within, &["config", "filter.evil.clean", &evil]);
+        std::fs::write(within.join(".gitattributes"), "* filter=evil\n").unwrap();
+        std::fs::write(within.join("f"), "two").unwrap();
+        let _ = std::fs::remove_file(&ran);
+        let facts = git_facts(root, GitDeadline::NONE).unwrap();
         assert!(!ran.exists());
+        assert_eq!(facts.changed, ["a.rs"]);
     }
 }

@@ -2,7 +2,7 @@
 //! looked at.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::git_command::{GitCommand, git, line};
 use super::git_deadline::GitDeadline;
+use super::git_kept::{IGNORE_USERS, kept_settings};
 
 /// What stands in its configuration: what a user's own says of how git knows files again does not hold.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\t\
@@ -27,7 +28,7 @@ const CONFIG_OF_SYSTEM: &str = if cfg!(target_os = "macos") {
 
 /// What stands behind it where objects are named by their SHA-256. The later version counts.
 const CONFIG_SHA256: &str =
-    "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n";
+    "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n";
 
 /// Asks git how objects are named. A git older than 2.28 prints the question itself, and knows
 /// SHA-1 alone.
@@ -95,7 +96,7 @@ impl OwnRepository {
             fs::create_dir(folder.path().join(inner)).ok()?;
         }
         fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n").ok()?;
-        let config = [CONFIG, CONFIG_OF_SYSTEM].concat();
+        let config = [CONFIG, CONFIG_OF_SYSTEM, &kept_settings(deadline)].concat();
         fs::write(folder.path().join("config"), config).ok()?;
         Some(Self {
             folder,
@@ -110,8 +111,11 @@ impl OwnRepository {
         if format != SHA256 {
             return Some(self);
         }
-        let config = [CONFIG, CONFIG_OF_SYSTEM, CONFIG_SHA256].concat();
-        fs::write(self.path().join("config"), config).ok()?;
+        let mut config = OpenOptions::new()
+            .append(true)
+            .open(self.path().join("config"))
+            .ok()?;
+        config.write_all(CONFIG_SHA256.as_bytes()).ok()?;
         Some(Self {
             object_digits: 64,
             ..self
@@ -156,6 +160,8 @@ impl OwnRepository {
         let mut command = git(top, self.deadline);
         command.arg("--git-dir").arg(self.path());
         command.arg("--work-tree").arg(top).args(args);
+        let (name, value) = IGNORE_USERS;
+        command.env(name, value);
         command
     }
 }

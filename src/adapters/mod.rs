@@ -22,6 +22,7 @@ pub mod git_difference;
 pub mod git_facts;
 pub mod git_found;
 pub mod git_head;
+mod git_kept;
 pub mod git_now;
 mod git_own;
 mod git_place;

@@ -5,8 +5,8 @@
 //! its configuration is run, and no name of a branch is ever used. Submodules are empty folders, as
 //! git leaves them. What a crash leaves behind is for [`sweep`].
 
-use std::fs::{self, DirBuilder};
-use std::io::{self, Read as _};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use crate::adapters::git::TreeReading;
 use crate::adapters::git_command::{git, line};
 use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git_kept::{IGNORE_USERS, kept_settings};
 use crate::core::entry::{IsolatedRun, WorkTree};
 use crate::core::told_path::told_path;
 
@@ -181,6 +182,11 @@ fn check_out(
     let repository = top.join(".git");
     let alternates = repository.join("objects/info/alternates");
     fs::write(alternates, format!("{}\n", source.objects.display())).map_err(failed)?;
+    let settings = OpenOptions::new()
+        .append(true)
+        .open(repository.join("config"))
+        .and_then(|mut config| config.write_all(kept_settings(GitDeadline::NONE).as_bytes()));
+    settings.map_err(failed)?;
     if let Some(shallow) = &source.shallow {
         // Only a shallow clone has it; without it git looks for what is not there.
         let _ = fs::copy(shallow, repository.join("shallow"));
@@ -206,6 +212,8 @@ fn ours(top: &Path, args: &[&str]) -> Command {
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_LFS_SKIP_SMUDGE", "1");
     command.env("GIT_TERMINAL_PROMPT", "0");
+    let (name, value) = IGNORE_USERS;
+    command.env(name, value);
     command
 }
 

@@ -16,8 +16,8 @@ use super::{GitAnchor, GitCommand, bytes, bytes_with};
 pub enum NotInPatch {
     /// It is too long, there are too many, or its name is none that goes elsewhere.
     Form,
-    /// A filter that is not run, as that of the project's configuration, would rewrite it for a
-    /// commit: what lies there may be the plain text of what is committed encrypted.
+    /// A filter that is not run would rewrite it for a commit: what lies there may be the plain text of
+    /// what is committed encrypted.
     Filtered,
     /// The project's index has git pass over it, so that no `git diff` shows it.
     PassedOver,

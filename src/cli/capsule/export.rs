@@ -167,7 +167,7 @@ fn of_patch(capsule: &Capsule) -> Vec<String> {
         let files = count(left.count, "file is", "files are");
         let why = match how.as_str() {
             UNKNOWN_FILES => "that git does not know",
-            FILTERED_FILES => "that a filter of this clone rewrites, which is not run",
+            FILTERED_FILES => "that a filter of git rewrites, which is not run",
             PASSED_OVER_FILES => "that git is told to pass over in this clone",
             OUTSIDE_FILES => "for lying outside of the project's folder",
             _ if left.masked == Some(true) => "because something in each would be masked",

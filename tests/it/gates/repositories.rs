@@ -128,3 +128,38 @@ fn where_the_folder_for_work_trees_cannot_be_made_nothing_runs_and_it_says_why()
     let text = told["content"].as_str().unwrap();
     assert!(text.contains("could not be made"), "{text}");
 }
+
+#[test]
+fn of_the_users_own_configuration_of_git_what_names_a_program_is_not_obeyed_and_what_is_ignored_is()
+{
+    let project = Project::new();
+    project.write("a.txt", "one\n");
+    project.write(".gitattributes", "*.txt filter=evil\n");
+    commit(&project);
+    let mark = project.base().join("ran");
+    let evil = format!("touch {}; cat", mark.display());
+    let logs = project.base().join("logs");
+    std::fs::write(&logs, "*.log\n").unwrap();
+    let set = |key: &str, value: &str| project.git(&["config", "--global", key, value]);
+    for key in ["filter.evil.clean", "filter.evil.smudge", "gpg.program"] {
+        set(key, &evil);
+    }
+    set("log.showSignature", "true");
+    set("core.excludesFile", &logs.display().to_string());
+    project.write("a.txt", "two\n");
+    let _daemon = project.daemon();
+    both(&project, "touch junk.log; grep . a.txt");
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    for at in [0, 1] {
+        let gate = &report["gates"][at];
+        assert_eq!(
+            (&gate["ok"], &gate["stale"]),
+            (&json!(true), &json!(false)),
+            "{gate}"
+        );
+    }
+    let told = project.run(["recover", "--json"]).expect_success().stdout;
+    assert!(told.contains("a.txt"), "{told}");
+    assert!(!mark.exists());
+}
