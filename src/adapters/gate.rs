@@ -9,6 +9,7 @@
 //! Knows nothing of records and proposals.
 
 mod capture;
+mod file_stamps;
 mod isolated_tree;
 
 use std::ffi::OsStr;
@@ -28,11 +29,12 @@ use super::git_command;
 use super::git_found::is_unreadable;
 use super::hold::{self, HeldChild, spawn_held};
 use crate::core::agent::{AGENT_VARIABLE, is_agents_own};
-use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, WorkTree};
+use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, RewrittenFiles, WorkTree};
 use crate::core::id::Seq;
 use crate::core::redact::Redactor;
 use crate::wire::config::Gate;
 use capture::Capture;
+use file_stamps::FileStamps;
 use isolated_tree::{IsolatedTree, WaitLimit};
 
 pub use isolated_tree::sweep;
@@ -149,6 +151,11 @@ struct GateInProgress {
 /// Runs a gate to its end, tells what happens meanwhile, and looks at the work tree before and
 /// after. Stops when `stop` is sent or dropped.
 pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Sender<GateFact>) {
+    // Around the two looks at the tree, so that nothing that is written between them is missed.
+    let stamps = match order.gate.isolation {
+        None => stamps(&order.root).await,
+        Some(_) => None,
+    };
     let stands = reading(&order.root).await;
     let before = stands.as_ref().map(|stands| stands.tree.clone());
     // What nobody can read is the tree of no proposal.
@@ -167,16 +174,18 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
         Err(end) => (end, None),
     };
     let duration = began.elapsed();
-    let (tree, stale, isolated) = match place {
+    let (tree, stale, isolated, rewritten) = match place {
         Some(place) => {
             let after = reading(&place.root).await;
             let is_unreadable = was_unreadable || is_unreadable(&place.root, after.as_ref());
             let after = after.map(|after| after.tree);
             let is_another = WorkTree::pin(place.before.as_ref()) != WorkTree::pin(after.as_ref());
             let stale = is_another || is_unreadable;
-            (place.before, stale, remove(place.isolated).await)
+            let rewritten = rewritten(stamps.filter(|_| !stale)).await;
+            let isolated = remove(place.isolated).await;
+            (place.before, stale, isolated, rewritten)
         }
-        None => (before, false, None),
+        None => (before, false, None, None),
     };
     let (status, exit_code) = match &ended {
         End::Exited(Some(0)) => (ArtifactStatus::Passed, Some(0)),
@@ -195,6 +204,7 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
             exit_code,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             stale,
+            rewritten,
             setup_failed: gate.is_setup && matches!(ended, End::Exited(_) | End::TimedOut),
             isolated,
             tree,
@@ -213,6 +223,18 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
 async fn reading(root: &Path) -> Option<TreeReading> {
     let root = root.to_owned();
     let read = tokio::task::spawn_blocking(move || TreeReading::of(&root));
+    read.await.ok().flatten()
+}
+
+async fn stamps(root: &Path) -> Option<FileStamps> {
+    let root = root.to_owned();
+    let read = tokio::task::spawn_blocking(move || FileStamps::of(&root));
+    read.await.ok().flatten()
+}
+
+async fn rewritten(stamps: Option<FileStamps>) -> Option<RewrittenFiles> {
+    let stamps = stamps?;
+    let read = tokio::task::spawn_blocking(move || stamps.rewritten());
     read.await.ok().flatten()
 }
 

@@ -61,6 +61,7 @@ impl ExitKind {
             | RefusalCode::LedgerUnreadable
             | RefusalCode::LedgerUnwritable
             | RefusalCode::LongTextsFull
+            | RefusalCode::NewBlockers
             | RefusalCode::NoProcess
             | RefusalCode::NoProject
             | RefusalCode::NoSuchTurn
@@ -350,6 +351,7 @@ mod tests {
                     "ledger_unreadable",
                     "ledger_unwritable",
                     "long_texts_full",
+                    "new_blockers",
                     "no_process",
                     "no_project",
                     "no_such_turn",

@@ -15,7 +15,7 @@ use super::words::{age, count, now_ms, said, short};
 use super::{disk, operator, operator_key};
 use crate::adapters::git::work_tree;
 use crate::core::entry::{TreeFound, WorkTree};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::{
@@ -391,18 +391,21 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
     let approve = rejection.is_none();
     let word = if approve { "approve" } else { "reject" };
     wait_for(async {
-        let params =
-            |id: EntryId, stale_tree, signed: Option<(DecisionSignature, Option<WorkTree>)>| {
-                let (signature, tree) = signed.unzip();
-                Command::Decide(DecideParams {
-                    proposal_id: id,
-                    approve,
-                    reason: rejection.clone(),
-                    stale_tree,
-                    signature,
-                    signed_tree: tree.flatten(),
-                })
-            };
+        let params = |id: EntryId,
+                      shown: Option<(Seq, Option<String>)>,
+                      signed: Option<(DecisionSignature, Option<WorkTree>)>| {
+            let (signature, tree) = signed.unzip();
+            let (seen, stale_tree) = shown.unzip();
+            Command::Decide(DecideParams {
+                proposal_id: id,
+                approve,
+                reason: rejection.clone(),
+                stale_tree: stale_tree.flatten(),
+                seen,
+                signature,
+                signed_tree: tree.flatten(),
+            })
+        };
         let live = operator::live(context, &params(EntryId::new(name), None, None)).await?;
         let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
@@ -421,7 +424,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             None => operator::confirm(context, &what, word)?,
         }
         let signed = sign(context, &live, &world, proposal, approve).await?;
-        let command = params(proposal.id.clone(), stale, signed);
+        let command = params(proposal.id.clone(), Some((world.seq, stale)), signed);
         let recorded: Recorded = live.ask_for(command).await?;
         let line = format!("recorded as entry {}", recorded.seq);
         context.out.report(Report::new(&recorded, line))

@@ -380,6 +380,9 @@ fn row(out: &mut ReportText, gate: &GateReport) {
     if gate.flaky {
         how.push("FLAKY: it differed on this tree before".to_owned());
     }
+    if let Some(files) = &gate.rewritten {
+        how.push(format!("REWRITTEN meanwhile: {files}"));
+    }
     if let Some(seq) = gate.seq {
         how.push(format!("entry {seq}"));
     }

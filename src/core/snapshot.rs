@@ -148,6 +148,9 @@ pub struct Snapshot {
     /// The operator's last approval: what failed before it is over.
     #[serde(default)]
     pub approved_through: Seq,
+    /// The last entry that the operator had seen by then, where the approval says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_through: Option<Seq>,
     /// The work tree of that approval, where git had a name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_tree: Option<WorkTree>,

@@ -23,7 +23,7 @@ use crate::client::{Client, ClientError, Connection};
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::NoteKind;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
 use crate::core::policy::{Coordinator, PolicyChange};
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
@@ -48,8 +48,10 @@ pub(super) async fn perform(
         Effect::Approve {
             proposal_id,
             stale_tree,
+            seen,
         } => {
-            let result = decide(operator, proposal_id, None, stale_tree, signature).await;
+            let shown = Some((Seq(seen), stale_tree));
+            let result = decide(operator, proposal_id, None, shown, signature).await;
             Some(notice(result, "approved, on record"))
         }
         Effect::Trust { digest } => {
@@ -281,16 +283,18 @@ async fn decide(
     operator: &Client,
     proposal_id: String,
     reason: Option<String>,
-    stale_tree: Option<String>,
+    shown: Option<(Seq, Option<String>)>,
     signature: Option<DeckSignature>,
 ) -> Result<Reply, ClientError> {
     let (signature, tree) = signature.and_then(DeckSignature::decision).unzip();
+    let (seen, stale_tree) = shown.unzip();
     operator
         .call(Command::Decide(DecideParams {
             proposal_id: EntryId::new(proposal_id),
             approve: reason.is_none(),
             reason,
-            stale_tree,
+            stale_tree: stale_tree.flatten(),
+            seen,
             signature,
             signed_tree: tree.flatten(),
         }))

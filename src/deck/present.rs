@@ -59,6 +59,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         opening: opening(model),
         banner: banner(model),
         is_key_unlocked: model.key_until_ms.is_some(),
+        seen: model.world.seq.0,
         ledger: ui::HeaderLedger {
             entries: model.world.seq.0.max(status.ledger.entries),
             chain: match status.ledger.chain {

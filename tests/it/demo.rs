@@ -245,6 +245,7 @@ async fn decide(client: &Client, proposal: &EntryId, reason: Option<&str>) {
         approve: reason.is_none(),
         reason: reason.map(str::to_owned),
         stale_tree: None,
+        seen: None,
         signature: None,
         signed_tree: None,
     });

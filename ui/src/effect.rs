@@ -128,6 +128,8 @@ pub enum Effect {
         proposal_id: String,
         /// The work tree that the operator saw and approves although it is not the proposed one.
         stale_tree: Option<String>,
+        /// The last entry of what was shown when the operator was asked.
+        seen: u64,
     },
     /// The operator trusts what a card showed of the configuration.
     Trust {

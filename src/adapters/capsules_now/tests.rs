@@ -76,7 +76,7 @@ fn with_outputs(printed: &[String]) -> Capsule {
             status: artifact.status,
             run: run.clone(),
             flaky: false,
-            verdict_before: None,
+            before: None,
         };
         world.gates.insert(run.gate, gate);
     }
@@ -108,6 +108,7 @@ fn gate(at: usize, printed: &str) -> Entry {
         duration_ms: 1,
         tree: None,
         stale: false,
+        rewritten: None,
         setup_failed: false,
         isolated: None,
         began_after: None,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::id::EntryId;
+use crate::id::{EntryId, Seq};
 use crate::signing::DecisionSignature;
 use crate::snapshot::ProposalState;
 
@@ -107,6 +107,10 @@ pub struct FinalityDecision {
     pub tree: Option<WorkTree>,
     /// Handoffs that the decision closes.
     pub handles: Vec<EntryId>,
+    /// The last entry that the operator had seen by then: an approval ends no blocker behind it. None
+    /// in a record of a version that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seq>,
     /// Agents that a message tells of it. None in a record of a version that told nobody.
     pub tells: Vec<Agent>,
     /// The runs of gates by which mode `auto` approved; none where the operator decided.

@@ -27,6 +27,10 @@ pub struct GateRun {
     /// The work tree had changed when it ended, so that it says nothing of either.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
+    /// The tree was the same when it ended, and these files were written meanwhile: nobody knows what
+    /// it saw of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten: Option<RewrittenFiles>,
     /// Its setup command failed, so that the gate itself never ran; the exit code is that one's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub setup_failed: bool,
@@ -65,17 +69,49 @@ impl IsolatedRun {
 
     /// What was not covered, in words: `2 files (a.rs, b.rs)`; `None` when all of it was.
     pub fn gap(&self) -> Option<String> {
-        let files = match self.not_covered {
-            0 => return None,
-            1 => "1 file".to_owned(),
-            n => format!("{n} files"),
-        };
-        if self.named.is_empty() {
-            return Some(files);
-        }
-        let more = self.not_covered > self.named.len() as u64;
-        let more = if more { ", …" } else { "" };
-        let named: Vec<_> = self.named.iter().map(|path| told_path(path)).collect();
-        Some(format!("{files} ({}{more})", named.join(", ")))
+        (self.not_covered > 0).then(|| in_words(self.not_covered, &self.named))
     }
+}
+
+/// Files that were written while a gate ran in the project, and held again what they held when it
+/// ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RewrittenFiles {
+    pub count: u64,
+    /// The first of them, relative to the project.
+    pub named: Vec<String>,
+}
+
+impl RewrittenFiles {
+    /// These; `None` where there are none.
+    pub fn of(names: impl Iterator<Item = String>) -> Option<Self> {
+        let (mut count, mut named) = (0, Vec::new());
+        for name in names {
+            count += 1;
+            if named.len() < IsolatedRun::NAMED_MAX {
+                named.push(name);
+            }
+        }
+        (count > 0).then_some(Self { count, named })
+    }
+
+    /// As [`IsolatedRun::gap`].
+    pub fn in_words(&self) -> String {
+        in_words(self.count, &self.named)
+    }
+}
+
+/// So many files, and the names of the first of them: `2 files (a.rs, b.rs)`.
+fn in_words(count: u64, named: &[String]) -> String {
+    let files = match count {
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
+    if named.is_empty() {
+        return files;
+    }
+    let more = count > named.len() as u64;
+    let more = if more { ", …" } else { "" };
+    let named: Vec<_> = named.iter().map(|path| told_path(path)).collect();
+    format!("{files} ({}{more})", named.join(", "))
 }

@@ -182,9 +182,12 @@ pub(super) fn fold_decision(
         return false;
     };
     if decision.approved {
-        // The operator saw what stood in the way.
-        world.open_blockers.clear();
+        // The operator saw what stood in the way. What is carried on has its place behind what was seen.
         world.approved_through = entry.seq;
+        world.seen_through = decision.seen.filter(|_| entry.carried.is_none());
+        let mut blockers = std::mem::take(&mut world.open_blockers);
+        blockers.retain(|blocker| !world.is_judged(blocker.seq));
+        world.open_blockers = blockers;
         world.approved_tree.clone_from(&decision.tree);
     } else {
         reopen(world, &proposal.proposal.handles);

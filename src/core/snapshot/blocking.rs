@@ -41,6 +41,15 @@ impl Blocker<'_> {
         words.join(" ").chars().take(TITLE_CHARS).collect()
     }
 
+    /// Where in the record a note or an artifact stands.
+    fn seq(&self) -> Option<Seq> {
+        match self {
+            Self::Note(note) => Some(note.seq),
+            Self::Artifact(claim) => Some(claim.seq),
+            _ => None,
+        }
+    }
+
     /// How many things this stands for.
     pub fn count(&self) -> usize {
         match self {
@@ -110,6 +119,31 @@ impl Snapshot {
             .filter(|(_, message)| message.result == Some(DeliveryResult::Ambiguous))
             .map(|(id, _)| id);
         self.blockers_with(closed, ambiguous).collect()
+    }
+
+    /// Whether the operator had seen this entry when they approved last.
+    pub fn is_judged(&self, seq: Seq) -> bool {
+        seq <= self.seen_through.unwrap_or(self.approved_through)
+    }
+
+    /// What an approval ends, and was recorded behind this entry: blocker notes, and artifacts that say
+    /// that something failed.
+    pub fn blockers_since(&self, seen: Seq) -> impl Iterator<Item = Blocker<'_>> {
+        let notes = self.open_blockers.iter();
+        let notes = notes.filter(move |note| note.seq > seen).map(Blocker::Note);
+        let claims = self.failed_artifacts();
+        let claims = claims.filter(move |claim| claim.seq > seen);
+        notes.chain(claims.map(Blocker::Artifact))
+    }
+
+    /// The order in which a compaction carries entries on: what the last approval did not end stands
+    /// behind it.
+    pub fn place_when_carried(&self, seq: Seq) -> (Seq, Seq) {
+        let is_before = seq < self.approved_through && !self.is_judged(seq);
+        if is_before && self.blockers_since(Seq(0)).any(|it| it.seq() == Some(seq)) {
+            return (self.approved_through, seq);
+        }
+        (seq, Seq(0))
     }
 
     /// As [`Self::blockers_except`], one after the other, for who keeps the messages whose fate

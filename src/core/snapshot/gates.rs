@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocking::TITLE_CHARS;
 use super::{ArtifactSnapshot, ChangedFiles, RECENT_MAX, Snapshot};
+use crate::agent::Party;
 use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
 use crate::fold::push_recent;
 use crate::id::{EntryId, Seq};
@@ -52,9 +53,20 @@ pub struct GateSnapshot {
     pub run: GateRun,
     /// The same command came to something else on the same tree before.
     pub flaky: bool,
-    /// What the command came to last on the same tree, where this run came to nothing.
+    /// What the command came to last on one whole tree, where this run does not say that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict_before: Option<ArtifactStatus>,
+    pub before: Option<GateVerdict>,
+}
+
+/// What a command came to on a tree that did not change meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateVerdict {
+    pub tree: String,
+    /// What names commands and folder.
+    pub spec: String,
+    pub verdict: ArtifactStatus,
+    /// It came to something else on this tree before.
+    pub flaky: bool,
 }
 
 /// A work tree about which gates are asked.
@@ -116,10 +128,19 @@ impl GateSnapshot {
         self.run.began_after.unwrap_or_else(before_its_own)
     }
 
-    /// What the command came to last on this tree. A run that was stopped or could not begin came to
-    /// nothing.
-    fn verdict(&self) -> Option<ArtifactStatus> {
-        verdict(self.status).or(self.verdict_before)
+    /// What the command came to last on one whole tree. A run that was stopped or could not begin came
+    /// to nothing, and one during which the tree changed is of none.
+    fn verdict(&self) -> Option<GateVerdict> {
+        let own = verdict(self.status).filter(|_| !self.run.stale);
+        match (own, &self.run.tree) {
+            (Some(verdict), Some(tree)) => Some(GateVerdict {
+                tree: tree.tree.clone(),
+                spec: self.run.spec.clone(),
+                verdict,
+                flaky: self.flaky,
+            }),
+            _ => self.before.clone(),
+        }
     }
 }
 
@@ -133,15 +154,18 @@ impl Snapshot {
     /// Takes a run in that the daemon recorded.
     pub(crate) fn take_gate_run(&mut self, id: &EntryId, status: ArtifactStatus, run: &GateRun) {
         let before = self.gates.get(&run.gate);
-        let on_same_tree = before.filter(|before| {
-            let is_same = run.tree.is_some() && before.is_of(&run.spec, run.tree.as_ref(), None);
-            is_same && !run.stale
-        });
-        let said_before = on_same_tree.and_then(GateSnapshot::verdict);
-        let differs = said_before
+        let last = before.and_then(GateSnapshot::verdict);
+        let is_same = |last: &&GateVerdict| {
+            let tree = run.tree.as_ref().map(|tree| &tree.tree);
+            !run.stale && tree == Some(&last.tree) && run.spec == last.spec
+        };
+        let on_same_tree = last.as_ref().filter(is_same);
+        let differs = on_same_tree
             .zip(verdict(status))
-            .is_some_and(|(a, b)| a != b);
-        let flaky = differs || on_same_tree.is_some_and(|before| before.flaky);
+            .is_some_and(|(last, now)| last.verdict != now);
+        let flaky = differs || on_same_tree.is_some_and(|last| last.flaky);
+        // A run that says nothing of a whole tree makes none forgotten.
+        let says_nothing = run.stale || on_same_tree.is_some() && verdict(status).is_none();
         if before.is_none() && self.gates.len() >= GATES_KEPT_MAX {
             let oldest = self.gates.iter().min_by_key(|(_, gate)| gate.seq);
             let oldest = oldest.map(|(name, _)| name.clone());
@@ -154,7 +178,7 @@ impl Snapshot {
             status,
             run: run.clone(),
             flaky,
-            verdict_before: said_before.filter(|_| verdict(status).is_none()),
+            before: last.filter(|_| says_nothing),
         };
         self.gates.insert(run.gate.clone(), latest);
     }
@@ -269,7 +293,7 @@ impl Snapshot {
         while self.artifacts.len() > RECENT_MAX
             && let Some(oldest) = self.artifacts.pop_front()
         {
-            let is_over = oldest.seq <= self.approved_through
+            let is_over = self.is_judged(oldest.seq)
                 || self.artifacts.iter().any(|later| later.takes_back(&oldest));
             if oldest.says_failed() && !is_over {
                 push_recent(&mut self.failed_before, oldest);
@@ -287,7 +311,7 @@ impl Snapshot {
             (claim.says_failed() && !is_over).then_some(claim)
         });
         let all = self.failed_before.iter().chain(latest);
-        all.filter(|claim| claim.seq > self.approved_through)
+        all.filter(|claim| !self.is_judged(claim.seq))
     }
 }
 
@@ -312,11 +336,13 @@ impl ArtifactSnapshot {
         are_runs && self.by == earlier.by && now.kind == then.kind && now.title == then.title
     }
 
-    /// Whether it replaces what an earlier one said. A mere run speaks of nobody's words.
+    /// Whether it replaces what an earlier one said. A mere run speaks of nobody's words, and nobody
+    /// takes back another's, but the operator and the daemon, which no agent speaks for.
     fn takes_back(&self, earlier: &Self) -> bool {
         let (now, then) = (&self.artifact, &earlier.artifact);
         let is_same = now.kind == then.kind && now.title == then.title;
-        is_same && now.status != ArtifactStatus::Unknown && now.ran.is_none()
+        let may = self.by == earlier.by || matches!(self.by, Party::Human | Party::System);
+        is_same && may && now.status != ArtifactStatus::Unknown && now.ran.is_none()
     }
 }
 

@@ -72,6 +72,7 @@ impl Decisions {
         if self.deciding.check(proposal).is_err() {
             return;
         }
+        let seen = world.seq;
         let judged = match base.sign_off() {
             SignOffMode::Auto => base.judge(&pending, tree.as_ref(), changed),
             SignOffMode::Manual => {
@@ -85,6 +86,7 @@ impl Decisions {
                     reason: None,
                     tree,
                     runs,
+                    seen: Some(seen),
                     signature: None,
                 };
                 self.append_decision(base, &pending, verdict, None);
@@ -137,6 +139,12 @@ impl Base {
                 let name = &gate.name;
                 why.extend([format!(
                     "required gate {name} is FLAKY: it was red on this tree before"
+                )]);
+            } else if let Some(files) = latest.run.rewritten.as_ref().filter(|_| is_green) {
+                let (name, files) = (&gate.name, files.in_words());
+                why.extend([format!(
+                    "{files} changed while required gate {name} ran and came back: nobody knows \
+                     what it saw"
                 )]);
             } else if is_green && latest.seq > pending.seq {
                 runs.push(latest.id.clone());

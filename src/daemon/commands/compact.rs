@@ -87,6 +87,8 @@ impl Base {
         read: &CarryingRead,
     ) -> Result<Vec<Entry>, Refusal> {
         let mut entries = Vec::new();
+        let mut wanted: Vec<Seq> = wanted.into_iter().collect();
+        wanted.sort_by_key(|seq| self.recorder.world().place_when_carried(*seq));
         for seq in wanted {
             let mut entry = self.carried_entry(seq, read)?;
             let world = self.recorder.world();

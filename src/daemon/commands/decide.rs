@@ -5,9 +5,9 @@ use super::checks::check_length;
 use super::pending::not_pending;
 use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, TreeFound, WorkTree};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{DecisionSignature, NotSigned, SignedProposal, SigningState};
-use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
+use crate::core::snapshot::{Blocker, ChangedFiles, ProposalSnapshot, TreeInQuestion};
 use crate::daemon::decision_messages::{decision_messages, track_recorded};
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
@@ -42,6 +42,11 @@ impl Decisions {
             )
         {
             return answer(reply, Err(refusal));
+        }
+        if let Some(seen) = params.seen.filter(|_| params.approve)
+            && let Some(blocker) = base.recorder.world().blockers_since(seen).next()
+        {
+            return answer(reply, Err(unseen(&blocker)));
         }
         if params.approve && base.configuration.is_trust_unknown() {
             return answer(
@@ -91,6 +96,7 @@ impl Decisions {
             reason,
             tree: signed_tree.or_else(|| tree.into_tree()),
             runs: Vec::new(),
+            seen: params.seen,
             signature: params.signature,
         };
         let signing = base.recorder.world().signing.as_ref();
@@ -113,6 +119,7 @@ impl Decisions {
             reason,
             tree,
             runs,
+            seen,
             signature,
         } = verdict;
         let proposal_id = proposal.id.clone();
@@ -154,6 +161,7 @@ impl Decisions {
                 reason,
                 tree,
                 handles,
+                seen,
                 tells: tells.clone(),
                 runs,
                 signature,
@@ -196,6 +204,8 @@ pub(super) struct DecisionVerdict {
     pub(super) tree: Option<WorkTree>,
     /// The gates' runs that decided; none where the operator does.
     pub(super) runs: Vec<EntryId>,
+    /// The last entry of what was seen.
+    pub(super) seen: Option<Seq>,
     /// The operator's signature, where decisions are signed.
     pub(super) signature: Option<DecisionSignature>,
 }
@@ -214,6 +224,7 @@ fn check_signed(
         handles: Vec::new(),
         tells: Vec::new(),
         runs: Vec::new(),
+        seen: None,
         signature: verdict.signature.clone(),
     };
     let subject = SignedProposal {
@@ -235,6 +246,15 @@ fn check_signed(
         };
         Refusal::new(RefusalCode::NotSigned, text, next)
     })
+}
+
+/// Nobody ends by an approval what they were not shown.
+fn unseen(blocker: &Blocker<'_>) -> Refusal {
+    Refusal::new(
+        RefusalCode::NewBlockers,
+        format!("since you were asked: {blocker}"),
+        "look at the proposal again: an approval ends what stands against it",
+    )
 }
 
 /// What is approved is what was proposed, or else exactly what the operator saw and named.

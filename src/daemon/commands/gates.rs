@@ -400,8 +400,13 @@ fn in_words(status: ArtifactStatus, run: &GateRun) -> String {
     }
 }
 
-/// Where it ran that is not the project, and what it did not cover there.
+/// Where it ran that is not the project, and what it did not cover there; which files it may not have
+/// seen as they lie there.
 fn beside(run: &GateRun) -> String {
+    if let Some(files) = &run.rewritten {
+        let files = files.in_words();
+        return format!(", REWRITTEN meanwhile: {files}: nobody knows what it saw of them");
+    }
     let Some(isolated) = &run.isolated else {
         return String::new();
     };

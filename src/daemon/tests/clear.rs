@@ -124,6 +124,7 @@ async fn a_gate_that_outlives_its_session_began_before_all_of_the_next_one() {
                     duration_ms: 1,
                     tree: None,
                     stale: false,
+                    rewritten: None,
                     setup_failed: false,
                     isolated: None,
                     began_after: Some(began),

@@ -390,6 +390,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
                 approve: true,
                 reason: None,
                 stale_tree: None,
+                seen: None,
                 signature: None,
                 signed_tree: None,
             },

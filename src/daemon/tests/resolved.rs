@@ -43,6 +43,7 @@ impl Rig {
             approve: false,
             reason: Some("the tests are missing".to_owned()),
             stale_tree: None,
+            seen: None,
             signature: None,
             signed_tree: None,
         };

@@ -91,6 +91,7 @@ async fn a_reply_of_another_kind_is_told_as_an_error_and_what_was_written_is_kep
         Effect::Approve {
             proposal_id: "p1".to_owned(),
             stale_tree: None,
+            seen: 0,
         },
         Effect::Reject {
             proposal_id: "p1".to_owned(),

@@ -49,6 +49,11 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     if is_flaky {
         notes.push("FLAKY");
     }
+    let rewritten = latest.and_then(|latest| latest.run.rewritten.as_ref());
+    let rewritten = rewritten.map(|files| format!("REWRITTEN meanwhile: {}", files.in_words()));
+    if let Some(rewritten) = rewritten.as_ref().filter(|_| status == GateStatus::Green) {
+        notes.push(rewritten);
+    }
     if !gate.required {
         notes.push("not required");
     }

@@ -13,7 +13,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryWay, OnBusy};
 use crate::core::entry::{
     ArtifactStatus, CompactionTrigger, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
-    EntryKind, GateRun, ReloadStep, WorkTree,
+    EntryKind, GateRun, ReloadStep, RewrittenFiles, WorkTree,
 };
 use crate::core::envelope;
 use crate::core::id::EntryId;
@@ -435,6 +435,13 @@ fn gate_fields(run: &GateRun) -> Vec<(&'static str, String)> {
             } else {
                 String::new()
             },
+        ),
+        (
+            "rewritten meanwhile",
+            run.rewritten
+                .as_ref()
+                .map(RewrittenFiles::in_words)
+                .unwrap_or_default(),
         ),
         ("where", gap.unwrap_or_default()),
         (

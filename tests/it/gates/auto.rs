@@ -149,6 +149,35 @@ fn a_tree_that_changed_between_run_and_approval_is_not_approved() {
 }
 
 #[test]
+fn a_file_that_was_changed_while_a_gate_saw_it_and_brought_back_approves_nothing() {
+    let project = Project::new();
+    project.write("state.txt", "bad\n");
+    let _daemon = project.daemon();
+    let looks = "grep good state.txt && touch ../seen";
+    let ends = "until [ -e ../end ]; do sleep 0.02; done";
+    let cmd = format!("{WAITS}; {looks} && {ends}");
+    auto(&project, &json!([{"name": "tests", "cmd": cmd}]));
+    let scene = Scene::new(&project);
+    wait_for(&project, "begun");
+    project.write("state.txt", "good\n");
+    go(&project);
+    wait_for(&project, "seen");
+    project.write("state.txt", "bad\n");
+    scene.write("end", "");
+    let text = told(&project);
+    let why = "1 file (state.txt) changed while required gate tests ran and came back";
+    assert!(text.contains(why), "{text}");
+    assert!(!scene.is_decided());
+    let run = &evidence(&project)[0]["artifact"]["verified"];
+    assert_eq!((&run["exitCode"], &run["stale"]), (&json!(0), &Value::Null));
+    let listed = project.run(["gates", "list"]).expect_success().stdout;
+    assert!(
+        listed.contains("REWRITTEN meanwhile: 1 file (state.txt)"),
+        "{listed}"
+    );
+}
+
+#[test]
 fn without_a_required_gate_nothing_is_run_and_nothing_approved() {
     let project = Project::new();
     let _daemon = project.daemon();

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{configure, evidence, run_gates, trust};
+use crate::capsule::{agent, note};
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -34,6 +35,39 @@ pub(super) fn refused(scene: &Scene<'_>) -> String {
     let screen = line.screen();
     assert!(!screen.contains("to go on"), "{screen}");
     screen
+}
+
+#[test]
+fn a_blocker_that_is_recorded_while_the_operator_types_the_word_is_shown_before_it_ends() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let scene = Scene::new(&project);
+    let approve = |scene: &Scene<'_>| {
+        let words = ["finality", "approve", &scene.proposal];
+        let mut line = Pty::spawn_sized(&project.ctxrelay(words), 200, 50);
+        line.wait_for_text("to go on");
+        line
+    };
+    let mut line = approve(&scene);
+    let mut claude = agent(&project, "claude");
+    note(&mut claude, "claude", "blocker", "it deletes all users");
+    line.type_text("approve\r");
+    assert_eq!(line.wait_exit(), 3, "{}", line.screen());
+    let screen = line.screen();
+    assert!(
+        screen.contains("since you were asked: blocker note"),
+        "{screen}"
+    );
+    assert!(!scene.is_decided());
+    let mut line = approve(&scene);
+    assert!(
+        line.screen().contains("it deletes all users"),
+        "{}",
+        line.screen()
+    );
+    line.type_text("approve\r");
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    assert!(scene.is_decided());
 }
 
 #[test]

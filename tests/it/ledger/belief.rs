@@ -184,6 +184,7 @@ pub fn forge(path: &Path, proposal: &str) {
         handles: Vec::new(),
         tells: Vec::new(),
         runs: Vec::new(),
+        seen: None,
         signature: None,
     });
     let message = EntryKind::Message(Message {

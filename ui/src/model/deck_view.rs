@@ -126,6 +126,8 @@ pub struct HeaderLedger {
 /// Everything the deck shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeckView {
+    /// The last entry that it shows the world after.
+    pub seen: u64,
     /// Wall clock, ms since the epoch. The deck reads no clock of its own.
     pub now_ms: i64,
     /// What the clocks on the wall show.

@@ -28,7 +28,7 @@ impl CardSheet {
     ) -> Vec<Line<'static>> {
         let theme = &deck.theme;
         let question = match &self.stage {
-            CardStage::Approving => {
+            CardStage::Approving { .. } => {
                 let on = match &card.commit {
                     Some(commit) => {
                         format!(" on commit {}", text::short(&sanitize::line(commit), 7))
@@ -60,7 +60,7 @@ impl CardSheet {
             }
         };
         let warnings = match self.stage {
-            CardStage::Approving => warnings(card),
+            CardStage::Approving { .. } => warnings(card),
             _ => Vec::new(),
         };
         let warnings = warnings.into_iter().map(|text| {
@@ -80,7 +80,9 @@ impl CardSheet {
     pub(super) fn keys(&self, deck: &Deck, card: &InboxCard, columns: usize) -> KeyFooter {
         let keys = match &self.stage {
             CardStage::Reading => reading_keys(card, columns, self.at.is_some()),
-            CardStage::Approving => vec![(Action::Open, "approve"), (Action::Back, "not yet")],
+            CardStage::Approving { .. } => {
+                vec![(Action::Open, "approve"), (Action::Back, "not yet")]
+            }
             CardStage::Retrying => {
                 vec![(Action::Open, retry_key(card)), (Action::Back, "not yet")]
             }

@@ -30,7 +30,10 @@ pub(crate) enum CardStage {
     /// Reads; no key decides anything yet.
     Reading,
     /// Has pressed approve; `enter` records it.
-    Approving,
+    Approving {
+        /// The last entry of what was shown by then.
+        seen: u64,
+    },
     /// Types a reason; `enter` records the rejection.
     Rejecting(TextField),
     /// Types an answer of its own to the request with this choice; `enter` records it.
@@ -77,9 +80,10 @@ impl CardSheet {
             CardStage::Gates { stop: true } => Some(Effect::StopGates),
             CardStage::Gates { stop: false } => Some(Effect::RunGates),
             CardStage::Reading => None,
-            CardStage::Approving => Some(Effect::Approve {
+            CardStage::Approving { seen } => Some(Effect::Approve {
                 proposal_id: self.id.clone(),
                 stale_tree: None,
+                seen: *seen,
             }),
             CardStage::Rejecting(field) if card.asked.is_some() => {
                 let denial = card.asked.as_ref()?.denial()?;

@@ -58,7 +58,7 @@ impl Overlay {
             Self::Recovery(_) => &[KeyContext::Agent, KeyContext::Entry, KeyContext::Overlay],
             Self::Card(card) => match card.stage {
                 CardStage::Reading => &[KeyContext::Card, KeyContext::Overlay],
-                CardStage::Approving
+                CardStage::Approving { .. }
                 | CardStage::Retrying
                 | CardStage::Acknowledging
                 | CardStage::Gates { .. } => &[KeyContext::Overlay],

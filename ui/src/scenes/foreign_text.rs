@@ -268,6 +268,7 @@ impl ForeignText for InboxCard {
 impl ForeignText for DeckView {
     fn fill(&mut self, text: &str) {
         let Self {
+            seen: _,
             now_ms: _,
             local: _,
             project,

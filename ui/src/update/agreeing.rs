@@ -251,7 +251,7 @@ fn agree_on_messages(deck: &mut Deck, mut sheet: MessagesSheet) -> Vec<Effect> {
 /// Whether the work tree has changed since `enter` was asked for.
 fn is_stale_meanwhile(deck: &Deck, sheet: &CardSheet) -> bool {
     let card = deck.card(&sheet.id);
-    matches!(sheet.stage, CardStage::Approving)
+    matches!(sheet.stage, CardStage::Approving { .. })
         && card.is_some_and(|card| card.stale_tree.is_some())
 }
 
@@ -278,7 +278,10 @@ pub(super) fn approve(deck: &mut Deck) {
     };
     match stale.cloned() {
         Some(card) if super::applies(deck, Action::Approve) => confirm_stale(deck, &card),
-        _ => stage(deck, CardStage::Approving),
+        _ => {
+            let seen = deck.view.seen;
+            stage(deck, CardStage::Approving { seen });
+        }
     }
 }
 

@@ -72,6 +72,7 @@ fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
         [Effect::Approve {
             proposal_id: "p-1198".into(),
             stale_tree: None,
+            seen: 0,
         }]
     );
     assert!(!shown(&deck).contains("Is it done?"));
@@ -403,9 +404,31 @@ fn what_is_not_as_it_was_proposed_is_approved_by_a_typed_word() {
         [Effect::Approve {
             proposal_id: "p-1198".into(),
             stale_tree: Some("feedface".into()),
+            seen: 0,
         }]
     );
     assert!(!shown(&deck).contains("Is it done?"));
+}
+
+#[test]
+fn an_approval_tells_what_was_shown_when_it_was_asked_for() {
+    let view = |seen| {
+        let view = DeckView {
+            seen,
+            ..pair_at_work()
+        };
+        Msg::View(Box::new(view))
+    };
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    update(&mut deck, view(41));
+    keys(&mut deck, "3<enter>a");
+    update(&mut deck, view(42));
+    let approved = Effect::Approve {
+        proposal_id: "p-1198".into(),
+        stale_tree: None,
+        seen: 41,
+    };
+    assert_eq!(keys(&mut deck, "<enter>"), [approved]);
 }
 
 #[test]
@@ -424,6 +447,7 @@ fn a_tree_that_changes_while_its_card_is_open_is_approved_by_a_typed_word_too() 
     let approved = Effect::Approve {
         proposal_id: "p-1198".into(),
         stale_tree: Some("feedface".into()),
+        seen: 0,
     };
     assert_eq!(keys(&mut deck, "stale<enter>"), [approved]);
     assert!(!deck.tells_of_tree());

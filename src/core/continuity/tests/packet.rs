@@ -255,6 +255,7 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
         handles: vec![id.clone()],
         tells: Vec::new(),
         runs: Vec::new(),
+        seen: None,
         signature: None,
     });
     record.put(Party::Human, "The green ones too", rejected);

@@ -5,8 +5,8 @@ use serde_json::Map;
 use crate::agent::{Agent, Party};
 use crate::delivery::OnBusy;
 use crate::entry::{
-    DeliveryRecord, DeliveryResult, Entry, EntryKind, FinalityDecision, FinalityProposal, Handoff,
-    Message, NoteKind,
+    Artifact, ArtifactKind, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    FinalityDecision, FinalityProposal, Handoff, Message, NoteKind,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
@@ -128,6 +128,7 @@ fn decision_on(proposal: &str, approved: bool, handles: &[&str]) -> EntryKind {
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
         tells: Agent::ALL.to_vec(),
         runs: Vec::new(),
+        seen: None,
         signature: None,
     })
 }
@@ -359,6 +360,55 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
         .put("proposal", claude(), Some(Party::Human), proposal(&[]))
         .put("yes", Party::Human, Some(claude()), decision(true, &[]));
     assert!(blockers(&record).is_empty());
+}
+
+#[test]
+fn an_approval_ends_what_the_operator_saw_and_no_blocker_behind_that() {
+    let failed = || {
+        EntryKind::Artifact(Artifact {
+            kind: ArtifactKind::from("tests".to_owned()),
+            title: "load".to_owned(),
+            summary: String::new(),
+            status: ArtifactStatus::Failed,
+            evidence: Vec::new(),
+            verified: None,
+            ran: None,
+        })
+    };
+    let mut record = Record::default();
+    record
+        .put("proposal", claude(), Some(Party::Human), proposal(&[]))
+        .put("seen", codex(), None, note(NoteKind::Blocker, &[]));
+    let seen = record.0.seq;
+    record
+        .put("stop", codex(), None, note(NoteKind::Blocker, &[]))
+        .put("red", codex(), None, failed());
+    let since: Vec<String> = record
+        .0
+        .blockers_since(seen)
+        .map(|it| it.to_string())
+        .collect();
+    assert_eq!(
+        since,
+        [
+            "blocker note stop by codex stands: a text of two lines",
+            "artifact red by codex is failed: load",
+        ]
+    );
+    let EntryKind::FinalityDecision(mut yes) = decision(true, &[]) else {
+        unreachable!("a decision");
+    };
+    yes.seen = Some(seen);
+    let yes = EntryKind::FinalityDecision(yes);
+    record.put("yes", Party::Human, Some(claude()), yes);
+    let EntryKind::FinalityProposal(plain) = proposal(&[]) else {
+        unreachable!("a proposal");
+    };
+    assert_eq!(record.0.blockers(&plain), since);
+    // A compaction has them behind the approval, which ends all that stands before it there.
+    let mut carried: Vec<Seq> = (1..=record.0.seq.0).map(Seq).collect();
+    carried.sort_by_key(|seq| record.0.place_when_carried(*seq));
+    assert_eq!(carried, [1, 2, 5, 3, 4].map(Seq));
 }
 
 fn state(world: &Snapshot, proposal: &str) -> String {

@@ -138,6 +138,7 @@ fn unsigned(proposal: &str, tree: &str) -> FinalityDecision {
         handles: vec![EntryId::new("h1")],
         tells: Vec::new(),
         runs: Vec::new(),
+        seen: None,
         signature: None,
     }
 }

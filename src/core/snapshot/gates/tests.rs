@@ -80,6 +80,7 @@ impl Told {
             handles: Vec::new(),
             tells: Vec::new(),
             runs: Vec::new(),
+            seen: None,
             signature: None,
         });
         self.tell(Party::Human, decision);
@@ -120,6 +121,7 @@ fn run(on: Option<&WorkTree>, exit_code: i32) -> GateRun {
         duration_ms: 12_400,
         tree: on.cloned(),
         stale: false,
+        rewritten: None,
         setup_failed: false,
         isolated: None,
         began_after: None,
@@ -328,6 +330,14 @@ fn a_gate_that_differs_on_the_same_tree_is_flaky_until_the_tree_changes() {
     assert!(flaky(&told));
     told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
     assert!(flaky(&told));
+    // Whoever writes a file meanwhile does not have it forgotten.
+    let touched = GateRun {
+        stale: true,
+        ..run(Some(&one), 0)
+    };
+    told.ran(Party::System, ArtifactStatus::Passed, touched);
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    assert!(flaky(&told));
     told.ran(Party::System, ArtifactStatus::Passed, run(Some(&other), 0));
     assert!(!flaky(&told));
 }
@@ -400,6 +410,25 @@ fn what_failed_stands_in_the_way_until_it_passes_or_the_operator_approved() {
 
     told.approve(None);
     assert!(blockers(&told).is_empty());
+}
+
+#[test]
+fn no_agent_takes_back_what_another_or_the_daemon_said_to_have_failed() {
+    use ArtifactStatus::{Failed, Passed};
+    let (claude, codex) = (Party::Agent(Agent::Claude), Party::Agent(Agent::Codex));
+    for by in [codex.clone(), Party::System] {
+        let mut told = Told::default();
+        let mut blockers_after = |by: &Party, status| {
+            let kind = EntryKind::Artifact(artifact("unit", status, None));
+            told.tell(by.clone(), kind);
+            told.world.blockers_except(&[]).len()
+        };
+        assert_eq!(blockers_after(&by, Failed), 1);
+        assert_eq!(blockers_after(&claude, Passed), 1);
+        assert_eq!(blockers_after(&by, Passed), 0);
+        assert_eq!(blockers_after(&by, Failed), 1);
+        assert_eq!(blockers_after(&Party::System, Passed), 0);
+    }
 }
 
 #[test]
@@ -507,6 +536,7 @@ fn what_the_gates_decided_counts_only_as_the_record_proves_it() {
             handles: Vec::new(),
             tells: Vec::new(),
             runs: vec![EntryId::new(named)],
+            seen: None,
             signature: None,
         };
         told.tell(by, EntryKind::FinalityDecision(decision));

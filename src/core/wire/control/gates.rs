@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::signing::ActSignature;
 
-use crate::entry::{ArtifactStatus, Entry, EntryKind, IsolatedRun, WorkTree};
+use crate::entry::{ArtifactStatus, Entry, EntryKind, IsolatedRun, RewrittenFiles, WorkTree};
 use crate::id::{EntryId, Seq};
 use crate::snapshot::{GateInForce, GateSnapshot, Snapshot};
 
@@ -131,6 +131,9 @@ pub struct GateReport {
     pub tree: Option<WorkTree>,
     /// The work tree changed while it ran.
     pub stale: bool,
+    /// Files that were written while it ran and hold again what they held, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten: Option<String>,
     /// What of the project the latest run did not cover, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_covered: Option<String>,
@@ -162,6 +165,9 @@ impl GateReport {
             duration_ms: latest.map(|latest| latest.run.duration_ms),
             tree: latest.and_then(|latest| latest.run.tree.clone()),
             stale: latest.is_some_and(|latest| latest.run.stale),
+            rewritten: latest
+                .and_then(|latest| latest.run.rewritten.as_ref())
+                .map(RewrittenFiles::in_words),
             not_covered: latest
                 .and_then(|latest| latest.run.isolated.as_ref())
                 .and_then(IsolatedRun::gap),

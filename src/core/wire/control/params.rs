@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
 use crate::entry::{ArtifactStatus, NoteKind, WorkTree};
-use crate::id::{CapsuleId, EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
+use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::signing::{ActSignature, DecisionSignature, Signer, SigningChange};
 use crate::word::words;
 
@@ -266,6 +266,10 @@ pub struct DecideParams {
     /// was proposed and is approved nonetheless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale_tree: Option<String>,
+    /// The last entry of what the operator was shown: an approval is refused where a blocker was
+    /// recorded since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seq>,
     /// The operator's signature, where decisions are signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<DecisionSignature>,

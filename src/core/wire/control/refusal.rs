@@ -58,6 +58,8 @@ words! {
         LedgerUnwritable = "ledger_unwritable",
         /// The long texts have used up their quota.
         LongTextsFull = "long_texts_full",
+        /// What stands in the way was recorded after the operator looked.
+        NewBlockers = "new_blockers",
         /// The connection has not said who it is.
         NoHello = "no_hello",
         /// The system does not say which process asks.
@@ -179,7 +181,7 @@ mod tests {
     use super::*;
 
     /// As every released version writes them, in the order of [`RefusalCode::ALL`].
-    const TEXTS: [&str; 59] = [
+    const TEXTS: [&str; 60] = [
         "blob_altered",
         "blob_missing",
         "blob_unreadable",
@@ -205,6 +207,7 @@ mod tests {
         "ledger_unreadable",
         "ledger_unwritable",
         "long_texts_full",
+        "new_blockers",
         "no_hello",
         "no_process",
         "no_project",

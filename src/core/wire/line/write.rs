@@ -216,6 +216,7 @@ fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
     put(&mut object, "approved", decision.approved);
     put_some(&mut object, "reason", decision.reason.as_deref());
     put_some(&mut object, "tree", decision.tree.as_ref().map(tree_object));
+    put_some(&mut object, "seenThrough", decision.seen.map(|seq| seq.0));
     if !decision.tells.is_empty() {
         put(&mut object, "tells", json!(decision.tells));
     }

@@ -175,6 +175,7 @@ fn decision(source: Party) -> Entry {
         handles: Vec::new(),
         tells: Vec::new(),
         runs: Vec::new(),
+        seen: None,
         signature: None,
     });
     entry("d1", source, kind)

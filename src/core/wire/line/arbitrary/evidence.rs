@@ -6,7 +6,7 @@ use super::{finding_id, id, ids, text, texts, tree};
 use crate::agent::Agent;
 use crate::entry::{
     Artifact, ArtifactStatus, CommandRun, EntryKind, FinalityDecision, FinalityProposal,
-    FindingFacts, FindingRecord, GateRun, IsolatedRun,
+    FindingFacts, FindingRecord, GateRun, IsolatedRun, RewrittenFiles,
 };
 use crate::id::Seq;
 use crate::signing::{DecisionSignature, Signer};
@@ -107,8 +107,13 @@ fn gate_run() -> impl Strategy<Value = GateRun> {
         named,
     });
     let isolated = prop::option::of(isolated);
-    (text(), text(), exit_code, numbers, tree, flags, isolated).prop_map(
-        |(gate, cmd, exit_code, numbers, tree, flags, isolated)| GateRun {
+    let rewritten = (any::<u32>(), texts()).prop_map(|(count, named)| RewrittenFiles {
+        count: count.into(),
+        named,
+    });
+    let beside = (isolated, prop::option::of(rewritten));
+    (text(), text(), exit_code, numbers, tree, flags, beside).prop_map(
+        |(gate, cmd, exit_code, numbers, tree, flags, (isolated, rewritten))| GateRun {
             gate,
             cmd,
             spec: "0123456789abcdef".to_owned(),
@@ -116,6 +121,7 @@ fn gate_run() -> impl Strategy<Value = GateRun> {
             duration_ms: numbers.0.into(),
             tree,
             stale: flags.0,
+            rewritten,
             setup_failed: flags.1,
             isolated,
             began_after: numbers.2.map(|seq| Seq(seq.into())),
@@ -149,18 +155,20 @@ pub(super) fn decision() -> impl Strategy<Value = EntryKind> {
         prop::option::of(text()),
         tree,
         ids(),
+        prop::option::of((1..9_u64).prop_map(Seq)),
         tells,
         ids(),
         prop::option::of(signature()),
     )
         .prop_map(
-            |(proposal_id, approved, reason, tree, handles, tells, runs, signature)| {
+            |(proposal_id, approved, reason, tree, handles, seen, tells, runs, signature)| {
                 EntryKind::FinalityDecision(FinalityDecision {
                     proposal_id,
                     approved,
                     reason,
                     tree,
                     handles,
+                    seen,
                     tells,
                     runs,
                     signature,

@@ -174,6 +174,7 @@ fn read_decision(mut line: Map<String, Value>) -> EntryKind {
         reason: take_text(&mut object, "reason"),
         tree: take(&mut object, "tree"),
         handles: take_handles(&mut line),
+        seen: take(&mut object, "seenThrough"),
         tells: take(&mut object, "tells").unwrap_or_default(),
         runs: ids(object.shift_remove("runs")),
         signature: take(&mut object, "signature"),
