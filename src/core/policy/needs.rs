@@ -16,6 +16,9 @@ const OWN_TOOLS: [&str; 2] = [
     "mcp__plugin_contextrelay_contextrelay__",
 ];
 
+/// Tools of Claude's that run their `command` in a shell.
+const SHELLS: [&str; 2] = ["Bash", "Monitor"];
+
 /// Words in the names of MCP servers that drive a browser.
 const BROWSERS: [&str; 6] = [
     "browser",
@@ -70,6 +73,11 @@ impl Need {
     }
 }
 
+/// Whether a tool of Claude's runs a command of the shell.
+pub fn is_shell_tool(tool: &str) -> bool {
+    SHELLS.contains(&tool)
+}
+
 /// What a call needs. A tool that is not known and is no MCP server's needs nothing: it is Claude's
 /// own, such as its list of things to do.
 pub(super) fn needs(call: &ToolUse<'_>) -> Vec<Need> {
@@ -78,7 +86,7 @@ pub(super) fn needs(call: &ToolUse<'_>) -> Vec<Need> {
         .into_iter()
         .find_map(word);
     match call.tool {
-        "Bash" | "Monitor" => word("command").map_or_else(
+        tool if is_shell_tool(tool) => word("command").map_or_else(
             || {
                 vec![Need::unclear(
                     Permission::Shell,
