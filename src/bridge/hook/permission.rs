@@ -172,6 +172,7 @@ impl PermissionAsk {
                 cwd: input.get("cwd").and_then(Value::as_str).map(str::to_owned),
                 choices,
                 subject: cut(&request.subject, SUBJECT_CHARS_MAX),
+                cut: details.chars().nth(DETAILS_CHARS_MAX).is_some(),
                 ..request
             },
             details: cut(details, DETAILS_CHARS_MAX),

@@ -139,8 +139,8 @@ pub struct ApprovalRequest {
     /// all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_wants: Vec<String>,
-    /// The subject was cut before the record masked it, which can make it short; see
-    /// [`Self::is_cut`].
+    /// The subject was cut before the record masked it, which can make it short, or the details were
+    /// cut where they come from; see [`Self::is_cut`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// What its text says of itself, read before the record masked parts of it; none where nothing
@@ -181,7 +181,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// Whether the subject is only the beginning of what the vendor asks about.
+    /// Whether what the record has is only the beginning of what the vendor asks about.
     pub fn is_cut(&self) -> bool {
         let is_long = || self.subject.chars().nth(SUBJECT_CHARS_MAX).is_some();
         !self.is_user_question() && (self.cut || is_long())

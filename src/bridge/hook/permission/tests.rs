@@ -130,6 +130,16 @@ fn a_change_shows_what_goes_and_what_comes() {
 }
 
 #[test]
+fn a_change_that_is_not_shown_whole_says_so() {
+    let of = |length: usize| {
+        read(json!({"tool_name": "Write",
+            "tool_input": {"file_path": "/p/a.rs", "content": "a".repeat(length)}}))
+    };
+    assert!(!of(DETAILS_CHARS_MAX - 1).request.is_cut());
+    assert!(of(DETAILS_CHARS_MAX).request.is_cut());
+}
+
+#[test]
 fn a_change_says_how_far_it_reaches() {
     let ask = read(
         json!({"tool_name": "Edit", "tool_input": {"file_path": "/p/a.rs",
