@@ -24,13 +24,21 @@ pub(super) struct Approvals {
     asked: BTreeMap<(Agent, String), EntryId>,
     /// Those of them that have ended meanwhile: nothing ends in the record that does not begin there.
     ended_early: BTreeMap<EntryId, ApprovalEnd>,
-    /// An answer of the operator's is being recorded or sent.
-    answering: BTreeSet<EntryId>,
+    /// An answer of the operator's is being recorded or sent, or was sent: which one.
+    answering: BTreeMap<EntryId, AnswerNumber>,
+    /// How many answers have begun.
+    begun: u64,
+    /// That an answer to it reached nobody is on its way to the record.
+    undelivered: BTreeSet<EntryId>,
     /// Their end is on its way to the record.
     ending: BTreeSet<EntryId>,
     /// There was no room when it was last looked for.
     is_full: bool,
 }
+
+/// An answer of the operator's, among all of this daemon's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerNumber(u64);
 
 /// A hook of Claude's that asked. Claude's own dialog is open beside it.
 #[derive(Debug)]
@@ -246,17 +254,19 @@ impl Approvals {
     /// # Errors
     ///
     /// As of [`Self::check`].
-    pub(super) fn begin(&mut self, id: &EntryId) -> Result<(), Refusal> {
+    pub(super) fn begin(&mut self, id: &EntryId) -> Result<AnswerNumber, Refusal> {
         self.check(id)?;
-        self.answering.insert(id.clone());
-        Ok(())
+        self.begun += 1;
+        let number = AnswerNumber(self.begun);
+        self.answering.insert(id.clone(), number);
+        Ok(number)
     }
 
     /// # Errors
     ///
     /// When an answer is on its way.
     pub(super) fn check(&self, id: &EntryId) -> Result<(), Refusal> {
-        if !self.answering.contains(id) {
+        if !self.answering.contains_key(id) {
             return Ok(());
         }
         Err(Refusal::new(
@@ -266,8 +276,30 @@ impl Approvals {
         ))
     }
 
-    /// The answer is not on its way any more. One that reached nobody may be given again.
-    pub(super) fn failed(&mut self, id: &EntryId) {
+    /// The answer is not on its way any more: the request may be answered again. Whether it was the
+    /// one that this waits for.
+    pub(super) fn failed(&mut self, id: &EntryId, number: AnswerNumber) -> bool {
+        let is_it = self.answering.get(id) == Some(&number);
+        if is_it {
+            self.answering.remove(id);
+        }
+        is_it
+    }
+
+    /// The request is asked again behind an answer that is on record: whatever was sent, it did not
+    /// arrive.
+    pub(super) fn asked_again(&mut self, id: &EntryId) {
         self.answering.remove(id);
+    }
+
+    /// Whether it is to be recorded now that an answer reached nobody: not when that is on its way
+    /// already, and not of a request that is over.
+    pub(super) fn tells_undelivered(&mut self, id: &EntryId) -> bool {
+        !self.ending.contains(id) && self.undelivered.insert(id.clone())
+    }
+
+    /// That is in the record, or could not be recorded.
+    pub(super) fn undelivered_is_told(&mut self, id: &EntryId) {
+        self.undelivered.remove(id);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::approvals::AnswerNumber;
 use super::owners::continuation::Then;
 use super::owners::{Base, Decisions};
 use super::question_texts::QuestionText;
@@ -66,6 +67,55 @@ impl Decisions {
             answer(hook, Ok(Reply::Approval(None)));
         }
         base.clients.status_changed();
+    }
+
+    /// This answer of the operator's reached nobody: the request waits for one again.
+    pub(super) fn answer_reached_nobody(
+        &mut self,
+        base: &mut Base,
+        id: &EntryId,
+        number: AnswerNumber,
+    ) {
+        if self.approvals.failed(id, number) {
+            self.record_undelivered(base, id);
+        }
+    }
+
+    /// An agent asks again for what waits already. An answer that was given has not reached it then:
+    /// what is answered it does not ask again.
+    pub(super) fn asked_again(&mut self, base: &mut Base, id: &EntryId) {
+        let asked = base.recorder.world().open_approvals.get(id);
+        // One that is not recorded yet has not left.
+        if asked.is_some_and(|asked| asked.given.is_some()) {
+            self.record_undelivered(base, id);
+        }
+    }
+
+    /// Has the record say so: what is shown, and what a restart finds, is the request without its
+    /// answer.
+    fn record_undelivered(&mut self, base: &mut Base, id: &EntryId) {
+        let Some(asked) = base.recorder.world().open_approvals.get(id) else {
+            return;
+        };
+        let agent = asked.agent;
+        if !self.approvals.tells_undelivered(id) {
+            return;
+        }
+        self.approvals.asked_again(id);
+        let who = agent.title();
+        let content = format!("the operator's answer did not reach {who}: it can be given again");
+        let kind = ApprovalStep::Undelivered.of(id.clone(), agent);
+        let entry = base
+            .recorder
+            .entry(Party::System, None, kind, content, None);
+        let id = id.clone();
+        base.recorder.append_fact(
+            vec![entry],
+            Box::new(move |daemon, _| {
+                daemon.decisions.approvals.undelivered_is_told(&id);
+                daemon.base.clients.status_changed();
+            }),
+        );
     }
 
     /// A request is over: the operator's answer had its effect, the agent was answered in its own

@@ -65,6 +65,8 @@ pub enum ApprovalStep {
         /// What the operator said with it.
         note: Option<String>,
     },
+    /// The operator's answer reached nobody: it waits for one again.
+    Undelivered,
     /// It no longer waits.
     Ended(ApprovalEnd),
 }
@@ -84,6 +86,7 @@ impl ApprovalStep {
         match self {
             Self::Asked(_) => "asked",
             Self::Given { .. } => "given",
+            Self::Undelivered => "undelivered",
             Self::Ended(end) => end.as_str(),
         }
     }

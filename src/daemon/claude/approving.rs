@@ -105,7 +105,8 @@ impl Decisions {
             tool_use,
         };
         if let Some(id) = known {
-            return self.approvals.claude_waits(id, hook);
+            self.approvals.claude_waits(id.clone(), hook);
+            return self.asked_again(base, &id);
         }
         let key = request.key.clone();
         let text = self.question_text(base, Agent::Claude, request, &details);

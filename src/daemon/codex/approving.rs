@@ -19,7 +19,8 @@ impl Decisions {
         let known = self.approvals.known(base.recorder.world(), agent, &key);
         if let Some(id) = known {
             // Asked again on a new connection.
-            return self.approvals.codex_waits(request_id, id);
+            self.approvals.codex_waits(request_id, id.clone());
+            return self.asked_again(base, &id);
         }
         if !self.approvals.has_room(base.recorder.world()) {
             return;

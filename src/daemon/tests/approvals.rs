@@ -79,6 +79,12 @@ impl Rig {
         }
     }
 
+    /// The answer that is shown as given.
+    fn given(&self, id: &EntryId) -> Option<String> {
+        let asked = &self.daemon.base.recorder.world().open_approvals[id];
+        asked.given_label().map(str::to_owned)
+    }
+
     fn open(&self) -> usize {
         self.daemon.base.recorder.world().open_approvals.len()
     }
@@ -208,7 +214,66 @@ async fn an_answer_that_reached_nobody_can_be_given_again() {
     let refused = first.await.unwrap().unwrap_err();
     assert_eq!(refused.code, RefusalCode::CodexUnavailable);
     rig.pump().await;
+    // The deck, too, offers it again.
+    assert_eq!(rig.given(&id), None);
     assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    assert_eq!(rig.given(&id).as_deref(), Some("accept it"));
+    let wanted = [
+        "codex asked",
+        "human given",
+        "system undelivered",
+        "human given",
+    ];
+    assert_eq!(rig.steps().await, wanted);
+}
+
+#[tokio::test]
+async fn what_is_asked_again_behind_its_answer_waits_for_another_one() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    let refused = rig.answer(&operator, &id, "accept", None).await;
+    assert_eq!(refused, Err(RefusalCode::InFlight));
+    // The connection that it was written to is gone, and nobody read it there.
+    for _ in 0..2 {
+        assert_eq!(rig.codex_asks("3", "T/call_1").await, id);
+        assert_eq!(rig.given(&id), None);
+    }
+    assert_eq!(rig.answer(&operator, &id, "decline", None).await, Ok(()));
+    rig.fact(CodexFact::ApprovalResolved {
+        request_id: "3".to_owned(),
+    });
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    let wanted = [
+        "codex asked",
+        "human given",
+        "system undelivered",
+        "human given",
+    ];
+    assert_eq!(rig.steps().await[..4], wanted);
+    assert_eq!(rig.steps().await[4..], ["system answered"]);
+}
+
+#[tokio::test]
+async fn that_an_earlier_answer_failed_says_nothing_of_the_one_behind_it() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    let first = rig.ask(&operator, answer(&id, "accept", None));
+    rig.settle().await;
+    let Ok(CodexRequest::AnswerApproval { reply, .. }) = rig.requests.try_recv() else {
+        panic!("nothing was sent");
+    };
+    assert_eq!(rig.codex_asks("3", "T/call_1").await, id);
+    assert_eq!(rig.answer(&operator, &id, "decline", None).await, Ok(()));
+    drop(reply);
+    first.await.unwrap().unwrap_err();
+    rig.pump().await;
+    assert_eq!(rig.given(&id).as_deref(), Some("decline it"));
 }
 
 #[tokio::test]
