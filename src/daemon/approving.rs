@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::approvals::AnswerNumber;
+use super::approvals::{AnswerNumber, AskedAs, KnownRequest};
 use super::owners::continuation::Then;
 use super::owners::{Base, Decisions};
 use super::question_texts::QuestionText;
@@ -42,14 +42,14 @@ impl Decisions {
     pub(super) fn asked(
         &mut self,
         agent: Agent,
-        key: String,
+        asked: AskedAs,
         id: EntryId,
         reply: Option<ReplySender>,
     ) -> Then {
-        self.approvals.asked(agent, key.clone(), id);
+        self.approvals.asked(asked, id.clone());
         Box::new(move |daemon, result| {
             let (decisions, base) = (&mut daemon.decisions, &mut daemon.base);
-            decisions.asked_is_recorded(base, agent, key, result.is_ok());
+            decisions.asked_is_recorded(base, agent, id, result.is_ok());
             if let Some(reply) = reply {
                 let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
                 answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
@@ -58,15 +58,33 @@ impl Decisions {
     }
 
     /// A request is in the record, or could not be recorded.
-    fn asked_is_recorded(&mut self, base: &mut Base, agent: Agent, key: String, is_recorded: bool) {
+    fn asked_is_recorded(&mut self, base: &mut Base, agent: Agent, id: EntryId, is_recorded: bool) {
         if is_recorded {
-            if let Some((id, end)) = self.approvals.recorded(agent, key) {
+            if let Some(end) = self.approvals.recorded(&id) {
                 self.end_approval(base, id, agent, end);
             }
-        } else if let Some(hook) = self.approvals.not_recorded(agent, key) {
+        } else if let Some(hook) = self.approvals.not_recorded(&id) {
             answer(hook, Ok(Reply::Approval(None)));
         }
         base.clients.status_changed();
+    }
+
+    /// The request that waits already for what an agent asks now. One of the same name that is about
+    /// something else is over, although nobody has told its end.
+    pub(super) fn waiting_already(
+        &mut self,
+        base: &mut Base,
+        agent: Agent,
+        asked: &AskedAs,
+    ) -> Option<EntryId> {
+        match self.approvals.known(base.recorder.world(), asked)? {
+            KnownRequest::Same(id) => Some(id),
+            KnownRequest::Other(id) => {
+                self.approvals.forget(&id);
+                self.end_approval(base, id, agent, ApprovalEnd::Lost);
+                None
+            }
+        }
     }
 
     /// This answer of the operator's reached nobody: the request waits for one again.

@@ -11,6 +11,7 @@ use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ApprovalStep, ChoiceEffect, EntryKind,
 };
 use crate::core::id::{EntryId, Seq, ThreadId, TurnId};
+use crate::daemon::event::Event;
 use crate::store::testing::Place;
 use crate::wire::control::{
     AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, Command, HookParams, Refusal,
@@ -197,6 +198,71 @@ async fn asked_again_on_another_connection_it_is_the_same_request() {
     assert_eq!(rig.codex_asks("3", "T/call_1").await, id);
     assert_eq!(rig.steps().await, ["codex asked"]);
     assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+}
+
+#[tokio::test]
+async fn what_is_asked_while_the_end_of_the_one_before_is_recorded_is_a_request_of_its_own() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let first = rig.codex_asks("9", "T/call_1").await;
+    rig.fact(CodexFact::ApprovalResolved {
+        request_id: "9".to_owned(),
+    });
+    rig.fact(CodexFact::ApprovalAsked {
+        request_id: "3".to_owned(),
+        request: Box::new(request("T/call_1")),
+        details: String::new(),
+    });
+    rig.settle().await;
+    let second = rig.only_open();
+    assert_ne!(first, second);
+    let wanted = ["codex asked", "system answered", "codex asked"];
+    assert_eq!(rig.steps().await, wanted);
+    assert_eq!(rig.answer(&operator, &second, "accept", None).await, Ok(()));
+}
+
+#[tokio::test]
+async fn another_request_under_the_same_name_is_no_yes_to_what_was_read() {
+    let other = |request: &mut ApprovalRequest, details: &mut String| {
+        request.subject = "touch other.txt".to_owned();
+        details.clear();
+    };
+    let diff = |_: &mut ApprovalRequest, details: &mut String| details.push_str("+x");
+    let changes: [&dyn Fn(&mut ApprovalRequest, &mut String); 2] = [&other, &diff];
+    for change in changes {
+        for is_recorded in [true, false] {
+            let place = Place::new();
+            let mut rig = Rig::with_codex(&place).await;
+            let operator = rig.connect(Role::Deck, None, true);
+            let mut asked = request("T/call_1");
+            let mut details = String::new();
+            for request_id in ["9", "3"] {
+                rig.daemon.on_event(Event::Codex(CodexFact::ApprovalAsked {
+                    request_id: request_id.to_owned(),
+                    request: Box::new(asked.clone()),
+                    details: details.clone(),
+                }));
+                change(&mut asked, &mut details);
+                if is_recorded {
+                    rig.settle().await;
+                }
+            }
+            rig.settle().await;
+            let id = rig.only_open();
+            // What is resolved late ends nothing else.
+            rig.fact(CodexFact::ApprovalResolved {
+                request_id: "9".to_owned(),
+            });
+            rig.settle().await;
+            assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+            let steps = rig.steps().await;
+            let count = |step: &str| steps.iter().filter(|it| *it == step).count();
+            assert_eq!(count("codex asked"), 2, "{steps:?}");
+            assert_eq!(count("system lost"), 1, "{steps:?}");
+            assert_eq!(steps.len(), 4, "{steps:?}");
+        }
+    }
 }
 
 #[tokio::test]
