@@ -158,7 +158,7 @@ impl Decisions {
         end: ApprovalEnd,
         has_run: bool,
     ) {
-        use ChoiceEffect::{Deny, Stop};
+        use ChoiceEffect::{Deny, DenyMore, Stop};
         if !self.approvals.end(&id, end) {
             return;
         }
@@ -167,10 +167,12 @@ impl Decisions {
         let who = agent.title();
         let content = match (end, given) {
             (ApprovalEnd::Lost, _) => format!("what {who} asked is gone with it"),
-            (ApprovalEnd::Answered, Some((label, Some(Deny | Stop)))) if has_run => format!(
-                "{who} was answered in its own terminal, and it was done: the operator's answer came \
+            (ApprovalEnd::Answered, Some((label, Some(Deny | DenyMore | Stop)))) if has_run => {
+                format!(
+                    "{who} was answered in its own terminal, and it was done: the operator's answer came \
                  too late, which was {label}"
-            ),
+                )
+            }
             (ApprovalEnd::Answered, Some((label, Some(Stop)))) => {
                 format!("{who} was told to stop; the operator's answer was {label}")
             }

@@ -277,6 +277,8 @@ pub enum ChoiceEffect {
     AllowMore,
     /// Not; the agent goes on without it.
     Deny,
+    /// Not, nor anything like it from now on.
+    DenyMore,
     /// Not, and the turn ends.
     Stop,
     /// The answer to a question.
@@ -288,6 +290,6 @@ pub enum ChoiceEffect {
 impl ChoiceEffect {
     /// Whether it says no.
     pub fn denies(self) -> bool {
-        matches!(self, Self::Deny | Self::Stop)
+        matches!(self, Self::Deny | Self::DenyMore | Self::Stop)
     }
 }

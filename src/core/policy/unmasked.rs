@@ -39,6 +39,7 @@ pub fn read_unmasked(
     let is_cut = request.cut;
     request.choices.retain(|choice| match choice.effect {
         ChoiceEffect::Deny | ChoiceEffect::Stop => true,
+        ChoiceEffect::DenyMore => redactor.redact_text(&choice.label).1 == 0,
         ChoiceEffect::AllowMore => {
             !hides_code && !is_cut && redactor.redact_text(&choice.label).1 == 0
         }

@@ -78,9 +78,12 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce], root: &str) -> ui::Inbo
         }),
         effect: match choice.effect {
             ChoiceEffect::Deny => ui::AnswerEffect::Deny,
+            ChoiceEffect::DenyMore => ui::AnswerEffect::DenyMore,
             ChoiceEffect::Stop => ui::AnswerEffect::Stop,
             ChoiceEffect::OwnWords => ui::AnswerEffect::OwnWords,
-            _ => ui::AnswerEffect::Allow,
+            ChoiceEffect::AllowOnce | ChoiceEffect::AllowMore | ChoiceEffect::Answer => {
+                ui::AnswerEffect::Allow
+            }
         },
     });
     ui::InboxCard {

@@ -229,7 +229,8 @@ impl Draft {
         if let (Some(host), Some(action)) = (rule["host"].as_str(), rule["action"].as_str()) {
             let effect = match action {
                 "allow" => ChoiceEffect::AllowMore,
-                _ => ChoiceEffect::Deny,
+                "deny" => ChoiceEffect::DenyMore,
+                _ => return false,
             };
             let label = format!("from now on {action} the host {host}");
             // Both rules can be offered at once.

@@ -254,6 +254,7 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         ChoiceEffect::AllowOnce,
         ChoiceEffect::AllowMore,
         ChoiceEffect::Deny,
+        ChoiceEffect::DenyMore,
         ChoiceEffect::Stop,
         ChoiceEffect::Answer,
         ChoiceEffect::OwnWords,

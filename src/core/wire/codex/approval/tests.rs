@@ -463,6 +463,29 @@ fn what_a_command_is_granted_with_a_yes_stands_on_its_card() {
 }
 
 #[test]
+fn a_host_that_is_denied_for_good_is_no_plain_no() {
+    let rule = |action: &str| {
+        json!({"applyNetworkPolicyAmendment":
+        {"network_policy_amendment": {"host": "x.org", "action": action}}})
+    };
+    let question = read(
+        "item/commandExecution/requestApproval",
+        json!({"threadId": "T", "itemId": "c", "command": "curl x.org", "availableDecisions":
+            [rule("deny"), rule("allow"), rule("later"), "decline"]}),
+    );
+    let effects: Vec<_> = (question.request.choices.iter())
+        .map(|choice| (choice.id.as_str(), choice.effect))
+        .collect();
+    let wanted = [
+        ("applyNetworkPolicyAmendment/deny", ChoiceEffect::DenyMore),
+        ("applyNetworkPolicyAmendment/allow", ChoiceEffect::AllowMore),
+        ("decline", ChoiceEffect::Deny),
+    ];
+    assert_eq!(effects, wanted);
+    assert!(question.details.contains("later"), "{}", question.details);
+}
+
+#[test]
 fn a_rule_that_is_too_long_to_be_read_is_not_offered() {
     let offer = |rule: Value| {
         read(
