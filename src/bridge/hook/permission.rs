@@ -142,9 +142,9 @@ impl PermissionAsk {
         let once = ApprovalChoice::new(ALLOW, "allow once", ChoiceEffect::AllowOnce);
         let allows = std::iter::once((once, Allowed::Once)).chain(rules);
         let request = ApprovalRequest {
-            also_wants: match kind {
-                ApprovalKind::Command => also_wants(&arguments),
-                _ => Vec::new(),
+            also_wants: match kind.is_shell() {
+                true => also_wants(&arguments),
+                false => Vec::new(),
             },
             ..ApprovalRequest::new(kind, key, subject)
         };

@@ -29,6 +29,27 @@ words! {
 }
 
 impl ApprovalKind {
+    /// Whether the subject is a command of the shell.
+    pub fn is_shell(&self) -> bool {
+        match self {
+            Self::Command => true,
+            Self::FileChange
+            | Self::Permissions
+            | Self::Tool
+            | Self::Question
+            | Self::UserQuestion
+            | Self::Other(_) => false,
+        }
+    }
+
+    /// Whether the subject may name paths.
+    pub fn has_paths(&self) -> bool {
+        match self {
+            Self::Command | Self::FileChange | Self::Permissions => true,
+            Self::Tool | Self::Question | Self::UserQuestion | Self::Other(_) => false,
+        }
+    }
+
     /// What an agent that asks asks for, behind `asks`.
     pub fn sought(&self) -> &'static str {
         match self {

@@ -88,7 +88,7 @@ fn of_peer(agent: Agent, request: &ApprovalRequest) -> Option<String> {
 
 /// Secrets that a command names, and its way beyond this machine.
 fn reach(kind: &ApprovalKind, command: &str) -> Vec<String> {
-    if *kind != ApprovalKind::Command {
+    if !kind.is_shell() {
         return Vec::new();
     }
     let mut needs = shell_needs(command);
@@ -98,7 +98,7 @@ fn reach(kind: &ApprovalKind, command: &str) -> Vec<String> {
 
 /// What a command does with git, where that is more than reading.
 fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
-    if *kind != ApprovalKind::Command {
+    if !kind.is_shell() {
         return None;
     }
     match git_use(command) {
