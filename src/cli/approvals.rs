@@ -311,7 +311,7 @@ fn chosen<'a>(request: &'a ApprovalRequest, name: &str) -> Result<&'a ApprovalCh
 fn word(effect: ChoiceEffect) -> &'static str {
     match effect {
         ChoiceEffect::AllowOnce | ChoiceEffect::AllowMore => "allow",
-        ChoiceEffect::Deny | ChoiceEffect::Stop => "deny",
+        ChoiceEffect::Deny | ChoiceEffect::DenyMore | ChoiceEffect::Stop => "deny",
         ChoiceEffect::Answer | ChoiceEffect::OwnWords => "answer",
     }
 }

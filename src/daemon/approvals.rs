@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sha2::{Digest as _, Sha256};
+
 use super::attach::ConnId;
 use super::reply::ReplySender;
 use crate::core::agent::Agent;
-use crate::core::entry::ApprovalEnd;
+use crate::core::entry::{ApprovalEnd, ApprovalRequest};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::{APPROVALS_OPEN_MAX, Snapshot};
 use crate::wire::control::{Refusal, RefusalCode};
@@ -20,17 +22,62 @@ pub(super) struct Approvals {
     codex: BTreeMap<String, EntryId>,
     /// Those of Claude's, with the hook that waits.
     claude: BTreeMap<EntryId, AskingHook>,
-    /// Asked, by agent and key, and not in the folded world yet.
-    asked: BTreeMap<(Agent, String), EntryId>,
+    /// Asked, and not in the folded world yet.
+    asked: BTreeMap<EntryId, AskedAs>,
     /// Those of them that have ended meanwhile: nothing ends in the record that does not begin there.
     ended_early: BTreeMap<EntryId, ApprovalEnd>,
-    /// An answer of the operator's is being recorded or sent.
-    answering: BTreeSet<EntryId>,
+    /// The texts of those that this daemon was asked.
+    texts: BTreeMap<EntryId, TextDigest>,
+    /// An answer of the operator's is being recorded or sent, or was sent: which one.
+    answering: BTreeMap<EntryId, AnswerNumber>,
+    /// How many answers have begun.
+    begun: u64,
+    /// That an answer to it reached nobody is on its way to the record.
+    undelivered: BTreeSet<EntryId>,
     /// Their end is on its way to the record.
     ending: BTreeSet<EntryId>,
     /// There was no room when it was last looked for.
     is_full: bool,
 }
+
+/// Of the subject and the details of a request, as they were asked.
+type TextDigest = [u8; 32];
+
+/// What a request is known by when it is asked again.
+#[derive(Debug, Clone)]
+pub(super) struct AskedAs {
+    agent: Agent,
+    /// As [`ApprovalRequest::key`].
+    key: String,
+    text: TextDigest,
+}
+
+impl AskedAs {
+    pub(super) fn of(agent: Agent, request: &ApprovalRequest, details: &str) -> Self {
+        let mut text = Sha256::new();
+        text.update(request.subject.as_bytes());
+        text.update([0]);
+        text.update(details.as_bytes());
+        Self {
+            agent,
+            key: request.key.clone(),
+            text: text.finalize().into(),
+        }
+    }
+}
+
+/// A request of the same name that waits already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum KnownRequest {
+    /// It asks for the same.
+    Same(EntryId),
+    /// It asks for something else, and is over: at a time there is one of a name.
+    Other(EntryId),
+}
+
+/// An answer of the operator's, among all of this daemon's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerNumber(u64);
 
 /// A hook of Claude's that asked. Claude's own dialog is open beside it.
 #[derive(Debug)]
@@ -69,13 +116,30 @@ pub(super) struct LeftHook {
 }
 
 impl Approvals {
-    /// The request of this key, if it waits already.
-    pub(super) fn known(&self, world: &Snapshot, agent: Agent, key: &str) -> Option<EntryId> {
-        let mut open = world.open_approvals.values();
-        let open = open.find(|asked| asked.agent == agent && asked.request.key == key);
-        let id = open.map(|asked| &asked.id);
-        id.or_else(|| self.asked.get(&(agent, key.to_owned())))
-            .cloned()
+    /// The request of this name, if it waits already. One whose end is on its way to the record does
+    /// not. Of one that an earlier daemon was asked the name alone is known.
+    pub(super) fn known(&self, world: &Snapshot, asked: &AskedAs) -> Option<KnownRequest> {
+        let open = world.open_approvals.values();
+        let open = open.filter(|it| it.agent == asked.agent && it.request.key == asked.key);
+        let open = open.map(|it| &it.id);
+        let coming = self.asked.iter();
+        let coming = coming.filter(|(_, it)| it.agent == asked.agent && it.key == asked.key);
+        let named = open.chain(coming.map(|(id, _)| id));
+        let named: Vec<&EntryId> = named.filter(|id| !self.ending.contains(*id)).collect();
+        let is_same = |id: &EntryId| self.texts.get(id).is_none_or(|text| *text == asked.text);
+        // An earlier one may have ended, and wait for its own place in the record.
+        let same = named.iter().copied().find(|id| is_same(id));
+        match (same, named.first()) {
+            (Some(id), _) => Some(KnownRequest::Same(id.clone())),
+            (None, Some(id)) => Some(KnownRequest::Other((*id).clone())),
+            (None, None) => None,
+        }
+    }
+
+    /// Nobody waits for an answer to this request any more: its agent asks for something else.
+    pub(super) fn forget(&mut self, id: &EntryId) {
+        self.codex.retain(|_, waiting| waiting != id);
+        self.claude.remove(id);
     }
 
     /// How many requests are on their way to the record.
@@ -85,14 +149,17 @@ impl Approvals {
 
     /// How many of an agent's.
     pub(super) fn on_their_way_of(&self, agent: Agent) -> usize {
-        self.asked.keys().filter(|(of, _)| *of == agent).count()
+        let asked = self.asked.values();
+        asked.filter(|asked| asked.agent == agent).count()
     }
 
     /// Whether one more can wait here, beside what the record does not have yet. If not it is answered
     /// where its agent asks, which the log says once.
     pub(super) fn has_room(&mut self, world: &Snapshot) -> bool {
         let open = &world.open_approvals;
-        let coming = self.asked.values().filter(|id| !open.contains_key(*id));
+        self.texts
+            .retain(|id, _| open.contains_key(id) || self.asked.contains_key(id));
+        let coming = self.asked.keys().filter(|id| !open.contains_key(*id));
         let is_full = open.len() + coming.count() >= APPROVALS_OPEN_MAX;
         if is_full && !self.is_full {
             tracing::warn!(
@@ -105,23 +172,24 @@ impl Approvals {
     }
 
     /// A new request is on its way to the record.
-    pub(super) fn asked(&mut self, agent: Agent, key: String, id: EntryId) {
-        self.asked.insert((agent, key), id);
+    pub(super) fn asked(&mut self, asked: AskedAs, id: EntryId) {
+        self.texts.insert(id.clone(), asked.text);
+        self.asked.insert(id, asked);
     }
 
     /// It is in the record. If it has ended meanwhile, how: that is to be recorded behind it.
-    pub(super) fn recorded(&mut self, agent: Agent, key: String) -> Option<(EntryId, ApprovalEnd)> {
-        let id = self.asked.remove(&(agent, key))?;
-        self.ended_early.remove_entry(&id)
+    pub(super) fn recorded(&mut self, id: &EntryId) -> Option<ApprovalEnd> {
+        self.asked.remove(id)?;
+        self.ended_early.remove(id)
     }
 
     /// It could not be recorded, so that nobody can be asked about it: nothing of it is left. The
     /// way to the hook that waits.
-    pub(super) fn not_recorded(&mut self, agent: Agent, key: String) -> Option<ReplySender> {
-        let id = self.asked.remove(&(agent, key))?;
-        self.ended_early.remove(&id);
-        self.codex.retain(|_, waiting| *waiting != id);
-        self.claude.remove(&id)?.reply
+    pub(super) fn not_recorded(&mut self, id: &EntryId) -> Option<ReplySender> {
+        self.asked.remove(id)?;
+        self.ended_early.remove(id);
+        self.codex.retain(|_, waiting| waiting != id);
+        self.claude.remove(id)?.reply
     }
 
     /// Codex can be answered under this number of its connection.
@@ -156,7 +224,7 @@ impl Approvals {
     /// not before the request itself.
     pub(super) fn end(&mut self, id: &EntryId, end: ApprovalEnd) -> bool {
         self.answering.remove(id);
-        if self.asked.values().any(|asked| asked == id) {
+        if self.asked.contains_key(id) {
             self.ended_early.entry(id.clone()).or_insert(end);
             return false;
         }
@@ -246,17 +314,19 @@ impl Approvals {
     /// # Errors
     ///
     /// As of [`Self::check`].
-    pub(super) fn begin(&mut self, id: &EntryId) -> Result<(), Refusal> {
+    pub(super) fn begin(&mut self, id: &EntryId) -> Result<AnswerNumber, Refusal> {
         self.check(id)?;
-        self.answering.insert(id.clone());
-        Ok(())
+        self.begun += 1;
+        let number = AnswerNumber(self.begun);
+        self.answering.insert(id.clone(), number);
+        Ok(number)
     }
 
     /// # Errors
     ///
     /// When an answer is on its way.
     pub(super) fn check(&self, id: &EntryId) -> Result<(), Refusal> {
-        if !self.answering.contains(id) {
+        if !self.answering.contains_key(id) {
             return Ok(());
         }
         Err(Refusal::new(
@@ -266,8 +336,30 @@ impl Approvals {
         ))
     }
 
-    /// The answer is not on its way any more. One that reached nobody may be given again.
-    pub(super) fn failed(&mut self, id: &EntryId) {
+    /// The answer is not on its way any more: the request may be answered again. Whether it was the
+    /// one that this waits for.
+    pub(super) fn failed(&mut self, id: &EntryId, number: AnswerNumber) -> bool {
+        let is_it = self.answering.get(id) == Some(&number);
+        if is_it {
+            self.answering.remove(id);
+        }
+        is_it
+    }
+
+    /// The request is asked again behind an answer that is on record: whatever was sent, it did not
+    /// arrive.
+    pub(super) fn asked_again(&mut self, id: &EntryId) {
         self.answering.remove(id);
+    }
+
+    /// Whether it is to be recorded now that an answer reached nobody: not when that is on its way
+    /// already, and not of a request that is over.
+    pub(super) fn tells_undelivered(&mut self, id: &EntryId) -> bool {
+        !self.ending.contains(id) && self.undelivered.insert(id.clone())
+    }
+
+    /// That is in the record, or could not be recorded.
+    pub(super) fn undelivered_is_told(&mut self, id: &EntryId) {
+        self.undelivered.remove(id);
     }
 }

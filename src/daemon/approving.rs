@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::approvals::{AnswerNumber, AskedAs, KnownRequest};
 use super::owners::continuation::Then;
 use super::owners::{Base, Decisions};
 use super::question_texts::QuestionText;
@@ -41,14 +42,14 @@ impl Decisions {
     pub(super) fn asked(
         &mut self,
         agent: Agent,
-        key: String,
+        asked: AskedAs,
         id: EntryId,
         reply: Option<ReplySender>,
     ) -> Then {
-        self.approvals.asked(agent, key.clone(), id);
+        self.approvals.asked(asked, id.clone());
         Box::new(move |daemon, result| {
             let (decisions, base) = (&mut daemon.decisions, &mut daemon.base);
-            decisions.asked_is_recorded(base, agent, key, result.is_ok());
+            decisions.asked_is_recorded(base, agent, id, result.is_ok());
             if let Some(reply) = reply {
                 let recorded = result.map(|stored| Recorded::of(&stored[0].entry));
                 answer(reply, recorded.map(Reply::Recorded).map_err(Clone::clone));
@@ -57,15 +58,82 @@ impl Decisions {
     }
 
     /// A request is in the record, or could not be recorded.
-    fn asked_is_recorded(&mut self, base: &mut Base, agent: Agent, key: String, is_recorded: bool) {
+    fn asked_is_recorded(&mut self, base: &mut Base, agent: Agent, id: EntryId, is_recorded: bool) {
         if is_recorded {
-            if let Some((id, end)) = self.approvals.recorded(agent, key) {
+            if let Some(end) = self.approvals.recorded(&id) {
                 self.end_approval(base, id, agent, end);
             }
-        } else if let Some(hook) = self.approvals.not_recorded(agent, key) {
+        } else if let Some(hook) = self.approvals.not_recorded(&id) {
             answer(hook, Ok(Reply::Approval(None)));
         }
         base.clients.status_changed();
+    }
+
+    /// The request that waits already for what an agent asks now. One of the same name that is about
+    /// something else is over, although nobody has told its end.
+    pub(super) fn waiting_already(
+        &mut self,
+        base: &mut Base,
+        agent: Agent,
+        asked: &AskedAs,
+    ) -> Option<EntryId> {
+        match self.approvals.known(base.recorder.world(), asked)? {
+            KnownRequest::Same(id) => Some(id),
+            KnownRequest::Other(id) => {
+                self.approvals.forget(&id);
+                self.end_approval(base, id, agent, ApprovalEnd::Lost);
+                None
+            }
+        }
+    }
+
+    /// This answer of the operator's reached nobody: the request waits for one again.
+    pub(super) fn answer_reached_nobody(
+        &mut self,
+        base: &mut Base,
+        id: &EntryId,
+        number: AnswerNumber,
+    ) {
+        if self.approvals.failed(id, number) {
+            self.record_undelivered(base, id);
+        }
+    }
+
+    /// An agent asks again for what waits already. An answer that was given has not reached it then:
+    /// what is answered it does not ask again.
+    pub(super) fn asked_again(&mut self, base: &mut Base, id: &EntryId) {
+        let asked = base.recorder.world().open_approvals.get(id);
+        // One that is not recorded yet has not left.
+        if asked.is_some_and(|asked| asked.given.is_some()) {
+            self.record_undelivered(base, id);
+        }
+    }
+
+    /// Has the record say so: what is shown, and what a restart finds, is the request without its
+    /// answer.
+    fn record_undelivered(&mut self, base: &mut Base, id: &EntryId) {
+        let Some(asked) = base.recorder.world().open_approvals.get(id) else {
+            return;
+        };
+        let agent = asked.agent;
+        if !self.approvals.tells_undelivered(id) {
+            return;
+        }
+        self.approvals.asked_again(id);
+        let who = agent.title();
+        let content = format!("the operator's answer did not reach {who}: it can be given again");
+        let kind = ApprovalStep::Undelivered.of(id.clone(), agent);
+        let entry = base
+            .recorder
+            .entry(Party::System, None, kind, content, None);
+        let id = id.clone();
+        base.recorder.append_fact(
+            vec![entry],
+            Box::new(move |daemon, _| {
+                daemon.decisions.approvals.undelivered_is_told(&id);
+                daemon.base.clients.status_changed();
+            }),
+        );
     }
 
     /// A request is over: the operator's answer had its effect, the agent was answered in its own
@@ -90,7 +158,7 @@ impl Decisions {
         end: ApprovalEnd,
         has_run: bool,
     ) {
-        use ChoiceEffect::{Deny, Stop};
+        use ChoiceEffect::{Deny, DenyMore, Stop};
         if !self.approvals.end(&id, end) {
             return;
         }
@@ -99,10 +167,12 @@ impl Decisions {
         let who = agent.title();
         let content = match (end, given) {
             (ApprovalEnd::Lost, _) => format!("what {who} asked is gone with it"),
-            (ApprovalEnd::Answered, Some((label, Some(Deny | Stop)))) if has_run => format!(
-                "{who} was answered in its own terminal, and it was done: the operator's answer came \
+            (ApprovalEnd::Answered, Some((label, Some(Deny | DenyMore | Stop)))) if has_run => {
+                format!(
+                    "{who} was answered in its own terminal, and it was done: the operator's answer came \
                  too late, which was {label}"
-            ),
+                )
+            }
             (ApprovalEnd::Answered, Some((label, Some(Stop)))) => {
                 format!("{who} was told to stop; the operator's answer was {label}")
             }

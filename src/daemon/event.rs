@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::agent_programs::FoundPrograms;
+use super::approvals::AnswerNumber;
 use super::attach::{ConnId, Outlet};
 use super::bodies::BodiesRead;
 use super::carrying::SessionEnding;
@@ -151,8 +152,8 @@ pub enum Event {
     ProgramsFound(FoundPrograms),
     /// What takes connections, watches the project's files or shows the daemon panicked. → `run`
     ServiceFailed,
-    /// An answer of the operator's to a request for approval reached nobody. → `approvals`
-    ApprovalUnanswered(EntryId),
+    /// An answer of the operator's to a request for approval reached nobody. → `approving`
+    ApprovalUnanswered { id: EntryId, number: AnswerNumber },
     /// One that says no reached Codex: the operator's reason goes after it. → `commands::approve`
     ReasonToTell(Box<Entry>),
     /// Codex did what the operator asked of it. → `commands::agent_action`
@@ -226,7 +227,7 @@ impl Event {
             Self::WorkFailed { .. } => "work_failed",
             Self::ProgramsFound(_) => "programs_found",
             Self::ServiceFailed => "service_failed",
-            Self::ApprovalUnanswered(_) => "approval_unanswered",
+            Self::ApprovalUnanswered { .. } => "approval_unanswered",
             Self::ReasonToTell(_) => "reason_to_tell",
             Self::DeedDone { .. } => "deed_done",
             Self::BodiesRead(_) => "bodies_read",

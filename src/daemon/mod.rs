@@ -135,11 +135,15 @@
 //! - asked by Codex: `/core/wire/codex/approval` reads the request of its app-server,
 //!   `/adapters/codex/session/approvals` tells it
 //! - asked by Claude: one hook tells twice. As `Hook` with `PermissionRequest`, that a dialog is open;
-//!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits
+//!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits.
+//!   `/core/wire/control/approvals` has the parameters of what is asked and of the answer
+//! - read, before the loop hears of it: a long text, for what the record masks of it; what Codex asks in
+//!   `start::serving` (`forward`), what Claude asks in `handle` (`ask`). `question_texts` keeps what was
+//!   read, and reads a short text itself
 //! - in: `codex::facts` is told by the adapter, `commands` by a hook of Claude's
 //! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here, and
 //!   have [`Approvals`](approvals::Approvals) know where it can be answered; as many as the world has
-//!   room for
+//!   room for. What asks for something else under a name that waits already ends the one before
 //! - recorded: `approving` makes the entry, for both agents and `ask_user`, of the kinds of
 //!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
 //!   `/core/fold/approving` has it stand in `open_approvals`, as
@@ -147,12 +151,17 @@
 //! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by the deck's cards
 //!   (`/deck/present/approvals`), by `/cli/approvals` and by `status`
 //! - answered: `commands::approve` records the answer, and then gives it to the hook, or to Codex by
-//!   its adapter, which says whether it arrived ([`ApprovalUnanswered`](event::Event) if not). The
+//!   its adapter, which says whether it arrived. If not ([`ApprovalUnanswered`](event::Event), or the
+//!   agent asks again on a new connection), `approving` records that, and it waits again. The
 //!   reason of a no goes to Codex behind it, as a message ([`ReasonToTell`](event::Event)); Claude's
 //!   hook takes it with the answer
 //! - over: not with the answer, but when the agent shows its effect: `codex::approving` is told that it
-//!   was resolved, `claude::approving` sees what Claude does next or that its hook left; `approving`
-//!   records the end
+//!   was resolved, `claude::approving` sees what Claude does next or that its hook left (`connecting`);
+//!   `approving` records the end
+//! - over without an answer of ours: Codex waits no longer, or its app-server is gone (`codex::facts`);
+//!   a pair's last Claude leaves (`claude::presence`); a daemon starts, of which `effects` records what
+//!   was lost, or takes over: `/core/fold/running` takes out what hung on the one before
+//! - carried: `rollover` has what waits stand in the next session, with its answer
 //!
 //! Knows nothing of screens and command lines.
 

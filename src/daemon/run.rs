@@ -280,7 +280,10 @@ impl Daemon {
                 }
             }
             Event::ServiceFailed => self.base.operations.fail(DaemonFault::Service),
-            Event::ApprovalUnanswered(id) => self.decisions.approvals.failed(&id),
+            Event::ApprovalUnanswered { id, number } => {
+                self.decisions
+                    .answer_reached_nobody(&mut self.base, &id, number);
+            }
             Event::ReasonToTell(message) => self.base.on_reason_to_tell(*message),
             Event::DeedDone { deed, text, told } => self.base.on_deed_done(deed, text, told),
             Event::BodiesRead(found) => self.on_bodies_read(*found),

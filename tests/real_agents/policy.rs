@@ -64,11 +64,16 @@ fn claude_is_refused_asked_or_let_as_the_coordinator_of_the_moment_has_it() {
     let mut claude = claude_with_git(&pair);
     claude_leaves_git_to_the_coordinator_and_its_person_does_not(&pair, &mut operator, &mut claude);
     // What is typed before the turn has ended may come in another order.
-    wait_status(&pair, "an idle Claude", |status| {
-        status["agents"]["claude"]["state"] == "idle"
-    });
+    let idle = || {
+        wait_status(&pair, "an idle Claude", |status| {
+            status["agents"]["claude"]["state"] == "idle"
+        })
+    };
+    idle();
     coordinator(&mut operator, "human");
     what_cannot_be_judged_is_asked_and_the_person_may_say_yes(&pair, &mut claude);
+    idle();
+    what_is_no_command_leaves_git_alone_too(&pair, &mut claude);
     verify(&pair);
 }
 
@@ -144,6 +149,24 @@ fn what_cannot_be_judged_is_asked_and_the_person_may_say_yes(pair: &Pair, claude
     assert_eq!(refused(pair).len(), before);
     claude.enter_until_gone("Do you want to proceed?");
     claude.wait_for_text("It ran.");
+}
+
+fn what_is_no_command_leaves_git_alone_too(pair: &Pair, claude: &mut Pty) {
+    let helper = json!({"description": "Look at it", "prompt": "Look at the lock.",
+        "isolation": "worktree"});
+    pair.messages
+        .when(says("start a helper"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Agent", helper)));
+    let denied = "PreToolUse:Agent hook error: ctxrelay: its helper gets a work tree of git";
+    pair.messages
+        .when(tool_said(denied))
+        .once()
+        .reply(Reply::text("Then without one."));
+    claude.submit("start a helper");
+    claude.wait_for_text("Then without one.");
+    let trees = pair.project.git(&["worktree", "list"]);
+    assert_eq!(trees.lines().count(), 1, "{trees}");
 }
 
 #[test]

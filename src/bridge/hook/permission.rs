@@ -13,6 +13,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
+use crate::core::policy::is_shell_tool;
 use crate::wire::control::HookEvent;
 
 /// The most that is kept of a change or of a tool's arguments, in characters.
@@ -23,6 +24,26 @@ const SUGGESTIONS_MAX: usize = 6;
 
 /// The longest words for what a suggestion comes to, in characters; a longer one is not offered.
 const COMES_TO_CHARS_MAX: usize = 293;
+
+/// The most that is kept of the hosts that a command asks for, in characters; the details tell all.
+const HOSTS_CHARS_MAX: usize = 300;
+
+/// The tool whose commands need no name on the card.
+const BASH: &str = "Bash";
+
+/// What of a change is shown as its lines, or as its file.
+const SHOWN_OF_CHANGE: [&str; 10] = [
+    "cell_id",
+    "content",
+    "edit_mode",
+    "edits",
+    "file_path",
+    "new_source",
+    "new_string",
+    "notebook_path",
+    "old_string",
+    "replace_all",
+];
 
 /// What Claude's model hears of a refusal without a reason.
 const DENIED: &str = "The operator does not allow this.";
@@ -96,8 +117,8 @@ impl PermissionAsk {
             ));
         }
         let (kind, subject, details) = match (tool, word("command"), path(&arguments)) {
-            ("Bash", Some(command), _) => {
-                let details = word("description").unwrap_or_default().to_owned();
+            (tool, Some(command), _) if is_shell_tool(tool) => {
+                let details = beside_command(tool, &arguments);
                 (ApprovalKind::Command, command.to_owned(), details)
             }
             ("Edit" | "MultiEdit" | "Write" | "NotebookEdit", _, Some(path)) => {
@@ -120,7 +141,13 @@ impl PermissionAsk {
         });
         let once = ApprovalChoice::new(ALLOW, "allow once", ChoiceEffect::AllowOnce);
         let allows = std::iter::once((once, Allowed::Once)).chain(rules);
-        let request = ApprovalRequest::new(kind, key, subject);
+        let request = ApprovalRequest {
+            also_wants: match kind.is_shell() {
+                true => also_wants(&arguments),
+                false => Vec::new(),
+            },
+            ..ApprovalRequest::new(kind, key, subject)
+        };
         Some(Self::of(input, request, &details, allows.collect()))
     }
 
@@ -145,6 +172,7 @@ impl PermissionAsk {
                 cwd: input.get("cwd").and_then(Value::as_str).map(str::to_owned),
                 choices,
                 subject: cut(&request.subject, SUBJECT_CHARS_MAX),
+                cut: details.chars().nth(DETAILS_CHARS_MAX).is_some(),
                 ..request
             },
             details: cut(details, DETAILS_CHARS_MAX),
@@ -213,6 +241,61 @@ fn in_words(arguments: &Value) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
+/// What a call says beside its command: why, as Claude says it, then all else.
+fn beside_command(tool: &str, arguments: &Value) -> String {
+    let mut lines = Vec::new();
+    if tool != BASH {
+        lines.push(format!("tool: {tool}"));
+    }
+    let why = arguments.get("description").and_then(Value::as_str);
+    lines.extend(why.map(|why| why.replace('\n', "\n  ")));
+    let said: &[&str] = match why {
+        Some(_) => &["command", "description"],
+        None => &["command"],
+    };
+    lines.extend(in_words_without(arguments, said));
+    lines.join("\n")
+}
+
+/// The arguments of a tool but for those that are said already; `None` where no other is left.
+fn in_words_without(arguments: &Value, said: &[&str]) -> Option<String> {
+    let members = arguments.as_object()?.iter();
+    let left = members.filter(|(name, _)| !said.contains(&name.as_str()));
+    let left: serde_json::Map<_, _> = left.map(|(name, it)| (name.clone(), it.clone())).collect();
+    (!left.is_empty()).then(|| in_words(&Value::Object(left)))
+}
+
+/// What a yes to a command grants beside it (Claude Code 2.1.330, its schema). A value of another
+/// type than that schema has counts as set: what Claude makes of it is not known.
+fn also_wants(arguments: &Value) -> Vec<String> {
+    let is_set = |it: &&Value| !matches!(it, Value::Null | Value::Bool(false));
+    let set = |name: &str| arguments.get(name).filter(is_set);
+    let mut wants = Vec::new();
+    if set("dangerouslyDisableSandbox").is_some() {
+        wants.push("to run outside of Claude's sandbox".to_owned());
+    }
+    if let Some(hosts) = set("allowed_domains") {
+        let hosts = match hosts.as_array() {
+            Some(hosts) => hosts.iter().map(plain).collect::<Vec<_>>().join(", "),
+            None => plain(hosts),
+        };
+        if !hosts.is_empty() {
+            let hosts = cut(&hosts, HOSTS_CHARS_MAX);
+            wants.push(format!("to reach {hosts} from Claude's sandbox"));
+        }
+    }
+    if set("run_in_background").is_some() {
+        wants.push("to run in the background".to_owned());
+    }
+    wants
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// What a file would be changed to, as lines taken out and put in. What else the tool does with them
 /// comes first.
 fn change(arguments: &Value) -> String {
@@ -227,6 +310,7 @@ fn change(arguments: &Value) -> String {
         (_, Some(cell)) => lines.push(format!("replaces cell {cell}")),
         (_, None) => {}
     }
+    lines.extend(in_words_without(arguments, &SHOWN_OF_CHANGE));
     let edits = arguments.get("edits").and_then(Value::as_array);
     let edits = edits.map_or_else(|| std::slice::from_ref(arguments), Vec::as_slice);
     for edit in edits {

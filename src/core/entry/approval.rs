@@ -29,6 +29,27 @@ words! {
 }
 
 impl ApprovalKind {
+    /// Whether the subject is a command of the shell.
+    pub fn is_shell(&self) -> bool {
+        match self {
+            Self::Command => true,
+            Self::FileChange
+            | Self::Permissions
+            | Self::Tool
+            | Self::Question
+            | Self::UserQuestion
+            | Self::Other(_) => false,
+        }
+    }
+
+    /// Whether the subject may name paths.
+    pub fn has_paths(&self) -> bool {
+        match self {
+            Self::Command | Self::FileChange | Self::Permissions => true,
+            Self::Tool | Self::Question | Self::UserQuestion | Self::Other(_) => false,
+        }
+    }
+
     /// What an agent that asks asks for, behind `asks`.
     pub fn sought(&self) -> &'static str {
         match self {
@@ -65,6 +86,8 @@ pub enum ApprovalStep {
         /// What the operator said with it.
         note: Option<String>,
     },
+    /// The operator's answer reached nobody: it waits for one again.
+    Undelivered,
     /// It no longer waits.
     Ended(ApprovalEnd),
 }
@@ -84,6 +107,7 @@ impl ApprovalStep {
         match self {
             Self::Asked(_) => "asked",
             Self::Given { .. } => "given",
+            Self::Undelivered => "undelivered",
             Self::Ended(end) => end.as_str(),
         }
     }
@@ -139,8 +163,8 @@ pub struct ApprovalRequest {
     /// all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_wants: Vec<String>,
-    /// The subject was cut before the record masked it, which can make it short; see
-    /// [`Self::is_cut`].
+    /// The subject was cut before the record masked it, which can make it short, or the details were
+    /// cut where they come from; see [`Self::is_cut`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// What its text says of itself, read before the record masked parts of it; none where nothing
@@ -181,7 +205,7 @@ impl ApprovalRequest {
         }
     }
 
-    /// Whether the subject is only the beginning of what the vendor asks about.
+    /// Whether what the record has is only the beginning of what the vendor asks about.
     pub fn is_cut(&self) -> bool {
         let is_long = || self.subject.chars().nth(SUBJECT_CHARS_MAX).is_some();
         !self.is_user_question() && (self.cut || is_long())
@@ -274,6 +298,8 @@ pub enum ChoiceEffect {
     AllowMore,
     /// Not; the agent goes on without it.
     Deny,
+    /// Not, nor anything like it from now on.
+    DenyMore,
     /// Not, and the turn ends.
     Stop,
     /// The answer to a question.
@@ -285,6 +311,6 @@ pub enum ChoiceEffect {
 impl ChoiceEffect {
     /// Whether it says no.
     pub fn denies(self) -> bool {
-        matches!(self, Self::Deny | Self::Stop)
+        matches!(self, Self::Deny | Self::DenyMore | Self::Stop)
     }
 }

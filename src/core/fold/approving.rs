@@ -32,6 +32,11 @@ pub(super) fn fold_approval(world: &mut Snapshot, entry: &Entry, record: &Approv
                 asked.given = Some((choice.clone(), entry.timestamp_ms));
             }
         }
+        (ApprovalStep::Undelivered, Party::System) => {
+            if let Some(asked) = world.open_approvals.get_mut(id) {
+                asked.given = None;
+            }
+        }
         (ApprovalStep::Ended(_), Party::System) => {
             world.open_approvals.remove(id);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::outside::{ROOT_MARK, has_paths, parts, path_words};
+use super::outside::{ROOT_MARK, parts, path_words};
 use crate::entry::ApprovalRequest;
 
 /// Those of `files` (below `root`, or absolute) that a request names: the files of a change, the
@@ -12,7 +12,7 @@ pub fn named_files<'f>(
     request: &ApprovalRequest,
     files: impl IntoIterator<Item = &'f str>,
 ) -> Vec<String> {
-    if !has_paths(request) {
+    if !request.kind.has_paths() {
         return Vec::new();
     }
     let cwd = request.cwd.as_deref().filter(|cwd| cwd.starts_with('/'));

@@ -16,6 +16,79 @@ const OWN_TOOLS: [&str; 2] = [
     "mcp__plugin_contextrelay_contextrelay__",
 ];
 
+/// The names of our own server.
+const OWN_SERVERS: [&str; 2] = ["contextrelay", "plugin:contextrelay:contextrelay"];
+
+/// Tools of Claude's that run their `command` in a shell.
+const SHELLS: [&str; 3] = ["Bash", "Monitor", "PowerShell"];
+
+/// Tools of Claude's own that by themselves change no file, run nothing and reach nothing (Claude Code
+/// 2.1.330, and what versions before it had). What a helper, a skill or a later turn that they begin
+/// does is judged call by call.
+const HARMLESS: [&str; 43] = [
+    "AgentOutputTool",
+    "AskUserQuestion",
+    "BashOutput",
+    "Brief",
+    "CronDelete",
+    "CronList",
+    "EndConversation",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "KillBash",
+    "KillShell",
+    "ListAgents",
+    "ListMcpResources",
+    "ListMcpResourcesTool",
+    "ListPeers",
+    "OfferChromeSetup",
+    "ProposeGoal",
+    "ReadNotifications",
+    "RefreshMcpTools",
+    "ReportFindings",
+    "ScheduleWakeup",
+    "SendMessage",
+    "SendUserMessage",
+    "SetGoal",
+    "ShowOnboardingRolePicker",
+    "Skill",
+    "SlashCommand",
+    "StructuredOutput",
+    "SubagentHandback",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TeamCreate",
+    "TeamDelete",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WaitForMcpServers",
+    "advisor",
+    "propose_skills",
+];
+
+/// How the tools begin that are a skill each.
+const SKILLS: &str = "skill__";
+
+/// Tools of Claude's own that talk to a service beyond this machine.
+const SERVICES: [&str; 11] = [
+    "Artifact",
+    "ClaudeDesign",
+    "DesignSync",
+    "Projects",
+    "PushNotification",
+    "RemoteTrigger",
+    "SendFeedback",
+    "ShareOnboardingGuide",
+    "SubscribePR",
+    "WebFetch",
+    "WebSearch",
+];
+
 /// Words in the names of MCP servers that drive a browser.
 const BROWSERS: [&str; 6] = [
     "browser",
@@ -70,24 +143,27 @@ impl Need {
     }
 }
 
-/// What a call needs. A tool that is not known and is no MCP server's needs nothing: it is Claude's
-/// own, such as its list of things to do.
+/// Whether a tool of Claude's runs a command of the shell.
+pub fn is_shell_tool(tool: &str) -> bool {
+    SHELLS.contains(&tool)
+}
+
+/// What a call needs. Of a tool of Claude's own that is not known nobody can say: it may need anything,
+/// so that it is asked for wherever a rule is in force.
 pub(super) fn needs(call: &ToolUse<'_>) -> Vec<Need> {
     let word = |name: &str| call.input.get(name).and_then(Value::as_str);
-    let path = ["file_path", "notebook_path", "path"]
+    let path = ["file_path", "notebook_path", "path", "filePath"]
         .into_iter()
         .find_map(word);
     match call.tool {
-        "Bash" | "Monitor" => word("command").map_or_else(
-            || {
-                vec![Need::unclear(
-                    Permission::Shell,
-                    "the command is not in the call",
-                )]
-            },
-            shell_needs,
-        ),
-        "Read" | "Grep" | "Glob" | "LS" | "NotebookRead" => {
+        tool if is_shell_tool(tool) => of_shell(call),
+        "REPL" | "Eval" => {
+            let what = "its code can call any tool";
+            let mut needs = vec![Need::certain(Permission::Shell, "it runs code")];
+            needs.extend(anything(what));
+            needs
+        }
+        "Read" | "Grep" | "Glob" | "LS" | "LSP" | "NotebookRead" => {
             of_file(Permission::Read, "reads", path, word("glob"))
         }
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
@@ -98,16 +174,116 @@ pub(super) fn needs(call: &ToolUse<'_>) -> Vec<Need> {
             }
             needs
         }
-        "WebFetch" | "WebSearch" => {
-            let what = format!("{} reaches beyond this machine", call.tool);
-            vec![Need::certain(Permission::Network, what)]
-        }
+        "EnterWorktree" | "ExitWorktree" => of_worktree(call),
+        "Agent" | "Task" => match call.input.get("isolation") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::String(none)) if none == "none" => Vec::new(),
+            Some(Value::String(kind)) if kind == "worktree" => {
+                certain_worktree("its helper gets a work tree of git")
+            }
+            Some(Value::String(kind)) if kind == "remote" => {
+                let what = "its helper runs beyond this machine";
+                vec![Need::certain(Permission::Network, what)]
+            }
+            Some(_) => anything("where its helper runs is not known"),
+        },
+        // What its script or its file comes to is not in the call.
+        "Workflow" => unclear_worktree("its helpers may get work trees of git"),
+        "CronCreate" => match call.input.get("durable") {
+            None | Some(Value::Null | Value::Bool(false)) => Vec::new(),
+            Some(_) => {
+                let what = "it keeps what is to come in a file";
+                vec![Need::certain(Permission::Write, what)]
+            }
+        },
+        tool if SERVICES.contains(&tool) => of_service(call),
+        tool if tool.starts_with("ReadMcpResource") => match word("server") {
+            Some(server) if OWN_SERVERS.contains(&server) => Vec::new(),
+            _ => {
+                let what = "it reads what another server has";
+                vec![Need::certain(Permission::ExternalApi, what)]
+            }
+        },
+        tool if HARMLESS.contains(&tool) || tool.starts_with(SKILLS) => Vec::new(),
         tool if OWN_TOOLS.iter().any(|own| tool.starts_with(own)) => Vec::new(),
         tool => match tool.strip_prefix("mcp__") {
             Some(rest) => vec![of_mcp(tool, rest)],
-            None => Vec::new(),
+            None => anything(&format!(
+                "what Claude's tool `{}` does is not known",
+                named(tool)
+            )),
         },
     }
+}
+
+/// Needs of a call of which nobody can say that it does without one.
+fn anything(what: &str) -> Vec<Need> {
+    let all = Permission::ALL.iter();
+    all.map(|one| Need::unclear(*one, what)).collect()
+}
+
+fn of_shell(call: &ToolUse<'_>) -> Vec<Need> {
+    let mut needs = Vec::new();
+    let has_socket = call.input.get("ws").is_some_and(|ws| !ws.is_null());
+    match call.input.get("command").and_then(Value::as_str) {
+        Some(command) => needs.extend(shell_needs(command)),
+        None if has_socket => {}
+        None => needs.push(Need::unclear(
+            Permission::Shell,
+            "the command is not in the call",
+        )),
+    }
+    if has_socket {
+        let what = "it opens a socket, which may lead beyond this machine";
+        needs.push(Need::unclear(Permission::Network, what));
+    }
+    if call.tool == "PowerShell" {
+        // It is read as a command of a shell of Unix, which finds what is written alike in both.
+        let unread = [Permission::Write, Permission::Git, Permission::Network];
+        needs.extend(unread.map(|one| Need::unclear(one, "PowerShell's own words are not read")));
+    }
+    needs
+}
+
+/// Of the tools that make a work tree of git and remove it again.
+fn of_worktree(call: &ToolUse<'_>) -> Vec<Need> {
+    let has = |name: &str| call.input.get(name).is_some_and(|it| !it.is_null());
+    match (call.tool, call.input.get("action").and_then(Value::as_str)) {
+        ("EnterWorktree", _) if !has("path") => certain_worktree("it makes a work tree of git"),
+        ("EnterWorktree", _) => unclear_worktree("it may bring the work tree up to date"),
+        (_, Some("keep")) => Vec::new(),
+        (_, Some("remove")) => certain_worktree("it removes a work tree of git, with its branch"),
+        _ => unclear_worktree("what becomes of the work tree is not in the call"),
+    }
+}
+
+fn unclear_worktree(what: &str) -> Vec<Need> {
+    [Permission::Write, Permission::Git]
+        .map(|one| Need::unclear(one, what))
+        .into()
+}
+
+fn certain_worktree(what: &str) -> Vec<Need> {
+    [Permission::Write, Permission::Git]
+        .map(|one| Need::certain(one, what))
+        .into()
+}
+
+/// Of a service: itself, and the files that it is sent or saves.
+fn of_service(call: &ToolUse<'_>) -> Vec<Need> {
+    let what = format!("{} reaches beyond this machine", call.tool);
+    let mut needs = vec![Need::certain(Permission::Network, what)];
+    let one = ["file_path", "local_path"].into_iter();
+    let one = one.filter_map(|name| call.input.get(name));
+    let several = call.input.get("file_paths").and_then(Value::as_array);
+    let sent = one.chain(several.into_iter().flatten());
+    for path in sent.filter_map(Value::as_str) {
+        needs.extend(of_file(Permission::Read, "sends", Some(path), None));
+    }
+    if call.input.get("action").and_then(Value::as_str) == Some("read_asset") {
+        needs.push(Need::certain(Permission::Write, "it saves a file"));
+    }
+    needs
 }
 
 fn of_file(

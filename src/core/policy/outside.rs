@@ -2,7 +2,7 @@
 
 use super::git_write::COMMAND_BYTES_MAX;
 use super::needs::named;
-use crate::entry::{ApprovalKind, ApprovalRequest};
+use crate::entry::ApprovalRequest;
 
 /// What divides the words in which a path may stand.
 const BETWEEN_WORDS: [char; 15] = [
@@ -31,7 +31,7 @@ pub(super) const ROOT_MARK: char = '\u{1}';
 /// that lies elsewhere. By the names alone: links are not followed, and what a variable or a program
 /// comes to is not known.
 pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<String> {
-    if !has_paths(request) {
+    if !request.kind.has_paths() {
         return Vec::new();
     }
     let cwd = request.cwd.as_deref().filter(|cwd| cwd.starts_with('/'));
@@ -58,14 +58,6 @@ pub(super) fn outside(root: &str, request: &ApprovalRequest) -> Vec<String> {
         format!("names a path {place}: {path}{more}")
     });
     folder.into_iter().chain(path).collect()
-}
-
-/// Whether what is asked about may be a path.
-pub(super) fn has_paths(request: &ApprovalRequest) -> bool {
-    matches!(
-        request.kind,
-        ApprovalKind::Command | ApprovalKind::FileChange | ApprovalKind::Permissions
-    )
 }
 
 /// What is read of a request, and the words of it in which a path may stand, [`ROOT_MARK`] in the
@@ -119,6 +111,7 @@ pub(super) fn parts(path: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::ApprovalKind;
 
     const ROOT: &str = "/home/you/acme api";
 

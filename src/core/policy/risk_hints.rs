@@ -66,7 +66,8 @@ fn unread(agent: Agent, request: &ApprovalRequest) -> Vec<String> {
     }
     if request.is_cut() {
         hints.push(format!(
-            "only its beginning is here: read all of it in {agent}'s own terminal"
+            "only its beginning is here, and no entry has the rest: read all of it in {agent}'s own \
+             terminal"
         ));
     }
     hints
@@ -87,7 +88,7 @@ fn of_peer(agent: Agent, request: &ApprovalRequest) -> Option<String> {
 
 /// Secrets that a command names, and its way beyond this machine.
 fn reach(kind: &ApprovalKind, command: &str) -> Vec<String> {
-    if *kind != ApprovalKind::Command {
+    if !kind.is_shell() {
         return Vec::new();
     }
     let mut needs = shell_needs(command);
@@ -97,7 +98,7 @@ fn reach(kind: &ApprovalKind, command: &str) -> Vec<String> {
 
 /// What a command does with git, where that is more than reading.
 fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
-    if *kind != ApprovalKind::Command {
+    if !kind.is_shell() {
         return None;
     }
     match git_use(command) {
@@ -233,7 +234,8 @@ mod tests {
         let whole = "x".repeat(SUBJECT_CHARS_MAX);
         assert_eq!(hints(ApprovalKind::Command, &whole), [""; 0]);
         let cut = format!("{whole} …");
-        let said = "only its beginning is here: read all of it in Codex's own terminal";
+        let said = "only its beginning is here, and no entry has the rest: read all of it in \
+                    Codex's own terminal";
         for kind in [ApprovalKind::Command, ApprovalKind::FileChange] {
             assert_eq!(hints(kind, &cut), [said]);
         }

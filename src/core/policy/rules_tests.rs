@@ -228,7 +228,57 @@ fn each_permission_has_calls_that_need_it_and_calls_that_do_not() {
             "",
             '+',
         ),
+        (
+            Permission::ExternalApi,
+            "ReadMcpResourceTool",
+            "server",
+            "linear",
+            '-',
+        ),
+        (
+            Permission::ExternalApi,
+            "ReadMcpResourceTool",
+            "server",
+            "plugin:contextrelay:contextrelay",
+            '+',
+        ),
         (Permission::ExternalApi, "TodoWrite", "x", "", '+'),
+        (Permission::Git, "EnterWorktree", "name", "x", '-'),
+        (Permission::Write, "EnterWorktree", "x", "", '-'),
+        (Permission::Git, "EnterWorktree", "path", "/p/x", '?'),
+        (Permission::Network, "EnterWorktree", "name", "x", '+'),
+        (Permission::Git, "ExitWorktree", "action", "remove", '-'),
+        (Permission::Write, "ExitWorktree", "action", "remove", '-'),
+        (Permission::Git, "ExitWorktree", "action", "keep", '+'),
+        (Permission::Git, "ExitWorktree", "x", "", '?'),
+        (Permission::Git, "Agent", "isolation", "worktree", '-'),
+        (Permission::Write, "Task", "isolation", "worktree", '-'),
+        (Permission::Network, "Agent", "isolation", "remote", '-'),
+        (Permission::Git, "Agent", "isolation", "later", '?'),
+        (Permission::Git, "Agent", "prompt", "commit it", '+'),
+        (Permission::Git, "Workflow", "script", "x", '?'),
+        (Permission::Network, "Workflow", "script", "x", '+'),
+        (Permission::Shell, "PowerShell", "command", "ls", '-'),
+        (Permission::Git, "PowerShell", "command", "git commit", '-'),
+        (Permission::Git, "PowerShell", "command", "ls", '?'),
+        (Permission::Write, "PowerShell", "command", "ls", '?'),
+        (Permission::Secrets, "PowerShell", "command", "ls", '+'),
+        (Permission::Shell, "Monitor", "command", "ls", '-'),
+        (Permission::Shell, "Monitor", "ws", "wss://x", '+'),
+        (Permission::Network, "Monitor", "ws", "wss://x", '?'),
+        (Permission::Shell, "REPL", "code", "1", '-'),
+        (Permission::Write, "REPL", "code", "1", '?'),
+        (Permission::ExternalApi, "Eval", "code", "1", '?'),
+        (Permission::Network, "Artifact", "file_path", "/p/a", '-'),
+        (Permission::Secrets, "Artifact", "file_path", "/p/.env", '-'),
+        (Permission::Write, "Artifact", "action", "read_asset", '-'),
+        (Permission::Write, "Artifact", "action", "list", '+'),
+        (Permission::Secrets, "LSP", "filePath", "/p/.env", '-'),
+        (Permission::Write, "CronCreate", "durable", "true", '-'),
+        (Permission::Write, "CronCreate", "cron", "* * * * *", '+'),
+        (Permission::Git, "Skill", "skill", "commit", '+'),
+        (Permission::Git, "skill__commit", "x", "", '+'),
+        (Permission::Git, "mcp__linear__list", "x", "", '+'),
     ];
     for (permission, tool, key, value, expected) in cases {
         let verdict = judge(&denies(*permission), tool, json!({*key: value}));
@@ -238,6 +288,28 @@ fn each_permission_has_calls_that_need_it_and_calls_that_do_not() {
             "{permission}: {tool} {value}: {verdict:?}"
         );
     }
+}
+
+#[test]
+fn a_tool_of_claudes_that_is_not_known_is_asked_for_while_any_rule_restricts() {
+    let read_only = PolicyRules::default().with(PolicyChange::ReadOnly { on: true });
+    let left = coordinator(Coordinator::Codex);
+    for rules in [&read_only, &left, &denies(Permission::Secrets)] {
+        let PolicyVerdict::Ask(why) = judge(rules, "WriteEverywhere", json!({})) else {
+            panic!("not asked");
+        };
+        assert!(why.contains("`WriteEverywhere`"), "{why}");
+    }
+    let none = PolicyRules::default();
+    assert_eq!(
+        judge(&none, "WriteEverywhere", json!({})),
+        PolicyVerdict::Allowed
+    );
+    let own = coordinator(Coordinator::Claude);
+    assert_eq!(
+        judge(&own, "WriteEverywhere", json!({})),
+        PolicyVerdict::Allowed
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::redact::Redactor;
 /// Reads a request before the record masks it. The agent's program runs the text as it is, so where
 /// parts of it are masked the request keeps the hints of all of it, and where such a part may be more
 /// than one word of a shell it offers no choice but those that say no. A rule whose words are masked
-/// is offered nowhere. `content`: all that the record tells of the request; `root`: the project's
+/// is offered nowhere, and none of a request of which only the beginning is here. `content`: all that the record tells of the request; `root`: the project's
 /// folder, absolute and without links.
 pub fn read_unmasked(
     request: &mut ApprovalRequest,
@@ -36,10 +36,14 @@ pub fn read_unmasked(
             root,
         ));
     }
+    let is_cut = request.cut;
     request.choices.retain(|choice| match choice.effect {
         ChoiceEffect::Deny | ChoiceEffect::Stop => true,
-        ChoiceEffect::AllowMore => !hides_code && redactor.redact_text(&choice.label).1 == 0,
-        _ => !hides_code,
+        ChoiceEffect::DenyMore => redactor.redact_text(&choice.label).1 == 0,
+        ChoiceEffect::AllowMore => {
+            !hides_code && !is_cut && redactor.redact_text(&choice.label).1 == 0
+        }
+        ChoiceEffect::AllowOnce | ChoiceEffect::Answer | ChoiceEffect::OwnWords => !hides_code,
     });
 }
 

@@ -79,9 +79,13 @@ impl ApprovalSnapshot {
         })
     }
 
-    /// Where the rest of the text is to be read, when it is cut.
+    /// Where the rest of the text is to be read, when it is cut here and its entry has all of it. Of
+    /// what no entry has all of, a hint says where it is.
     pub fn rest(&self) -> Option<String> {
         self.text.chars().nth(TEXT_CHARS_MAX)?;
+        if self.request.is_cut() {
+            return None;
+        }
         let seq = self.seq;
         Some(format!(
             "not all is shown: `ctxrelay ledger show {seq} --full` has the rest"

@@ -5,7 +5,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::ApprovalEnd;
 use crate::core::id::RuntimeSession;
-use crate::daemon::approvals::AskingHook;
+use crate::daemon::approvals::{AskedAs, AskingHook};
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::claude_lane::ClaudeLane;
@@ -89,9 +89,11 @@ impl Decisions {
         let is_receivers = is_receivers_hook(claude, &base.clients, &pair, claude_pid);
         let is_looked_at =
             (base.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
-        let known = self
-            .approvals
-            .known(base.recorder.world(), Agent::Claude, &request.key);
+        let asked = AskedAs::of(Agent::Claude, &request, &details);
+        let known = match is_receivers {
+            true => self.waiting_already(base, Agent::Claude, &asked),
+            false => None,
+        };
         let mut may_wait = || is_looked_at && self.approvals.has_room(base.recorder.world());
         if !is_receivers || known.is_none() && !may_wait() {
             return answer(reply, Ok(Reply::Approval(None)));
@@ -105,14 +107,14 @@ impl Decisions {
             tool_use,
         };
         if let Some(id) = known {
-            return self.approvals.claude_waits(id, hook);
+            self.approvals.claude_waits(id.clone(), hook);
+            return self.asked_again(base, &id);
         }
-        let key = request.key.clone();
         let text = self.question_text(base, Agent::Claude, request, &details);
         let mut entry = base.asked_entry(recent_writes, Agent::Claude, text);
         entry.runtime_session = Some(pair);
         let id = entry.id.clone();
-        let recorded = self.asked(Agent::Claude, key, id.clone(), None);
+        let recorded = self.asked(Agent::Claude, asked, id.clone(), None);
         self.approvals.claude_waits(id, hook);
         base.recorder.append(vec![entry], recorded);
     }

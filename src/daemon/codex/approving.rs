@@ -2,6 +2,7 @@
 
 use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalEnd, ApprovalRequest};
+use crate::daemon::approvals::AskedAs;
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::recent_writes::RecentWrites;
 
@@ -15,11 +16,11 @@ impl Decisions {
         details: &str,
     ) {
         let agent = Agent::Codex;
-        let key = request.key.clone();
-        let known = self.approvals.known(base.recorder.world(), agent, &key);
-        if let Some(id) = known {
+        let asked = AskedAs::of(agent, &request, details);
+        if let Some(id) = self.waiting_already(base, agent, &asked) {
             // Asked again on a new connection.
-            return self.approvals.codex_waits(request_id, id);
+            self.approvals.codex_waits(request_id, id.clone());
+            return self.asked_again(base, &id);
         }
         if !self.approvals.has_room(base.recorder.world()) {
             return;
@@ -27,7 +28,7 @@ impl Decisions {
         let text = self.question_text(base, agent, request, details);
         let entry = base.asked_entry(recent_writes, agent, text);
         let id = entry.id.clone();
-        let recorded = self.asked(agent, key, id.clone(), None);
+        let recorded = self.asked(agent, asked, id.clone(), None);
         self.approvals.codex_waits(request_id, id);
         base.recorder.append_fact(vec![entry], recorded);
     }

@@ -10,6 +10,7 @@ use crate::core::entry::{
 };
 use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::daemon::approvals::AnswerNumber;
 use crate::daemon::clock::now_ms;
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::decision_messages::track_recorded;
@@ -33,6 +34,7 @@ struct Approved {
 
 /// An answer that is recorded and goes out now.
 struct GivenAnswer {
+    number: AnswerNumber,
     given: ApprovalAnswer,
     /// It ends the turn.
     stops: bool,
@@ -50,13 +52,13 @@ impl Decisions {
     ) {
         let id = params.id.clone();
         let checked = self.check_answer(base, params);
-        let begun = checked.and_then(|checked| self.approvals.begin(&id).map(|()| checked));
-        let approved = match begun {
-            Ok(approved) => approved,
+        let begun = checked.and_then(|checked| Ok((checked, self.approvals.begin(&id)?)));
+        let (approved, number) = match begun {
+            Ok(begun) => begun,
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         if approved.asked.request.is_user_question() {
-            return base.answer_user_question(&approved, reply);
+            return base.answer_user_question(&approved, number, reply);
         }
         let entry = base.answer_entry(&approved);
         let reason = base.reason_entry(&approved);
@@ -70,12 +72,13 @@ impl Decisions {
             vec![entry],
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
-                    daemon.decisions.approvals.failed(&id);
+                    daemon.decisions.approvals.failed(&id, number);
                     answer(reply, Err(refusal.clone()));
                 }
                 Ok(stored) => {
                     let recorded = Recorded::of(&stored[0].entry);
                     let given = GivenAnswer {
+                        number,
                         given,
                         stops,
                         reason,
@@ -144,6 +147,7 @@ impl Decisions {
         reply: ReplySender,
     ) {
         let GivenAnswer {
+            number,
             given,
             stops,
             reason,
@@ -169,7 +173,7 @@ impl Decisions {
         let request = self.approvals.codex_request(id).map(str::to_owned);
         let sent = request.and_then(|request| codex.answer_approval(request, given.choice));
         let Some(sent) = sent else {
-            self.approvals.failed(id);
+            self.answer_reached_nobody(base, id, number);
             return answer(reply, Err(reconnecting(Agent::Codex)));
         };
         let events = base.events.clone();
@@ -178,7 +182,7 @@ impl Decisions {
             let result = told(sent).await;
             let event = match &result {
                 Ok(()) => reason.map(Event::ReasonToTell),
-                Err(_) => Some(Event::ApprovalUnanswered(id)),
+                Err(_) => Some(Event::ApprovalUnanswered { id, number }),
             };
             if let (Some(event), Some(events)) = (event, events.upgrade()) {
                 let _ = events.send(event).await;
@@ -190,7 +194,12 @@ impl Decisions {
 
 impl Base {
     /// Nothing waits for this answer but the record: with the message it is over.
-    fn answer_user_question(&mut self, approved: &Approved, reply: ReplySender) {
+    fn answer_user_question(
+        &mut self,
+        approved: &Approved,
+        number: AnswerNumber,
+        reply: ReplySender,
+    ) {
         let Approved {
             asked,
             choice,
@@ -201,7 +210,7 @@ impl Base {
         self.recorder.append(
             entries,
             Box::new(move |daemon, result| {
-                daemon.decisions.approvals.failed(&id);
+                daemon.decisions.approvals.failed(&id, number);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
                     track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
                     Reply::Recorded(Recorded::of(&stored[0].entry))

@@ -13,6 +13,7 @@ use crate::core::entry::{
 };
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::daemon::approvals::AskedAs;
 use crate::daemon::attach::ConnId;
 use crate::daemon::envelope::note_head;
 use crate::daemon::owners::{Base, Decisions};
@@ -82,7 +83,9 @@ impl Decisions {
             );
             return answer(reply, Err(refusal));
         }
-        if self.approvals.known(world, agent, &key).is_some() {
+        let request = request(&params, key, base.clock.outside_ms());
+        let asked = AskedAs::of(agent, &request, "");
+        if self.approvals.known(world, &asked).is_some() {
             let refusal = Refusal::new(
                 RefusalCode::InFlight,
                 "this very question is being recorded",
@@ -90,11 +93,10 @@ impl Decisions {
             );
             return answer(reply, Err(refusal));
         }
-        let request = request(&params, key.clone(), base.clock.outside_ms());
         let text = self.question_text(base, agent, request, "");
         let mut entry = base.asked_entry(recent_writes, agent, text);
         entry.runtime_session = Some(pair);
-        let recorded = self.asked(agent, key, entry.id.clone(), Some(reply));
+        let recorded = self.asked(agent, asked, entry.id.clone(), Some(reply));
         base.recorder.append(vec![entry], recorded);
     }
 }

@@ -11,6 +11,7 @@ use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ApprovalStep, ChoiceEffect, EntryKind,
 };
 use crate::core::id::{EntryId, Seq, ThreadId, TurnId};
+use crate::daemon::event::Event;
 use crate::store::testing::Place;
 use crate::wire::control::{
     AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, Command, HookParams, Refusal,
@@ -77,6 +78,12 @@ impl Rig {
             Ok(other) => panic!("{other:?}"),
             Err(refusal) => Err(refusal.code),
         }
+    }
+
+    /// The answer that is shown as given.
+    fn given(&self, id: &EntryId) -> Option<String> {
+        let asked = &self.daemon.base.recorder.world().open_approvals[id];
+        asked.given_label().map(str::to_owned)
     }
 
     fn open(&self) -> usize {
@@ -194,6 +201,71 @@ async fn asked_again_on_another_connection_it_is_the_same_request() {
 }
 
 #[tokio::test]
+async fn what_is_asked_while_the_end_of_the_one_before_is_recorded_is_a_request_of_its_own() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let first = rig.codex_asks("9", "T/call_1").await;
+    rig.fact(CodexFact::ApprovalResolved {
+        request_id: "9".to_owned(),
+    });
+    rig.fact(CodexFact::ApprovalAsked {
+        request_id: "3".to_owned(),
+        request: Box::new(request("T/call_1")),
+        details: String::new(),
+    });
+    rig.settle().await;
+    let second = rig.only_open();
+    assert_ne!(first, second);
+    let wanted = ["codex asked", "system answered", "codex asked"];
+    assert_eq!(rig.steps().await, wanted);
+    assert_eq!(rig.answer(&operator, &second, "accept", None).await, Ok(()));
+}
+
+#[tokio::test]
+async fn another_request_under_the_same_name_is_no_yes_to_what_was_read() {
+    let other = |request: &mut ApprovalRequest, details: &mut String| {
+        request.subject = "touch other.txt".to_owned();
+        details.clear();
+    };
+    let diff = |_: &mut ApprovalRequest, details: &mut String| details.push_str("+x");
+    let changes: [&dyn Fn(&mut ApprovalRequest, &mut String); 2] = [&other, &diff];
+    for change in changes {
+        for is_recorded in [true, false] {
+            let place = Place::new();
+            let mut rig = Rig::with_codex(&place).await;
+            let operator = rig.connect(Role::Deck, None, true);
+            let mut asked = request("T/call_1");
+            let mut details = String::new();
+            for request_id in ["9", "3"] {
+                rig.daemon.on_event(Event::Codex(CodexFact::ApprovalAsked {
+                    request_id: request_id.to_owned(),
+                    request: Box::new(asked.clone()),
+                    details: details.clone(),
+                }));
+                change(&mut asked, &mut details);
+                if is_recorded {
+                    rig.settle().await;
+                }
+            }
+            rig.settle().await;
+            let id = rig.only_open();
+            // What is resolved late ends nothing else.
+            rig.fact(CodexFact::ApprovalResolved {
+                request_id: "9".to_owned(),
+            });
+            rig.settle().await;
+            assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+            let steps = rig.steps().await;
+            let count = |step: &str| steps.iter().filter(|it| *it == step).count();
+            assert_eq!(count("codex asked"), 2, "{steps:?}");
+            assert_eq!(count("system lost"), 1, "{steps:?}");
+            assert_eq!(steps.len(), 4, "{steps:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_reached_nobody_can_be_given_again() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
@@ -208,7 +280,66 @@ async fn an_answer_that_reached_nobody_can_be_given_again() {
     let refused = first.await.unwrap().unwrap_err();
     assert_eq!(refused.code, RefusalCode::CodexUnavailable);
     rig.pump().await;
+    // The deck, too, offers it again.
+    assert_eq!(rig.given(&id), None);
     assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    assert_eq!(rig.given(&id).as_deref(), Some("accept it"));
+    let wanted = [
+        "codex asked",
+        "human given",
+        "system undelivered",
+        "human given",
+    ];
+    assert_eq!(rig.steps().await, wanted);
+}
+
+#[tokio::test]
+async fn what_is_asked_again_behind_its_answer_waits_for_another_one() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    let refused = rig.answer(&operator, &id, "accept", None).await;
+    assert_eq!(refused, Err(RefusalCode::InFlight));
+    // The connection that it was written to is gone, and nobody read it there.
+    for _ in 0..2 {
+        assert_eq!(rig.codex_asks("3", "T/call_1").await, id);
+        assert_eq!(rig.given(&id), None);
+    }
+    assert_eq!(rig.answer(&operator, &id, "decline", None).await, Ok(()));
+    rig.fact(CodexFact::ApprovalResolved {
+        request_id: "3".to_owned(),
+    });
+    rig.settle().await;
+    assert_eq!(rig.open(), 0);
+    let wanted = [
+        "codex asked",
+        "human given",
+        "system undelivered",
+        "human given",
+    ];
+    assert_eq!(rig.steps().await[..4], wanted);
+    assert_eq!(rig.steps().await[4..], ["system answered"]);
+}
+
+#[tokio::test]
+async fn that_an_earlier_answer_failed_says_nothing_of_the_one_behind_it() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let id = rig.codex_asks("3", "T/call_1").await;
+    let first = rig.ask(&operator, answer(&id, "accept", None));
+    rig.settle().await;
+    let Ok(CodexRequest::AnswerApproval { reply, .. }) = rig.requests.try_recv() else {
+        panic!("nothing was sent");
+    };
+    assert_eq!(rig.codex_asks("3", "T/call_1").await, id);
+    assert_eq!(rig.answer(&operator, &id, "decline", None).await, Ok(()));
+    drop(reply);
+    first.await.unwrap().unwrap_err();
+    rig.pump().await;
+    assert_eq!(rig.given(&id).as_deref(), Some("decline it"));
 }
 
 #[tokio::test]

@@ -78,9 +78,12 @@ fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce], root: &str) -> ui::Inbo
         }),
         effect: match choice.effect {
             ChoiceEffect::Deny => ui::AnswerEffect::Deny,
+            ChoiceEffect::DenyMore => ui::AnswerEffect::DenyMore,
             ChoiceEffect::Stop => ui::AnswerEffect::Stop,
             ChoiceEffect::OwnWords => ui::AnswerEffect::OwnWords,
-            _ => ui::AnswerEffect::Allow,
+            ChoiceEffect::AllowOnce | ChoiceEffect::AllowMore | ChoiceEffect::Answer => {
+                ui::AnswerEffect::Allow
+            }
         },
     });
     ui::InboxCard {
@@ -249,6 +252,17 @@ mod tests {
         asked.text.push_str(&"\n+ one line".repeat(TEXT_CHARS_MAX));
         let rest = "\n\nnot all is shown: `ctxrelay ledger show 7 --full` has the rest";
         assert!(details(&asked).ends_with(rest));
+        // Nor does the entry have what its agent's adapter dropped.
+        asked.request.cut = true;
+        assert!(
+            !details(&asked).contains("ledger show"),
+            "{}",
+            details(&asked)
+        );
+        let hints = card(&asked, &[], "").asked.unwrap().hints;
+        let nowhere = "only its beginning is here, and no entry has the rest: read all of it in \
+                       Codex's own terminal";
+        assert_eq!(hints, [nowhere]);
     }
 
     #[test]

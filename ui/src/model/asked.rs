@@ -26,7 +26,7 @@ impl AskedCard {
         choices.any(|it| it.id == choice && it.effect == AnswerEffect::OwnWords)
     }
 
-    /// The first choice that says no.
+    /// The first choice that says no to this alone.
     pub(crate) fn denial(&self) -> Option<&AskedChoice> {
         let mut choices = self.choices.iter();
         choices.find(|choice| choice.effect == AnswerEffect::Deny)
@@ -62,6 +62,8 @@ pub enum AnswerEffect {
     OwnWords,
     /// Says no; the agent goes on.
     Deny,
+    /// Says no now and from now on.
+    DenyMore,
     /// Says no and stops the turn.
     Stop,
 }

@@ -2,9 +2,10 @@
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{
-    Agent, AgentCard, AgentState, DaemonState, DeckView, EntryPlace, Field, FirstStep, FoldedRows,
-    HandoffRow, HandoffStage, InboxCard, InboxKind, Level, OutcomeState, Party, QueueCounts,
-    RowOutcome, StepAct, TaskColumn, Tasks, ThreadView, TimelineRow, UnclearMessage, Verdict,
+    Agent, AgentCard, AgentState, AnswerEffect, AskedChoice, DaemonState, DeckView, EntryPlace,
+    Field, FirstStep, FoldedRows, HandoffRow, HandoffStage, InboxCard, InboxKind, Level,
+    OutcomeState, Party, QueueCounts, RowOutcome, StepAct, TaskColumn, Tasks, ThreadView,
+    TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, asked, asked_user, empty_first_run, gated, gates_running, handed_over, held_up, keys,
@@ -230,6 +231,19 @@ fn what_an_agent_asks_is_answered_on_its_card_with_one_of_the_vendors_answers() 
     let mut denied = deck(asked());
     keys(&mut denied, "3<enter>x");
     assert_eq!(keys(&mut denied, "<enter>"), [answer("decline", None)]);
+    // A rule for what comes is no plain no, wherever it stands.
+    let mut ruled = asked();
+    let card = ruled.inbox[0].asked.as_mut().expect("a card that asks");
+    let rule = AskedChoice {
+        id: "applyNetworkPolicyAmendment/deny".into(),
+        label: "from now on deny the host index.crates.io".into(),
+        parts: None,
+        effect: AnswerEffect::DenyMore,
+    };
+    card.choices.insert(0, rule);
+    let mut ruled = deck(ruled);
+    keys(&mut ruled, "3<enter>x");
+    assert_eq!(keys(&mut ruled, "<enter>"), [answer("decline", None)]);
 
     let mut left = deck(asked());
     keys(&mut left, "3<enter>a");

@@ -50,6 +50,11 @@ fn an_answer_that_waits_for_its_effect_takes_the_choice_of_answers_back() {
     let screen = shown(&deck);
     assert!(!screen.contains("not now"), "{screen}");
     assert!(screen.contains("it was answered meanwhile"), "{screen}");
+    // It reached nobody.
+    sees(&mut deck, self::asked());
+    keys(&mut deck, "a");
+    let screen = shown(&deck);
+    assert!(screen.contains("not now"), "{screen}");
 }
 
 #[test]

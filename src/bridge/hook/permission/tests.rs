@@ -42,6 +42,58 @@ fn a_command_is_allowed_once_allowed_with_claudes_own_rule_denied_or_stopped() {
 }
 
 #[test]
+fn a_command_says_all_that_a_yes_grants_beside_it() {
+    let ask = read(
+        json!({"tool_name": "Bash", "tool_input": {"command": "make test",
+        "dangerouslyDisableSandbox": true, "run_in_background": true, "timeout": 9,
+        "allowed_domains": ["example.org", "x.org"], "description": "Test\ntimeout: 1"}}),
+    );
+    let wants = [
+        "to run outside of Claude's sandbox",
+        "to reach example.org, x.org from Claude's sandbox",
+        "to run in the background",
+    ];
+    assert_eq!(ask.request.also_wants, wants);
+    // What Claude says of it passes for none of its members.
+    assert!(
+        ask.details.starts_with("Test\n  timeout: 1\n"),
+        "{}",
+        ask.details
+    );
+    for line in [
+        "dangerouslyDisableSandbox: true",
+        "run_in_background: true",
+        "timeout: 9",
+    ] {
+        assert!(ask.details.lines().any(|it| it == line), "{}", ask.details);
+    }
+    let none = read(
+        json!({"tool_name": "Bash", "tool_input": {"command": "make",
+        "dangerouslyDisableSandbox": false, "run_in_background": null, "allowed_domains": []}}),
+    );
+    assert_eq!(none.request.also_wants, [""; 0]);
+    let odd = read(
+        json!({"tool_name": "Bash", "tool_input": {"command": "make",
+        "dangerouslyDisableSandbox": "yes"}}),
+    );
+    assert_eq!(odd.request.also_wants, wants[..1]);
+}
+
+#[test]
+fn a_monitor_is_a_command_with_the_hints_of_one() {
+    let ask = read(json!({"tool_name": "Monitor", "tool_input": {
+        "command": "curl https://example.org", "description": "Watch it", "timeout_ms": 9}}));
+    assert_eq!(ask.request.kind, ApprovalKind::Command);
+    assert_eq!(ask.request.subject, "curl https://example.org");
+    assert_eq!(ask.details, "tool: Monitor\nWatch it\ntimeout_ms: 9");
+    let hints = crate::core::policy::risk_hints(Agent::Claude, &ask.request, &[], "/p");
+    assert_eq!(hints, ["`curl` reaches beyond this machine"]);
+    // A socket of its own is no command.
+    let ws = read(json!({"tool_name": "Monitor", "tool_input": {"ws": {"url": "wss://x"}}}));
+    assert_eq!(ws.request.kind, ApprovalKind::Tool);
+}
+
+#[test]
 fn a_rule_of_claudes_that_cannot_be_read_whole_is_not_offered() {
     let bash = |content: &str| json!({"toolName": "Bash", "ruleContent": content});
     let offered = |rules: Value| {
@@ -78,6 +130,16 @@ fn a_change_shows_what_goes_and_what_comes() {
 }
 
 #[test]
+fn a_change_that_is_not_shown_whole_says_so() {
+    let of = |length: usize| {
+        read(json!({"tool_name": "Write",
+            "tool_input": {"file_path": "/p/a.rs", "content": "a".repeat(length)}}))
+    };
+    assert!(!of(DETAILS_CHARS_MAX - 1).request.is_cut());
+    assert!(of(DETAILS_CHARS_MAX).request.is_cut());
+}
+
+#[test]
 fn a_change_says_how_far_it_reaches() {
     let ask = read(
         json!({"tool_name": "Edit", "tool_input": {"file_path": "/p/a.rs",
@@ -106,8 +168,8 @@ fn a_change_says_how_far_it_reaches() {
             "inserts a cell after c1\n+x",
         ),
         (
-            json!({"edit_mode": "insert", "new_source": "x"}),
-            "inserts a cell at the beginning\n+x",
+            json!({"edit_mode": "insert", "new_source": "x", "cell_type": "code"}),
+            "inserts a cell at the beginning\ncell_type: code\n+x",
         ),
         (
             json!({"cell_id": "c1\n+no", "new_source": "x"}),

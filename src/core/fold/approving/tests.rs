@@ -70,8 +70,17 @@ fn a_request_waits_until_its_end_is_told_also_when_the_operator_has_answered() {
     fold(&mut world, &step(2, Party::Human, Agent::Codex, "a", given));
     let given = Some(("accept".to_owned(), 1_002));
     assert_eq!(world.open_approvals[&id].given, given);
+    // One that reached nobody was none, as the daemon alone can tell.
+    for (seq, by, left) in [
+        (3, Party::Agent(Agent::Codex), given),
+        (4, Party::System, None),
+    ] {
+        let undelivered = ApprovalStep::Undelivered;
+        fold(&mut world, &step(seq, by, Agent::Codex, "a", undelivered));
+        assert_eq!(world.open_approvals[&id].given, left);
+    }
     let end = ApprovalStep::Ended(ApprovalEnd::Answered);
-    fold(&mut world, &step(3, Party::System, Agent::Codex, "a", end));
+    fold(&mut world, &step(5, Party::System, Agent::Codex, "a", end));
     assert!(world.open_approvals.is_empty());
 }
 

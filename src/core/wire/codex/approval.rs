@@ -17,7 +17,7 @@ use crate::entry::{
 };
 use crate::id::{ThreadId, TurnId};
 
-/// The most that is kept of a diff, in characters.
+/// The most that is kept of a diff or of a tool's arguments, in characters.
 const DIFF_CHARS_MAX: usize = 200_000;
 
 /// The longest name of a choice, in characters.
@@ -77,6 +77,7 @@ impl CodexQuestion {
                 thread_id: request.thread_id.clone().map(ThreadId::new),
                 turn_id: params.turn_id.map(TurnId::new),
                 also_wants: question.also_wants,
+                cut: question.is_cut,
                 ..ApprovalRequest::new(question.kind, key, subject)
             },
             details: question.details,
@@ -152,6 +153,8 @@ struct Draft {
     subject: String,
     details: String,
     also_wants: Vec<String>,
+    /// The details are only the beginning.
+    is_cut: bool,
     choices: Vec<(ApprovalChoice, Value)>,
 }
 
@@ -162,6 +165,7 @@ impl Draft {
             subject,
             details: String::new(),
             also_wants: Vec::new(),
+            is_cut: false,
             choices: Vec::new(),
         }
     }
@@ -225,7 +229,8 @@ impl Draft {
         if let (Some(host), Some(action)) = (rule["host"].as_str(), rule["action"].as_str()) {
             let effect = match action {
                 "allow" => ChoiceEffect::AllowMore,
-                _ => ChoiceEffect::Deny,
+                "deny" => ChoiceEffect::DenyMore,
+                _ => return false,
             };
             let label = format!("from now on {action} the host {host}");
             // Both rules can be offered at once.
@@ -289,6 +294,7 @@ fn file_change(params: &Params, changes: &[FileUpdate]) -> Draft {
     }
     let mut left = DIFF_CHARS_MAX;
     for change in changes {
+        draft.is_cut |= is_longer(&change.diff, left);
         let diff = cut(change.diff.clone(), left);
         left -= diff.chars().count().min(left);
         draft.detail(&format!("--- {}\n{}", change.path, diff.trim_end()));
@@ -386,7 +392,9 @@ fn elicitation(params: &Params) -> Draft {
         let tool = meta["tool_name"].as_str().unwrap_or("a tool");
         let mut draft = Draft::new(ApprovalKind::Tool, format!("{server}: {tool}"));
         if let Some(arguments) = meta.get("tool_params").filter(|given| !given.is_null()) {
-            draft.detail(&cut(format!("{arguments:#}"), SUBJECT_CHARS_MAX));
+            let arguments = format!("{arguments:#}");
+            draft.is_cut = is_longer(&arguments, DIFF_CHARS_MAX);
+            draft.detail(&cut(arguments, DIFF_CHARS_MAX));
         }
         draft
     } else {
@@ -465,6 +473,10 @@ fn user_input(params: &Params) -> Draft {
         }
     }
     draft
+}
+
+fn is_longer(text: &str, chars: usize) -> bool {
+    text.chars().nth(chars).is_some()
 }
 
 fn cut(text: String, chars: usize) -> String {

@@ -254,6 +254,7 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
         ChoiceEffect::AllowOnce,
         ChoiceEffect::AllowMore,
         ChoiceEffect::Deny,
+        ChoiceEffect::DenyMore,
         ChoiceEffect::Stop,
         ChoiceEffect::Answer,
         ChoiceEffect::OwnWords,
@@ -306,6 +307,7 @@ fn approval() -> impl Strategy<Value = EntryKind> {
     let step = prop_oneof![
         approval_request().prop_map(|asked| ApprovalStep::Asked(Box::new(asked))),
         given.prop_map(|(choice, note)| ApprovalStep::Given { choice, note }),
+        Just(ApprovalStep::Undelivered),
         prop::sample::select(vec![ApprovalEnd::Answered, ApprovalEnd::Lost])
             .prop_map(ApprovalStep::Ended),
     ];

@@ -319,7 +319,7 @@ fn approval_object(record: &ApprovalRecord) -> Map<String, Value> {
             put(&mut object, "choice", choice.as_str());
             put_some(&mut object, "note", note.as_deref());
         }
-        ApprovalStep::Ended(_) => {}
+        ApprovalStep::Undelivered | ApprovalStep::Ended(_) => {}
     }
     object
 }

@@ -134,8 +134,35 @@ async fn a_command_that_masking_makes_short_is_still_only_the_beginning() {
     let asked = rig.codex_asks_for(command(&long), "").await;
     assert!(asked.request.subject.chars().count() < 60);
     assert!(asked.request.is_cut());
-    let cut = "only its beginning is here: read all of it in Codex's own terminal";
+    let cut = "only its beginning is here, and no entry has the rest: read all of it in Codex's own \
+               terminal";
     assert_eq!(hints(&asked)[..2], [MASKED, cut]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_whole_is_allowed_once_and_not_for_longer() {
+    for (length, offered) in [
+        (190_000, &["accept", "session", "decline", "cancel"][..]),
+        (210_000, &["accept", "decline", "cancel"]),
+    ] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        let asked = ServerRequest {
+            id: "3".to_owned(),
+            method: "mcpServer/elicitation/request".to_owned(),
+            thread_id: Some("T".to_owned()),
+            params: serde_json::json!({"serverName": "x", "mode": "form", "_meta": {
+                "codex_approval_kind": "mcp_tool_call", "persist": ["session"],
+                "tool_name": "post", "tool_params": {"text": "ab ".repeat(length / 3)}}})
+            .to_string(),
+        };
+        let question = CodexQuestion::read(&asked, |_| None).unwrap();
+        let asked = rig
+            .codex_asks_for(question.request, &question.details)
+            .await;
+        assert_eq!(choices(&asked), offered, "{length}");
+        assert_eq!(asked.rest().is_some(), offered.len() == 4, "{length}");
+    }
 }
 
 #[tokio::test]

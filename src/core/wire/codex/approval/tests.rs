@@ -125,6 +125,45 @@ fn a_tool_of_an_mcp_server_is_allowed_once_for_the_session_or_always() {
 }
 
 #[test]
+fn the_arguments_of_a_tool_are_kept_as_far_as_a_diff_and_a_cut_is_told() {
+    let of = |length: usize| {
+        read(
+            "mcpServer/elicitation/request",
+            json!({"threadId": "T", "serverName": "x", "mode": "form",
+                "_meta": {"codex_approval_kind": "mcp_tool_call", "tool_name": "post",
+                    "tool_params": {"text": "a".repeat(length), "to": "everybody"}}}),
+        )
+    };
+    let whole = of(100_000);
+    assert!(!whole.request.is_cut());
+    assert!(whole.details.contains("everybody"));
+    let cut = of(DIFF_CHARS_MAX);
+    assert!(cut.request.is_cut());
+    assert!(!cut.details.contains("everybody"));
+}
+
+#[test]
+fn a_diff_that_is_cut_is_told() {
+    let change = |length: usize| FileUpdate {
+        path: "a.rs".to_owned(),
+        kind: FileUpdateKind {
+            name: "update".to_owned(),
+            move_path: None,
+        },
+        diff: "+".repeat(length),
+    };
+    for (lengths, is_cut) in [
+        ([1, DIFF_CHARS_MAX - 1], false),
+        ([2, DIFF_CHARS_MAX - 1], true),
+    ] {
+        let changes = lengths.map(change);
+        let params = json!({"threadId": "T", "itemId": "call_1"});
+        let question = read_with("item/fileChange/requestApproval", params, &changes);
+        assert_eq!(question.request.is_cut(), is_cut);
+    }
+}
+
+#[test]
 fn a_tool_may_be_allowed_for_longer_whether_codex_names_one_way_or_several() {
     for (persist, wanted) in [
         (
@@ -421,6 +460,29 @@ fn what_a_command_is_granted_with_a_yes_stands_on_its_card() {
     let question = ask(json!({"fileSystem": {"write": many}}));
     assert!(question.details.ends_with("It also wants: write /x/39"));
     assert_eq!(question.request.also_wants.len(), ALSO_WANTS_MAX);
+}
+
+#[test]
+fn a_host_that_is_denied_for_good_is_no_plain_no() {
+    let rule = |action: &str| {
+        json!({"applyNetworkPolicyAmendment":
+        {"network_policy_amendment": {"host": "x.org", "action": action}}})
+    };
+    let question = read(
+        "item/commandExecution/requestApproval",
+        json!({"threadId": "T", "itemId": "c", "command": "curl x.org", "availableDecisions":
+            [rule("deny"), rule("allow"), rule("later"), "decline"]}),
+    );
+    let effects: Vec<_> = (question.request.choices.iter())
+        .map(|choice| (choice.id.as_str(), choice.effect))
+        .collect();
+    let wanted = [
+        ("applyNetworkPolicyAmendment/deny", ChoiceEffect::DenyMore),
+        ("applyNetworkPolicyAmendment/allow", ChoiceEffect::AllowMore),
+        ("decline", ChoiceEffect::Deny),
+    ];
+    assert_eq!(effects, wanted);
+    assert!(question.details.contains("later"), "{}", question.details);
 }
 
 #[test]

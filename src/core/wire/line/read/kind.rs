@@ -256,6 +256,7 @@ fn read_approval(object: &Map<String, Value>, status: &Value) -> Option<Approval
             choice: get(object, "choice")?,
             note: get(object, "note"),
         },
+        "undelivered" => ApprovalStep::Undelivered,
         end => ApprovalStep::Ended(ApprovalEnd::parse(end)?),
     };
     Some(ApprovalRecord {
