@@ -100,8 +100,14 @@ pub(super) struct Recorder<T> {
     /// Facts that the disk refused, in their order.
     unwritten: Vec<(Vec<Entry>, Option<T>)>,
     write_again_at: Option<Instant>,
+    /// How far the writer had been asked when it was last given what the disk had refused.
+    tried_again: Asked,
     /// The last append failed, and none has succeeded since.
     is_refusing: bool,
+    /// The operator was told that something cannot be recorded, and not yet that all of it is.
+    is_outage_told: bool,
+    /// The record has, or is to have, an entry on the outage.
+    is_outage_noted: bool,
     /// The session's file was taken away, and nothing has been recorded since.
     is_ledger_gone: bool,
     /// The writer has failed: nothing can be recorded any more.
@@ -151,7 +157,10 @@ impl<T> Recorder<T> {
             next_token: 0,
             unwritten: Vec::new(),
             write_again_at: None,
+            tried_again: Asked(0),
             is_refusing: false,
+            is_outage_told: false,
+            is_outage_noted: false,
             is_ledger_gone: false,
             is_writer_gone: false,
             disowned,

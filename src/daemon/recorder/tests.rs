@@ -225,8 +225,7 @@ fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once()
     let outage = written.next();
     assert_eq!(outage.len(), 1);
     assert!(written.texts()[0].contains("could not be written"));
-    let recovered = written.told(WriterEvent::Recovered);
-    assert_eq!(words(&recovered), ["writable"]);
+    assert!(written.told(WriterEvent::Recovered).is_empty());
     assert!(!written.recorder.is_read_only());
     assert!(written.recorder.next_deadline().is_some());
     written.recorder.write_again_now();
@@ -237,8 +236,44 @@ fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once()
         words(&written.next()),
         [r#"recorded happened Some("then")"#]
     );
-    assert_eq!(words(&written.next()), [r#"recorded later Some("later")"#]);
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded later Some("later")"#, "writable"]
+    );
     assert!(written.events.try_recv().is_err(), "and nothing twice");
+}
+
+#[test]
+fn one_fact_that_the_disk_never_takes_is_one_outage_until_it_does() {
+    let mut written = Written::new();
+    let never = || LedgerError::NotAFile {
+        path: "/plums/blobs".into(),
+    };
+    let refused = ["unwritable", "fact happened ledger_unwritable kept"];
+    written.append_fact("happened", "then");
+    assert_eq!(words(&written.next_fails(never())), refused);
+    let outage = words(&written.next());
+    assert!(outage[0].contains("could not be written"), "{outage:?}");
+    for _ in 0..3 {
+        // All else is taken.
+        assert!(written.told(WriterEvent::Recovered).is_empty());
+        written.recorder.write_again_now();
+        written.recorder.write_again();
+        assert_eq!(words(&written.next_fails(never())), refused);
+        assert_eq!(written.recorder.pending_count(), 0, "another outage");
+    }
+    written.told(WriterEvent::Recovered);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded happened Some("then")"#, "writable"]
+    );
+    // The next one is another outage.
+    written.append_fact("later", "then");
+    written.next_fails(never());
+    let outage = words(&written.next());
+    assert!(outage[0].contains("could not be written"), "{outage:?}");
 }
 
 #[test]

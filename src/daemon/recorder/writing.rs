@@ -167,6 +167,7 @@ impl<T> Recorder<T> {
                 }
                 self.give_fact(entries, then);
             }
+            self.tried_again = self.asked();
         }
     }
 
@@ -210,21 +211,40 @@ impl<T> Recorder<T> {
             }
             WriterEvent::Recovered => {
                 self.is_refusing = false;
-                self.actions.push_back(RecorderAction::Writable);
             }
         }
+        self.look_for_end_of_outage();
     }
 
     /// The disk takes nothing, perhaps only for a moment.
     fn refuses(&mut self, error: &LedgerError, why: &str) {
-        let begins = !self.is_refusing;
+        let begins = !std::mem::replace(&mut self.is_outage_noted, true);
         self.is_refusing = true;
         self.is_ledger_gone = matches!(error, LedgerError::Gone { .. });
-        self.actions
-            .push_back(RecorderAction::Unwritable(why.to_owned()));
+        self.tell_outage(why);
         // A file that was taken away stays so until somebody puts it back or ends the daemon.
         if begins && !self.is_ledger_gone {
             self.append_outage(why);
+        }
+    }
+
+    fn tell_outage(&mut self, why: &str) {
+        self.is_outage_told = true;
+        self.actions
+            .push_back(RecorderAction::Unwritable(why.to_owned()));
+    }
+
+    /// An outage is over once the disk has all that it refused, not once it takes something: a fact
+    /// that it refuses each time would have the record tell of another outage every second.
+    fn look_for_end_of_outage(&mut self) {
+        let is_over = self.is_outage_told
+            && !self.is_refusing
+            && self.unwritten.is_empty()
+            && self.has_answered(self.tried_again);
+        if is_over {
+            self.is_outage_told = false;
+            self.is_outage_noted = false;
+            self.actions.push_back(RecorderAction::Writable);
         }
     }
 

@@ -63,8 +63,8 @@ impl Ledger {
         self.give(token, entries, false)
     }
 
-    /// As [`Self::append`], for what has happened already: where there is no room for a long text
-    /// it is shortened, and says so.
+    /// As [`Self::append`], for what has happened already: where a long text cannot be kept whole it
+    /// is shortened, and says so.
     ///
     /// # Errors
     ///
