@@ -277,6 +277,32 @@ fn one_fact_that_the_disk_never_takes_is_one_outage_until_it_does() {
 }
 
 #[test]
+fn facts_are_kept_in_the_order_in_which_they_came_and_not_in_that_of_their_refusals() {
+    let mut written = Written::new();
+    written.append_fact("one", "then");
+    written.append_fact("two", "then");
+    let gone = || LedgerError::Gone {
+        path: "/plums/ledger".into(),
+    };
+    let _ = written.next_fails(gone());
+    // It waits behind the first one before the second one is heard of.
+    written.append_fact("three", "then");
+    let _ = written.next_fails(gone());
+    let on_the_way = |written: &Written| {
+        let facts = written.recorder.facts_on_the_way();
+        facts.map(|fact| fact.content.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(on_the_way(&written), ["one", "two", "three"]);
+    written.told(WriterEvent::Recovered);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    for _ in 0..3 {
+        written.next();
+    }
+    assert_eq!(written.texts(), ["one", "two", "three"]);
+}
+
+#[test]
 fn what_somebody_asked_for_is_refused_and_not_tried_again() {
     let mut written = Written::new();
     let _ = written.append("one", "asked");
@@ -312,6 +338,11 @@ fn no_more_facts_are_kept_than_fit_and_those_are_told_as_given_up() {
     let last = format!("fact {UNWRITTEN_MAX} ledger_unwritable given up");
     assert_eq!(given_up, [last]);
     assert_eq!(refused, ["refused then ledger_unwritable"]);
+    // The next one does not overtake those that wait.
+    assert_eq!(
+        words(&written.append_fact("next", "then")),
+        ["fact next overloaded given up", "refused then overloaded"]
+    );
 }
 
 #[test]

@@ -381,6 +381,19 @@ impl Rig {
         }
     }
 
+    /// Waits until the writer has refused all that it was given, and nobody hears it yet.
+    pub async fn wait_for_refusals(&mut self) {
+        let mut refused = 0;
+        while refused < self.daemon.base.recorder.pending_count() {
+            let event = self.event_receiver.recv().await.unwrap();
+            if let Event::Ledger(event) = &event {
+                assert!(matches!(event, WriterEvent::Failed { .. }), "{event:?}");
+                refused += 1;
+            }
+            self.put_off.push_back(event);
+        }
+    }
+
     /// Lets time pass, with what happens by itself meanwhile.
     pub async fn later(&mut self, ms: i64) {
         self.daemon.base.clock.pass(ms);

@@ -6,7 +6,7 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent, TurnStatus};
-use crate::core::id::ThreadId;
+use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::event::Event;
 use crate::store::ledger::WriterEvent;
 use crate::store::testing::Place;
@@ -20,6 +20,19 @@ async fn recover(rig: &mut Rig) {
     rig.daemon.base.recorder.write_again_now();
     rig.daemon.base.recorder.write_again();
     rig.pump().await;
+}
+
+fn interrupted(turn: &str, id: &EntryId) -> CodexFact {
+    CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn),
+        status: TurnStatus::Interrupted,
+        final_answer: None,
+        client_ids: vec![id.to_string()],
+        error: None,
+        usage_limited: false,
+        died: false,
+    }
 }
 
 fn said(rig: &Rig, kind: impl Fn(&EntryKind) -> bool) -> Vec<String> {
@@ -67,19 +80,31 @@ async fn facts_are_written_in_their_order_once_the_disk_takes_them_again() {
     rig.user_message("turn-1", Some(&id));
     rig.fail_writes().await;
     // It works again, and the next fact comes before anybody has asked it.
-    rig.fact(CodexFact::TurnCompleted {
-        thread_id: ThreadId::new("thread-1"),
-        turn_id: crate::core::id::TurnId::new("turn-1"),
-        status: TurnStatus::Interrupted,
-        final_answer: None,
-        client_ids: vec![id.to_string()],
-        error: None,
-        usage_limited: false,
-        died: false,
-    });
+    rig.fact(interrupted("turn-1", &id));
     rig.pump().await;
     recover(&mut rig).await;
     // Only a turn's end that stands behind the proof cuts its message off.
+    assert!(rig.daemon.base.recorder.world().cut_off.contains_key(&id));
+    assert!(!rig.daemon.base.recorder.has_unwritten());
+}
+
+#[tokio::test]
+async fn a_turns_end_that_comes_before_anybody_hears_of_the_failure_stands_behind_the_proof() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let ledger = rig.daemon.base.recorder.ledger().path().to_owned();
+    let away = ledger.with_extension("away");
+    std::fs::rename(&ledger, &away).unwrap();
+    rig.user_message("turn-1", Some(&id));
+    rig.wait_for_refusals().await;
+    // The disk takes everything again.
+    std::fs::rename(&away, &ledger).unwrap();
+    rig.fact(interrupted("turn-1", &id));
+    rig.pump().await;
+    assert!(rig.daemon.base.recorder.has_unwritten());
+    recover(&mut rig).await;
     assert!(rig.daemon.base.recorder.world().cut_off.contains_key(&id));
     assert!(!rig.daemon.base.recorder.has_unwritten());
 }

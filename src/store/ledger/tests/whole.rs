@@ -116,7 +116,7 @@ fn a_fact_whose_text_cannot_be_kept_is_shortened_and_holds_nothing_up() {
     fs::remove_dir(&dir).unwrap();
     fs::write(&dir, "in the way").unwrap();
     let both = vec![project.note("a", &long("a")), project.note("b", "short")];
-    open.ledger.append_fact(1, both).unwrap();
+    open.ledger.append_fact(1, 0, both).unwrap();
     let WriterEvent::Durable { entries, .. } = open.events.recv_timeout(DEADLINE).unwrap() else {
         panic!("the fact was refused");
     };
