@@ -207,7 +207,8 @@ impl<T> Recorder<T> {
     pub(in crate::daemon) fn on_writer(&mut self, event: WriterEvent) {
         match event {
             WriterEvent::Durable { token, entries } => {
-                self.is_ledger_gone = false;
+                // What only waits behind others says nothing of the file.
+                self.is_ledger_gone &= entries.is_empty();
                 self.take_in(&entries);
                 let pending = self.pending.remove(&token);
                 self.actions.push_back(RecorderAction::Recorded {

@@ -369,16 +369,29 @@ impl Rig {
     pub async fn refuse_writes(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
         self.daemon.settle();
         while self.daemon.base.recorder.pending_count() > 0 {
-            let event = match self.next().await {
-                Event::Ledger(WriterEvent::Durable { token, .. }) => {
-                    let path = self.daemon.base.recorder.ledger().path().to_owned();
-                    let error = why(path);
-                    Event::Ledger(WriterEvent::Failed { token, error })
-                }
-                event => event,
-            };
-            self.daemon.on_event(event);
+            self.refuse_next(&why).await;
         }
+    }
+
+    /// As [`Self::refuse_writes`], of what is being recorded now and nothing that follows from it.
+    pub async fn refuse_writes_so_far(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
+        self.daemon.settle();
+        let asked = self.daemon.base.recorder.asked();
+        while !self.daemon.base.recorder.has_answered(asked) {
+            self.refuse_next(&why).await;
+        }
+    }
+
+    async fn refuse_next(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
+        let event = match self.next().await {
+            Event::Ledger(WriterEvent::Durable { token, .. }) => {
+                let path = self.daemon.base.recorder.ledger().path().to_owned();
+                let error = why(path);
+                Event::Ledger(WriterEvent::Failed { token, error })
+            }
+            event => event,
+        };
+        self.daemon.on_event(event);
     }
 
     /// Waits until the writer has refused all that it was given, and nobody hears it yet.

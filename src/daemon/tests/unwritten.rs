@@ -15,7 +15,7 @@ use crate::wire::control::{
 };
 
 /// The disk takes everything again, and what was kept is written.
-async fn recover(rig: &mut Rig) {
+pub(super) async fn recover(rig: &mut Rig) {
     rig.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
     rig.daemon.base.recorder.write_again_now();
     rig.daemon.base.recorder.write_again();
