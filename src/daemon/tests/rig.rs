@@ -123,6 +123,13 @@ impl Rig {
     /// As `start`, in place of a daemon that left its app-server. Goes through the stages of every
     /// start, on ports that are free, with an adapter of the test's; the loop is not run.
     pub async fn start_after(place: &Place, takeover: Option<Takeover>) -> Self {
+        let mut rig = Self::begin_after(place, takeover).await;
+        rig.settle().await;
+        rig
+    }
+
+    /// As `start_after`, and the disk has nothing of it yet.
+    pub async fn begin_after(place: &Place, takeover: Option<Takeover>) -> Self {
         // Else it is taken for a copy from elsewhere.
         registry::allocate(&place.user, &place.dirs, 4500, None).unwrap();
         let builder = Builder {
@@ -149,16 +156,14 @@ impl Rig {
             let adapter = CodexHandle { requests };
             (CodexLane::new(adapter, options.hook), told)
         });
-        let mut rig = Self {
+        Self {
             daemon,
             requests: requested,
             event_receiver: channel.event_receiver,
             put_off: VecDeque::new(),
             _handle: channel.handle,
             ground,
-        };
-        rig.settle().await;
-        rig
+        }
     }
 
     /// With an app-server that runs and an idle thread.

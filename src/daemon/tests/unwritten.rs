@@ -8,6 +8,8 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::event::Event;
+use crate::daemon::start::adopt;
+use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::ledger::WriterEvent;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -221,6 +223,54 @@ async fn a_turn_that_ended_with_the_daemon_is_cut_off_and_can_be_had_again() {
         )
     });
     assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[tokio::test]
+async fn a_start_that_the_disk_refuses_is_recorded_once_it_takes_it() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    drop(rig);
+
+    let mut rig = Rig::begin_after(&place, None).await;
+    rig.fail_writes().await;
+    let in_turn = |rig: &Rig| rig.daemon.base.recorder.world().in_turn.contains_key(&id);
+    assert!(in_turn(&rig));
+    recover(&mut rig).await;
+    assert!(!in_turn(&rig));
+    let started = said(&rig, |kind| {
+        matches!(
+            kind,
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::DaemonStarted
+            }
+        )
+    });
+    assert_eq!(started.len(), 2, "{started:?}");
+}
+
+#[tokio::test]
+async fn a_record_of_contextrelay_3_is_taken_over_though_the_disk_refuses_that_at_first() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let unread = Unread {
+        messages: vec![UnreadMessage {
+            id: "m-1".to_owned(),
+            content: "did you see it?".to_owned(),
+            at_ms: 5,
+            pushed: true,
+        }],
+        total: 1,
+    };
+    adopt(&mut rig.daemon, 12, &unread);
+    rig.fail_writes().await;
+    let lane = |rig: &Rig| rig.daemon.deliveries.outbox.lane(Agent::Claude).count();
+    assert_eq!(lane(&rig), 0);
+    recover(&mut rig).await;
+    assert_eq!(lane(&rig), 1);
 }
 
 #[tokio::test]
