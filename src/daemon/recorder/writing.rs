@@ -136,6 +136,14 @@ impl<T> Recorder<T> {
             is_kept,
         });
         if is_kept {
+            if refusal.code == RefusalCode::HeadUnwritable {
+                // The ledger takes all else, so that nothing else says why this one waits.
+                self.tell_outage(&format!(
+                    "what has happened is not recorded yet, because of a file outside of the \
+                     project: {}",
+                    refusal.message
+                ));
+            }
             self.keep(token, entries, then);
             self.write_again_at
                 .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);

@@ -76,7 +76,9 @@ impl Daemon {
                 "something that happened is not recorded yet",
                 match self.base.recorder.is_ledger_gone() {
                     true => GONE_HINT,
-                    false => "free space or make the project writable first",
+                    false => {
+                        "`ctxrelay status` says why: free space there or make it writable first"
+                    }
                 },
             );
             let _ = reply.send(Err(refusal));
