@@ -84,6 +84,17 @@ impl Daemon {
             let _ = reply.send(Err(refusal));
             return;
         }
+        if self.base.operations.is_ending_session() {
+            // That may take longer than the adapter is waited for, and nothing of it can be left to
+            // another process: this one would end, and Codex's turn with it.
+            let refusal = Refusal::new(
+                RefusalCode::InFlight,
+                "a session is being ended or deleted",
+                "nothing was changed; try again once that is done",
+            );
+            let _ = reply.send(Err(refusal));
+            return;
+        }
         self.base.operations.takeover_mut().begin();
         // A row must not say that an attempt began which nobody makes any more.
         self.agents.codex.begin_takeover();
