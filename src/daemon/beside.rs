@@ -42,10 +42,10 @@ impl Base {
         what: WorkBeside,
         work: impl FnOnce(UnderWay) -> Event + Send + 'static,
     ) -> LaneWork {
-        let begun = self.operations.begin_beside();
+        let begun = self.operations.begin_work(&what);
         LaneWork {
+            under_way: self.operations.begin_work(&what),
             what,
-            under_way: self.operations.begin_beside(),
             work: Box::new(move || work(begun)),
         }
     }

@@ -94,7 +94,7 @@ impl Base {
              .contextrelay/state/contextrelay.log says where it was"
         );
         self.recorder
-            .note_fact(Party::System, what.code(), text.clone());
+            .keep_fact(Party::System, what.code(), text.clone());
         self.notices.set(NoticeKey::DaemonFailed, text);
     }
 }

@@ -98,10 +98,7 @@ impl Daemon {
                     self.limit_is_over(agent, again);
                 }
                 LimitStep::NotAgain { ids } => {
-                    let told = self.base.nothing_came_after_all(&ids);
-                    if !told.is_empty() {
-                        self.base.append_messages(told);
-                    }
+                    self.behind_facts(move |daemon| daemon.base.tell_nothing_came(&ids));
                 }
             }
         }
@@ -123,6 +120,30 @@ impl Daemon {
     /// What died goes first: the lane goes on once the record has it.
     fn limit_is_over(&mut self, agent: Agent, again: Vec<EntryId>) {
         self.base.clients.status_changed();
+        if again.is_empty() {
+            return self.agents.lane_goes_on(&mut self.base, agent);
+        }
+        self.behind_facts(move |daemon| daemon.send_what_died(agent, again));
+    }
+
+    /// Goes on once the record has what has happened so far. Before that it may not say yet that the
+    /// turn ended which a message died with, and the message would count as none of those.
+    fn behind_facts(&mut self, then: impl FnOnce(&mut Daemon) + Send + 'static) {
+        let recorder = &mut self.base.recorder;
+        if recorder.facts_on_the_way().next().is_none() {
+            return then(self);
+        }
+        recorder.append_fact(
+            Vec::new(),
+            Box::new(move |daemon, _| {
+                if daemon.base.operations.fault().is_none() {
+                    then(daemon);
+                }
+            }),
+        );
+    }
+
+    fn send_what_died(&mut self, agent: Agent, again: Vec<EntryId>) {
         let again = self.deliveries.can_be_sent_again(&self.base, agent, again);
         if again.is_empty() {
             return self.agents.lane_goes_on(&mut self.base, agent);

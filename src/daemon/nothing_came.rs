@@ -41,6 +41,14 @@ impl Base {
         told.collect()
     }
 
+    /// Tells the senders of these, as [`Self::nothing_came_after_all`].
+    pub(super) fn tell_nothing_came(&mut self, ids: &[EntryId]) {
+        let told = self.nothing_came_after_all(ids);
+        if !told.is_empty() {
+            self.append_messages(told);
+        }
+    }
+
     /// Of all of them: no other process has what a limit was to have sent again.
     pub(super) fn nothing_came_after_a_start(&self) -> Vec<Entry> {
         self.nothing_came_after_all(self.recorder.world().cut_off.keys())

@@ -10,7 +10,7 @@ use super::fault::{DaemonFault, FaultSlot};
 use super::reply::stopping;
 use super::stop::Stop;
 use super::takeover::TakeoverProgress;
-use super::under_way::UnderWay;
+use super::under_way::{UnderWay, WorkBeside};
 use super::waiting_ending::WaitingEnding;
 use crate::wire::control::Refusal;
 
@@ -28,6 +28,8 @@ pub(super) struct Operations {
     idle_since: Option<Instant>,
     /// Held by what is being done beside the loop.
     beside: Arc<()>,
+    /// Held by what of that belongs to the end of a session.
+    ending_beside: Arc<()>,
     /// The session ends once what has happened in it is on the disk; until when that is waited for.
     ending: Option<(WaitingEnding, Instant)>,
 }
@@ -79,6 +81,22 @@ impl Operations {
     /// Something is being done beside the loop, and the loop is to hear of its end.
     pub(super) fn begin_beside(&self) -> UnderWay {
         UnderWay::of(&self.beside)
+    }
+
+    /// As [`Self::begin_beside`], of work of this kind.
+    pub(super) fn begin_work(&self, what: &WorkBeside) -> UnderWay {
+        let begun = self.begin_beside();
+        match what.ends_session() {
+            true => begun.of_ending(&self.ending_beside),
+            false => begun,
+        }
+    }
+
+    /// Whether a session is being ended, or the rest of one deleted, and somebody waits for that.
+    pub(super) fn is_ending_session(&self) -> bool {
+        let waits = self.ending.as_ref();
+        Arc::strong_count(&self.ending_beside) > 1
+            || waits.is_some_and(|(waits, _)| !waits.is_abandoned())
     }
 
     /// Whether something is being done beside the loop, or was done and nobody has heard of it.

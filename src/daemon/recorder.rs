@@ -98,10 +98,19 @@ pub(super) struct Recorder<T> {
     actions: VecDeque<RecorderAction<T>>,
     next_token: u64,
     /// Facts that the disk refused, in their order.
-    unwritten: Vec<(Vec<Entry>, Option<T>)>,
+    unwritten: Vec<Unwritten<T>>,
     write_again_at: Option<Instant>,
+    /// The round in which facts are given to the writer: it records none behind one of the same
+    /// round that failed.
+    round: u64,
+    /// How far the writer had been asked when it was last given what the disk had refused.
+    tried_again: Asked,
     /// The last append failed, and none has succeeded since.
     is_refusing: bool,
+    /// The operator was told that something cannot be recorded, and not yet that all of it is.
+    is_outage_told: bool,
+    /// The record has, or is to have, an entry on the outage.
+    is_outage_noted: bool,
     /// The session's file was taken away, and nothing has been recorded since.
     is_ledger_gone: bool,
     /// The writer has failed: nothing can be recorded any more.
@@ -121,6 +130,14 @@ struct Pending<T> {
     then: Option<T>,
     /// The entries of a fact, which is tried again when the disk refuses it.
     fact: Option<Vec<Entry>>,
+}
+
+/// A fact that waits for the disk.
+struct Unwritten<T> {
+    /// By which it has its place among the others.
+    token: u64,
+    entries: Vec<Entry>,
+    then: Option<T>,
 }
 
 impl<T> Recorder<T> {
@@ -151,7 +168,11 @@ impl<T> Recorder<T> {
             next_token: 0,
             unwritten: Vec::new(),
             write_again_at: None,
+            round: 0,
+            tried_again: Asked(0),
             is_refusing: false,
+            is_outage_told: false,
+            is_outage_noted: false,
             is_ledger_gone: false,
             is_writer_gone: false,
             disowned,

@@ -383,7 +383,7 @@ impl Base {
     /// Begins the record of a session that follows none.
     pub(super) fn start_session(&mut self) {
         let first = self.session_entry(self.recorder.session_id(), None);
-        self.recorder.note(first);
+        self.recorder.append_mere_fact(first);
     }
 }
 

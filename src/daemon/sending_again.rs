@@ -181,7 +181,11 @@ impl Deliveries {
             if daemon.base.operations.fault().is_some() {
                 return;
             }
-            // Given up for good they stay without their turn, and hold nothing up.
+            // Given up for good they stay without their turn, and hold nothing up. Their senders were
+            // told nothing because they were to be sent again.
+            if result.is_err() {
+                daemon.base.tell_nothing_came(&ids);
+            }
             for id in result.map_or_else(|_| Vec::new(), |_| ids) {
                 let message = daemon.base.recorder.world().unsettled.get(&id).cloned();
                 if let Some(message) =

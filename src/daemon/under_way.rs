@@ -11,6 +11,8 @@ use crate::wire::status::NoticeKey;
 #[derive(Debug)]
 pub struct UnderWay {
     _beside: Arc<()>,
+    /// Held as well by what belongs to the end of a session.
+    _ending: Option<Arc<()>>,
 }
 
 impl UnderWay {
@@ -18,6 +20,16 @@ impl UnderWay {
     pub fn of(all: &Arc<()>) -> Self {
         Self {
             _beside: Arc::clone(all),
+            _ending: None,
+        }
+    }
+
+    /// The same, of the end of a session.
+    #[must_use]
+    pub fn of_ending(self, all: &Arc<()>) -> Self {
+        Self {
+            _ending: Some(Arc::clone(all)),
+            ..self
         }
     }
 }
@@ -72,6 +84,11 @@ impl WorkBeside {
             Self::Gate => "running a gate",
             Self::Inference { .. } => "having a model read an agent's words",
         }
+    }
+
+    /// Whether it belongs to the end of a session.
+    pub fn ends_session(&self) -> bool {
+        matches!(self, Self::Carrying | Self::KeptTexts | Self::Deletion)
     }
 
     /// The key of the notice that it failed.

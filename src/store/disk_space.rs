@@ -8,6 +8,7 @@
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -180,6 +181,8 @@ pub struct DiskSpace {
     /// Held while files are counted, which the daemon's loop must not wait for. Locked before the
     /// state.
     count: Mutex<Option<Count>>,
+    /// Some were removed since they were counted, or while they were.
+    is_stale: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -190,6 +193,7 @@ impl DiskSpace {
             relay: dirs.relay.clone(),
             blobs: dirs.relay.join("blobs"),
             count: Mutex::new(None),
+            is_stale: AtomicBool::new(false),
             state: Mutex::new(State {
                 limits: keys.into(),
                 free: None,
@@ -259,9 +263,10 @@ impl DiskSpace {
         }
     }
 
-    /// Long texts were removed: they are counted again when somebody wants to know.
+    /// Long texts were removed: they are counted again when somebody wants to know. Never blocks on
+    /// the disk, also while they are being counted.
     pub fn blobs_removed(&self) {
-        *lock(&self.count) = None;
+        self.is_stale.store(true, Ordering::Release);
     }
 
     /// Whether a new message is taken, as far as the last measure tells. Never blocks on the disk.
@@ -346,8 +351,9 @@ impl DiskSpace {
     /// The count of the long texts; a new one when there is none, or that is due.
     fn counted(&self, is_due: impl Fn(&Count) -> bool) -> Count {
         let mut kept = lock(&self.count);
+        let is_stale = self.is_stale.swap(false, Ordering::AcqRel);
         let count = match *kept {
-            Some(count) if !is_due(&count) => count,
+            Some(count) if !is_stale && !is_due(&count) => count,
             _ => Count {
                 // Before they are counted: what comes meanwhile is seen at the next look.
                 changed: changed(&self.blobs),

@@ -87,6 +87,10 @@ impl Kept {
         }
     }
 
+    fn forget(&mut self, told: &[Alarm]) {
+        self.alarms.retain(|waiting| !told.contains(waiting));
+    }
+
     /// Whether the project has nothing of its session any more. Not after all of `.contextrelay/`
     /// was removed, which is a fresh start; nor where an older version sealed a session before the
     /// next one was known outside.
@@ -170,8 +174,12 @@ pub struct Heads {
 struct SharedHeads {
     user: UserDirs,
     instance_id: String,
-    /// As it lies there, or is to be written next.
+    /// As it lies there, or is to be written next. Held while it is written, on whatever disk.
     kept: Mutex<Option<Kept>>,
+    /// The same, for who does not wait for a disk.
+    shown: Mutex<Option<Kept>>,
+    /// Alarms that the record tells of, and that are still in `kept`.
+    told: Mutex<Vec<Alarm>>,
 }
 
 impl Heads {
@@ -192,14 +200,20 @@ impl Heads {
             shared: Arc::new(SharedHeads {
                 user: user.clone(),
                 instance_id: instance_id.to_owned(),
-                kept: Mutex::new(kept),
+                kept: Mutex::new(kept.clone()),
+                shown: Mutex::new(kept),
+                told: Mutex::default(),
             }),
         })
     }
 
-    /// What is kept now.
+    /// What is kept now. Never blocks on the disk.
     pub fn kept(&self) -> Option<Kept> {
-        self.lock().clone()
+        // Held until it is known what was told: else that may be in neither.
+        let shown = lock(&self.shared.shown);
+        let mut kept = shown.clone()?;
+        kept.forget(&lock(&self.shared.told));
+        Some(kept)
     }
 
     /// Where it lies.
@@ -216,7 +230,7 @@ impl Heads {
         let mut now = self.lock();
         if now.as_ref() != Some(&kept) {
             self.write(&kept)?;
-            *now = Some(kept);
+            self.keep(&mut now, kept);
         }
         Ok(())
     }
@@ -230,13 +244,13 @@ impl Heads {
     pub fn put_back(&self, kept: Kept) -> io::Result<()> {
         let mut now = self.lock();
         let written = self.write(&kept);
-        *now = Some(kept);
+        self.keep(&mut now, kept);
         written
     }
 
     /// As [`Self::replace`], but written only with the first entry: before it there is no head.
     pub fn begin(&self, kept: Kept) {
-        *self.lock() = Some(kept);
+        self.keep(&mut self.lock(), kept);
     }
 
     /// The ledger is about to grow: behind the mark of an orderly end nothing of ours would count.
@@ -246,7 +260,7 @@ impl Heads {
     /// When it cannot be written; the mark is still there then.
     pub fn take_mark(&self) -> io::Result<()> {
         let mut now = self.lock();
-        let Some(kept) = now.as_mut().filter(|kept| kept.clean) else {
+        let Some(kept) = now.as_ref().filter(|kept| kept.clean) else {
             return Ok(());
         };
         let unmarked = Kept {
@@ -254,7 +268,7 @@ impl Heads {
             ..kept.clone()
         };
         self.write(&unmarked)?;
-        *kept = unmarked;
+        self.keep(&mut now, unmarked);
         Ok(())
     }
 
@@ -274,15 +288,13 @@ impl Heads {
             }
         }
         self.write(&kept)?;
-        *now = Some(kept);
+        self.keep(&mut now, kept);
         Ok(())
     }
 
-    /// The record tells of an alarm. Written with the next head.
+    /// The record tells of an alarm. Written with the next head. Never blocks on the disk.
     pub fn told(&self, alarm: &Alarm) {
-        if let Some(kept) = self.lock().as_mut() {
-            kept.alarms.retain(|waiting| waiting != alarm);
-        }
+        lock(&self.shared.told).push(alarm.clone());
     }
 
     /// The operator's word is about to be written, and will stand in the ledger up to this entry:
@@ -341,7 +353,7 @@ impl Heads {
             }
             return Err(error);
         }
-        *now = Some(kept);
+        self.keep(&mut now, kept);
         Ok(())
     }
 
@@ -355,7 +367,7 @@ impl Heads {
         kept.head = head;
         kept.clean = false;
         self.write(&kept)?;
-        *now = Some(kept);
+        self.keep(&mut now, kept);
         Ok(())
     }
 
@@ -369,7 +381,7 @@ impl Heads {
             kept.head = head;
             kept.clean = true;
             self.write(&kept)?;
-            *now = Some(kept);
+            self.keep(&mut now, kept);
         }
         Ok(())
     }
@@ -380,7 +392,18 @@ impl Heads {
 
     /// Each value is replaced in one step, so that a lock whose holder panicked guards a whole one.
     fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
-        lock(&self.shared.kept)
+        let mut now = lock(&self.shared.kept);
+        let mut shown = lock(&self.shared.shown);
+        let told = std::mem::take(&mut *lock(&self.shared.told));
+        for kept in now.iter_mut().chain(shown.iter_mut()) {
+            kept.forget(&told);
+        }
+        now
+    }
+
+    fn keep(&self, now: &mut Option<Kept>, kept: Kept) {
+        lock(&self.shared.shown).replace(kept.clone());
+        *now = Some(kept);
     }
 }
 

@@ -208,7 +208,12 @@ impl Daemon {
     }
 
     fn codex_unavailable(&mut self, code: ErrorCode, why: &str) {
-        if self.base.notices.set(NoticeKey::Codex, why) {
+        // One that fails at each try, for as long as messages wait for it, may name a time or a
+        // process in its words: the record has the first ones, and the operator sees the last.
+        let is_another = self.agents.codex.is_unavailable(&code);
+        let stood = self.base.notices.has(&NoticeKey::Codex);
+        self.base.notices.set(NoticeKey::Codex, why);
+        if is_another || !stood {
             self.base.recorder.note_fact(Party::System, code, why);
         }
         self.codex_input(CodexInput::Unavailable);
@@ -300,7 +305,10 @@ impl Daemon {
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
         let known = self.base.recorder.world().agent(Agent::Codex);
         // One that cannot be used is started again and again, for as long as messages wait for it.
-        let is_known = known.state == AgentState::Offline && known.why.as_deref() == Some(why);
+        let stands = self.base.notices.has(&NoticeKey::Codex);
+        let is_same = |known: &String| stands || known == why;
+        let is_known =
+            known.state == AgentState::Offline && known.why.as_ref().is_some_and(is_same);
         if self.agents.codex.server().is_some() && !is_known {
             self.base.recorder.keep_fact(
                 Party::System,

@@ -42,9 +42,10 @@ impl<T> Recorder<T> {
         at_most: Duration,
         late: T,
     ) -> Result<Vec<Arc<Stored>>, LedgerError> {
-        let token = self.next_token;
-        self.next_token += 1;
-        let appended = self.ledger.append_and_wait(token, entries, at_most);
+        let token = self.take_token();
+        let appended = self
+            .ledger
+            .append_and_wait(token, self.round, entries, at_most);
         match &appended {
             Ok(stored) => self.take_in(stored),
             Err(LedgerError::Late { .. }) => {
@@ -173,7 +174,7 @@ impl<T> Recorder<T> {
         );
         let first_entries =
             opened.and_then(
-                |opened| match opened.ledger.append_and_wait(0, first, at_most) {
+                |opened| match opened.ledger.append_and_wait(0, 0, first, at_most) {
                     Ok(stored) => Ok((opened.ledger, stored)),
                     Err(error) => {
                         opened.ledger.close();

@@ -1,11 +1,12 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod outages;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::next_session::NotBegun;
-use super::writing::UNWRITTEN_MAX;
 use super::{CloseHow, Keepers, Recorder, RecorderAction, RecorderParts, WriterEvents};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, Fate, LifecycleEvent};
@@ -211,37 +212,6 @@ fn what_the_disk_was_too_late_for_counts_as_pending_until_it_is_there() {
 }
 
 #[test]
-fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once() {
-    let mut written = Written::new();
-    assert!(written.append_fact("happened", "then").is_empty());
-    let actions = written.next_fails(written.no_space());
-    assert_eq!(
-        words(&actions),
-        ["unwritable", "fact happened ledger_unwritable kept"]
-    );
-    assert!(written.recorder.is_read_only() && written.recorder.has_unwritten());
-    // Behind it, however soon.
-    assert!(written.append_fact("later", "later").is_empty());
-    let outage = written.next();
-    assert_eq!(outage.len(), 1);
-    assert!(written.texts()[0].contains("could not be written"));
-    let recovered = written.told(WriterEvent::Recovered);
-    assert_eq!(words(&recovered), ["writable"]);
-    assert!(!written.recorder.is_read_only());
-    assert!(written.recorder.next_deadline().is_some());
-    written.recorder.write_again_now();
-    written.recorder.write_again();
-    assert!(written.actions().is_empty());
-    assert!(!written.recorder.has_unwritten());
-    assert_eq!(
-        words(&written.next()),
-        [r#"recorded happened Some("then")"#]
-    );
-    assert_eq!(words(&written.next()), [r#"recorded later Some("later")"#]);
-    assert!(written.events.try_recv().is_err(), "and nothing twice");
-}
-
-#[test]
 fn what_somebody_asked_for_is_refused_and_not_tried_again() {
     let mut written = Written::new();
     let _ = written.append("one", "asked");
@@ -259,24 +229,6 @@ fn what_somebody_asked_for_is_refused_and_not_tried_again() {
     assert!(written.recorder.is_ledger_gone());
     assert!(!written.recorder.has_unwritten());
     assert!(written.recorder.next_deadline().is_none());
-}
-
-#[test]
-fn no_more_facts_are_kept_than_fit_and_those_are_told_as_given_up() {
-    let mut written = Written::new();
-    for n in 0..=UNWRITTEN_MAX {
-        assert!(written.append_fact(&n.to_string(), "then").is_empty());
-    }
-    let (mut given_up, mut refused) = (Vec::new(), Vec::new());
-    for _ in 0..=UNWRITTEN_MAX {
-        let actions = written.next_fails(written.no_space());
-        let words = words(&actions);
-        refused.extend(words.iter().filter(|it| it.starts_with("refused")).cloned());
-        given_up.extend(words.into_iter().filter(|word| word.ends_with("given up")));
-    }
-    let last = format!("fact {UNWRITTEN_MAX} ledger_unwritable given up");
-    assert_eq!(given_up, [last]);
-    assert_eq!(refused, ["refused then ledger_unwritable"]);
 }
 
 #[test]

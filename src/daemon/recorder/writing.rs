@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::refusals;
-use super::{Pending, Recorder, RecorderAction};
+use super::{Pending, Recorder, RecorderAction, Unwritten};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, ErrorCode};
-use crate::store::ledger::{Ledger, LedgerError, NotTaken, WriterEvent};
+use crate::store::ledger::{LedgerError, NotTaken, WriterEvent};
 use crate::wire::control::{Refusal, RefusalCode};
 
 /// After the disk refused what has happened already, it is asked again this often.
@@ -64,31 +64,42 @@ impl<T> Recorder<T> {
     }
 
     fn give_entries(&mut self, entries: Vec<Entry>, then: Option<T>) {
-        self.give(entries, Ledger::append, Pending { then, fact: None });
+        self.give(entries, Pending { then, fact: None }, None);
     }
 
     fn give_fact(&mut self, entries: Vec<Entry>, then: Option<T>) {
-        if self.has_unwritten() && self.unwritten.len() < UNWRITTEN_MAX {
-            // Behind what waits already: the record tells things in their order.
-            self.unwritten.push((entries, then));
-            return;
+        if !self.has_unwritten() {
+            let fact = Some(entries.clone());
+            return self.give(entries, Pending { then, fact }, Some(self.round));
         }
-        let fact = Some(entries.clone());
-        self.give(entries, Ledger::append_fact, Pending { then, fact });
+        // Behind what waits already: the record tells things in their order. Where too many wait it
+        // is given up, and does not overtake them.
+        let token = self.take_token();
+        if self.unwritten.len() < UNWRITTEN_MAX {
+            self.keep(token, entries, then);
+        } else {
+            let fact = Some(entries);
+            self.refuse(token, Pending { then, fact }, refusals::overloaded());
+        }
     }
 
-    fn give(
-        &mut self,
-        entries: Vec<Entry>,
-        append: fn(&Ledger, u64, Vec<Entry>) -> Result<(), NotTaken>,
-        pending: Pending<T>,
-    ) {
-        if self.is_disowned() {
-            return self.refuse(pending, refusals::folder_lost());
-        }
+    pub(super) fn take_token(&mut self) -> u64 {
         let token = self.next_token;
         self.next_token += 1;
-        match append(&self.ledger, token, entries) {
+        token
+    }
+
+    /// `round`: of what must not be recorded before an earlier fact.
+    fn give(&mut self, entries: Vec<Entry>, pending: Pending<T>, round: Option<u64>) {
+        let token = self.take_token();
+        if self.is_disowned() {
+            return self.refuse(token, pending, refusals::folder_lost());
+        }
+        let given = match round {
+            Some(round) => self.ledger.append_fact(token, round, entries),
+            None => self.ledger.append(token, entries),
+        };
+        match given {
             Ok(()) => {
                 self.pending.insert(token, pending);
             }
@@ -97,14 +108,14 @@ impl<T> Recorder<T> {
                 let refusal = refusals::writer_gone(&LedgerError::WriterGone { path });
                 self.is_writer_gone = true;
                 self.actions.push_back(RecorderAction::WriterGone);
-                self.refuse(pending, refusal);
+                self.refuse(token, pending, refusal);
             }
-            Err(NotTaken::Full) => self.refuse(pending, refusals::overloaded()),
+            Err(NotTaken::Full) => self.refuse(token, pending, refusals::overloaded()),
         }
     }
 
     /// Nothing of it was recorded: a fact is kept, and a caller hears why.
-    fn refuse(&mut self, pending: Pending<T>, refusal: Refusal) {
+    fn refuse(&mut self, token: u64, pending: Pending<T>, refusal: Refusal) {
         let Pending { then, fact } = pending;
         let Some(entries) = fact else {
             match then {
@@ -125,7 +136,15 @@ impl<T> Recorder<T> {
             is_kept,
         });
         if is_kept {
-            self.unwritten.push((entries, then));
+            if refusal.code == RefusalCode::HeadUnwritable {
+                // The ledger takes all else, so that nothing else says why this one waits.
+                self.tell_outage(&format!(
+                    "what has happened is not recorded yet, because of a file outside of the \
+                     project: {}",
+                    refusal.message
+                ));
+            }
+            self.keep(token, entries, then);
             self.write_again_at
                 .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
         } else {
@@ -135,15 +154,26 @@ impl<T> Recorder<T> {
         }
     }
 
+    /// Has a fact wait in its place: another one that came later may have been refused before it.
+    fn keep(&mut self, token: u64, entries: Vec<Entry>, then: Option<T>) {
+        let at = self.unwritten.partition_point(|kept| kept.token < token);
+        let fact = Unwritten {
+            token,
+            entries,
+            then,
+        };
+        self.unwritten.insert(at, fact);
+    }
+
     /// The facts that the disk has not taken yet, in their order.
     pub(in crate::daemon) fn facts_on_the_way(&self) -> impl Iterator<Item = &Entry> {
-        let mut given: Vec<_> = self.pending.iter().collect();
-        given.sort_unstable_by_key(|(token, _)| **token);
-        let given = given
-            .into_iter()
-            .filter_map(|(_, given)| given.fact.as_ref());
-        let waiting = self.unwritten.iter().map(|(entries, _)| entries);
-        given.chain(waiting).flatten()
+        let given = self.pending.iter();
+        let given = given.filter_map(|(token, given)| Some((*token, given.fact.as_ref()?)));
+        let waiting = self.unwritten.iter();
+        let waiting = waiting.map(|kept| (kept.token, &kept.entries));
+        let mut facts: Vec<_> = given.chain(waiting).collect();
+        facts.sort_unstable_by_key(|(token, _)| *token);
+        facts.into_iter().flat_map(|(_, entries)| entries)
     }
 
     /// What the loop has to do next, until there is nothing.
@@ -160,13 +190,18 @@ impl<T> Recorder<T> {
     pub(in crate::daemon) fn write_again(&mut self) {
         if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
             self.write_again_at = None;
-            for (mut entries, then) in std::mem::take(&mut self.unwritten) {
+            self.round += 1;
+            for kept in std::mem::take(&mut self.unwritten) {
+                let Unwritten {
+                    mut entries, then, ..
+                } = kept;
                 // The session that they were of may be sealed by now.
                 for entry in &mut entries {
                     entry.session_id = self.session_id.clone();
                 }
                 self.give_fact(entries, then);
             }
+            self.tried_again = self.asked();
         }
     }
 
@@ -180,7 +215,8 @@ impl<T> Recorder<T> {
     pub(in crate::daemon) fn on_writer(&mut self, event: WriterEvent) {
         match event {
             WriterEvent::Durable { token, entries } => {
-                self.is_ledger_gone = false;
+                // What only waits behind others says nothing of the file.
+                self.is_ledger_gone &= entries.is_empty();
                 self.take_in(&entries);
                 let pending = self.pending.remove(&token);
                 self.actions.push_back(RecorderAction::Recorded {
@@ -196,7 +232,7 @@ impl<T> Recorder<T> {
                     error => self.refuses(error, &refusal.message),
                 }
                 if let Some(pending) = self.pending.remove(&token) {
-                    self.refuse(pending, refusal);
+                    self.refuse(token, pending, refusal);
                 }
             }
             WriterEvent::Foreign(alarm) => self.actions.push_back(RecorderAction::Foreign(alarm)),
@@ -204,33 +240,56 @@ impl<T> Recorder<T> {
                 let refusal = refusals::writer_gone(&error);
                 self.is_writer_gone = true;
                 self.actions.push_back(RecorderAction::WriterGone);
-                for (_, pending) in std::mem::take(&mut self.pending) {
-                    self.refuse(pending, refusal.clone());
+                for (token, pending) in std::mem::take(&mut self.pending) {
+                    self.refuse(token, pending, refusal.clone());
                 }
             }
             WriterEvent::Recovered => {
                 self.is_refusing = false;
-                self.actions.push_back(RecorderAction::Writable);
             }
         }
+        self.look_for_end_of_outage();
     }
 
     /// The disk takes nothing, perhaps only for a moment.
     fn refuses(&mut self, error: &LedgerError, why: &str) {
-        let begins = !self.is_refusing;
+        let begins = !std::mem::replace(&mut self.is_outage_noted, true);
         self.is_refusing = true;
         self.is_ledger_gone = matches!(error, LedgerError::Gone { .. });
-        self.actions
-            .push_back(RecorderAction::Unwritable(why.to_owned()));
+        self.tell_outage(why);
         // A file that was taken away stays so until somebody puts it back or ends the daemon.
         if begins && !self.is_ledger_gone {
             self.append_outage(why);
         }
     }
 
+    fn tell_outage(&mut self, why: &str) {
+        self.is_outage_told = true;
+        self.actions
+            .push_back(RecorderAction::Unwritable(why.to_owned()));
+    }
+
+    /// An outage is over once the disk has all that it refused, not once it takes something: a fact
+    /// that it refuses each time would have the record tell of another outage every second.
+    fn look_for_end_of_outage(&mut self) {
+        let is_over = self.is_outage_told
+            && !self.is_refusing
+            && self.unwritten.is_empty()
+            && self.has_answered(self.tried_again);
+        if is_over {
+            self.is_outage_told = false;
+            self.is_outage_noted = false;
+            self.actions.push_back(RecorderAction::Writable);
+        }
+    }
+
     /// Has the record say that it could not be written. Asking the disk again and again with this
-    /// very entry is what finds out that it works again, though nobody else writes.
+    /// very entry is what finds out that it works again, though nobody else writes. It may stand
+    /// before the facts that failed, and is not refused on their account.
     fn append_outage(&mut self, why: &str) {
-        self.keep_fact(Party::System, ErrorCode::LedgerUnwritable, why);
+        let code = ErrorCode::LedgerUnwritable;
+        let entry = self.entry(Party::System, None, code, why, None);
+        let (then, fact) = (None, Some(vec![entry.clone()]));
+        self.give(vec![entry], Pending { then, fact }, None);
     }
 }

@@ -70,7 +70,7 @@ impl FirstWords {
             daemon
                 .base
                 .recorder
-                .note_fact(Party::System, ErrorCode::ForeignQueue, said);
+                .keep_fact(Party::System, ErrorCode::ForeignQueue, said);
         }
         if self.queue_was_older {
             daemon.base.note_older_queue();
@@ -89,9 +89,11 @@ impl FirstWords {
             .entry(Party::System, None, event, said, None)
             .with_prompts_recorded();
         let began = std::iter::once(began).chain(ends).collect();
-        daemon.base.recorder.append(began, Box::new(track_told));
+        // Without it the approvals and turns of a daemon that is gone would stand in the world.
+        let recorder = &mut daemon.base.recorder;
+        recorder.append_fact(began, Box::new(track_told));
         if let Some(missing) = &self.missing {
-            daemon.base.recorder.note_fact(
+            daemon.base.recorder.keep_fact(
                 Party::System,
                 ErrorCode::LedgerMissing,
                 format!(
@@ -102,10 +104,10 @@ impl FirstWords {
         }
         daemon.base.note_failed();
         for (kind, said) in finish_mending(&daemon.deliveries.outbox, self.mended) {
-            daemon.base.recorder.note_fact(Party::System, kind, said);
+            daemon.base.recorder.keep_fact(Party::System, kind, said);
         }
         if let Some(torn) = &self.torn {
-            daemon.base.recorder.note_fact(
+            daemon.base.recorder.keep_fact(
                 Party::System,
                 ErrorCode::TornTail,
                 format!(
@@ -120,7 +122,7 @@ impl FirstWords {
         }
         say_alarms(&daemon.base.recorder, &mut daemon.base.notices);
         if self.has_foreign_history {
-            daemon.base.recorder.note_fact(
+            daemon.base.recorder.keep_fact(
                 Party::System,
                 ErrorCode::ForeignHistory,
                 foreign_history(self.is_clone, daemon),
@@ -187,7 +189,7 @@ pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unrea
                 .delivery_entry(&daemon.base, &entry.id, to, result, None, None);
         batch.extend([entry, unsure]);
     }
-    daemon.base.recorder.append(
+    daemon.base.recorder.append_fact(
         batch,
         Box::new(|daemon, result| match result {
             Ok(recorded) => adopt::take_up(
@@ -195,7 +197,8 @@ pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unrea
                 &mut daemon.deliveries.outbox,
                 recorded,
             ),
-            // The next start finds the prefix as it was and does it again.
+            // Given up for good. Where nothing else was recorded, the next start finds the prefix as
+            // it was and does it again.
             Err(refusal) => {
                 tracing::error!(code = %refusal.code, "the record could not be taken over");
             }

@@ -76,8 +76,21 @@ impl Daemon {
                 "something that happened is not recorded yet",
                 match self.base.recorder.is_ledger_gone() {
                     true => GONE_HINT,
-                    false => "free space or make the project writable first",
+                    false => {
+                        "`ctxrelay status` says why: free space there or make it writable first"
+                    }
                 },
+            );
+            let _ = reply.send(Err(refusal));
+            return;
+        }
+        if self.base.operations.is_ending_session() {
+            // That may take longer than the adapter is waited for, and nothing of it can be left to
+            // another process: this one would end, and Codex's turn with it.
+            let refusal = Refusal::new(
+                RefusalCode::InFlight,
+                "a session is being ended or deleted",
+                "nothing was changed; try again once that is done",
             );
             let _ = reply.send(Err(refusal));
             return;

@@ -89,6 +89,11 @@ impl Alarms {
         self.put_back = Some(Instant::now());
     }
 
+    /// That failed: it is tried again, for as long as it takes.
+    pub(super) fn was_not_put_back(&mut self) {
+        self.put_back_at = Some(Instant::now() + PUT_BACK_GAP);
+    }
+
     /// Whether it is time to put `current` back.
     pub(super) fn is_put_back_due(&self) -> bool {
         self.put_back_at.is_some_and(|at| Instant::now() >= at)

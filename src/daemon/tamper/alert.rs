@@ -137,14 +137,24 @@ impl Base {
 
     fn put_current_back(&mut self, alarms: &mut Alarms) {
         alarms.puts_back();
-        if let Err(error) = self.recorder.name_current() {
-            tracing::warn!(%error, "`current` could not be put back");
-            let notice = format!(
-                "somebody else changed .contextrelay/current, and it could not be put back: {error}"
-            );
-            if self.notices.set(NoticeKey::Current, notice) {
-                self.clients.status_changed();
+        let is_news = match self.recorder.name_current() {
+            // The record tells of it; there is nothing left to be done.
+            Ok(()) => self.notices.clear(&NoticeKey::Current),
+            Err(error) => {
+                alarms.was_not_put_back();
+                let notice = format!(
+                    "somebody else changed .contextrelay/current, and it could not be put back: \
+                     {error}; it is tried again"
+                );
+                let is_news = self.notices.set(NoticeKey::Current, notice);
+                if is_news {
+                    tracing::warn!(%error, "`current` could not be put back");
+                }
+                is_news
             }
+        };
+        if is_news {
+            self.clients.status_changed();
         }
     }
 

@@ -479,6 +479,46 @@ async fn a_conversation_that_does_not_open_is_said_once_and_shown_until_it_does(
 }
 
 #[tokio::test]
+async fn a_codex_that_fails_at_each_try_with_other_words_is_said_once_and_shown_as_it_failed_last()
+{
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let fails = |rig: &mut Rig, code: ErrorCode, why: &str| {
+        rig.fact(CodexFact::ServerStarted {
+            pid: 4_000_003,
+            keeper: 4_000_004,
+            version: "0.169.0".to_owned(),
+            port: 4500,
+        });
+        rig.fact(CodexFact::ServerLost {
+            why: why.to_owned(),
+            gave_up: true,
+        });
+        rig.fact(CodexFact::Unavailable {
+            code,
+            why: why.to_owned(),
+        });
+        assert_eq!(rig.daemon.base.notices.lines(), [why]);
+    };
+    for second in 0..5 {
+        let why = format!("codex ended: 12:00:0{second} no room");
+        fails(&mut rig, ErrorCode::CodexFailed, &why);
+        rig.settle().await;
+    }
+    let said = |rig: &Rig| {
+        let path = rig.daemon.base.recorder.ledger().path();
+        let record = std::fs::read_to_string(path).unwrap();
+        let lines = record.lines();
+        lines.filter(|line| line.contains("codex ended")).count()
+    };
+    // That the app-server is gone, and why there is none.
+    assert_eq!(said(&rig), 2);
+    fails(&mut rig, ErrorCode::CodexTooOld, "codex ended: too old");
+    rig.settle().await;
+    assert_eq!(said(&rig), 3);
+}
+
+#[tokio::test]
 async fn a_message_that_is_too_large_for_codex_is_rejected_and_the_next_one_goes_out() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

@@ -13,8 +13,8 @@ use crate::daemon::event::Event;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HandoffParams, IdsParams, RefusalCode, Reply, Role, SendParams,
-    WaitMessagesParams,
+    ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, IdsParams, RefusalCode,
+    Reply, Role, SendParams, WaitMessagesParams,
 };
 
 fn wait(agent: Agent) -> Command {
@@ -271,4 +271,26 @@ async fn who_may_not_leave_is_told_the_way_out_that_there_is() {
     let refusal = refused.await.unwrap().unwrap_err();
     assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
     assert!(refusal.hint.contains("ctxrelay kill"), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn it_is_not_left_while_a_session_is_being_ended_or_deleted() {
+    let discard = Command::Clear(ClearParams {
+        discard: true,
+        ..ClearParams::default()
+    });
+    let compact = Command::Compact(CompactParams::default());
+    for ends in [discard, compact] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let ended = rig.ask(&operator, ends);
+        let (reply, refused) = oneshot::channel();
+        rig.daemon.on_event(Event::BeginTakeover { reply });
+        let refusal = refused.await.unwrap().unwrap_err();
+        assert_eq!(refusal.code, RefusalCode::InFlight);
+        rig.settle().await;
+        ended.await.unwrap().unwrap();
+        drop(rig.leave().await);
+    }
 }

@@ -2,6 +2,7 @@
 
 use tokio::time::{Duration, Instant};
 
+use super::nothing_came::told;
 use super::rig::Rig;
 use super::silence::{agent_action, ended, hook};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
@@ -616,14 +617,16 @@ async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
     });
     rig.store();
     assert_eq!(rig.delivered_ids(), []);
-    rig.refuse_writes(|_| LedgerError::Refused {
+    rig.refuse_writes_so_far(|_| LedgerError::Refused {
         reason: "too long".to_owned(),
     })
     .await;
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), [second]);
-    // The operator can have it again.
+    // The operator can have it again, and Claude is told that nothing comes by itself.
     assert_eq!(rig.daemon.status().agents.codex.cut_off, 1);
+    let told: Vec<_> = told(&rig).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(told, [first]);
 }
 
 #[tokio::test]

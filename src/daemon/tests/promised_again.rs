@@ -4,11 +4,35 @@ use super::limits::mode;
 use super::nothing_came::{begun, handoff, question, told};
 use super::rig::{Guest, Rig};
 use super::silence::{agent_action, ended};
+use super::unwritten::recover;
+use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
 use crate::core::entry::TurnStatus;
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{AgentActionKind, Command, QueueChange, QueueChangeParams, Role};
+
+/// A question of Claude's that died of a limit and is to be sent again, and the disk refuses that.
+async fn unwritten(place: &Place) -> (Rig, Guest, EntryId) {
+    let mut rig = Rig::with_codex(place).await;
+    mode(&mut rig, "resume");
+    let claude = rig.connect(Role::Claude, None, false);
+    let asked = begun(&mut rig, &claude, question(), "turn-1").await;
+    rig.delivered();
+    rig.fact(CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new("turn-1"),
+        status: TurnStatus::Failed,
+        final_answer: None,
+        client_ids: vec![asked.to_string()],
+        error: None,
+        usage_limited: true,
+        died: false,
+    });
+    rig.fail_writes().await;
+    assert!(rig.daemon.base.recorder.has_unwritten());
+    (rig, claude, asked)
+}
 
 /// A question and a handoff of Claude's that died of a limit, and are to be sent again.
 async fn promised(place: &Place) -> (Rig, Guest, [EntryId; 2]) {
@@ -162,4 +186,32 @@ async fn and_not_where_it_is_sent_again() {
     rig.settle().await;
     drop(rig);
     assert_eq!(told(&Rig::start(&place).await), []);
+}
+
+#[tokio::test]
+async fn it_is_sent_again_though_the_record_had_its_turns_end_only_after_the_limit() {
+    let place = Place::new();
+    let (mut rig, _claude, asked) = unwritten(&place).await;
+    // The human goes on, and it works.
+    rig.user_message("turn-2", None);
+    rig.completed("turn-2", &[], "done");
+    rig.settle().await;
+    assert_eq!(rig.delivered_ids(), []);
+    recover(&mut rig).await;
+    assert_eq!(rig.delivered_ids(), [asked]);
+    assert_eq!(told(&rig), []);
+}
+
+#[tokio::test]
+async fn claude_hears_of_it_though_the_record_had_its_turns_end_only_after_the_operators_word() {
+    let place = Place::new();
+    let (mut rig, _claude, asked) = unwritten(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let cancel = agent_action(Agent::Codex, AgentActionKind::CancelRetries);
+    drop(rig.ask(&operator, cancel));
+    rig.settle().await;
+    assert_eq!(told(&rig), []);
+    recover(&mut rig).await;
+    let about: Vec<_> = told(&rig).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(about, [asked]);
 }

@@ -123,6 +123,13 @@ impl Rig {
     /// As `start`, in place of a daemon that left its app-server. Goes through the stages of every
     /// start, on ports that are free, with an adapter of the test's; the loop is not run.
     pub async fn start_after(place: &Place, takeover: Option<Takeover>) -> Self {
+        let mut rig = Self::begin_after(place, takeover).await;
+        rig.settle().await;
+        rig
+    }
+
+    /// As `start_after`, and the disk has nothing of it yet.
+    pub async fn begin_after(place: &Place, takeover: Option<Takeover>) -> Self {
         // Else it is taken for a copy from elsewhere.
         registry::allocate(&place.user, &place.dirs, 4500, None).unwrap();
         let builder = Builder {
@@ -149,16 +156,14 @@ impl Rig {
             let adapter = CodexHandle { requests };
             (CodexLane::new(adapter, options.hook), told)
         });
-        let mut rig = Self {
+        Self {
             daemon,
             requests: requested,
             event_receiver: channel.event_receiver,
             put_off: VecDeque::new(),
             _handle: channel.handle,
             ground,
-        };
-        rig.settle().await;
-        rig
+        }
     }
 
     /// With an app-server that runs and an idle thread.
@@ -369,15 +374,41 @@ impl Rig {
     pub async fn refuse_writes(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
         self.daemon.settle();
         while self.daemon.base.recorder.pending_count() > 0 {
-            let event = match self.next().await {
-                Event::Ledger(WriterEvent::Durable { token, .. }) => {
-                    let path = self.daemon.base.recorder.ledger().path().to_owned();
-                    let error = why(path);
-                    Event::Ledger(WriterEvent::Failed { token, error })
-                }
-                event => event,
-            };
-            self.daemon.on_event(event);
+            self.refuse_next(&why).await;
+        }
+    }
+
+    /// As [`Self::refuse_writes`], of what is being recorded now and nothing that follows from it.
+    pub async fn refuse_writes_so_far(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
+        self.daemon.settle();
+        let asked = self.daemon.base.recorder.asked();
+        while !self.daemon.base.recorder.has_answered(asked) {
+            self.refuse_next(&why).await;
+        }
+    }
+
+    async fn refuse_next(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
+        let event = match self.next().await {
+            Event::Ledger(WriterEvent::Durable { token, .. }) => {
+                let path = self.daemon.base.recorder.ledger().path().to_owned();
+                let error = why(path);
+                Event::Ledger(WriterEvent::Failed { token, error })
+            }
+            event => event,
+        };
+        self.daemon.on_event(event);
+    }
+
+    /// Waits until the writer has refused all that it was given, and nobody hears it yet.
+    pub async fn wait_for_refusals(&mut self) {
+        let mut refused = 0;
+        while refused < self.daemon.base.recorder.pending_count() {
+            let event = self.event_receiver.recv().await.unwrap();
+            if let Event::Ledger(event) = &event {
+                assert!(matches!(event, WriterEvent::Failed { .. }), "{event:?}");
+                refused += 1;
+            }
+            self.put_off.push_back(event);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::daemon::event::Event;
 use crate::daemon::start::adopt;
 use crate::daemon::tamper::fact::WatchFact;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
-use crate::store::testing::Place;
+use crate::store::testing::{Full, Place};
 use crate::store::{config, session, trust};
 use crate::wire::control::{Command, RefusalCode, Reply, Role, TrustParams};
 
@@ -217,7 +217,29 @@ async fn a_foreign_current_is_said_and_put_back_and_not_without_end() {
     fact(&mut rig, &own);
     rig.settle().await;
     assert_eq!(codes(&rig), ["current_changed", "current_changed"]);
-    assert!(rig.daemon.base.notices.lines()[0].contains("goes on with"));
+    assert!(rig.daemon.base.notices.lines().is_empty());
+}
+
+#[tokio::test]
+async fn a_current_that_cannot_be_put_back_is_put_back_once_it_can_be() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let own = rig.daemon.base.recorder.session_id().clone();
+    let other = SessionId::new("session_1795000000001_00000000");
+    session::write_current(&place.dirs, &other).unwrap();
+    let full = Full::after(0, &place.dirs.current());
+    rig.daemon
+        .on_event(Event::Watch(WatchFact::Current { found: Some(other) }));
+    assert!(rig.daemon.base.notices.lines()[0].contains("could not be put back"));
+    drop(full);
+    let deadline = rig.daemon.alarms.next_deadline().unwrap();
+    tokio::time::sleep_until(deadline).await;
+    rig.daemon.on_deadline();
+    assert_eq!(session::read_current(&place.dirs).unwrap(), Some(own));
+    assert!(rig.daemon.base.notices.lines().is_empty());
+    assert_eq!(rig.daemon.alarms.next_deadline(), None);
+    rig.settle().await;
+    assert_eq!(codes(&rig), ["current_changed"]);
 }
 
 #[tokio::test]

@@ -6,8 +6,10 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent, TurnStatus};
-use crate::core::id::ThreadId;
+use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::event::Event;
+use crate::daemon::start::adopt;
+use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::ledger::WriterEvent;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -15,11 +17,24 @@ use crate::wire::control::{
 };
 
 /// The disk takes everything again, and what was kept is written.
-async fn recover(rig: &mut Rig) {
+pub(super) async fn recover(rig: &mut Rig) {
     rig.daemon.on_event(Event::Ledger(WriterEvent::Recovered));
     rig.daemon.base.recorder.write_again_now();
     rig.daemon.base.recorder.write_again();
     rig.pump().await;
+}
+
+fn interrupted(turn: &str, id: &EntryId) -> CodexFact {
+    CodexFact::TurnCompleted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn),
+        status: TurnStatus::Interrupted,
+        final_answer: None,
+        client_ids: vec![id.to_string()],
+        error: None,
+        usage_limited: false,
+        died: false,
+    }
 }
 
 fn said(rig: &Rig, kind: impl Fn(&EntryKind) -> bool) -> Vec<String> {
@@ -67,19 +82,31 @@ async fn facts_are_written_in_their_order_once_the_disk_takes_them_again() {
     rig.user_message("turn-1", Some(&id));
     rig.fail_writes().await;
     // It works again, and the next fact comes before anybody has asked it.
-    rig.fact(CodexFact::TurnCompleted {
-        thread_id: ThreadId::new("thread-1"),
-        turn_id: crate::core::id::TurnId::new("turn-1"),
-        status: TurnStatus::Interrupted,
-        final_answer: None,
-        client_ids: vec![id.to_string()],
-        error: None,
-        usage_limited: false,
-        died: false,
-    });
+    rig.fact(interrupted("turn-1", &id));
     rig.pump().await;
     recover(&mut rig).await;
     // Only a turn's end that stands behind the proof cuts its message off.
+    assert!(rig.daemon.base.recorder.world().cut_off.contains_key(&id));
+    assert!(!rig.daemon.base.recorder.has_unwritten());
+}
+
+#[tokio::test]
+async fn a_turns_end_that_comes_before_anybody_hears_of_the_failure_stands_behind_the_proof() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let ledger = rig.daemon.base.recorder.ledger().path().to_owned();
+    let away = ledger.with_extension("away");
+    std::fs::rename(&ledger, &away).unwrap();
+    rig.user_message("turn-1", Some(&id));
+    rig.wait_for_refusals().await;
+    // The disk takes everything again.
+    std::fs::rename(&away, &ledger).unwrap();
+    rig.fact(interrupted("turn-1", &id));
+    rig.pump().await;
+    assert!(rig.daemon.base.recorder.has_unwritten());
+    recover(&mut rig).await;
     assert!(rig.daemon.base.recorder.world().cut_off.contains_key(&id));
     assert!(!rig.daemon.base.recorder.has_unwritten());
 }
@@ -196,6 +223,54 @@ async fn a_turn_that_ended_with_the_daemon_is_cut_off_and_can_be_had_again() {
         )
     });
     assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[tokio::test]
+async fn a_start_that_the_disk_refuses_is_recorded_once_it_takes_it() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    rig.user_message("turn-1", Some(&id));
+    rig.settle().await;
+    drop(rig);
+
+    let mut rig = Rig::begin_after(&place, None).await;
+    rig.fail_writes().await;
+    let in_turn = |rig: &Rig| rig.daemon.base.recorder.world().in_turn.contains_key(&id);
+    assert!(in_turn(&rig));
+    recover(&mut rig).await;
+    assert!(!in_turn(&rig));
+    let started = said(&rig, |kind| {
+        matches!(
+            kind,
+            EntryKind::Lifecycle {
+                event: LifecycleEvent::DaemonStarted
+            }
+        )
+    });
+    assert_eq!(started.len(), 2, "{started:?}");
+}
+
+#[tokio::test]
+async fn a_record_of_contextrelay_3_is_taken_over_though_the_disk_refuses_that_at_first() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let unread = Unread {
+        messages: vec![UnreadMessage {
+            id: "m-1".to_owned(),
+            content: "did you see it?".to_owned(),
+            at_ms: 5,
+            pushed: true,
+        }],
+        total: 1,
+    };
+    adopt(&mut rig.daemon, 12, &unread);
+    rig.fail_writes().await;
+    let lane = |rig: &Rig| rig.daemon.deliveries.outbox.lane(Agent::Claude).count();
+    assert_eq!(lane(&rig), 0);
+    recover(&mut rig).await;
+    assert_eq!(lane(&rig), 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 use std::fs;
+use std::sync::mpsc::channel;
 
 use super::*;
 use crate::testing::Place;
@@ -124,4 +125,26 @@ fn a_folder_that_is_a_link_is_not_followed() {
 fn megabytes_have_a_fraction_only_where_there_is_one() {
     let said: Vec<String> = [64_000_000, 250_000, 2_500_000].map(mb).into();
     assert_eq!(said, ["64", "0.2", "2.5"]);
+}
+
+#[test]
+fn what_was_removed_is_noted_while_the_long_texts_are_being_counted() {
+    let place = Place::new();
+    let space = DiskSpace::new(&place.dirs, keys(1, 0));
+    put(&place, "a", 900_000);
+    assert!(space.measure());
+    fs::remove_file(place.dirs.relay.join("blobs/a")).unwrap();
+    std::thread::scope(|scope| {
+        let counting = lock(&space.count);
+        let (done, noted) = channel();
+        let space = &space;
+        scope.spawn(move || {
+            space.blobs_removed();
+            done.send(()).unwrap();
+        });
+        let noted = noted.recv_timeout(Duration::from_secs(30));
+        drop(counting);
+        noted.unwrap();
+    });
+    space.admit_blob(900_000).unwrap();
 }

@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
+use std::sync::mpsc::channel;
+
 use super::*;
 use crate::testing::{Place, mode};
 
@@ -126,4 +128,26 @@ fn where_it_cannot_be_written_nothing_is_kept() {
     std::fs::write(&folder, "in the way").unwrap();
     assert!(heads.vouch(head(6)).is_err());
     assert_eq!(heads.kept().unwrap().head, head(5));
+}
+
+#[test]
+fn nobody_waits_for_the_disk_to_know_what_is_kept_or_to_say_what_was_told() {
+    let place = Place::new();
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    heads.vouch(head(5)).unwrap();
+    heads.raise(&[lines("a"), lines("b")]).unwrap();
+    // As while it is written.
+    let writing = heads.lock();
+    let (done, answered) = channel();
+    let asking = heads.clone();
+    thread::spawn(move || {
+        asking.told(&lines("a"));
+        done.send(asking.kept()).unwrap();
+    });
+    let kept = answered.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert_eq!(kept.unwrap().alarms, [lines("b")]);
+    drop(writing);
+    heads.come_to(head(6)).unwrap();
+    let written = read(&place.user, "ctx_1").unwrap().unwrap();
+    assert_eq!((written.head, written.alarms), (head(6), vec![lines("b")]));
 }

@@ -60,24 +60,27 @@ impl Ledger {
     ///
     /// When [`super::writer::WAITING_MAX`] calls wait already, or nobody writes any more.
     pub fn append(&self, token: u64, entries: Vec<Entry>) -> Result<(), NotTaken> {
-        self.give(token, entries, false)
+        self.give(token, entries, None)
     }
 
-    /// As [`Self::append`], for what has happened already: where there is no room for a long text
-    /// it is shortened, and says so.
+    /// As [`Self::append`], for what has happened already: where a long text cannot be kept whole it
+    /// is shortened, and says so.
+    ///
+    /// It is not recorded behind one that failed in the same round or a later one, but fails as that
+    /// one: both can be given again in a later round, in their order.
     ///
     /// # Errors
     ///
     /// As [`Self::append`].
-    pub fn append_fact(&self, token: u64, entries: Vec<Entry>) -> Result<(), NotTaken> {
-        self.give(token, entries, true)
+    pub fn append_fact(&self, token: u64, round: u64, entries: Vec<Entry>) -> Result<(), NotTaken> {
+        self.give(token, entries, Some(round))
     }
 
-    fn give(&self, token: u64, entries: Vec<Entry>, is_fact: bool) -> Result<(), NotTaken> {
+    fn give(&self, token: u64, entries: Vec<Entry>, fact: Option<u64>) -> Result<(), NotTaken> {
         let job = Job::Append {
             token,
             entries,
-            is_fact,
+            fact,
             answer: None,
         };
         self.jobs.try_send(job).map_err(|refused| match refused {
@@ -92,7 +95,7 @@ impl Ledger {
         space.is_none_or(|space| space.has_room_to_grow())
     }
 
-    /// As [`Self::append`], and waits until the entries are on the disk. Their answer comes from
+    /// As [`Self::append_fact`], and waits until the entries are on the disk. Their answer comes from
     /// here and not as an event; only when the deadline passed first does it come as one after
     /// all, so that nothing becomes durable unseen.
     ///
@@ -105,6 +108,7 @@ impl Ledger {
     pub fn append_and_wait(
         &self,
         token: u64,
+        round: u64,
         entries: Vec<Entry>,
         deadline: Duration,
     ) -> Result<Vec<Arc<Stored>>, LedgerError> {
@@ -120,7 +124,7 @@ impl Ledger {
         let job = Job::Append {
             token,
             entries,
-            is_fact: true,
+            fact: Some(round),
             answer: Some(answer),
         };
         self.jobs.try_send(job).map_err(|refused| match refused {

@@ -12,8 +12,8 @@ use ctxrelay_core::wire::line::RAW;
 /// beside the ledger. On the disk before the line, so that no line ever names a text that was
 /// not there; a crash in between leaves a text that nobody names.
 ///
-/// Where there is no room for another long text it is refused. A fact cannot be refused, because
-/// it has happened: it is shortened, and says so.
+/// Where there is no room for another long text, or the folder takes none, it is refused. A fact
+/// cannot be refused, because it has happened: it is shortened, and says so.
 pub(super) fn keep_whole(
     blobs: &Blobs,
     object: &mut Map<String, Value>,
@@ -34,7 +34,11 @@ pub(super) fn keep_whole(
     }
     let sha256 = match blobs.put(text) {
         Ok(sha256) => sha256,
-        Err(PutError::NoRoom(_)) if is_fact => {
+        Err(error) if is_fact => {
+            if let PutError::Io(error) = &error {
+                // Else the facts behind it would wait for this folder although the ledger takes them.
+                tracing::warn!(%error, dir = %blobs.dir().display(), "a long text is not kept whole");
+            }
             let shortened = shorten(text).unwrap_or_default();
             put_content(object, shortened);
             return Ok(());

@@ -8,6 +8,7 @@ mod belief;
 mod checkpoint;
 mod crashes;
 mod every_fault;
+mod fact_order;
 mod faults;
 mod formats;
 mod heads;

@@ -23,8 +23,10 @@ use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::shared::SharedLedger;
+use fence::Fence;
 use staging::{Placed, Staged};
 
+mod fence;
 mod mending;
 mod staging;
 
@@ -75,8 +77,8 @@ pub(super) enum Job {
     Append {
         token: u64,
         entries: Vec<Entry>,
-        /// It has happened, and cannot be refused for its length.
-        is_fact: bool,
+        /// It has happened, and cannot be refused for its length: its round, see [`Fence`].
+        fact: Option<u64>,
         /// Who waits for the answer, instead of the event.
         answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
     },
@@ -125,6 +127,7 @@ pub(super) struct Writer {
     held: Option<Job>,
     /// How many appends were written together the last time.
     company: usize,
+    fence: Fence,
 }
 
 /// Appends that are being written together.
@@ -164,6 +167,7 @@ impl Writer {
             aside: None,
             held: None,
             company: 1,
+            fence: Fence::default(),
         }
     }
 
@@ -221,14 +225,22 @@ impl Writer {
                 Job::Append {
                     token,
                     entries,
-                    is_fact,
+                    fact,
                     answer,
                 } => {
-                    let result = self.stage(entries, is_fact, &mut together.text, next);
+                    // Who waits for the answer does not give it again.
+                    let is_retried = answer.is_none();
+                    let staged = self.fence.check(fact).and_then(|()| {
+                        self.stage(entries, fact.is_some(), &mut together.text, next)
+                    });
+                    if let (Some(round), true, Err(error)) = (fact, is_retried, &staged) {
+                        self.fence.failed(round, error, together.is_of_operator);
+                    }
                     together.done.push(Staged {
                         token,
+                        fact: fact.filter(|_| is_retried),
                         answer,
-                        result,
+                        result: staged,
                     });
                 }
             }
@@ -278,10 +290,14 @@ impl Writer {
         self.failing |= failed.as_ref().is_some_and(|error| !error.is_of_head());
         for Staged {
             token,
+            fact,
             answer,
             result,
         } in together.done
         {
+            if let (Some(round), Ok(_), Some(error)) = (fact, &result, &failed) {
+                self.fence.failed(round, error, together.is_of_operator);
+            }
             let result = match (result, &failed) {
                 (Ok(placed), None) => Ok(placed.into_iter().map(|placed| placed.stored).collect()),
                 (Ok(_), Some(error)) => Err(error.clone()),

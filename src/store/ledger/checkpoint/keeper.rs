@@ -78,6 +78,8 @@ impl CheckpointKeeper {
     ///
     /// When the system gives no thread; no checkpoints are written then.
     pub fn begin_anew(&mut self) -> io::Result<()> {
+        // Else what waits is written as well, behind what is being written.
+        self.offers.abandon();
         self.finish();
         *self = Self::start(&self.dirs, &self.user, 0)?;
         Ok(())

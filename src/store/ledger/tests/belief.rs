@@ -126,7 +126,7 @@ impl Scene {
 }
 
 pub fn append(ledger: &Ledger, entry: Entry) -> Result<Vec<Arc<Stored>>, LedgerError> {
-    ledger.append_and_wait(0, vec![entry], DEADLINE)
+    ledger.append_and_wait(0, 0, vec![entry], DEADLINE)
 }
 
 fn entry(id: &str, source: Party, kind: EntryKind) -> Entry {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
@@ -162,6 +163,28 @@ fn a_long_record_without_a_checkpoint_has_one_after_the_next_entry() {
         let after = fs::read(project.dirs.state_file("checkpoint")).ok();
         assert_eq!(before, after);
     }
+}
+
+#[test]
+fn what_was_offered_before_a_beginning_is_not_written_behind_it() {
+    let project = Project::new();
+    let mut open = project.open();
+    let mut keeper = CheckpointKeeper::start(&project.dirs, &project.user(), 0).unwrap();
+    for (from, to) in [(0, 2_100), (2_100, 4_200)] {
+        let last = open.append(project.notes(from..to)).unwrap();
+        let (world, hash) = (Arc::new(open.live.clone()), &last[last.len() - 1].hash);
+        keeper.moved(&open.ledger, &project.session, &world, hash);
+        // The next one waits until some time has passed.
+        while project.checkpoint().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let before = fs::read(project.dirs.state_file("checkpoint")).unwrap();
+    keeper.begin_anew().unwrap();
+    drop(keeper);
+    let after = fs::read(project.dirs.state_file("checkpoint")).unwrap();
+    assert_eq!(before, after);
+    open.close();
 }
 
 #[test]

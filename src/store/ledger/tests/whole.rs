@@ -4,9 +4,9 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use super::support::Project;
+use super::support::{DEADLINE, Project};
 use crate::blobs::Blobs;
-use crate::ledger::{LedgerError, Reason, verify};
+use crate::ledger::{LedgerError, Reason, WriterEvent, verify};
 use ctxrelay_core::agent::{Agent, Party};
 use ctxrelay_core::entry::{Entry, EntryKind, Handoff};
 use ctxrelay_core::id::Seq;
@@ -106,6 +106,25 @@ fn an_entry_whose_text_cannot_be_kept_is_not_recorded() {
     open.close();
     let report = verify(&project.path(), None).unwrap();
     assert_eq!((report.ok, report.blobs.texts), (true, 1), "{report:?}");
+}
+
+#[test]
+fn a_fact_whose_text_cannot_be_kept_is_shortened_and_holds_nothing_up() {
+    let project = Project::new();
+    let open = project.open();
+    let dir = Blobs::of_ledger(&project.path()).dir().to_owned();
+    fs::remove_dir(&dir).unwrap();
+    fs::write(&dir, "in the way").unwrap();
+    let both = vec![project.note("a", &long("a")), project.note("b", "short")];
+    open.ledger.append_fact(1, 0, both).unwrap();
+    let WriterEvent::Durable { entries, .. } = open.events.recv_timeout(DEADLINE).unwrap() else {
+        panic!("the fact was refused");
+    };
+    let entry = &entries[0].entry;
+    assert!(entry.content.contains("which are not kept"), "{entry:?}");
+    assert_eq!((&entry.whole, entries.len()), (&None, 2));
+    open.close();
+    assert!(verify(&project.path(), None).unwrap().ok);
 }
 
 #[test]

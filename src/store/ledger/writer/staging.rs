@@ -17,6 +17,8 @@ use super::{Next, Writer};
 /// One append, turned into lines or refused.
 pub(super) struct Staged {
     pub token: u64,
+    /// The round of a fact that its sender gives again when it fails.
+    pub fact: Option<u64>,
     pub answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
     pub result: Result<Vec<Placed>, LedgerError>,
 }

@@ -1,0 +1,152 @@
+//! Facts that the disk refuses.
+
+use std::sync::Arc;
+
+use super::super::writing::UNWRITTEN_MAX;
+use super::{Written, words};
+use crate::daemon::recorder::RecorderAction;
+use crate::store::ledger::{LedgerError, WriterEvent};
+
+#[test]
+fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once() {
+    let mut written = Written::new();
+    assert!(written.append_fact("happened", "then").is_empty());
+    let actions = written.next_fails(written.no_space());
+    assert_eq!(
+        words(&actions),
+        ["unwritable", "fact happened ledger_unwritable kept"]
+    );
+    assert!(written.recorder.is_read_only() && written.recorder.has_unwritten());
+    // Behind it, however soon.
+    assert!(written.append_fact("later", "later").is_empty());
+    let outage = written.next();
+    assert_eq!(outage.len(), 1);
+    assert!(written.texts()[0].contains("could not be written"));
+    assert!(written.told(WriterEvent::Recovered).is_empty());
+    assert!(!written.recorder.is_read_only());
+    assert!(written.recorder.next_deadline().is_some());
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    assert!(written.actions().is_empty());
+    assert!(!written.recorder.has_unwritten());
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded happened Some("then")"#]
+    );
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded later Some("later")"#, "writable"]
+    );
+    assert!(written.events.try_recv().is_err(), "and nothing twice");
+}
+
+#[test]
+fn one_fact_that_the_disk_never_takes_is_one_outage_until_it_does() {
+    let mut written = Written::new();
+    let never = || LedgerError::NotAFile {
+        path: "/plums/blobs".into(),
+    };
+    let refused = ["unwritable", "fact happened ledger_unwritable kept"];
+    written.append_fact("happened", "then");
+    assert_eq!(words(&written.next_fails(never())), refused);
+    let outage = words(&written.next());
+    assert!(outage[0].contains("could not be written"), "{outage:?}");
+    for _ in 0..3 {
+        // All else is taken.
+        assert!(written.told(WriterEvent::Recovered).is_empty());
+        written.recorder.write_again_now();
+        written.recorder.write_again();
+        assert_eq!(words(&written.next_fails(never())), refused);
+        assert_eq!(written.recorder.pending_count(), 0, "another outage");
+    }
+    written.told(WriterEvent::Recovered);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded happened Some("then")"#, "writable"]
+    );
+    // The next one is another outage.
+    written.append_fact("later", "then");
+    written.next_fails(never());
+    let outage = words(&written.next());
+    assert!(outage[0].contains("could not be written"), "{outage:?}");
+}
+
+#[test]
+fn a_fact_that_waits_for_the_head_outside_is_said_until_it_is_recorded() {
+    let mut written = Written::new();
+    written.append_fact("happened", "then");
+    let told = written.next_fails(LedgerError::HeadUnwritable {
+        path: "/home/heads/plums".into(),
+        source: Arc::new(std::io::ErrorKind::ReadOnlyFilesystem.into()),
+    });
+    assert_eq!(
+        words(&told),
+        ["fact happened head_unwritable kept", "unwritable"]
+    );
+    let [_, RecorderAction::Unwritable(why)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!(why.contains("/home/heads/plums"), "{why}");
+    // The ledger takes all else, and needs no entry on an outage.
+    assert!(!written.recorder.is_read_only());
+    assert_eq!(written.recorder.pending_count(), 0);
+    written.append("another", "then");
+    assert_eq!(words(&written.next()), [r#"recorded another Some("then")"#]);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    assert_eq!(
+        words(&written.next()),
+        [r#"recorded happened Some("then")"#, "writable"]
+    );
+}
+
+#[test]
+fn facts_are_kept_in_the_order_in_which_they_came_and_not_in_that_of_their_refusals() {
+    let mut written = Written::new();
+    written.append_fact("one", "then");
+    written.append_fact("two", "then");
+    let gone = || LedgerError::Gone {
+        path: "/plums/ledger".into(),
+    };
+    let _ = written.next_fails(gone());
+    // It waits behind the first one before the second one is heard of.
+    written.append_fact("three", "then");
+    let _ = written.next_fails(gone());
+    let on_the_way = |written: &Written| {
+        let facts = written.recorder.facts_on_the_way();
+        facts.map(|fact| fact.content.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(on_the_way(&written), ["one", "two", "three"]);
+    written.told(WriterEvent::Recovered);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    for _ in 0..3 {
+        written.next();
+    }
+    assert_eq!(written.texts(), ["one", "two", "three"]);
+}
+
+#[test]
+fn no_more_facts_are_kept_than_fit_and_those_are_told_as_given_up() {
+    let mut written = Written::new();
+    for n in 0..=UNWRITTEN_MAX {
+        assert!(written.append_fact(&n.to_string(), "then").is_empty());
+    }
+    let (mut given_up, mut refused) = (Vec::new(), Vec::new());
+    for _ in 0..=UNWRITTEN_MAX {
+        let actions = written.next_fails(written.no_space());
+        let words = words(&actions);
+        refused.extend(words.iter().filter(|it| it.starts_with("refused")).cloned());
+        given_up.extend(words.into_iter().filter(|word| word.ends_with("given up")));
+    }
+    let last = format!("fact {UNWRITTEN_MAX} ledger_unwritable given up");
+    assert_eq!(given_up, [last]);
+    assert_eq!(refused, ["refused then ledger_unwritable"]);
+    // The next one does not overtake those that wait.
+    assert_eq!(
+        words(&written.append_fact("next", "then")),
+        ["fact next overloaded given up", "refused then overloaded"]
+    );
+}

@@ -1,0 +1,45 @@
+//! [`Fence`]: keeps facts in their order across a failure.
+//!
+//! What has happened is given to the writer again once it failed, behind its failure. A later fact
+//! that is in the queue by then, or comes before its sender hears of the failure, must not be
+//! recorded first: a turn's end would stand before the proof that the turn had its message. So
+//! facts are given in rounds. Once one has failed, all facts of its round and of earlier ones fail
+//! as well, and the sender gives them again in a later round, in their order.
+
+use super::super::error::LedgerError;
+
+/// Which rounds of facts are refused.
+#[derive(Debug, Default)]
+pub(super) struct Fence {
+    /// The last round in which a fact failed, and why it did.
+    refused: Option<(u64, LedgerError)>,
+}
+
+impl Fence {
+    /// Whether a fact may be recorded; `None` is no fact.
+    ///
+    /// # Errors
+    ///
+    /// As the one before it, of the same round or a later one.
+    pub(super) fn check(&self, fact: Option<u64>) -> Result<(), LedgerError> {
+        match (fact, &self.refused) {
+            (Some(round), Some((refused, error))) if round <= *refused => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A fact failed, and is given again. `is_of_operator`: it speaks for the operator.
+    pub(super) fn failed(&mut self, round: u64, error: &LedgerError, is_of_operator: bool) {
+        let passes = match error {
+            // It is not given again.
+            LedgerError::Refused { .. } => true,
+            // The head outside may refuse the operator's word for days. What the agents do is
+            // recorded meanwhile.
+            error => is_of_operator && error.is_of_head(),
+        };
+        if !passes {
+            let refused = self.refused.as_ref().map_or(round, |(refused, _)| *refused);
+            self.refused = Some((refused.max(round), error.clone()));
+        }
+    }
+}
