@@ -166,7 +166,6 @@ pub struct Keymap {
 struct RawBinding {
     on: Vec<Spanned<String>>,
     run: Spanned<String>,
-    #[serde(default)]
     desc: Option<String>,
     hint: Option<String>,
 }
