@@ -47,7 +47,7 @@ impl<T> Recorder<T> {
         let appended = self.ledger.append_and_wait(token, entries, at_most);
         match &appended {
             Ok(stored) => self.take_in(stored),
-            Err(LedgerError::Late { .. }) => {
+            Err(LedgerError::Late(_)) => {
                 let (then, fact) = (Some(late), None);
                 self.pending.insert(token, Pending { then, fact });
             }

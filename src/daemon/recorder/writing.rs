@@ -94,7 +94,7 @@ impl<T> Recorder<T> {
             }
             Err(NotTaken::WriterGone) => {
                 let path = self.ledger.path().to_path_buf();
-                let refusal = refusals::writer_gone(&LedgerError::WriterGone { path });
+                let refusal = refusals::writer_gone(&LedgerError::WriterGone(path));
                 self.is_writer_gone = true;
                 self.actions.push_back(RecorderAction::WriterGone);
                 self.refuse(pending, refusal);
@@ -191,7 +191,7 @@ impl<T> Recorder<T> {
             WriterEvent::Failed { token, error } => {
                 let refusal = refusals::of_error(&error);
                 match &error {
-                    LedgerError::Refused { .. } | LedgerError::HeadUnwritable { .. } => {}
+                    LedgerError::Refused(_) | LedgerError::HeadUnwritable { .. } => {}
                     LedgerError::NoRoom(_) => self.actions.push_back(RecorderAction::SpaceChanged),
                     error => self.refuses(error, &refusal.message),
                 }
@@ -219,7 +219,7 @@ impl<T> Recorder<T> {
     fn refuses(&mut self, error: &LedgerError, why: &str) {
         let begins = !self.is_refusing;
         self.is_refusing = true;
-        self.is_ledger_gone = matches!(error, LedgerError::Gone { .. });
+        self.is_ledger_gone = matches!(error, LedgerError::Gone(_));
         self.actions
             .push_back(RecorderAction::Unwritable(why.to_owned()));
         // A file that was taken away stays so until somebody puts it back or ends the daemon.

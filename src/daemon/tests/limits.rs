@@ -616,10 +616,8 @@ async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
     });
     rig.store();
     assert_eq!(rig.delivered_ids(), []);
-    rig.refuse_writes(|_| LedgerError::Refused {
-        reason: "too long".to_owned(),
-    })
-    .await;
+    rig.refuse_writes(|_| LedgerError::Refused("too long".to_owned()))
+        .await;
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), [second]);
     // The operator can have it again.

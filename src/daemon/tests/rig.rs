@@ -286,7 +286,7 @@ impl Rig {
         self.answer_rows(|event| match event {
             QueueEvent::Durable { upto } => {
                 let path = path.clone();
-                let error = QueueError::Late { path };
+                let error = QueueError::Late(path);
                 QueueEvent::Failed { upto, error }
             }
             event => event,
@@ -362,7 +362,7 @@ impl Rig {
 
     /// As `settle`, on a disk that refuses everything.
     pub async fn fail_writes(&mut self) {
-        self.refuse_writes(|path| LedgerError::Gone { path }).await;
+        self.refuse_writes(LedgerError::Gone).await;
     }
 
     /// As `settle`, where nothing is recorded, for this reason.
