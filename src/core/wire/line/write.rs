@@ -259,7 +259,7 @@ fn approval_object(record: &ApprovalRecord) -> Map<String, Value> {
         ApprovalStep::Asked(request) => put(&mut object, "request", json!(request)),
         ApprovalStep::Given { choice, note } => {
             put(&mut object, "choice", choice.as_str());
-            put_some(&mut object, "note", &note);
+            put_some(&mut object, "note", note);
         }
         ApprovalStep::Ended(_) => {}
     }
