@@ -12,6 +12,7 @@ use self::form::ElicitationForm;
 use super::frame::ServerRequest;
 use super::item::FileUpdate;
 use crate::agent::Agent;
+use crate::cut_text::cut_apart;
 use crate::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
@@ -68,7 +69,7 @@ impl CodexQuestion {
         let named = named.map_or_else(|| request.id.clone(), Clone::clone);
         let thread = request.thread_id.clone().unwrap_or_default();
         let key = format!("{thread}/{named}/{}", request.method);
-        let subject = cut(question.subject, SUBJECT_CHARS_MAX);
+        let subject = cut_apart(question.subject, SUBJECT_CHARS_MAX);
         Some(Self {
             request: ApprovalRequest {
                 cwd: params.cwd,
@@ -186,7 +187,7 @@ impl Draft {
     fn decisions(&mut self, offered: &[Value]) {
         for decision in offered {
             if !self.decision(decision) {
-                let shown = cut(decision.to_string(), 200);
+                let shown = cut_apart(decision.to_string(), 200);
                 self.detail(&format!("Codex's own terminal offers more: {shown}"));
             }
         }
@@ -267,7 +268,9 @@ fn command(params: &Params) -> Draft {
         for line in in_words(&wanted).lines() {
             draft.detail(&format!("It also wants: {line}"));
             if draft.also_wants.len() < ALSO_WANTS_MAX {
-                draft.also_wants.push(cut(line.to_owned(), LABEL_CHARS_MAX));
+                draft
+                    .also_wants
+                    .push(cut_apart(line.to_owned(), LABEL_CHARS_MAX));
             }
         }
     }
@@ -289,7 +292,7 @@ fn file_change(params: &Params, changes: &[FileUpdate]) -> Draft {
     }
     let mut left = DIFF_CHARS_MAX;
     for change in changes {
-        let diff = cut(change.diff.clone(), left);
+        let diff = cut_apart(change.diff.clone(), left);
         left -= diff.chars().count().min(left);
         draft.detail(&format!("--- {}\n{}", change.path, diff.trim_end()));
     }
@@ -386,7 +389,7 @@ fn elicitation(params: &Params) -> Draft {
         let tool = meta["tool_name"].as_str().unwrap_or("a tool");
         let mut draft = Draft::new(ApprovalKind::Tool, format!("{server}: {tool}"));
         if let Some(arguments) = meta.get("tool_params").filter(|given| !given.is_null()) {
-            draft.detail(&cut(format!("{arguments:#}"), SUBJECT_CHARS_MAX));
+            draft.detail(&cut_apart(format!("{arguments:#}"), SUBJECT_CHARS_MAX));
         }
         draft
     } else {
@@ -460,18 +463,11 @@ fn user_input(params: &Params) -> Draft {
             };
             let result =
                 json!({ "answers": { question.id.as_str(): { "answers": [option.label] } } });
-            let label = cut(label, LABEL_CHARS_MAX);
+            let label = cut_apart(label, LABEL_CHARS_MAX);
             draft.choice(&option.label, label, ChoiceEffect::Answer, result);
         }
     }
     draft
-}
-
-fn cut(text: String, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text,
-        Some((end, _)) => format!("{} …", &text[..end]),
-    }
 }
 
 #[cfg(test)]
