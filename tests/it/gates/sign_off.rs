@@ -184,11 +184,7 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
     assert_eq!(project.run(["gates", "run"]).code(), 5);
     let mut agent = Pty::spawn(&project.ctxrelay(["gates", "run"]).env("CLAUDECODE", "1"));
     assert_eq!(agent.wait_exit(), 5);
-    let mut codex = project.control_of("codex").unwrap();
-    codex.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut codex = project.agent("codex");
     let refused = codex.call("gates/run", json!({})).unwrap_err();
     assert_eq!(refused.data["code"], "operator_only");
     assert!(evidence(&project).is_empty());
