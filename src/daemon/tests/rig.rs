@@ -190,15 +190,11 @@ impl Rig {
     /// Something to be told after a compaction.
     pub async fn codex_says_its_goal(&mut self) {
         let codex = self.connect(Role::Codex, None, false);
-        let note = Command::AppendNote(NoteParams {
-            agent: Some(Agent::Codex),
-            text: "Sort the pears".to_owned(),
-            kind: NoteKind::Goal,
-            handles: Vec::new(),
-            finding: None,
-            withdraws: None,
-            runtime_session_id: None,
-        });
+        let note = Command::AppendNote(NoteParams::new(
+            Agent::Codex,
+            NoteKind::Goal,
+            "Sort the pears",
+        ));
         self.call(&codex, note).await.unwrap();
     }
 

@@ -203,13 +203,7 @@ async fn a_message_that_was_just_handed_over_keeps_the_session_until_it_is_known
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let id = write_to_claude(&mut rig, &operator).await;
-    let get = Command::GetMessages(crate::wire::control::GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    });
+    let get = Command::GetMessages(crate::wire::control::GetMessagesParams::of(Agent::Claude));
     rig.call(&claude, get).await.unwrap();
     let refused = rig
         .call(&operator, Command::Clear(ClearParams::default()))

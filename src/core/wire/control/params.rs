@@ -82,6 +82,19 @@ pub struct GetMessagesParams {
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
+impl GetMessagesParams {
+    /// The first page of an agent's messages.
+    pub fn of(agent: Agent) -> Self {
+        Self {
+            agent,
+            after: None,
+            limit: None,
+            ack: Vec::new(),
+            runtime_session_id: None,
+        }
+    }
+}
+
 /// Arguments of [`Command::WaitMessages`](super::Command::WaitMessages).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -130,6 +143,21 @@ pub struct NoteParams {
     pub withdraws: Option<EntryId>,
     /// The pair; the connection's own when absent.
     pub runtime_session_id: Option<RuntimeSession>,
+}
+
+impl NoteParams {
+    /// One that answers, concerns and takes back nothing.
+    pub fn new(agent: impl Into<Option<Agent>>, kind: NoteKind, text: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            text: text.into(),
+            kind,
+            handles: Vec::new(),
+            finding: None,
+            withdraws: None,
+            runtime_session_id: None,
+        }
+    }
 }
 
 /// Arguments of [`Command::RecordArtifact`](super::Command::RecordArtifact).
