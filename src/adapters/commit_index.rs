@@ -22,7 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-use super::git_command::{GitCommand, line_or_empty};
+use super::git_command::{GitCommand, text};
 use super::git_own::{OwnRepository, PRIVATE_BASE};
 use super::git_untracked::{Copies, WorkDiff};
 use super::private_folder::PrivateFolder;
@@ -72,7 +72,7 @@ impl WorkDiff {
         copies: Copies,
     ) -> Option<Self> {
         let ours = |args: &[&str]| own.look_through(top, args);
-        line_or_empty(&mut ours(&["read-tree", commit.unwrap_or("--empty")]))?;
+        text(&mut ours(&["read-tree", commit.unwrap_or("--empty")]))?;
         stay_beside(own)?;
         Self::take(&ours, own.path(), top, copies)
     }
@@ -143,7 +143,7 @@ impl<'a> CommitIndex<'a> {
         link_or_copy(&file, &place)?;
         let is_read = is_kept
             || (index.has_attributes_of_commit()
-                && line_or_empty(&mut index.git(&["read-tree", "-i", "-m", commit])).is_some());
+                && text(&mut index.git(&["read-tree", "-i", "-m", commit])).is_some());
         if !is_read {
             let _ = fs::remove_file(place);
             return None;
@@ -168,7 +168,7 @@ impl<'a> CommitIndex<'a> {
         };
         let place = own.path().join("index");
         let _ = fs::remove_file(&place);
-        line_or_empty(&mut index.git(&["read-tree", commit]))?;
+        text(&mut index.git(&["read-tree", commit]))?;
         if place.metadata().ok()?.len() >= LARGE_BYTES {
             // Else all files would be read twice, here and where it is kept.
             let end = own.deadline().end();
@@ -185,7 +185,7 @@ impl<'a> CommitIndex<'a> {
     fn has_attributes_of_commit(&self) -> bool {
         let differ = ["diff-index", "--cached", "--quiet", self.commit, "--"];
         let mut command = self.git(&differ);
-        line_or_empty(command.arg(ATTRIBUTE_PATHS)).is_some()
+        text(command.arg(ATTRIBUTE_PATHS)).is_some()
     }
 
     /// Reads the files of which nothing is known.
@@ -193,7 +193,7 @@ impl<'a> CommitIndex<'a> {
         let how = ["update-index", "-q", "--ignore-submodules", "--refresh"];
         let mut command = self.git(&how);
         command.env("GIT_INDEX_FILE", index);
-        line_or_empty(&mut command).map(drop)
+        text(&mut command).map(drop)
     }
 
     /// Keeps it for the next glance, if that is worth it after one that took so long.

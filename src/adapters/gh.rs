@@ -11,9 +11,8 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::{Instant, timeout_at};
 
-use super::git_command;
+use super::gate;
 use super::hold::{self, HoldError, spawn_held};
-use crate::core::agent::is_agents_own;
 use crate::wire::github::{PullRequest, ReadComments, ReviewThreads, THREADS_QUERY};
 
 /// How long all calls of an import may take together.
@@ -343,9 +342,5 @@ const MISLEADING: [&str; 5] = [
 
 /// Whether a variable is an agent's, one of ours, or would mislead git or `gh`.
 fn is_left_out(name: &str) -> bool {
-    is_agents_own(name)
-        || git_command::POINTERS.contains(&name)
-        || name.starts_with("CONTEXTRELAY_")
-        || name.starts_with("CODEX_")
-        || MISLEADING.contains(&name)
+    gate::is_left_out(name) || MISLEADING.contains(&name)
 }

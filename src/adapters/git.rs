@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use super::commit_index::TakeDiff;
-use super::git_command::{GitCommand, git, line, line_or_empty, text};
+use super::git_command::{GitCommand, git, line, text};
 use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
 use super::git_untracked::{Copies, WorkDiff, put_in_index};
@@ -146,7 +146,7 @@ pub(super) fn pin_nested(own: &OwnRepository, top: &Path, depth: usize) -> Optio
         let nested = TreeReading::at_depth(&folder, None, depth + 1, WorkDiff::since, deadline)?;
         if nested.tree.changed > 0 {
             let info = format!("{GITLINK},{},{path}", nested.tree.tree);
-            line_or_empty(&mut ours(&["update-index", "--cacheinfo", &info]))?;
+            text(&mut ours(&["update-index", "--cacheinfo", &info]))?;
             differs = true;
         }
     }

@@ -20,7 +20,7 @@ use self::beside::{Beside, Remotes, two_counts};
 use self::first_commit::first_commit;
 use self::line_counts::LinesByFile;
 use super::git::pin_nested;
-use super::git_command::{GitCommand, bytes, bytes_with, git, line, line_or_empty, said, text};
+use super::git_command::{GitCommand, bytes, bytes_with, git, line, said, text};
 use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
 use super::git_place::{GitPlace, is_hash};
@@ -273,7 +273,7 @@ impl GitAnchor {
     pub fn has(&self, commit: &str) -> bool {
         let object = format!("{commit}^{{commit}}");
         let is_ours = self.commit() == Some(commit);
-        let is_there = || line_or_empty(&mut self.ours(&["cat-file", "-e", &object])).is_some();
+        let is_there = || text(&mut self.ours(&["cat-file", "-e", &object])).is_some();
         is_hash(commit) && (is_ours || is_there())
     }
 

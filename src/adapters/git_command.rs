@@ -150,10 +150,6 @@ pub(super) fn said<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> Option<T> {
     thread.join().ok().flatten()
 }
 
-pub(super) fn line_or_empty(command: &mut GitCommand) -> Option<String> {
-    text(command)
-}
-
 pub(super) fn text(command: &mut GitCommand) -> Option<String> {
     bytes(command).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -169,6 +165,12 @@ pub(super) fn bytes_with(command: &mut GitCommand, input: Stdio) -> Option<Vec<u
     to.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
     let (bytes, status) = command.printed(|child| child.stdout.take())?;
     status.success().then_some(bytes)
+}
+
+/// One line of it, and not a long one: names and subjects are whatever somebody committed.
+pub(super) fn short_line(text: &str, chars_max: usize) -> String {
+    let seen = text.chars().filter(|c| !c.is_control());
+    seen.take(chars_max).collect()
 }
 
 /// What a command says where it fails; none where it takes too long.

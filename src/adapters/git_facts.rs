@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
-use super::git_command::{git, line, line_or_empty, said, text};
+use super::git_command::{git, line, said, short_line, text};
 use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
 use super::git_place::GitPlace;
@@ -54,10 +54,10 @@ pub fn git_facts(root: &Path, deadline: GitDeadline) -> Option<GitFacts> {
             // configuration there names.
             let within = "--ignore-submodules=dirty";
             let names = ["diff-index", within, "--name-only", "-z", commit?, "--"];
-            line_or_empty(&mut ours(&names))
+            text(&mut ours(&names))
         });
         let others = ["ls-files", "--others", "--exclude-standard", "-z"];
-        let others = line_or_empty(&mut ours(&others));
+        let others = text(&mut ours(&others));
         (said(log), said(differing), others)
     });
     if deadline.is_over() {
@@ -68,7 +68,7 @@ pub fn git_facts(root: &Path, deadline: GitDeadline) -> Option<GitFacts> {
         .as_deref()
         .unwrap_or_default()
         .lines()
-        .map(short)
+        .map(shown)
         .collect();
     let names = differing.into_iter().chain(others);
     let mut changed: Vec<String> = names.flat_map(|names| names_of(&names)).collect();
@@ -82,7 +82,7 @@ pub fn git_facts(root: &Path, deadline: GitDeadline) -> Option<GitFacts> {
         changed.push(format!("and {more} more"));
     }
     Some(GitFacts {
-        branch: branch.as_deref().map(short),
+        branch: branch.as_deref().map(shown),
         head,
         changed,
         commits,
@@ -104,7 +104,7 @@ pub fn tracked(root: &Path, files: &[String], deadline: GitDeadline) -> Option<B
     let named: Vec<String> = named.collect();
     let mut args = vec!["ls-files", "-z", "--"];
     args.extend(named.iter().map(String::as_str));
-    let listed = line_or_empty(&mut own.look_through(&place.top, &args))?;
+    let listed = text(&mut own.look_through(&place.top, &args))?;
     let listed = listed.split('\0').filter_map(|name| {
         let name = Path::new(name).strip_prefix(&below).ok()?.to_str()?;
         Some(name.to_owned())
@@ -112,15 +112,13 @@ pub fn tracked(root: &Path, files: &[String], deadline: GitDeadline) -> Option<B
     Some(listed.filter(|name| files.contains(name)).collect())
 }
 
-fn names_of(text: &str) -> Vec<String> {
-    let names = text.split('\0').filter(|name| !name.is_empty());
-    names.map(short).collect()
+fn shown(text: &str) -> String {
+    short_line(text, CHARS_MAX)
 }
 
-/// One line, and not a long one: names and subjects are whatever somebody committed.
-fn short(text: &str) -> String {
-    let seen = text.chars().filter(|c| !c.is_control());
-    seen.take(CHARS_MAX).collect()
+fn names_of(text: &str) -> Vec<String> {
+    let names = text.split('\0').filter(|name| !name.is_empty());
+    names.map(shown).collect()
 }
 
 #[cfg(test)]

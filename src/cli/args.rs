@@ -180,8 +180,14 @@ pub enum Verb {
     )]
     DemoCodex(DemoCodexArgs),
 
-    #[command(flatten)]
-    Unbuilt(unbuilt::Verb),
+    /// Not in this version
+    #[command(
+        hide = true,
+        name = unbuilt::VERBS[0],
+        aliases = &unbuilt::VERBS[1..],
+        override_usage = "ctxrelay COMMAND"
+    )]
+    Unbuilt(unbuilt::Args),
 }
 
 impl Verb {

@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use super::connect;
 use super::context::CliContext;
 use super::detach;
-use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
+use super::end_signals::{END_WAIT, EndSignals, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
 use super::logging;
@@ -148,7 +148,7 @@ pub(super) async fn serve_until_end(
     mut signals: EndSignals,
 ) -> CliOutcome {
     let mut running = running;
-    let mut once_more = OnceMore::listen()?;
+    let mut once_more = EndSignals::listen_once_more()?;
     let mut ending = loop {
         let ended = running.handle.ended().clone();
         let replacement = tokio::select! {

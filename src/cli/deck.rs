@@ -15,7 +15,7 @@ use super::context::CliContext;
 use super::daemon::serve_until_end;
 use super::deck_screen::{DeckScreen, about, options, stop_of};
 use super::detach;
-use super::end_signals::{END_WAIT, EndSignals, OnceMore, at_once, too_late};
+use super::end_signals::{END_WAIT, EndSignals, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hosted::{Hosted, clients, may_host};
 use super::logging;
@@ -118,7 +118,7 @@ async fn open(setting: &ProjectContext) -> Result<Opened, Failure> {
     let Some((shown, started)) = shown.wait_for(about, &reading, &mut start).await else {
         // One that is just done ends in order; the process does not wait for any other.
         if let Ok(Ok(Ok(running))) = timeout(LEFT_WAIT, start).await {
-            end(running, &mut OnceMore::listen()?).await?;
+            end(running, &mut EndSignals::listen_once_more()?).await?;
         }
         return Ok(Opened::Left);
     };
@@ -158,7 +158,7 @@ async fn host(
     has_failed: &mut bool,
 ) -> Result<After, Failure> {
     let setting = &context.setting;
-    let mut once_more = OnceMore::listen()?;
+    let mut once_more = EndSignals::listen_once_more()?;
     let mut running = running;
     let mut screen = Some(shown);
     let mut notice = None;
@@ -361,7 +361,7 @@ async fn attach(
 }
 
 /// Ends the daemon in order, unless that takes too long or somebody insists.
-pub(super) async fn end(mut running: Running, once_more: &mut OnceMore) -> Result<(), Failure> {
+pub(super) async fn end(mut running: Running, once_more: &mut EndSignals) -> Result<(), Failure> {
     running.handle.shutdown(false).await;
     tokio::select! {
         ended = timeout(END_WAIT, running.ended()) => match ended {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::args::DemoArgs;
 use super::deck::{end, has_terminal, runtime};
 use super::deck_screen::{DeckScreen, about, options};
-use super::end_signals::OnceMore;
+use super::end_signals::EndSignals;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::report::{Report, ReportText};
@@ -80,7 +80,7 @@ async fn demo_on_screen(program: std::path::PathBuf, speed: f64) -> Result<(), F
             }
         }
     };
-    end(running, &mut OnceMore::listen()?).await?;
+    end(running, &mut EndSignals::listen_once_more()?).await?;
     told.map_err(failed)
 }
 

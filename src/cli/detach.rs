@@ -45,7 +45,6 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// What the child says.
 #[derive(Debug, Deserialize)]
 struct Said {
-    #[serde(default)]
     error: Option<SaidError>,
 }
 

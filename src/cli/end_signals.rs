@@ -1,8 +1,10 @@
-//! [`EndSignals`]: the signals that ask this process to end; [`OnceMore`]: those that say so again.
+//! [`EndSignals`]: the signals that ask this process to end, and those that say so again.
 
+use std::io;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use futures::future::select_all;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::exit::{ExitKind, Failure};
@@ -12,49 +14,34 @@ use crate::wire::control::ProgramCode;
 /// together, and a little.
 pub(super) const END_WAIT: Duration = Duration::from_secs(15);
 
-/// SIGTERM, SIGINT and SIGHUP, from the moment of [`Self::listen`] on: one that comes before anybody
-/// waits is kept.
-pub(super) struct EndSignals([Signal; 3]);
+/// Kept from the moment on from which they are listened to: one that comes before anybody waits is not
+/// lost.
+pub(super) struct EndSignals(Vec<Signal>);
 
 impl EndSignals {
+    /// SIGTERM, SIGINT and SIGHUP, which ask this process to end.
     pub(super) fn listen() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|error| Failure::internal("watch signals", error));
-        Ok(Self([
-            listen(SignalKind::terminate())?,
-            listen(SignalKind::interrupt())?,
-            listen(SignalKind::hangup())?,
-        ]))
+        Self::of(&[
+            SignalKind::terminate(),
+            SignalKind::interrupt(),
+            SignalKind::hangup(),
+        ])
+    }
+
+    /// SIGTERM and SIGINT, by which somebody insists on the end of a process that is about to leave
+    /// its terminal. SIGHUP is none of them: it comes with the terminal, mostly twice.
+    pub(super) fn listen_once_more() -> Result<Self, Failure> {
+        Self::of(&[SignalKind::terminate(), SignalKind::interrupt()])
+    }
+
+    fn of(kinds: &[SignalKind]) -> Result<Self, Failure> {
+        let signals: io::Result<_> = kinds.iter().map(|kind| signal(*kind)).collect();
+        let signals = signals.map_err(|error| Failure::internal("watch signals", error))?;
+        Ok(Self(signals))
     }
 
     pub(super) async fn next(&mut self) {
-        let [terminate, interrupt, hangup] = &mut self.0;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
-}
-
-/// SIGTERM and SIGINT, by which somebody insists on the end of a process that is about to leave its
-/// terminal. SIGHUP is none of them: it comes with the terminal, mostly twice.
-pub(super) struct OnceMore([Signal; 2]);
-
-impl OnceMore {
-    pub(super) fn listen() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|error| Failure::internal("watch signals", error));
-        Ok(Self([
-            listen(SignalKind::terminate())?,
-            listen(SignalKind::interrupt())?,
-        ]))
-    }
-
-    pub(super) async fn next(&mut self) {
-        let [terminate, interrupt] = &mut self.0;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        select_all(self.0.iter_mut().map(|signal| Box::pin(signal.recv()))).await;
     }
 
     /// What has come so far was heeded by somebody else.

@@ -101,13 +101,9 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         let what = format!("{} {id} is closed, unanswered or not: {ask}", debt.what);
         // A note closes what it names, and wakes nobody.
         let note = Command::AppendNote(NoteParams {
-            agent: None,
-            text: args.why,
-            kind: NoteKind::Note,
             handles: vec![id.clone()],
-            finding: None,
-            withdraws: None,
             runtime_session_id: debt.pair.cloned(),
+            ..NoteParams::new(None, NoteKind::Note, args.why)
         });
         let recorded: Recorded = operator::ask(context, note, &what, "close").await?;
         let value = json!({"id": id, "entryId": recorded.entry_id, "seq": recorded.seq});

@@ -1,4 +1,4 @@
-//! [`cut_text`]: the beginning of a text that is shown; [`one_line`]: a text without its lines.
+//! [`cut_text`] and [`cut_apart`]: the beginning of a text that is shown; [`one_line`]: a text without its lines.
 
 use std::borrow::Cow;
 
@@ -13,6 +13,16 @@ pub fn cut_text(text: &str, chars_max: usize) -> Cow<'_, str> {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
         None => Cow::Borrowed(text),
     }
+}
+
+/// As [`cut_text`], with the mark apart: the operator decides upon this text, and the mark is no part
+/// of its last word.
+pub fn cut_apart(mut text: String, chars_max: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(chars_max) {
+        text.truncate(end);
+        text.push_str(" …");
+    }
+    text
 }
 
 /// Its words, with a space between any two.

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cut_text::cut_text;
+
 /// Lines that are kept; the oldest give way.
 const LINES_MAX: usize = 80;
 
@@ -87,7 +89,7 @@ impl LiveTurn {
 
     /// It did something. `text` is free of secrets.
     pub fn did(&mut self, at_ms: i64, act: LiveAct, text: &str) {
-        let text = cut(text, LINE_CHARS);
+        let text = cut_text(text.trim(), LINE_CHARS).into_owned();
         if text.is_empty() {
             return;
         }
@@ -101,7 +103,7 @@ impl LiveTurn {
     /// It has made a plan, or another one. The texts are free of secrets.
     pub fn planned(&mut self, steps: impl IntoIterator<Item = PlanStep>) {
         let cut_step = |step: PlanStep| PlanStep {
-            text: cut(&step.text, STEP_CHARS),
+            text: cut_text(step.text.trim(), STEP_CHARS).into_owned(),
             ..step
         };
         self.plan = steps.into_iter().take(STEPS_MAX).map(cut_step).collect();
@@ -130,15 +132,6 @@ impl LiveTurn {
     pub fn plan(&self) -> &[PlanStep] {
         &self.plan
     }
-}
-
-fn cut(text: &str, max: usize) -> String {
-    let text = text.trim();
-    let mut shown: String = text.chars().take(max).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
 }
 
 #[cfg(test)]

@@ -77,7 +77,6 @@ pub struct Snapshot {
     pub predecessor: Option<Predecessor>,
     /// When the session began, where it follows that one, ms since the epoch: what the agents did
     /// before stands there.
-    #[serde(default)]
     pub follows_since_ms: Option<i64>,
     /// The last entry folded in.
     pub seq: Seq,
@@ -211,7 +210,6 @@ pub struct AgentSnapshot {
     pub turn_text: Option<String>,
     /// Codex: the turn that the human stopped, until another begins: what waits behind it is theirs
     /// to let go on, over restarts too.
-    #[serde(default)]
     pub stopped_turn: Option<TurnId>,
     /// The reason for the state.
     pub why: Option<String>,
@@ -266,7 +264,6 @@ pub struct QuestionSnapshot {
     /// Who was asked.
     pub to: Agent,
     /// The pair that it belongs to.
-    #[serde(default)]
     pub runtime_session: Option<RuntimeSession>,
     /// When, ms since the epoch.
     #[serde(default)]

@@ -11,6 +11,7 @@ use super::owners::{Base, Daemon};
 use super::recorder::Recorder;
 use super::tree_commit::TreeCommit;
 use crate::core::agent::{Agent, Party};
+use crate::core::cut_text::cut_text;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{Entry, EntryKind, FinalityDecision, Message};
 use crate::core::id::{EntryId, Seq};
@@ -173,9 +174,5 @@ fn one_line(text: &str) -> String {
         .filter(|word| !word.is_empty())
         .take(SUMMARY_CHARS)
         .collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(SUMMARY_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    cut_text(&words.join(" "), SUMMARY_CHARS).into_owned()
 }

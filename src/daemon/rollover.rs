@@ -151,7 +151,7 @@ impl Daemon {
             .append_and_wait(closing, APPEND, late(&ending))
         {
             Ok(stored) => stored,
-            Err(error) if matches!(error, LedgerError::Late { .. }) => {
+            Err(error) if matches!(error, LedgerError::Late(_)) => {
                 // Nobody gets them while it may be recorded yet that they are taken back.
                 for id in &ending {
                     self.deliveries

@@ -171,15 +171,7 @@ pub(super) async fn perform(
             Some(sent(operator.call(hand_off).await, to, draft))
         }
         Effect::AppendNote { tag, text, draft } => {
-            let note = Command::AppendNote(NoteParams {
-                agent: None,
-                text,
-                kind: note_kind(tag),
-                handles: Vec::new(),
-                finding: None,
-                withdraws: None,
-                runtime_session_id: None,
-            });
+            let note = Command::AppendNote(NoteParams::new(None, note_kind(tag), text));
             let done = format!("recorded: your {}", tag.as_str());
             Some(written(operator.call(note).await, &done, draft))
         }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use ctxrelay_core::wire::plain_value::PlainValue;
 use serde_json::{Map, Value};
 
-use super::dirs::{ProjectDirs, UserDirs, exists, read_private, write_private};
+use super::dirs::{ProjectDirs, UserDirs, free_name, read_private, write_private};
 use super::trust;
 use ctxrelay_core::redact::OwnRules;
 use ctxrelay_core::wire::config::{
@@ -200,22 +200,11 @@ pub fn adopt(dirs: &ProjectDirs) -> io::Result<Option<Adopted>> {
     if !is_contextrelay_3(&file) {
         return Ok(None);
     }
-    let backup = free_name(dirs);
+    let backup = free_name(&dirs.relay, BACKUP_NAME);
     write_private(&backup, &text)?;
     let migrated = migrate(&file);
     save(dirs, &migrated.file)?;
     Ok(Some(Adopted { migrated, backup }))
-}
-
-/// A name for the backup that does not take an earlier one's place.
-fn free_name(dirs: &ProjectDirs) -> PathBuf {
-    let mut path = dirs.relay.join(BACKUP_NAME);
-    let mut number = 2;
-    while exists(&path) {
-        path = dirs.relay.join(format!("{BACKUP_NAME}-{number}"));
-        number += 1;
-    }
-    path
 }
 
 /// Writes the file, 0600.

@@ -12,7 +12,7 @@ use ctxrelay_core::wire::plain_value::PlainValue;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::dirs::{ProjectDirs, exists};
+use super::dirs::{ProjectDirs, exists, free_name};
 
 /// What the other product's queue is called from then on.
 const ASIDE: &str = "queue.db.contextrelay-3";
@@ -61,7 +61,7 @@ pub fn set_aside(dirs: &ProjectDirs) -> io::Result<Option<PathBuf>> {
     if !exists(&path) || !is_contextrelay_3(&path).unwrap_or(false) {
         return Ok(None);
     }
-    let aside = free_name(dirs);
+    let aside = free_name(&dirs.state, ASIDE);
     // The logs first: a database without its log is whole but old, a log without its database is
     // nothing. After a crash in between, the next start goes on.
     for log in LOGS.iter().rev() {
@@ -72,17 +72,6 @@ pub fn set_aside(dirs: &ProjectDirs) -> io::Result<Option<PathBuf>> {
     }
     fs::File::open(&dirs.state)?.sync_all()?;
     Ok(Some(aside))
-}
-
-/// A name that takes no earlier one's place.
-fn free_name(dirs: &ProjectDirs) -> PathBuf {
-    let mut path = dirs.state_file(ASIDE);
-    let mut number = 2;
-    while exists(&path) {
-        path = dirs.state_file(&format!("{ASIDE}-{number}"));
-        number += 1;
-    }
-    path
 }
 
 /// What was never fetched, of the queue that was set aside first; nothing when there is none.

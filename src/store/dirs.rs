@@ -13,6 +13,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
+use ctxrelay_core::hex::hex;
 use ctxrelay_core::id::SessionId;
 
 /// The folder in a project that holds everything of ours.
@@ -127,11 +128,7 @@ impl ProjectDirs {
     /// SHA-256 of its path.
     pub fn instance_id(&self) -> String {
         let digest = Sha256::digest(self.root.as_os_str().as_encoded_bytes());
-        let mut id = String::from("ctx_");
-        for byte in digest.iter().take(6) {
-            id.push_str(&format!("{byte:02x}"));
-        }
-        id
+        format!("ctx_{}", hex(&digest[..6]))
     }
 
     /// Makes the folders: `.contextrelay/.gitignore` with `*` first, so that nothing of ours is
@@ -203,37 +200,28 @@ impl UserDirs {
 
     /// `heads/<instanceId>.json`.
     pub fn head(&self, instance_id: &str) -> PathBuf {
-        self.registry
-            .join("heads")
-            .join(format!("{instance_id}.json"))
+        self.registry.join(format!("heads/{instance_id}.json"))
     }
 
     /// `heads/<instanceId>.coming`.
     pub fn coming(&self, instance_id: &str) -> PathBuf {
-        self.registry
-            .join("heads")
-            .join(format!("{instance_id}.coming"))
+        self.registry.join(format!("heads/{instance_id}.coming"))
     }
 
     /// `heads/<instanceId>.queue`.
     pub fn queue_generation(&self, instance_id: &str) -> PathBuf {
-        self.registry
-            .join("heads")
-            .join(format!("{instance_id}.queue"))
+        self.registry.join(format!("heads/{instance_id}.queue"))
     }
 
     /// `heads/<instanceId>.checkpoint`.
     pub fn checkpoint(&self, instance_id: &str) -> PathBuf {
         self.registry
-            .join("heads")
-            .join(format!("{instance_id}.checkpoint"))
+            .join(format!("heads/{instance_id}.checkpoint"))
     }
 
     /// `trust/<instanceId>.json`.
     pub fn trust(&self, instance_id: &str) -> PathBuf {
-        self.registry
-            .join("trust")
-            .join(format!("{instance_id}.json"))
+        self.registry.join(format!("trust/{instance_id}.json"))
     }
 
     /// `operator.key`: the key that signs decisions, one for all projects.
@@ -243,9 +231,7 @@ impl UserDirs {
 
     /// `signing/<instanceId>.json`: the key that signs a project's decisions.
     pub fn signer(&self, instance_id: &str) -> PathBuf {
-        self.registry
-            .join("signing")
-            .join(format!("{instance_id}.json"))
+        self.registry.join(format!("signing/{instance_id}.json"))
     }
 
     /// `inference/<instanceId>`: where a model that reads an agent's words is asked.
@@ -426,6 +412,17 @@ pub fn remove_if_there(path: &Path) -> io::Result<()> {
 /// Whether a path exists, links not followed.
 pub fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
+}
+
+/// A name in a folder that takes no earlier one's place: this one, or with the first free number.
+pub fn free_name(folder: &Path, name: &str) -> PathBuf {
+    let mut path = folder.join(name);
+    let mut number = 2;
+    while exists(&path) {
+        path = folder.join(format!("{name}-{number}"));
+        number += 1;
+    }
+    path
 }
 
 #[cfg(test)]

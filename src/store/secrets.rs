@@ -19,20 +19,17 @@ pub enum Secret {
     Reader,
     /// `state/proxy-token`: the Codex TUI.
     Proxy,
-    /// `state/viewer-token`: the browser.
-    Viewer,
     /// `state/daemon-identity`: which daemon this is; shown only as a digest.
     Identity,
 }
 
 impl Secret {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 5] = [
         Self::Claude,
         Self::Codex,
         Self::Reader,
         Self::Proxy,
-        Self::Viewer,
         Self::Identity,
     ];
 
@@ -43,7 +40,6 @@ impl Secret {
             Self::Codex => "codex-token",
             Self::Reader => "token",
             Self::Proxy => "proxy-token",
-            Self::Viewer => "viewer-token",
             Self::Identity => "daemon-identity",
         }
     }
@@ -68,8 +64,6 @@ pub struct Secrets {
     pub reader: String,
     /// [`Secret::Proxy`].
     pub proxy: String,
-    /// [`Secret::Viewer`].
-    pub viewer: String,
     /// [`Secret::Identity`].
     pub identity: String,
 }
@@ -129,7 +123,6 @@ pub fn ensure(dirs: &ProjectDirs, regenerate: bool) -> io::Result<Secrets> {
         codex: one(Secret::Codex)?,
         reader: one(Secret::Reader)?,
         proxy: one(Secret::Proxy)?,
-        viewer: one(Secret::Viewer)?,
         identity: one(Secret::Identity)?,
     })
 }
@@ -164,11 +157,10 @@ mod tests {
             &made.codex,
             &made.reader,
             &made.proxy,
-            &made.viewer,
             &made.identity,
         ];
-        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 6);
-        assert_eq!(all.map(|secret| secret.len()), [64, 64, 64, 64, 64, 32]);
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 5);
+        assert_eq!(all.map(|secret| secret.len()), [64, 64, 64, 64, 32]);
         for secret in Secret::ALL {
             let path = place.dirs.state_file(secret.file_name());
             assert_eq!(mode(&path), 0o600);

@@ -210,15 +210,7 @@ impl Hosted {
 }
 
 async fn append(client: &Client, into: &mut Series) {
-    let note = Command::AppendNote(NoteParams {
-        agent: Some(Who::Codex),
-        text: TEXT.to_owned(),
-        kind: NoteKind::Decision,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    });
+    let note = Command::AppendNote(NoteParams::new(Who::Codex, NoteKind::Decision, TEXT));
     let start = Instant::now();
     let reply = client.call(note).await.unwrap();
     into.push(start.elapsed());

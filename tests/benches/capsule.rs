@@ -143,19 +143,13 @@ fn open(table: &mut Table, project: &Project, label: &str) -> String {
 /// With as much as a long day of work leaves in it: what was said, each with its line, the files that
 /// were touched, and the run of a gate.
 fn fill(project: &Project, id: &str) {
-    let role = |name: &str| {
-        let mut socket = project.control_of(name).unwrap();
-        let hello = json!({"protocol": 1, "role": name, "pid": 4_000_000});
-        socket.expect("hello", hello);
-        socket
-    };
-    let mut claude = role("claude");
+    let mut claude = project.agent("claude");
     for number in 0..STATED {
         let text = format!("decision {number}: tokens of kind {number} live for one hour");
         let note = json!({"agent": "claude", "kind": "decision", "text": text});
         claude.expect("note/append", note);
     }
-    let mut hook = role("hook");
+    let mut hook = project.agent("hook");
     let mut told = |event: &str, path: Option<&Path>| {
         let params = json!({"event": event, "claudePid": null, "tool": "Write", "path": path});
         hook.expect("hook/report", params);

@@ -13,15 +13,6 @@ use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
 use crate::support::ws::RpcSocket;
 
-/// A connection as an agent's bridge.
-pub fn agent(project: &Project, name: &str) -> RpcSocket {
-    let mut socket = project.control_of(name).unwrap();
-    // No pid of ours: what this test starts does not run below an agent.
-    let hello = json!({"protocol": 1, "role": name, "pid": 4_000_000});
-    socket.expect("hello", hello);
-    socket
-}
-
 pub fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
     let params = json!({"agent": agent, "kind": kind, "text": text});
     socket.expect("note/append", params);
@@ -76,7 +67,7 @@ fn texts(capsule: &Value, member: &str) -> Vec<String> {
 pub fn login(project: &Project) -> String {
     let goal = "nobody is logged out by a restart";
     done(project, &["new", "Fix the login", "--goal", goal]);
-    let mut claude = agent(project, "claude");
+    let mut claude = project.agent("claude");
     for (kind, text) in [
         ("constraint", "no new dependency"),
         ("decision", "tokens live for one hour"),
@@ -143,7 +134,7 @@ fn a_task_is_opened_worked_on_shown_and_closed() {
         json_of(&project, "show", &id)["outcome"]["text"],
         "fixed in 1.4"
     );
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "too late for this task");
     daemon.stop();
     look("closed");
@@ -221,7 +212,7 @@ fn an_agents_shell_and_a_pipe_change_no_task_and_no_review() {
             ),
         ] {
             let params = json!({ "change": change });
-            let refused = agent(&project, role).call(method, params).unwrap_err();
+            let refused = project.agent(role).call(method, params).unwrap_err();
             assert_eq!(refused.data["code"], "operator_only", "{method} {change}");
         }
     }
@@ -670,7 +661,7 @@ fn what_the_operator_says_of_a_task_that_is_not_current_is_nothing_the_agents_ar
 
 /// A project whose sealed session and record both know of tokens, and the task that is open.
 fn said_before(project: &Project) -> String {
-    let mut claude = agent(project, "claude");
+    let mut claude = project.agent("claude");
     note(
         &mut claude,
         "claude",
@@ -682,7 +673,7 @@ fn said_before(project: &Project) -> String {
     pty.wait_for_text("to go on, anything else");
     pty.type_text("clear\r");
     assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
-    let mut codex = agent(project, "codex");
+    let mut codex = project.agent("codex");
     note(
         &mut codex,
         "codex",

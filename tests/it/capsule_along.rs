@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, from_base64, imported, in_terminal, listed};
+use crate::capsule::{clone_of, done, from_base64, imported, in_terminal, listed};
 use crate::capsule_readme::wrote;
 use crate::capsule_sealed::compact;
 use crate::search_everywhere::clear;
@@ -531,7 +531,7 @@ fn a_file_that_has_the_name_of_the_user_is_compared_where_it_is() {
 fn told_gate(project: &Project, id: &str) -> [String; 2] {
     let shown = project.run(["capsule", "show", id]);
     let params = json!({"question": "show", "id": id});
-    let told = agent(project, "codex").expect("capsules/read", params);
+    let told = project.agent("codex").expect("capsules/read", params);
     let told = told["value"]["text"].as_str().unwrap().to_owned();
     [shown.expect_success().stdout, told].map(|text| {
         let mut lines = text.lines().map(str::trim);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::capsule::{agent, done, listed, login, note};
+use crate::capsule::{done, listed, login, note};
 use crate::support::project::Project;
 
 /// What a command prints with the daemon's help, and what where it cannot be found; it runs in both.
@@ -26,7 +26,7 @@ fn a_task_is_the_same_by_the_daemon_and_by_the_disk_with_what_was_recorded_just_
     let project = Project::new();
     let _daemon = project.daemon();
     let id = login(&project);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     // Numbers and letters that may be written in more than one way.
     let odd = "1.0, 1e3 \u{e9} \\u00e9 </script> \u{1F980}";
     note(&mut claude, "claude", "decision", odd);

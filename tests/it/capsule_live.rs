@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, clone_of, done, in_terminal, json_of, listed, login, note};
+use crate::capsule::{clone_of, done, in_terminal, json_of, listed, login, note};
 use crate::capsule_readme::wrote;
 use crate::support::child::run;
 use crate::support::fake_gh::comment;
@@ -27,7 +27,7 @@ fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current(
     let _daemon = project.daemon();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     let artifact = |title: &str| {
         json!({"agent": "claude", "kind": "test_report", "title": title,
             "summary": "all is well", "status": "passed", "evidence": []})
@@ -269,7 +269,7 @@ fn work_that_was_handed_over_for_a_task_and_that_nobody_is_asked_for_any_more_ca
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
     let mut operator = Operator::connect(&project);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     let mut hand_over = |ask: &str| -> String {
         let handoff = json!({"from": "claude", "ask": ask, "reason": "you know the cache"});
         let handed = claude.expect("handoff/create", handoff);
@@ -323,7 +323,7 @@ fn with_more_than_has_room(project: &Project) -> (String, Vec<(&'static str, Vec
     with_gates_of(project, &names, "printf 'only-in-%s\n' the-output");
     done(project, &["new", "Fix the login"]);
     let id = listed(project)[0]["id"].as_str().unwrap().to_owned();
-    let mut claude = agent(project, "claude");
+    let mut claude = project.agent("claude");
     for text in &constraints {
         note(&mut claude, "claude", "constraint", text);
     }

@@ -8,7 +8,7 @@ use ctxrelay::wire::capsule;
 use serde_json::{Value, json};
 
 use crate::capsule::{
-    agent, clone_of, closed_as_before, done, imported, in_terminal, listed, login, note,
+    clone_of, closed_as_before, done, imported, in_terminal, listed, login, note,
 };
 use crate::capsule_readme::wrote;
 use crate::search_everywhere::clear;
@@ -34,9 +34,7 @@ fn writes_again(project: &Project, path: &str) {
 
 fn writes(project: &Project, path: &str, text: &str) {
     let file = project.write(path, text);
-    let mut hook = project.control_of("hook").unwrap();
-    let hello = json!({"protocol": 1, "role": "hook", "pid": 4_000_000});
-    hook.expect("hello", hello);
+    let mut hook = project.agent("hook");
     for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {
         let params = json!({"event": event, "claudePid": null, "tool": "Write", "path": file});
         hook.expect("hook/report", params);
@@ -341,7 +339,7 @@ fn status_names_the_task_that_the_work_belongs_to() {
 fn a_task_begins_with_a_handoff_that_is_open() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     let ask = json!({"from": "claude", "ask": "find the leak", "reason": "I am at the cookie"});
     claude.expect("handoff/create", ask);
     let entries = project.ledger();
@@ -356,7 +354,7 @@ fn a_task_begins_with_a_handoff_that_is_open() {
     let begun = json!({"id": handoff, "from": "claude", "to": "codex", "ask": "find the leak",
         "state": "open"});
     assert_eq!(first(), begun);
-    let mut codex = agent(&project, "codex");
+    let mut codex = project.agent("codex");
     let answer = json!({"agent": "codex", "kind": "note", "text": "it is the cache",
         "handles": [handoff]});
     codex.expect("note/append", answer);
@@ -381,7 +379,7 @@ fn a_text_is_as_long_as_was_asked_and_says_what_had_no_room() {
     let project = Project::new();
     let _daemon = project.daemon();
     let id = login(&project);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     // With what is said for it already, as many as are kept of a task.
     for number in 0..40 {
         let text = format!("decision {number}: {}", "it is kept. ".repeat(10));
@@ -486,7 +484,7 @@ fn a_capsule_is_what_its_schema_says() {
     let out = project.base().join("login.ctxcapsule.json");
     let file = out.to_str().unwrap();
     let id = exported(&project, file);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     for kind in [
         "goal",
         "constraint",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::capsule::{agent, clone_of, imported, listed, note};
+use crate::capsule::{clone_of, imported, listed, note};
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 
@@ -36,11 +36,7 @@ pub fn wrote(project: &Project, path: &str) {
     let file = project.write(path, "pub fn login() {}\n");
     project.git(&["add", path]);
     project.git(&["commit", "-qm", "a login"]);
-    let mut hook = project.control_of("hook").unwrap();
-    hook.expect(
-        "hello",
-        json!({"protocol": 1, "role": "hook", "pid": 4_000_000}),
-    );
+    let mut hook = project.agent("hook");
     for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {
         let params = json!({"event": event, "claudePid": null, "tool": "Write", "path": file});
         hook.expect("hook/report", params);
@@ -55,7 +51,7 @@ fn the_readmes_commands_bring_a_task_from_claude_to_codex_to_another_clone() {
     project.link_program("ctxrelay", program);
     let daemon = project.daemon();
     typed(&project, &new);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "constraint", "no new dependency");
     note(
         &mut claude,

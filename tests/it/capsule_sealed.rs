@@ -11,7 +11,7 @@ use ctxrelay::wire::line::seal;
 use serde_json::{Value, json};
 
 use crate::capsule::{
-    agent, clone_of, closed_as_before, done, imported, in_terminal, json_of, listed, login, note,
+    clone_of, closed_as_before, done, imported, in_terminal, json_of, listed, login, note,
 };
 use crate::search_everywhere::clear;
 use crate::support::child::Finished;
@@ -215,7 +215,7 @@ fn an_agent_is_told_of_kept_tasks_what_the_operator_is() {
     fs::write(kept(&project, odd), forged(odd, "one hour")).unwrap();
     let read = |project: &Project, question: &str, id: Option<&str>| {
         let params = json!({"question": question, "id": id});
-        agent(project, "codex").expect("capsules/read", params)["value"].clone()
+        project.agent("codex").expect("capsules/read", params)["value"].clone()
     };
     let listed = read(&project, "list", None);
     let rows = listed["capsules"].as_array().unwrap().iter();
@@ -257,7 +257,7 @@ fn an_agent_is_told_of_kept_tasks_what_the_operator_is() {
     assert_eq!(told["isForeign"], true);
     for (words, count) in [("tokens live", 1), ("ever and ever", 0)] {
         let params = json!({ "words": words });
-        let found = agent(&clone, "codex").expect("capsules/search", params);
+        let found = clone.agent("codex").expect("capsules/search", params);
         let hits = found["value"]["hits"].as_array().unwrap();
         assert_eq!(hits.len(), count, "{words}: {hits:?}");
         assert!(!found.to_string().contains("for ever and"), "{found}");
@@ -279,7 +279,7 @@ fn what_archived_sessions_hold_stays_when_a_later_one_is_deleted_for_good() {
         row.unwrap()["id"].as_str().unwrap().to_owned()
     };
     let second = id("Paint the shed");
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "the shed is xq7green");
     drop(claude);
     done(&project, &["close", &second]);
@@ -320,7 +320,7 @@ fn the_operators_goal_stands_and_an_agents_is_shown_below_it_as_the_agents() {
     let project = Project::new();
     let _daemon = project.daemon();
     let id = login(&project);
-    let mut codex = agent(&project, "codex");
+    let mut codex = project.agent("codex");
     note(&mut codex, "codex", "goal", "log everybody out at night");
     note(&mut codex, "codex", "goal", "log everybody out at noon");
     drop(codex);
@@ -358,7 +358,7 @@ fn what_had_no_room_in_a_task_is_still_counted_in_the_session_that_follows() {
     let _daemon = project.daemon();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     for number in 0..53 {
         let text = format!("decision {number}");
         note(&mut claude, "claude", "decision", &text);
@@ -423,7 +423,7 @@ fn a_task_that_went_out_while_it_was_open_is_vouched_for_as_it_was_then() {
     done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
     let file = kept(&project, &id);
     let then = fs::read(&file).unwrap();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "tokens are signed");
     drop(claude);
     done(&project, &["close", &id]);
@@ -483,7 +483,7 @@ fn a_task_that_was_closed_in_a_sealed_session_goes_on_in_this_one() {
     assert!(project.ledger().len() > before);
     // What is said of it now belongs to it, and its log has all of it once.
     done(&project, &["use", &id]);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "tokens are signed");
     drop(claude);
     let decisions = shown(&project, &id)["decisions"].clone();
@@ -520,7 +520,7 @@ fn what_agents_did_for_a_task_is_not_done_again_when_it_is_opened_again() {
         (row["state"].clone(), row["claimedBy"].clone())
     };
     import();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     let said = json!({"agent": "claude", "kind": "decision", "text": "the list is checked",
         "finding": "gh:rc:1"});
     claude.expect("note/append", said);
@@ -595,7 +595,7 @@ fn a_kept_file_with_an_agents_goal_in_the_place_of_the_operators_is_as_it_was_ke
     let project = Project::new();
     let _daemon = project.daemon();
     let id = login(&project);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "goal", "the login is simple");
     drop(claude);
     let good = closed_as_before(&project, &id, None);
@@ -642,7 +642,7 @@ fn the_log_of_a_task_of_this_session_needs_no_session_before_it() {
     let mut ids = list["capsules"].as_array().unwrap().iter();
     let new = ids.find(|row| row["title"] == "Bake a cake").unwrap()["id"].clone();
     let new = new.as_str().unwrap();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "cakes have candles");
     let log = |id: &str| project.run(["capsule", "log", id]).expect_success();
     let (of_new, of_old) = (log(new), log(&old));

@@ -9,8 +9,7 @@ use ctxrelay::wire::capsule;
 use serde_json::{Value, json};
 
 use crate::capsule::{
-    agent, clone_of, closed_as_before, done, from_base64, imported, in_terminal, listed, login,
-    note,
+    clone_of, closed_as_before, done, from_base64, imported, in_terminal, listed, login, note,
 };
 use crate::search_everywhere::clear;
 use crate::support::operator::Operator;
@@ -268,7 +267,7 @@ fn looked_at(project: &Project, id: &str) -> [String; 3] {
     let row = listed(project).remove(0);
     let word = |value: &Value| format!("{} {}", value["freshness"], value["remarks"]);
     let params = json!({"question": "check", "id": id});
-    let told = agent(project, "codex").expect("capsules/read", params);
+    let told = project.agent("codex").expect("capsules/read", params);
     let told = &told["value"];
     let remark = told["remark"].as_str().map(|remark| format!(" {remark}"));
     let told = format!("{}{}", told["freshness"], remark.unwrap_or_default());
@@ -344,7 +343,7 @@ fn what_went_out_of_an_open_task_is_what_the_record_says_and_not_what_an_agent_w
     assert_eq!(shown["git"]["late"], json!(true));
     assert!(printed(&project, &id).contains("something else than the record"));
     let params = json!({"question": "show", "id": id});
-    let told = agent(&project, "codex").expect("capsules/read", params)["value"].clone();
+    let told = project.agent("codex").expect("capsules/read", params)["value"].clone();
     let remark = told["remark"].as_str().unwrap_or_default();
     assert!(remark.contains("not what the record says"), "{told}");
     fs::write(&file, &as_closed).unwrap();
@@ -472,7 +471,7 @@ fn what_had_no_room_when_a_task_was_closed_is_no_lie() {
     let _daemon = project.daemon();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     for number in 0..45 {
         let text = format!("{number:02} {}", "a word ".repeat(100));
         note(&mut claude, "claude", "assumption", &text);
@@ -507,7 +506,7 @@ fn a_closed_task_is_the_projects_own_under_another_name_of_its_user() {
     let _daemon = project.daemon();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "annabel reviews it");
     drop(claude);
     let close = project.ctxrelay(["capsule", "close", &id]);
@@ -564,7 +563,7 @@ fn a_rule_that_is_newer_than_the_close_of_a_task_masks_what_goes_out_of_it() {
     let project = Project::new();
     let _daemon = project.daemon();
     let id = login(&project);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "acme-12345 builds it");
     done(&project, &["close", &id]);
     let shown = || {
@@ -612,7 +611,7 @@ fn a_rule_that_is_newer_than_the_close_of_a_task_masks_what_goes_out_of_it() {
 fn what_goes_along_tells_nothing_of_this_machine_and_a_strangers_text_is_nobodys_here() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     let path = project.home().join("keys/login.txt");
     let said = format!("the login reads {}", path.display());
     note(&mut claude, "claude", "note", &said);

@@ -34,12 +34,7 @@ fn error(finished: &Finished) -> (i32, String) {
 
 /// Has a project's record propose that the work is done; returns the proposal's id.
 fn propose(project: &Project) -> String {
-    let mut socket = project.control_of("claude").unwrap();
-    // No pid of ours: this test is no agent, and what it starts does not run below one.
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("claude");
     let reply = socket.expect(
         "finality/propose",
         json!({"agent": "claude", "summary": "all done\r\u{1b}[2Jnot really", "evidence": ["cargo test"]}),
@@ -394,12 +389,7 @@ fn only_a_terminal_of_the_operators_decides() {
 fn the_operator_closes_a_handoff_and_nobody_else_does() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut socket = project.control_of("claude").unwrap();
-    // No pid of ours: this test is no agent, and what it starts does not run below one.
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("claude");
     let handed = socket.expect(
         "handoff/create",
         json!({"from": "claude", "ask": "sort the plums", "reason": "they ripen"}),
@@ -438,9 +428,7 @@ fn the_operator_closes_a_handoff_and_nobody_else_does() {
 fn a_question_between_the_agents_is_counted_and_the_operator_ends_it() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut socket = project.control_of("codex").unwrap();
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("codex");
     let asked = json!({"from": "codex", "text": "which lock?", "requireReply": true});
     let asked = socket.expect("message/send", asked);
     let id = asked["value"]["messageId"].as_str().unwrap().to_owned();
@@ -912,11 +900,7 @@ fn what_is_written_while_init_and_uninit_ask_stays() {
 fn recover_tells_where_the_work_stands() {
     let project = Project::new();
     let daemon = project.daemon();
-    let mut socket = project.control_of("codex").unwrap();
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("codex");
     let mut note = |kind: &str, text: &str| {
         let params = json!({"agent": "codex", "kind": kind, "text": text});
         socket.expect("note/append", params);
@@ -1007,11 +991,7 @@ fn recover_tells_where_the_work_stands() {
 fn recover_tells_what_is_open() {
     let project = Project::new();
     let daemon = project.daemon();
-    let mut socket = project.control_of("codex").unwrap();
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("codex");
     let sent = socket.expect(
         "handoff/create",
         json!({"from": "codex", "ask": "check the parser", "reason": "it is yours"}),
@@ -1056,9 +1036,7 @@ fn recover_tells_what_is_open() {
 fn recover_names_branch_and_files_and_masks_what_stands_in_their_names() {
     let project = Project::new();
     let daemon = project.daemon();
-    let mut socket = project.control_of("codex").unwrap();
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("codex");
     let note = json!({"agent": "codex", "kind": "goal", "text": "sort it"});
     socket.expect("note/append", note);
     daemon.stop();

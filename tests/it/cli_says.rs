@@ -13,15 +13,6 @@ use crate::support::launch::Launch;
 use crate::support::project::{Project, names};
 use crate::support::pty::Pty;
 use crate::support::record::{Record, RecordEnd};
-use crate::support::ws::RpcSocket;
-
-/// As an agent that is no parent of this test.
-fn agent(project: &Project, role: &str) -> RpcSocket {
-    let mut socket = project.control_of(role).unwrap();
-    let hello = json!({"protocol": 1, "role": role, "pid": 4_000_000});
-    socket.expect("hello", hello);
-    socket
-}
 
 #[track_caller]
 fn refused(finished: &Finished) -> (i32, String, String) {
@@ -184,7 +175,7 @@ fn recover_tells_what_waits_for_an_answer_with_and_without_a_daemon() {
     let daemon = project.daemon();
     let question = json!({"agent": "codex", "question": "May the old endpoint go?",
         "choices": [], "timeoutMs": 0});
-    let asked = agent(&project, "codex").expect("user/ask", question);
+    let asked = project.agent("codex").expect("user/ask", question);
     let check = || {
         let told = project.run(["recover", "--json"]).expect_success().json();
         let waiting = &told["pendingApprovals"];
@@ -412,7 +403,7 @@ fn what_is_set_and_left_out_is_said_once_beside_the_result() {
 fn what_is_open_is_told_before_the_word_is_asked_for() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut codex = agent(&project, "codex");
+    let mut codex = project.agent("codex");
     for number in 0..40 {
         let send = json!({"from": "codex", "text": format!("message {number}")});
         codex.expect("message/send", send);
@@ -453,7 +444,7 @@ fn what_is_open_is_told_before_the_word_is_asked_for() {
 fn a_proposal_of_another_work_tree_says_so_wherever_it_is_listed() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut codex = agent(&project, "codex");
+    let mut codex = project.agent("codex");
     let proposal = json!({"agent": "codex", "summary": "all done", "evidence": ["tests"]});
     let told = codex.expect("finality/propose", proposal);
     let id = told["value"]["proposalId"].as_str().unwrap();
@@ -481,7 +472,7 @@ fn the_status_says_that_a_question_waits() {
     let _daemon = project.daemon();
     let text = || project.run(["status"]).expect_success().stdout;
     assert!(!text().contains("asked"), "{}", text());
-    let mut codex = agent(&project, "codex");
+    let mut codex = project.agent("codex");
     let ask = json!({"agent": "codex", "question": "Which one?", "choices": ["a", "b"],
         "timeoutMs": 0});
     codex.expect("user/ask", ask);
@@ -645,7 +636,7 @@ fn the_rows_of_the_record_say_what_happened() {
         "clear",
     );
     assert_eq!(code, 0, "{screen}");
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     claude.expect(
         "note/append",
         json!({"agent": "claude", "text": "on with it"}),

@@ -37,11 +37,7 @@ fn notices(project: &Project) -> String {
 
 fn note(project: &Project, text: &str) -> Value {
     // With this process's own number its parent would be an agent, and the operator is below it.
-    let mut socket = project.control_of("claude").unwrap();
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("claude");
     let reply = socket.expect("note/append", json!({"agent": "claude", "text": text}));
     let id = reply["value"]["entryId"].as_str().unwrap().to_owned();
     project

@@ -135,11 +135,7 @@ fn its_unread_messages_wait_for_the_operator_and_its_queue_is_kept() {
     );
 
     // Who asks gets them, and is told that they may have been there before.
-    let mut claude = project.control_of("claude").unwrap();
-    claude.expect(
-        "hello",
-        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
-    );
+    let mut claude = project.agent("claude");
     let page = claude.expect("messages/get", json!({"agent": "claude"}));
     let messages = page["value"]["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 2);

@@ -7,15 +7,6 @@ use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::ws::RpcSocket;
 
-/// A connection as an agent's bridge.
-fn agent(project: &Project, name: &str) -> RpcSocket {
-    let mut socket = project.control_of(name).unwrap();
-    // No pid of ours: what this test starts does not run below an agent.
-    let hello = json!({"protocol": 1, "role": name, "pid": 4_000_000});
-    socket.expect("hello", hello);
-    socket
-}
-
 fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
     let params = json!({"agent": agent, "kind": kind, "text": text});
     socket.expect("note/append", params);
@@ -46,7 +37,7 @@ fn texts(shown: &Value, field: &str) -> Vec<String> {
 fn what_an_agent_is_at_is_shown_with_who_said_it_whether_a_daemon_runs_or_not() {
     let project = Project::new();
     let daemon = project.daemon();
-    let mut codex = agent(&project, "codex");
+    let mut codex = project.agent("codex");
     for (kind, text) in [
         ("goal", "nobody is logged out"),
         ("constraint", "no new dependency"),
@@ -116,7 +107,7 @@ fn a_pinned_objective_is_the_operators_and_no_agents() {
     assert_eq!(shell.wait_exit(), 5, "an agent's shell is not the operator");
     let params = json!({"values": [{"kind": "goal", "text": "forged"}]});
     for role in ["claude", "codex"] {
-        let mut socket = agent(&project, role);
+        let mut socket = project.agent(role);
         for method in ["work/state", "work/forget"] {
             let refused = socket.call(method, params.clone()).unwrap_err();
             assert_eq!(refused.data["code"], "operator_only", "{method} by {role}");
@@ -126,7 +117,7 @@ fn a_pinned_objective_is_the_operators_and_no_agents() {
 
     let (code, screen) = in_terminal(&project, &set[1..]);
     assert_eq!(code, 0, "{screen}");
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "goal", "rewrite it all");
     for agent in ["claude", "codex"] {
         let told = shown(&project, agent);
@@ -213,7 +204,7 @@ fn what_is_reset_is_told_to_nobody_and_stays_in_the_record() {
     let before = project.ledger().len();
     let params = json!({"all": true});
     for role in ["claude", "codex"] {
-        let refused = agent(&project, role).call("work/forget", params.clone());
+        let refused = project.agent(role).call("work/forget", params.clone());
         assert_eq!(refused.unwrap_err().data["code"], "operator_only");
     }
     let asked = |args: &[&str], word: &str| {

@@ -25,17 +25,6 @@ fn hello(socket: &mut RpcSocket) {
     );
 }
 
-/// A connection of Codex, which may write.
-fn codex(project: &Project) -> RpcSocket {
-    let mut socket = project.control_of("codex").unwrap();
-    // No pid of ours: this test is no agent, and what it starts does not run below one.
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
-    socket
-}
-
 fn url(project: &Project) -> String {
     format!("ws://127.0.0.1:{}/ws", project.ports.control)
 }
@@ -199,7 +188,7 @@ fn an_oversized_frame_ends_its_own_connection_only() {
     let _daemon = project.daemon();
     let mut good = project.control().unwrap();
     hello(&mut good);
-    let mut bad = codex(&project);
+    let mut bad = project.agent("codex");
     bad.send_text(&format!(
         r#"{{"id":1,"method":"note/append","params":{{"agent":"codex","text":"{}"}}}}"#,
         "x".repeat(9 * 1024 * 1024)
@@ -212,7 +201,7 @@ fn an_oversized_frame_ends_its_own_connection_only() {
 fn a_text_over_the_limit_is_refused_whole() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut socket = codex(&project);
+    let mut socket = project.agent("codex");
     // Behind it all that the start tells is in the file.
     socket.expect("note/append", json!({"agent": "codex", "text": "begun"}));
     let before = project.ledger().len();
@@ -237,7 +226,7 @@ fn a_reader_that_stops_reading_slows_nobody() {
     let mut deaf = project.control().unwrap();
     hello(&mut deaf);
     deaf.expect("entries/subscribe", json!({}));
-    let mut writer = codex(&project);
+    let mut writer = project.agent("codex");
     for n in 0..600 {
         writer.expect(
             "note/append",
@@ -386,7 +375,7 @@ fn a_thousand_silent_connections_to_each_door_keep_nobody_out() {
         env!("CARGO_BIN_EXE_ctxrelay"),
     ]);
     let _daemon = Daemon::start(&launch);
-    let mut before = codex(&project);
+    let mut before = project.agent("codex");
     let begun = Instant::now();
     let silent = Silent::open(&project);
     // Who was there works, and who comes gets in, also as the operator.

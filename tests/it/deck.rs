@@ -218,11 +218,7 @@ fn a_second_deck_shows_a_large_state_as_the_first_does() {
     let project = Project::new();
     let mut first = deck(&project, 120, 40);
     first.wait_for_text("Claude is not installed");
-    let mut codex = project.control_of("codex").unwrap();
-    codex.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut codex = project.agent("codex");
     // Together more than one frame may hold, as state and as a page of entries.
     let long = "漢".repeat(3_900);
     for n in 0..720 {
@@ -466,12 +462,7 @@ fn a_record_that_cannot_be_read_is_said_with_its_reason_until_it_can() {
 fn a_line_that_cannot_be_read_any_more_hides_none_of_the_others() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut socket = project.control_of("codex").unwrap();
-    // No pid of ours: what this test starts does not run below an agent.
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("codex");
     for text in ["plums are kept cold", "pears are ripe", "plums are dried"] {
         socket.expect("note/append", json!({"agent": "codex", "text": text}));
     }

@@ -12,10 +12,7 @@ fn the_deck_shows_what_an_agent_is_at_as_it_grows_and_what_its_files_tell_it() {
     project.write("AGENTS.md", "Run the tests.\n");
     project.write("CLAUDE.md", "Run the tests.\n\nPlums are weighed twice.\n");
     let _daemon = project.daemon();
-    let mut codex = project.control_of("codex").unwrap();
-    // No pid of ours: what this test starts does not run below an agent.
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    codex.expect("hello", hello);
+    let mut codex = project.agent("codex");
     let mut note = |kind: &str, text: &str| {
         let params = json!({"agent": "codex", "kind": kind, "text": text});
         codex.expect("note/append", params);

@@ -28,10 +28,7 @@ fn deck(project: &Project, script: &str) -> Pty {
     ];
     let mut opened = Pty::spawn(&project.ctxrelay(new));
     assert_eq!(opened.wait_exit(), 0, "{}", opened.screen());
-    let mut claude = project.control_of("claude").unwrap();
-    // No pid of ours: what this test starts does not run below an agent.
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    claude.expect("hello", hello);
+    let mut claude = project.agent("claude");
     let said = json!({"agent": "claude", "kind": "decision", "text": "tokens live for one hour"});
     claude.expect("note/append", said);
     deck.wait_for_text("tokens live for one hour");
@@ -156,9 +153,7 @@ fn what_was_said_before_goes_along_as_far_as_it_is_ticked() {
         assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
     };
     run(&["new", "Bake a cake", "--goal", "a cake"]);
-    let mut claude = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    claude.expect("hello", hello);
+    let mut claude = project.agent("claude");
     for text in ["the login needs a cake", "no login without candles"] {
         let said = json!({"agent": "claude", "kind": "decision", "text": text});
         claude.expect("note/append", said);

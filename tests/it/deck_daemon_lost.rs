@@ -134,14 +134,7 @@ fn an_open_entry_and_a_search_outlive_the_daemon() {
 fn an_agent_that_a_lost_daemon_told_of_is_stale_and_not_busy() {
     let project = project();
     let daemon = project.daemon();
-    let come_in = |role: &str| {
-        let mut socket = project.control_of(role).unwrap();
-        // No pid of ours: what this test starts does not run below an agent.
-        let hello = json!({"protocol": 1, "role": role, "pid": 4_000_000});
-        socket.expect("hello", hello);
-        socket
-    };
-    let (_bridge, mut hook) = (come_in("claude"), come_in("hook"));
+    let (_bridge, mut hook) = (project.agent("claude"), project.agent("hook"));
     let prompt = json!({"event": "UserPromptSubmit", "claudePid": null});
     hook.expect("hook/report", prompt);
     let mut deck = deck(&project);
@@ -371,9 +364,7 @@ fn an_editor_outlives_the_daemon_and_what_was_written_in_it_is_sent() {
 fn a_question_outlives_the_daemon_and_is_answered_once_it_is_back() {
     let project = project();
     let daemon = project.daemon();
-    let mut codex = project.control_of("codex").unwrap();
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    codex.expect("hello", hello);
+    let mut codex = project.agent("codex");
     let ask = json!({"agent": "codex", "question": "May the plums go?", "choices": ["yes, now"],
         "timeoutMs": 60_000});
     codex.expect("user/ask", ask);

@@ -111,9 +111,7 @@ impl Shown {
 
 /// Has a note recorded, as an agent's bridge.
 fn note(project: &Project, text: &str) {
-    let mut codex = project.control_of("codex").unwrap();
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    codex.expect("hello", hello);
+    let mut codex = project.agent("codex");
     codex.expect("note/append", json!({"agent": "codex", "text": text}));
 }
 

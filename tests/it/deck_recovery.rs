@@ -10,9 +10,7 @@ use crate::support::wait::{timeout, wait_until};
 fn the_deck_shows_what_the_record_on_the_disk_tells_and_sends_the_prompt_that_is_printed() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut codex = project.control_of("codex").unwrap();
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    codex.expect("hello", hello);
+    let mut codex = project.agent("codex");
     let note = json!({"agent": "codex", "kind": "goal", "text": "sort\u{1b}[2J the plums"});
     codex.expect("note/append", note);
 

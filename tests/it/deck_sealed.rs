@@ -4,14 +4,10 @@ use serde_json::json;
 
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
-use crate::support::ws::RpcSocket;
 
 /// Has a note recorded, as an agent's bridge.
 fn note(project: &Project, text: &str) {
-    let mut socket: RpcSocket = project.control_of("claude").unwrap();
-    // No pid of ours: what this test starts does not run below an agent.
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("claude");
     let params = json!({"agent": "claude", "kind": "note", "text": text});
     socket.expect("note/append", params);
 }

@@ -19,11 +19,8 @@ fn id_of(project: &Project, kind: &str) -> String {
 fn a_thread_has_all_that_belongs_to_a_handoff_however_long_ago_it_was() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut codex = project.control_of("codex").unwrap();
-    let mut claude = project.control_of("claude").unwrap();
-    let hello = |role: &str| json!({"protocol": 1, "role": role, "pid": 4_000_000});
-    codex.expect("hello", hello("codex"));
-    claude.expect("hello", hello("claude"));
+    let mut codex = project.agent("codex");
+    let mut claude = project.agent("claude");
     let ask = json!({"from": "codex", "ask": "which lock is it", "reason": "you know"});
     codex.expect("handoff/create", ask);
     let handoff = id_of(&project, "handoff");

@@ -147,9 +147,7 @@ fn a_panic_in_the_writer_of_the_queue_ends_the_daemon_with_1_and_nothing_has_lef
     let project = Project::new();
     let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
     daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
-    let mut claude = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    claude.expect("hello", hello);
+    let mut claude = project.agent("claude");
     let mut socket = come_in(&project);
     socket.expect(
         "message/send",
@@ -169,9 +167,7 @@ fn a_panic_in_the_codex_adapter_ends_the_daemon_with_1_and_the_message_waits() {
     let mut daemon = Child::spawn(&orderly(&project, &["daemon"]));
     daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
     order_panic(&project, "starting the app-server");
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("claude");
     let send = json!({"from": "claude", "text": "for codex"});
     // Answered, or cut off: it is recorded in both cases.
     let _ = socket.call("message/send", send);

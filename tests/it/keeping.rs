@@ -24,12 +24,7 @@ pub fn confirm(launch: &Launch, word: &str) -> (u32, String) {
 
 /// Sends as Codex to Claude, who is away; returns the message's id.
 fn send(project: &Project, text: &str) -> String {
-    let mut socket = project.control_of("codex").unwrap();
-    // No pid of ours: this test is no agent, and what it starts does not run below one.
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("codex");
     let reply = socket.expect("message/send", json!({"from": "codex", "text": text}));
     reply["value"]["messageId"].as_str().unwrap().to_owned()
 }

@@ -165,15 +165,6 @@ fn end_of(record: &Record) -> RecordEnd {
     end
 }
 
-/// An agent's side of the relay.
-fn agent(project: &Project, role: &str) -> RpcSocket {
-    let mut socket = project.control_of(role).unwrap();
-    // No process of ours: what this test starts does not run below an agent.
-    let hello = json!({"protocol": 1, "role": role, "pid": 4_000_000});
-    socket.expect("hello", hello);
-    socket
-}
-
 /// The proposal with this summary: found in the Inbox, opened, read, decided.
 fn decide(operator: &mut Keyboard, (summary, reason): Decided) {
     operator.pane('3');
@@ -216,7 +207,7 @@ fn an_operators_hour_is_a_few_hundred_keys_and_all_of_it_is_on_record() {
     operator.sees("5 Handoffs 30 open");
     operator.sees("2 ambiguous");
     operator.sees("limited");
-    let (mut claude, mut codex) = (agent(&project, "claude"), agent(&project, "codex"));
+    let (mut claude, mut codex) = (project.agent("claude"), project.agent("codex"));
     let propose_all = |claude: &mut RpcSocket, codex: &mut RpcSocket, decided: &[Decided]| {
         for (n, (summary, _)) in decided.iter().enumerate() {
             let (by, socket) = match n % 2 {

@@ -405,9 +405,7 @@ fn what_the_deck_copies_is_in_the_tmux_of_the_pair() {
     pair.wait_for_text("✓ chain");
     pair.wait_for_text("claude is up");
     pair.wait_for_text("codex has ended");
-    let mut socket = panes.project.control_of("codex").unwrap();
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = panes.project.agent("codex");
     let note = json!({"agent": "codex", "kind": "note", "text": "words to be copied"});
     socket.expect("note/append", note);
     pair.wait_for_screen("the selected note", |screen| {

@@ -164,9 +164,7 @@ fn a_wait_that_was_cancelled_or_whose_agent_was_killed_takes_nothing() {
 fn a_client_with_all_its_calls_in_work_can_take_them_back_and_go_on() {
     let project = Project::new();
     let _daemon = project.daemon();
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("claude");
     let wait = json!({"agent": "claude", "timeoutMs": 50_000});
     let waits: Vec<Value> = (0..64)
         .map(|_| socket.begin("messages/wait", wait.clone()))

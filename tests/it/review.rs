@@ -339,9 +339,7 @@ fn an_agents_shell_and_a_pipe_import_dismiss_and_resolve_nothing_and_ask_nobody(
     }
     assert_eq!((gh.calls().len(), listed(&project)), (asked, entries));
     // Nor by an agent's connection.
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("claude");
     let change = json!({"change": {"resolve": {"finding": "gh:rc:1"}}});
     let refused = socket.call("review/change", change).unwrap_err();
     assert!(

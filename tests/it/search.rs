@@ -7,15 +7,10 @@ use serde_json::{Value, json};
 
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
-use crate::support::ws::RpcSocket;
 
 /// Has notes recorded.
 fn note(project: &Project, texts: &[&str]) {
-    let mut socket: RpcSocket = project.control_of("codex").unwrap();
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("codex");
     for text in texts {
         socket.expect("note/append", json!({"agent": "codex", "text": text}));
     }

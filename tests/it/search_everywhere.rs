@@ -13,14 +13,10 @@ use serde_json::{Value, json};
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
-use crate::support::ws::RpcSocket;
 
 /// Has notes recorded, as an agent's bridge.
 fn note(project: &Project, kind: &str, text: &str) {
-    let mut socket: RpcSocket = project.control_of("claude").unwrap();
-    // No pid of ours: what this test starts does not run below an agent.
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("claude");
     let params = json!({"agent": "claude", "kind": kind, "text": text});
     socket.expect("note/append", params);
 }

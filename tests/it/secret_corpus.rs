@@ -6,7 +6,7 @@ use std::fs;
 use ctxrelay::core::redact::secret_samples::{SecretSample, one_of_each};
 use serde_json::{Value, json};
 
-use crate::capsule::{agent, done, from_base64, json_of, listed, note};
+use crate::capsule::{done, from_base64, json_of, listed, note};
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
@@ -137,7 +137,7 @@ fn no_secret_of_the_corpus_goes_out_with_a_task_or_is_found() {
     pty.type_text("trust\r");
     assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
 
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     let mut ids = Vec::new();
     for (nth, some) in samples.chunks(PER_TASK).enumerate() {
         done(&project, &["new", &format!("Task {nth}")]);
@@ -156,9 +156,7 @@ fn no_secret_of_the_corpus_goes_out_with_a_task_or_is_found() {
     for (path, sample) in dirty.iter().zip(&samples) {
         project.write(path, &sample.text);
     }
-    let mut hook = project.control_of("hook").unwrap();
-    let hello = json!({"protocol": 1, "role": "hook", "pid": 4_000_000});
-    hook.expect("hello", hello);
+    let mut hook = project.agent("hook");
     let mut report = |event: &str, path: Option<&str>| {
         let path = path.map(|path| project.write(path, "after\n"));
         let params = json!({"event": event, "claudePid": null, "tool": "Write", "path": path});

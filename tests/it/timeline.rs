@@ -163,11 +163,7 @@ fn a_thousand_findings_are_one_row_until_one_of_them_is_looked_for() {
     let project = Project::new();
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("● daemon");
-    let mut claude = project.control_of("claude").unwrap();
-    claude.expect(
-        "hello",
-        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
-    );
+    let mut claude = project.agent("claude");
     let note = json!({"agent": "claude", "kind": "decision", "text": "said before the review"});
     claude.expect("note/append", note);
     deck.wait_for_text("said before the review");

@@ -11,17 +11,12 @@ use serde_json::{Value, json};
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
-use crate::support::ws::RpcSocket;
 
 /// Words that stand in what an agent is told.
 const GOAL: &str = "Sort the plums by weight";
 
 fn note(project: &Project, kind: &str, text: &str) {
-    let mut socket: RpcSocket = project.control_of("claude").unwrap();
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "claude", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("claude");
     let params = json!({"agent": "claude", "kind": kind, "text": text});
     socket.expect("note/append", params);
 }

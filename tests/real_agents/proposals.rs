@@ -164,11 +164,7 @@ fn a_later_proposal_for_the_same_handoff_replaces_the_first_and_agent_and_card_s
     deck: &mut Pty,
     claude: &mut Pty,
 ) {
-    let mut codex = pair.project.control_of("codex").unwrap();
-    codex.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut codex = pair.project.agent("codex");
     codex.expect(
         "handoff/create",
         json!({"from": "codex", "ask": "mend the lock", "reason": "you know it"}),

@@ -115,8 +115,6 @@ pub const REDIAL: Duration = Duration::from_millis(20);
 /// What waits for Claude, handed to it. Not by this process: a deck below an agent is refused.
 #[track_caller]
 pub fn mail(project: &Project) -> Value {
-    let mut socket = project.control_of("claude").unwrap();
-    let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = project.agent("claude");
     socket.expect("messages/get", json!({"agent": "claude"}))["value"].clone()
 }

@@ -235,12 +235,7 @@ fn exports(launch: &Launch) -> String {
 
 #[track_caller]
 fn propose(project: &Project) -> String {
-    let mut socket = project.control_of("codex").unwrap();
-    // No pid of ours: this test is no agent, and what it starts does not run below one.
-    socket.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut socket = project.agent("codex");
     let reply = socket.expect(
         "finality/propose",
         json!({"agent": "codex", "summary": "all done", "evidence": ["cargo test"]}),

@@ -162,17 +162,10 @@ impl McpClient {
 
     #[track_caller]
     pub fn response(&mut self, id: &Value) -> Result<Value, RpcError> {
-        let mut frame = self.take("a response", |frame| {
+        let frame = self.take("a response", |frame| {
             frame.get("method").is_none() && frame["id"] == *id
         });
-        match frame.get_mut("error") {
-            None => Ok(frame["result"].take()),
-            Some(error) => Err(RpcError {
-                code: error["code"].as_i64().unwrap_or_default(),
-                message: error["message"].as_str().unwrap_or_default().to_owned(),
-                data: error["data"].take(),
-            }),
-        }
+        RpcError::outcome(frame)
     }
 
     /// Waits for the next notification with this method; its params.

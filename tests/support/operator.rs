@@ -150,17 +150,9 @@ async fn ask(
         let Message::Text(text) = message else {
             continue;
         };
-        let mut frame: Value = serde_json::from_str(&text).unwrap();
-        if frame["id"] != id {
-            continue;
+        let frame: Value = serde_json::from_str(&text).unwrap();
+        if frame["id"] == id {
+            return Some(RpcError::outcome(frame));
         }
-        return Some(match frame.get_mut("error") {
-            None => Ok(frame["result"].take()),
-            Some(error) => Err(RpcError {
-                code: error["code"].as_i64().unwrap_or_default(),
-                message: error["message"].as_str().unwrap_or_default().to_owned(),
-                data: error["data"].take(),
-            }),
-        });
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::agents;
@@ -235,6 +235,16 @@ impl Project {
             "codex" => "codex-token",
             _ => "token",
         }))
+    }
+
+    /// A connection as an agent's bridge or hook that has said hello. Its pid is nobody's: what a test
+    /// starts does not run below an agent, where nobody would be the operator.
+    #[track_caller]
+    pub fn agent(&self, role: &str) -> RpcSocket {
+        let mut socket = self.control_of(role).unwrap();
+        let hello = json!({"protocol": 1, "role": role, "pid": 4_000_000});
+        socket.expect("hello", hello);
+        socket
     }
 
     fn control_with(&self, token: &str) -> Result<RpcSocket, Refused> {

@@ -31,6 +31,20 @@ pub struct RpcError {
     pub data: Value,
 }
 
+impl RpcError {
+    /// What a response says.
+    pub fn outcome(mut response: Value) -> Result<Value, Self> {
+        match response.get_mut("error") {
+            None => Ok(response["result"].take()),
+            Some(error) => Err(Self {
+                code: error["code"].as_i64().unwrap_or_default(),
+                message: error["message"].as_str().unwrap_or_default().to_owned(),
+                data: error["data"].take(),
+            }),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Received {
     frames: Vec<Value>,
@@ -166,17 +180,10 @@ impl RpcSocket {
     /// Waits for the response to a request.
     #[track_caller]
     pub fn response(&mut self, id: &Value) -> Result<Value, RpcError> {
-        let mut frame = self.take("a response", |frame| {
+        let frame = self.take("a response", |frame| {
             frame.get("method").is_none() && frame["id"] == *id
         });
-        match frame.get_mut("error") {
-            None => Ok(frame["result"].take()),
-            Some(error) => Err(RpcError {
-                code: error["code"].as_i64().unwrap_or_default(),
-                message: error["message"].as_str().unwrap_or_default().to_owned(),
-                data: error["data"].take(),
-            }),
-        }
+        RpcError::outcome(frame)
     }
 
     /// Sends a notification.

@@ -4,6 +4,7 @@ use crate::model::{
     Agent, AlikeTo, CapsuleAlong, CapsuleReader, Chips, EntryPlace, FoundSnippet, Party,
     SearchScope, TimelineWish,
 };
+use crate::named::named;
 use crate::notification::NotificationSettings;
 use crate::passphrase::Passphrase;
 
@@ -62,46 +63,28 @@ impl WhenBusy {
     }
 }
 
-/// What sort of note the operator writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum NoteTag {
-    /// No particular one.
-    #[default]
-    Note,
-    /// What was decided.
-    Decision,
-    /// What stands in the way of a proposal.
-    Blocker,
-    /// What is to be reached.
-    Goal,
-    Plan,
-    /// What comes next.
-    NextStep,
+named! {
+    /// What sort of note the operator writes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum NoteTag {
+        /// No particular one.
+        #[default]
+        Note = "note",
+        /// What was decided.
+        Decision = "decision",
+        /// What stands in the way of a proposal.
+        Blocker = "blocker",
+        /// What is to be reached.
+        Goal = "goal",
+        Plan = "plan",
+        /// What comes next.
+        NextStep = "next step",
+    }
+    /// The word in the title.
+    pub fn as_str;
 }
 
 impl NoteTag {
-    /// All, in the order in which a key walks through them.
-    pub const ALL: [Self; 6] = [
-        Self::Note,
-        Self::Decision,
-        Self::Blocker,
-        Self::Goal,
-        Self::Plan,
-        Self::NextStep,
-    ];
-
-    /// The word in the title.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Decision => "decision",
-            Self::Blocker => "blocker",
-            Self::Goal => "goal",
-            Self::Plan => "plan",
-            Self::NextStep => "next step",
-        }
-    }
-
     /// The next one, round.
     #[must_use]
     pub fn next(self) -> Self {

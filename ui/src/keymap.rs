@@ -8,72 +8,55 @@ use toml::Spanned;
 
 use crate::action::Action;
 use crate::key::Key;
+use crate::named::named;
 use crate::source_error::SourceError;
 
-/// Where a binding counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum KeyContext {
-    /// Every pane.
-    Global,
-    /// The Agents pane.
-    Agents,
-    /// The Timeline pane.
-    Timeline,
-    /// The Inbox pane.
-    Inbox,
-    /// The Tasks pane.
-    Tasks,
-    /// The Handoffs pane.
-    Handoffs,
-    /// Every overlay without an input.
-    Overlay,
-    /// An opened entry.
-    Entry,
-    /// An opened agent.
-    Agent,
-    /// An opened card.
-    Card,
-    /// An opened list of messages.
-    Messages,
-    /// What reviews say, and one of it.
-    Findings,
-    /// The tasks that can travel, and one of them.
-    Capsules,
-    /// What is ticked before it goes along.
-    Ticks,
-    /// A line to type in.
-    Input,
-    /// A search being typed.
-    Search,
-    /// Chips being chosen.
-    Chips,
-    /// A message or handoff being written.
-    Composer,
+named! {
+    /// Where a binding counts, in the order of the help.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum KeyContext {
+        /// Every pane.
+        Global = "global",
+        /// The Agents pane.
+        Agents = "agents",
+        /// The Timeline pane.
+        Timeline = "timeline",
+        /// The Inbox pane.
+        Inbox = "inbox",
+        /// The Tasks pane.
+        Tasks = "tasks",
+        /// The Handoffs pane.
+        Handoffs = "handoffs",
+        /// An opened card.
+        Card = "card",
+        /// An opened list of messages.
+        Messages = "messages",
+        /// What reviews say, and one of it.
+        Findings = "findings",
+        /// The tasks that can travel, and one of them.
+        Capsules = "capsules",
+        /// What is ticked before it goes along.
+        Ticks = "ticks",
+        /// An opened entry.
+        Entry = "entry",
+        /// An opened agent.
+        Agent = "agent",
+        /// A message or handoff being written.
+        Composer = "composer",
+        /// A search being typed.
+        Search = "search",
+        /// Chips being chosen.
+        Chips = "chips",
+        /// Every overlay without an input.
+        Overlay = "overlay",
+        /// A line to type in.
+        Input = "input",
+    }
+    /// Its name in the file.
+    pub fn name;
 }
 
 impl KeyContext {
-    /// All, in the order of the help.
-    pub const ALL: [Self; 18] = [
-        Self::Global,
-        Self::Agents,
-        Self::Timeline,
-        Self::Inbox,
-        Self::Tasks,
-        Self::Handoffs,
-        Self::Card,
-        Self::Messages,
-        Self::Findings,
-        Self::Capsules,
-        Self::Ticks,
-        Self::Entry,
-        Self::Agent,
-        Self::Composer,
-        Self::Search,
-        Self::Chips,
-        Self::Overlay,
-        Self::Input,
-    ];
-
     pub const PANES: [Self; 5] = [
         Self::Agents,
         Self::Timeline,
@@ -81,30 +64,6 @@ impl KeyContext {
         Self::Tasks,
         Self::Handoffs,
     ];
-
-    /// Its name in the file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Global => "global",
-            Self::Agents => "agents",
-            Self::Timeline => "timeline",
-            Self::Inbox => "inbox",
-            Self::Tasks => "tasks",
-            Self::Handoffs => "handoffs",
-            Self::Overlay => "overlay",
-            Self::Entry => "entry",
-            Self::Agent => "agent",
-            Self::Card => "card",
-            Self::Messages => "messages",
-            Self::Findings => "findings",
-            Self::Capsules => "capsules",
-            Self::Ticks => "ticks",
-            Self::Input => "input",
-            Self::Search => "search",
-            Self::Chips => "chips",
-            Self::Composer => "composer",
-        }
-    }
 
     /// Its heading in the help.
     pub fn title(self) -> &'static str {
@@ -166,7 +125,6 @@ pub struct Keymap {
 struct RawBinding {
     on: Vec<Spanned<String>>,
     run: Spanned<String>,
-    #[serde(default)]
     desc: Option<String>,
     hint: Option<String>,
 }

@@ -32,6 +32,7 @@ mod layout;
 mod marked_words;
 pub mod model;
 pub mod msg;
+mod named;
 mod notification;
 mod overlays;
 mod own_files;

@@ -2,30 +2,24 @@
 
 use std::fmt;
 
-/// One way to tell. The first three are written to the terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NotificationWay {
-    /// BEL: a sound, a mark on the tab, or nothing, as the terminal is set. tmux marks the window.
-    Bell,
-    /// OSC 9, known to iTerm2, Windows Terminal, Ghostty, kitty and others.
-    Osc9,
-    /// OSC 777, known to urxvt, VTE's terminals, foot, Ghostty and others.
-    Osc777,
+use crate::named::named;
+
+named! {
+    /// One way to tell. The first three are written to the terminal.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum NotificationWay {
+        /// BEL: a sound, a mark on the tab, or nothing, as the terminal is set. tmux marks the window.
+        Bell = "bell",
+        /// OSC 9, known to iTerm2, Windows Terminal, Ghostty, kitty and others.
+        Osc9 = "osc9",
+        /// OSC 777, known to urxvt, VTE's terminals, foot, Ghostty and others.
+        Osc777 = "osc777",
+    }
+    /// Its name.
+    pub fn as_str;
 }
 
 impl NotificationWay {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bell, Self::Osc9, Self::Osc777];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bell => "bell",
-            Self::Osc9 => "osc9",
-            Self::Osc777 => "osc777",
-        }
-    }
-
     /// The way of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut all = Self::ALL.into_iter();

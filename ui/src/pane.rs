@@ -1,44 +1,30 @@
 //! [`Pane`]: the regions that can have the focus.
 
-/// A pane, in the order of its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Pane {
-    /// Who does what.
-    #[default]
-    Agents,
-    /// What happened.
-    Timeline,
-    /// What waits for the operator.
-    Inbox,
-    /// What is to be done, by column.
-    Tasks,
-    /// Who owes whom an answer.
-    Handoffs,
+use crate::named::named;
+
+named! {
+    /// A pane, in the order of its number.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+    pub enum Pane {
+        /// Who does what.
+        #[default]
+        Agents = "Agents",
+        /// What happened.
+        Timeline = "Timeline",
+        /// What waits for the operator.
+        Inbox = "Inbox",
+        /// What is to be done, by column.
+        Tasks = "Tasks",
+        /// Who owes whom an answer.
+        Handoffs = "Handoffs",
+    }
+    pub fn title;
 }
 
 impl Pane {
-    /// All, by number.
-    pub const ALL: [Self; 5] = [
-        Self::Agents,
-        Self::Timeline,
-        Self::Inbox,
-        Self::Tasks,
-        Self::Handoffs,
-    ];
-
     /// Its number, the key that focuses it.
     pub fn number(self) -> usize {
         self as usize + 1
-    }
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Agents => "Agents",
-            Self::Timeline => "Timeline",
-            Self::Inbox => "Inbox",
-            Self::Tasks => "Tasks",
-            Self::Handoffs => "Handoffs",
-        }
     }
 
     /// The pane `steps` further, round the end.

@@ -42,7 +42,6 @@ pub(super) struct ThreadState {
     #[serde(skip)]
     pub(super) unreadable_tries: u32,
     /// The packet of which it is not known yet whether the model has it.
-    #[serde(default)]
     pub(super) packet: Option<PacketInThread>,
     /// Questions to the human, by request id. They end with the connection.
     #[serde(skip)]

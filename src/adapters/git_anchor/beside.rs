@@ -7,6 +7,7 @@ use std::thread;
 
 use super::first_commit::first_commit;
 use super::{GitOrigin, GitPlace, git, line, said, text};
+use crate::adapters::git_command::short_line;
 use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_own::OwnRepository;
 use crate::core::capsule::{CapsuleGit, DiffStat};
@@ -62,7 +63,10 @@ impl Beside {
             behind,
             diff_stat: DiffStat::default(),
             remote: self.origin.remote,
-            branch: self.branch.as_deref().map(short),
+            branch: self
+                .branch
+                .as_deref()
+                .map(|name| short_line(name, CHARS_MAX)),
             root: self.origin.root,
             folder: folder.map(str::to_owned),
             late: None,
@@ -119,7 +123,7 @@ impl<'a> Remotes<'a> {
                 .get("origin")
                 .or(urls.values().next().filter(|_| urls.len() == 1))?,
         };
-        Some(short(&without_credentials(url)))
+        Some(short_line(&without_credentials(url), CHARS_MAX))
     }
 }
 
@@ -152,10 +156,4 @@ pub(super) fn without_credentials(url: &str) -> String {
     };
     let host = host.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}")
-}
-
-/// One line, and not a long one: names are whatever somebody pushed.
-fn short(text: &str) -> String {
-    let seen = text.chars().filter(|c| !c.is_control());
-    seen.take(CHARS_MAX).collect()
 }

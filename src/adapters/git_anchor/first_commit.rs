@@ -11,7 +11,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use super::{GitPlace, line_or_empty, text};
+use super::{GitPlace, text};
 use crate::adapters::git_own::{OwnRepository, PRIVATE_BASE};
 use crate::adapters::git_place::is_hash;
 use crate::adapters::plain_file::read_plain;
@@ -92,7 +92,7 @@ impl History {
         place: &GitPlace,
         commit: &str,
     ) -> Option<Option<String>> {
-        let ask = |args: &[&str]| line_or_empty(&mut own.look_through(&place.top, args));
+        let ask = |args: &[&str]| text(&mut own.look_through(&place.top, args));
         match &self.first {
             Some(first) => {
                 let without = format!("^{}", self.commit);

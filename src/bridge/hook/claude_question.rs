@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::permission::cut;
+use crate::core::cut_text::cut_apart;
 
 /// The most options that are offered; Claude Code 2.1.330 takes four.
 const OPTIONS_MAX: usize = 8;
@@ -80,7 +80,7 @@ impl ClaudeQuestion {
             && question.is_one_choice()
         {
             let options = question.options.iter().map(|it| {
-                let label = cut(&it.in_words(), LABEL_CHARS_MAX);
+                let label = cut_apart(it.in_words(), LABEL_CHARS_MAX);
                 (label, json!({ question.question.as_str(): it.label }))
             });
             return Self {

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::claude_question::ClaudeQuestion;
 
 use crate::core::agent::Agent;
+use crate::core::cut_text::cut_apart;
 use crate::core::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
@@ -171,11 +172,11 @@ impl PermissionAsk {
             request: ApprovalRequest {
                 cwd: input.get("cwd").and_then(Value::as_str).map(str::to_owned),
                 choices,
-                subject: cut(&request.subject, SUBJECT_CHARS_MAX),
+                subject: cut_apart(request.subject, SUBJECT_CHARS_MAX),
                 cut: details.chars().nth(DETAILS_CHARS_MAX).is_some(),
                 ..request
             },
-            details: cut(details, DETAILS_CHARS_MAX),
+            details: cut_apart(details.to_owned(), DETAILS_CHARS_MAX),
             allows,
             input: given.filter(|_| is_dialog).cloned(),
         }
@@ -280,7 +281,7 @@ fn also_wants(arguments: &Value) -> Vec<String> {
             None => plain(hosts),
         };
         if !hosts.is_empty() {
-            let hosts = cut(&hosts, HOSTS_CHARS_MAX);
+            let hosts = cut_apart(hosts, HOSTS_CHARS_MAX);
             wants.push(format!("to reach {hosts} from Claude's sandbox"));
         }
     }
@@ -359,13 +360,6 @@ fn suggestion(it: &Value) -> Option<String> {
     };
     let is_read = comes_to.chars().count() <= COMES_TO_CHARS_MAX;
     is_read.then_some(comes_to)
-}
-
-pub(super) fn cut(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{} …", &text[..end]),
-    }
 }
 
 #[cfg(test)]

@@ -122,6 +122,21 @@ pub struct FinalityDecision {
 }
 
 impl FinalityDecision {
+    /// Only the verdict.
+    pub fn of(proposal_id: EntryId, approved: bool) -> Self {
+        Self {
+            proposal_id,
+            approved,
+            reason: None,
+            tree: None,
+            handles: Vec::new(),
+            tells: Vec::new(),
+            runs: Vec::new(),
+            seen: None,
+            signature: None,
+        }
+    }
+
     /// Whether the gates decided, and not the operator.
     pub fn is_auto(&self) -> bool {
         !self.runs.is_empty()

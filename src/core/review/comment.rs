@@ -82,7 +82,6 @@ pub struct ImportedFinding {
     #[serde(default)]
     pub suggestions: Vec<String>,
     /// The comment as it was written, where that is more than its words.
-    #[serde(default)]
     pub raw: Option<String>,
 }
 

@@ -29,7 +29,6 @@ pub struct ApprovalSnapshot {
     /// was given.
     pub given: Option<(String, i64)>,
     /// The pair, where the request names one.
-    #[serde(default)]
     pub runtime_session: Option<RuntimeSession>,
 }
 

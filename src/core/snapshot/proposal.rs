@@ -25,7 +25,6 @@ pub struct ProposalSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<ProposalEnd>,
     /// The pair that it belongs to.
-    #[serde(default)]
     pub runtime_session: Option<RuntimeSession>,
     /// The hash on its line, over which a decision is signed; `None` of a record without a chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -131,7 +131,6 @@ pub struct Hello {
     /// Its process.
     pub pid: u32,
     /// The agent's process that it serves: a bridge's parent, a hook's `CLAUDE_PID`.
-    #[serde(default)]
     pub agent_pid: Option<u32>,
     /// The pair that it belongs to.
     #[serde(default)]

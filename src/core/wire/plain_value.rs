@@ -96,14 +96,6 @@ impl<'de> Visitor<'de> for PlainVisitor {
         Ok(Value::Null)
     }
 
-    fn visit_none<E: Error>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
-        from.deserialize_any(self)
-    }
-
     fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
         Ok(Value::Bool(value))
     }

@@ -28,7 +28,6 @@ pub(in crate::daemon) struct Relayed {
     pub(in crate::daemon) is_decision: bool,
     /// It is what Codex asked for by a marker in the turn of this message of an agent's, and brings the
     /// answer to that.
-    #[serde(default)]
     pub(in crate::daemon) goes_on_with: Option<EntryId>,
 }
 

@@ -11,6 +11,7 @@ use crate::core::entry::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRequest, ApprovalStep, ChoiceEffect, Entry,
     EntryKind, Message,
 };
+use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::daemon::approvals::AskedAs;
@@ -189,8 +190,7 @@ fn key(params: &AskUserParams, pair: &RuntimeSession) -> String {
         digest.update([0]);
     }
     let digest = digest.finalize();
-    let short: String = digest[..8].iter().map(|it| format!("{it:02x}")).collect();
-    format!("ask_user/{short}")
+    format!("ask_user/{}", hex(&digest[..8]))
 }
 
 fn request(params: &AskUserParams, key: String, now_ms: i64) -> ApprovalRequest {

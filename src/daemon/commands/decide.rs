@@ -217,15 +217,9 @@ fn check_signed(
     verdict: &DecisionVerdict,
 ) -> Result<(), Refusal> {
     let decision = FinalityDecision {
-        proposal_id: proposal.id.clone(),
-        approved: verdict.approved,
-        reason: None,
         tree: verdict.tree.clone(),
-        handles: Vec::new(),
-        tells: Vec::new(),
-        runs: Vec::new(),
-        seen: None,
         signature: verdict.signature.clone(),
+        ..FinalityDecision::of(proposal.id.clone(), verdict.approved)
     };
     let subject = SignedProposal {
         head: proposal.hash.as_deref(),

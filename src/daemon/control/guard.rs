@@ -83,6 +83,18 @@ impl Guard {
         bearer(headers).is_some_and(|token| same(token, &self.mcp) | same(token, &self.codex))
     }
 
+    async fn let_in(&self, may_enter: bool, request: Request, next: Next) -> Response {
+        if !may_enter {
+            self.refusals.count("a wrong or missing token");
+            return unauthorized();
+        }
+        // Its connection has all the time from here on.
+        if let Some(place) = place_of(&request) {
+            place.leave();
+        }
+        next.run(request).await
+    }
+
     fn is_our_host(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
@@ -128,29 +140,14 @@ pub async fn check_role(State(guard): State<Guard>, mut request: Request, next: 
 
 /// Lets only the readers' token in.
 pub async fn check_reader(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    if !guard.is_reader(request.headers()) {
-        guard.refusals.count("a wrong or missing token");
-        return unauthorized();
-    }
-    has_shown_a_token(&request);
-    next.run(request).await
+    let may_enter = guard.is_reader(request.headers());
+    guard.let_in(may_enter, request, next).await
 }
 
 /// Lets Codex's token and the `/mcp` secret in.
 pub async fn check_mcp(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    if !guard.has_mcp_token(request.headers()) {
-        guard.refusals.count("a wrong or missing token");
-        return unauthorized();
-    }
-    has_shown_a_token(&request);
-    next.run(request).await
-}
-
-/// Its connection has all the time from here on.
-fn has_shown_a_token(request: &Request) {
-    if let Some(place) = place_of(request) {
-        place.leave();
-    }
+    let may_enter = guard.has_mcp_token(request.headers());
+    guard.let_in(may_enter, request, next).await
 }
 
 fn place_of(request: &Request) -> Option<&LobbyPlace> {

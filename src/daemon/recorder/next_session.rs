@@ -48,7 +48,7 @@ impl<T> Recorder<T> {
             .append_and_wait(token, self.round, entries, at_most);
         match &appended {
             Ok(stored) => self.take_in(stored),
-            Err(LedgerError::Late { .. }) => {
+            Err(LedgerError::Late(_)) => {
                 let (then, fact) = (Some(late), None);
                 self.pending.insert(token, Pending { then, fact });
             }

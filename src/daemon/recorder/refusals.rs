@@ -68,7 +68,7 @@ pub(super) fn of_error(error: &LedgerError) -> Refusal {
 
 fn of_kind(error: &LedgerError) -> Refusal {
     match error {
-        LedgerError::Refused { .. } => Refusal::new(
+        LedgerError::Refused(_) => Refusal::new(
             RefusalCode::EntryRefused,
             error.to_string(),
             "nothing was recorded; say it in fewer words",
@@ -79,12 +79,12 @@ fn of_kind(error: &LedgerError) -> Refusal {
             "make that folder writable, or free some space, and say it again",
         ),
         LedgerError::NoRoom(refusal) => space_refused(refusal),
-        LedgerError::Gone { .. } => Refusal::new(
+        LedgerError::Gone(_) => Refusal::new(
             RefusalCode::LedgerUnwritable,
             format!("the record could not be written: {error}"),
             GONE_HINT,
         ),
-        LedgerError::Crowded { .. } => Refusal::new(
+        LedgerError::Crowded(_) => Refusal::new(
             RefusalCode::LedgerUnwritable,
             format!("the record could not be written: {error}"),
             "end what else writes there; `ctxrelay ledger verify` tells what it did",

@@ -135,7 +135,7 @@ impl Written {
 
     fn no_space(&self) -> LedgerError {
         let path = self.recorder.ledger().path().to_owned();
-        LedgerError::NoSpace { path }
+        LedgerError::NoSpace(path)
     }
 
     fn texts(&self) -> Vec<&str> {
@@ -202,7 +202,7 @@ fn what_the_disk_was_too_late_for_counts_as_pending_until_it_is_there() {
             .append_and_wait(vec![entry], Duration::ZERO, "late");
         appended.err()
     });
-    assert!(matches!(late, Some(LedgerError::Late { .. })), "{late:?}");
+    assert!(matches!(late, Some(LedgerError::Late(_))), "{late:?}");
     assert_eq!(written.recorder.pending_count(), 1);
     assert_eq!(
         words(&written.next()),
@@ -216,7 +216,7 @@ fn what_somebody_asked_for_is_refused_and_not_tried_again() {
     let mut written = Written::new();
     let _ = written.append("one", "asked");
     let path = written.recorder.ledger().path().to_owned();
-    let actions = written.next_fails(LedgerError::Gone { path });
+    let actions = written.next_fails(LedgerError::Gone(path));
     let code = RefusalCode::LedgerUnwritable;
     assert_eq!(
         words(&actions),
@@ -236,7 +236,7 @@ fn once_the_writer_is_gone_nobody_waits_and_nothing_is_kept() {
     let mut written = Written::new();
     let _ = written.append("one", "asked");
     let path = written.recorder.ledger().path().to_owned();
-    let gone = WriterEvent::Gone(LedgerError::WriterGone { path });
+    let gone = WriterEvent::Gone(LedgerError::WriterGone(path));
     let actions = written.told(gone);
     assert_eq!(
         words(&actions),

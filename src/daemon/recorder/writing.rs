@@ -105,7 +105,7 @@ impl<T> Recorder<T> {
             }
             Err(NotTaken::WriterGone) => {
                 let path = self.ledger.path().to_path_buf();
-                let refusal = refusals::writer_gone(&LedgerError::WriterGone { path });
+                let refusal = refusals::writer_gone(&LedgerError::WriterGone(path));
                 self.is_writer_gone = true;
                 self.actions.push_back(RecorderAction::WriterGone);
                 self.refuse(token, pending, refusal);
@@ -227,7 +227,7 @@ impl<T> Recorder<T> {
             WriterEvent::Failed { token, error } => {
                 let refusal = refusals::of_error(&error);
                 match &error {
-                    LedgerError::Refused { .. } | LedgerError::HeadUnwritable { .. } => {}
+                    LedgerError::Refused(_) | LedgerError::HeadUnwritable { .. } => {}
                     LedgerError::NoRoom(_) => self.actions.push_back(RecorderAction::SpaceChanged),
                     error => self.refuses(error, &refusal.message),
                 }
@@ -255,7 +255,7 @@ impl<T> Recorder<T> {
     fn refuses(&mut self, error: &LedgerError, why: &str) {
         let begins = !std::mem::replace(&mut self.is_outage_noted, true);
         self.is_refusing = true;
-        self.is_ledger_gone = matches!(error, LedgerError::Gone { .. });
+        self.is_ledger_gone = matches!(error, LedgerError::Gone(_));
         self.tell_outage(why);
         // A file that was taken away stays so until somebody puts it back or ends the daemon.
         if begins && !self.is_ledger_gone {

@@ -100,13 +100,7 @@ async fn what_claude_says_before_it_has_read_a_question_is_not_its_answer() {
     assert!(waiting.try_recv().is_err(), "nothing answers it");
 
     // Having read it, Claude is told that it stands.
-    let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    });
+    let get = Command::GetMessages(GetMessagesParams::of(Agent::Claude));
     let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
         panic!("no page");
     };

@@ -350,13 +350,8 @@ async fn no_answer_is_told_too_so_that_nobody_waits_for_one() {
 async fn an_agent_takes_its_question_back_while_nobody_answers_it() {
     let take_back = |agent, id: &EntryId| {
         Command::AppendNote(NoteParams {
-            agent: Some(agent),
-            text: "found it in the docs".to_owned(),
-            kind: NoteKind::Note,
-            handles: Vec::new(),
-            finding: None,
             withdraws: Some(id.clone()),
-            runtime_session_id: None,
+            ..NoteParams::new(agent, NoteKind::Note, "found it in the docs")
         })
     };
     let place = Place::new();

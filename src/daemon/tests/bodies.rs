@@ -40,13 +40,7 @@ fn send(to: Agent, text: String) -> Command {
 }
 
 fn get(agent: Agent) -> Command {
-    Command::GetMessages(GetMessagesParams {
-        agent,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    })
+    Command::GetMessages(GetMessagesParams::of(agent))
 }
 
 fn texts(answer: Result<Reply, Refusal>) -> Vec<String> {

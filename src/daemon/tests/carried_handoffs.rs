@@ -86,11 +86,8 @@ async fn a_handoff_that_was_answered_before_it_was_acknowledged_stays_answered()
         assert_eq!(rig.world().unsettled.len(), 2);
     }
     let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
         ack: vec![one, other],
-        runtime_session_id: None,
+        ..GetMessagesParams::of(Agent::Claude)
     });
     let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
         panic!("no messages");
@@ -209,13 +206,8 @@ async fn the_answer_of_the_one_who_was_asked_counts_as_well() {
     let handoff = rig.hand_to_codex(&claude, "test").await;
     rig.clear_away(&operator).await;
     let answer = Command::AppendNote(NoteParams {
-        agent: Some(Agent::Codex),
-        text: "all green".to_owned(),
-        kind: NoteKind::Note,
         handles: vec![handoff.clone()],
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
+        ..NoteParams::new(Agent::Codex, NoteKind::Note, "all green")
     });
     rig.call(&codex, answer).await.unwrap();
     assert_eq!(rig.handed_over(&task), (vec![(handoff, true)], 0));

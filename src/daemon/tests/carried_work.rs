@@ -32,15 +32,7 @@ fn told(kind: NoteKind, text: &str, pinned: bool) -> Command {
 }
 
 fn said(by: Agent, kind: NoteKind, text: &str) -> Command {
-    Command::AppendNote(NoteParams {
-        agent: Some(by),
-        text: text.to_owned(),
-        kind,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    })
+    Command::AppendNote(NoteParams::new(by, kind, text))
 }
 
 fn forget(what: &str, agent: Option<Agent>) -> Command {

@@ -112,11 +112,8 @@ async fn what_was_just_fetched_is_not_announced_as_well() {
     rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     let elsewhere = rig.connect_to("other", Role::Claude, Some(7_000_001));
     let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
         runtime_session_id: Some(RuntimeSession::default()),
+        ..GetMessagesParams::of(Agent::Claude)
     });
     rig.call(&elsewhere, get).await.unwrap();
     let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);

@@ -42,13 +42,8 @@ pub(super) fn hand_off(from: Agent, ask: &str) -> Command {
 
 pub(super) fn note(kind: NoteKind, text: &str, handles: Vec<EntryId>) -> Command {
     Command::AppendNote(NoteParams {
-        agent: Some(Agent::Claude),
-        text: text.to_owned(),
-        kind,
         handles,
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
+        ..NoteParams::new(Agent::Claude, kind, text)
     })
 }
 
@@ -352,11 +347,8 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     let operator = rig.connect(Role::Deck, None, true);
     assert_eq!(rig.delivered_ids(), [], "nothing goes out again");
     let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
         ack: vec![ids.read.clone()],
-        runtime_session_id: None,
+        ..GetMessagesParams::of(Agent::Claude)
     });
     let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
         panic!("no messages");
@@ -520,11 +512,8 @@ async fn a_long_text_is_carried_by_its_hash() {
     let (mut read, mut after) = (String::new(), None);
     for more in [true, false] {
         let get = Command::GetMessages(GetMessagesParams {
-            agent: Agent::Claude,
             after,
-            limit: None,
-            ack: Vec::new(),
-            runtime_session_id: None,
+            ..GetMessagesParams::of(Agent::Claude)
         });
         let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
             panic!("no messages");

@@ -232,15 +232,8 @@ async fn a_decision_that_a_crash_left_without_messages_is_told_after_it() {
         Party::Human,
         Some(Agent::Claude.into()),
         EntryKind::FinalityDecision(FinalityDecision {
-            proposal_id: proposal.clone(),
-            approved: true,
-            reason: None,
-            tree: None,
-            handles: Vec::new(),
             tells: Agent::ALL.to_vec(),
-            runs: Vec::new(),
-            seen: None,
-            signature: None,
+            ..FinalityDecision::of(proposal.clone(), true)
         }),
         "approved: done",
         None,
@@ -276,17 +269,7 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
     let decision = rig.daemon.base.recorder.entry(
         Party::Human,
         Some(Agent::Claude.into()),
-        EntryKind::FinalityDecision(FinalityDecision {
-            proposal_id: proposal,
-            approved: true,
-            reason: None,
-            tree: None,
-            handles: Vec::new(),
-            tells: Vec::new(),
-            runs: Vec::new(),
-            seen: None,
-            signature: None,
-        }),
+        EntryKind::FinalityDecision(FinalityDecision::of(proposal, true)),
         "approved: done",
         None,
     );

@@ -82,15 +82,11 @@ async fn a_secret_that_was_recorded_is_in_no_file_afterwards() {
     rig.call(&codex, send(Agent::Codex, long)).await.unwrap();
     rig.call(
         &claude,
-        Command::AppendNote(NoteParams {
-            agent: Some(Agent::Claude),
-            text: format!("the goal is {MARKER}"),
-            kind: crate::core::entry::NoteKind::Goal,
-            handles: Vec::new(),
-            finding: None,
-            withdraws: None,
-            runtime_session_id: None,
-        }),
+        Command::AppendNote(NoteParams::new(
+            Agent::Claude,
+            crate::core::entry::NoteKind::Goal,
+            format!("the goal is {MARKER}"),
+        )),
     )
     .await
     .unwrap();

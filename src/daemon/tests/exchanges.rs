@@ -91,13 +91,7 @@ impl Talk {
     }
 
     async fn unread(&mut self) -> usize {
-        let get = Command::GetMessages(GetMessagesParams {
-            agent: Agent::Claude,
-            after: None,
-            limit: None,
-            ack: Vec::new(),
-            runtime_session_id: None,
-        });
+        let get = Command::GetMessages(GetMessagesParams::of(Agent::Claude));
         match self.rig.call(&self.claude, get).await {
             Ok(Reply::Messages(page)) => page.messages.len(),
             other => panic!("{other:?}"),

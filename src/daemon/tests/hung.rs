@@ -30,15 +30,11 @@ async fn stall(running: &Running, place: &Place) -> Stalled {
     };
     let joined = running.handle.join(hello, false).await.unwrap();
     let handle = running.handle.clone();
-    let note = Command::AppendNote(NoteParams {
-        agent: Some(Agent::Codex),
-        text: "Sort the pears".to_owned(),
-        kind: NoteKind::Goal,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    });
+    let note = Command::AppendNote(NoteParams::new(
+        Agent::Codex,
+        NoteKind::Goal,
+        "Sort the pears",
+    ));
     tokio::spawn(async move { handle.call(joined.conn, note).await });
     spawn_blocking(move || {
         stalled.wait_for_sync();

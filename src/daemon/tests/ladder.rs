@@ -119,11 +119,8 @@ impl Pair {
 
     pub async fn page(&mut self, after: Option<MessageCursor>) -> MessagePage {
         let get = Command::GetMessages(GetMessagesParams {
-            agent: Agent::Claude,
             after,
-            limit: None,
-            ack: Vec::new(),
-            runtime_session_id: None,
+            ..GetMessagesParams::of(Agent::Claude)
         });
         match self.rig.call(&self.bridge, get).await {
             Ok(Reply::Messages(page)) => page,

@@ -222,15 +222,7 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
-    let get = || {
-        Command::GetMessages(GetMessagesParams {
-            agent: Agent::Claude,
-            after: None,
-            limit: None,
-            ack: Vec::new(),
-            runtime_session_id: None,
-        })
-    };
+    let get = || Command::GetMessages(GetMessagesParams::of(Agent::Claude));
     let Ok(Reply::Messages(page)) = rig.call(&bridge, get()).await else {
         panic!("no page");
     };

@@ -617,10 +617,8 @@ async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
     });
     rig.store();
     assert_eq!(rig.delivered_ids(), []);
-    rig.refuse_writes_so_far(|_| LedgerError::Refused {
-        reason: "too long".to_owned(),
-    })
-    .await;
+    rig.refuse_writes_so_far(|_| LedgerError::Refused("too long".to_owned()))
+        .await;
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), [second]);
     // The operator can have it again, and Claude is told that nothing comes by itself.

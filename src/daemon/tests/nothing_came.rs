@@ -111,13 +111,7 @@ async fn claude_hears_once_that_its_question_or_handoff_came_to_nothing_and_why(
     assert_eq!(world.open_questions.len(), 2);
     assert_eq!(world.open_handoffs[&handed].answer, None);
     // It is delivered as any message is.
-    let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    });
+    let get = Command::GetMessages(GetMessagesParams::of(Agent::Claude));
     let Ok(Reply::Messages(page)) = rig.call(&claude, get).await else {
         panic!("no page");
     };

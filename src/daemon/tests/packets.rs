@@ -126,15 +126,11 @@ async fn what_a_daemon_that_died_gave_to_claude_is_unknown() {
     let mut rig = Rig::start(&place).await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);
-    let note = Command::AppendNote(NoteParams {
-        agent: Some(Agent::Claude),
-        text: "Sort the plums".to_owned(),
-        kind: NoteKind::Goal,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    });
+    let note = Command::AppendNote(NoteParams::new(
+        Agent::Claude,
+        NoteKind::Goal,
+        "Sort the plums",
+    ));
     rig.call(&bridge, note).await.unwrap();
     let began = hook("SessionStart", Some("compact"));
     let Ok(Reply::Hook(reply)) = rig.call(&hooks, began).await else {
@@ -262,15 +258,7 @@ async fn a_daemon_that_stops_in_the_middle_of_a_turn_records_the_files_of_that_t
 }
 
 fn noted(text: &str, kind: NoteKind) -> Command {
-    Command::AppendNote(NoteParams {
-        agent: Some(Agent::Claude),
-        text: text.to_owned(),
-        kind,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    })
+    Command::AppendNote(NoteParams::new(Agent::Claude, kind, text))
 }
 
 #[tokio::test]
@@ -548,15 +536,11 @@ async fn a_resumed_thread_that_was_not_given_its_packet_is_told_in_full_once_tha
     let codex = rig.connect(Role::Codex, None, false);
     // More than has room in a short one.
     for number in 0..8 {
-        let decision = Command::AppendNote(NoteParams {
-            agent: Some(Agent::Codex),
-            text: format!("{number}: {}", "y".repeat(390)),
-            kind: NoteKind::Decision,
-            handles: Vec::new(),
-            finding: None,
-            withdraws: None,
-            runtime_session_id: None,
-        });
+        let decision = Command::AppendNote(NoteParams::new(
+            Agent::Codex,
+            NoteKind::Decision,
+            format!("{number}: {}", "y".repeat(390)),
+        ));
         rig.call(&codex, decision).await.unwrap();
     }
     let recorded = recorded(&mut rig).await;
@@ -793,15 +777,11 @@ async fn how_its_files_begin_stands_behind_a_packet_that_left_nothing_out() {
     // Of what is short of room they are the first to go.
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     for n in 0..20 {
-        let decision = Command::AppendNote(NoteParams {
-            agent: Some(Agent::Claude),
-            text: format!("{n}: {}", "y".repeat(390)),
-            kind: NoteKind::Decision,
-            handles: Vec::new(),
-            finding: None,
-            withdraws: None,
-            runtime_session_id: None,
-        });
+        let decision = Command::AppendNote(NoteParams::new(
+            Agent::Claude,
+            NoteKind::Decision,
+            format!("{n}: {}", "y".repeat(390)),
+        ));
         rig.call(&bridge, decision).await.unwrap();
     }
     let packet = hears(&mut rig, &hooks, hook("SessionStart", Some("compact"))).await;

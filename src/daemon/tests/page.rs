@@ -193,11 +193,8 @@ async fn codex_gets_a_long_text_whole_in_parts() {
     let mut after: Option<MessageCursor> = None;
     loop {
         let get = Command::GetMessages(GetMessagesParams {
-            agent: Agent::Codex,
             after: after.clone(),
-            limit: None,
-            ack: Vec::new(),
-            runtime_session_id: None,
+            ..GetMessagesParams::of(Agent::Codex)
         });
         let page: MessagePage = match rig.call(&codex, get).await {
             Ok(Reply::Messages(page)) => page,

@@ -94,13 +94,8 @@ fn take_back(
     rig.ask(
         guest,
         Command::AppendNote(NoteParams {
-            agent: Some(agent),
-            text: "one test more".to_owned(),
-            kind: NoteKind::Note,
-            handles: Vec::new(),
-            finding: None,
             withdraws: Some(proposal.clone()),
-            runtime_session_id: None,
+            ..NoteParams::new(agent, NoteKind::Note, "one test more")
         }),
     )
 }

@@ -33,15 +33,7 @@ fn hold_reads(rig: &Rig) -> Vec<mpsc::Sender<()>> {
 }
 
 fn note(text: &str) -> Command {
-    Command::AppendNote(NoteParams {
-        agent: Some(Agent::Codex),
-        text: text.to_owned(),
-        kind: NoteKind::Decision,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    })
+    Command::AppendNote(NoteParams::new(Agent::Codex, NoteKind::Decision, text))
 }
 
 async fn entries(answer: Answer) -> EntryPage {

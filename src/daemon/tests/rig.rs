@@ -195,15 +195,11 @@ impl Rig {
     /// Something to be told after a compaction.
     pub async fn codex_says_its_goal(&mut self) {
         let codex = self.connect(Role::Codex, None, false);
-        let note = Command::AppendNote(NoteParams {
-            agent: Some(Agent::Codex),
-            text: "Sort the pears".to_owned(),
-            kind: NoteKind::Goal,
-            handles: Vec::new(),
-            finding: None,
-            withdraws: None,
-            runtime_session_id: None,
-        });
+        let note = Command::AppendNote(NoteParams::new(
+            Agent::Codex,
+            NoteKind::Goal,
+            "Sort the pears",
+        ));
         self.call(&codex, note).await.unwrap();
     }
 
@@ -291,7 +287,7 @@ impl Rig {
         self.answer_rows(|event| match event {
             QueueEvent::Durable { upto } => {
                 let path = path.clone();
-                let error = QueueError::Late { path };
+                let error = QueueError::Late(path);
                 QueueEvent::Failed { upto, error }
             }
             event => event,
@@ -367,7 +363,7 @@ impl Rig {
 
     /// As `settle`, on a disk that refuses everything.
     pub async fn fail_writes(&mut self) {
-        self.refuse_writes(|path| LedgerError::Gone { path }).await;
+        self.refuse_writes(LedgerError::Gone).await;
     }
 
     /// As `settle`, where nothing is recorded, for this reason.

@@ -203,13 +203,7 @@ async fn a_message_that_was_just_handed_over_keeps_the_session_until_it_is_known
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let id = write_to_claude(&mut rig, &operator).await;
-    let get = Command::GetMessages(crate::wire::control::GetMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    });
+    let get = Command::GetMessages(crate::wire::control::GetMessagesParams::of(Agent::Claude));
     rig.call(&claude, get).await.unwrap();
     let refused = rig
         .call(&operator, Command::Clear(ClearParams::default()))
@@ -278,7 +272,7 @@ async fn what_a_session_that_never_began_writes_late_is_not_heard() {
                 false
             }
             Err(error) => {
-                assert!(matches!(error, LedgerError::Late { .. }), "{error}");
+                assert!(matches!(error, LedgerError::Late(_)), "{error}");
                 assert!(!place.dirs.ledger(&next).exists());
                 true
             }

@@ -179,15 +179,11 @@ async fn of_rules_without_room_those_stay_changed_that_claude_does_not_read_by_i
             1 => (NoteKind::Question, 60),
             _ => (NoteKind::Assumption, 8),
         };
-        let note = Command::AppendNote(NoteParams {
-            agent: Some(Agent::Claude),
-            text: format!("{n}: {}", "y".repeat(chars)),
+        let note = Command::AppendNote(NoteParams::new(
+            Agent::Claude,
             kind,
-            handles: Vec::new(),
-            finding: None,
-            withdraws: None,
-            runtime_session_id: None,
-        });
+            format!("{n}: {}", "y".repeat(chars)),
+        ));
         rig.call(&bridge, note).await.unwrap();
     }
     write("CLAUDE.md", "Three.\n");

@@ -46,13 +46,7 @@ fn hook(event: &str) -> Command {
 }
 
 fn get(agent: Agent) -> Command {
-    Command::GetMessages(GetMessagesParams {
-        agent,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    })
+    Command::GetMessages(GetMessagesParams::of(agent))
 }
 
 fn is_waiting<T>(answer: &mut oneshot::Receiver<T>) -> bool {

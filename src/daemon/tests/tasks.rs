@@ -29,15 +29,7 @@ pub(super) fn open(title: &str, goal: Option<&str>) -> Command {
 }
 
 fn said(kind: NoteKind, text: &str) -> Command {
-    Command::AppendNote(NoteParams {
-        agent: Some(Agent::Claude),
-        text: text.to_owned(),
-        kind,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    })
+    Command::AppendNote(NoteParams::new(Agent::Claude, kind, text))
 }
 
 impl Rig {

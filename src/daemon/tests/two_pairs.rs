@@ -741,15 +741,11 @@ async fn what_the_operator_says_in_a_pair_reaches_codex_where_its_work_stands() 
     assert_eq!(goals(&two), ["", "", "Sort the plums", ""]);
     // A Codex that comes with a bridge of its own has what it says there.
     let beside = two.rig.connect_to("second", Role::Codex, None);
-    let note = Command::AppendNote(NoteParams {
-        agent: Some(Agent::Codex),
-        text: "Sort the figs".to_owned(),
-        kind: NoteKind::Goal,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
-        runtime_session_id: None,
-    });
+    let note = Command::AppendNote(NoteParams::new(
+        Agent::Codex,
+        NoteKind::Goal,
+        "Sort the figs",
+    ));
     two.rig.call(&beside, note).await.unwrap();
     two.rig
         .call(&operator, said("Sort the nuts", None))
@@ -765,13 +761,8 @@ async fn a_note_and_a_goal_of_the_operators_reach_codex_from_every_pair_as_one_e
     let operator = two.rig.connect(Role::Deck, None, true);
     let pair = Some(RuntimeSession::new("second"));
     let note = Command::AppendNote(NoteParams {
-        agent: None,
-        text: "Sort by weight".to_owned(),
-        kind: NoteKind::Decision,
-        handles: Vec::new(),
-        finding: None,
-        withdraws: None,
         runtime_session_id: pair.clone(),
+        ..NoteParams::new(None, NoteKind::Decision, "Sort by weight")
     });
     two.rig.call(&operator, note).await.unwrap();
     let task = Command::ChangeTask(TaskParams {
@@ -830,13 +821,7 @@ async fn codex_fetches_what_any_claude_has_for_it() {
     // One is on its way already, so that the other one waits.
     two.sent_by(second, asked.clone()).await;
     let id = two.sent_by(second, asked).await;
-    let get = Command::GetMessages(GetMessagesParams {
-        agent: Agent::Codex,
-        after: None,
-        limit: None,
-        ack: Vec::new(),
-        runtime_session_id: None,
-    });
+    let get = Command::GetMessages(GetMessagesParams::of(Agent::Codex));
     let Ok(Reply::Messages(page)) = two.call(two.codex.conn, get).await else {
         panic!("no page");
     };

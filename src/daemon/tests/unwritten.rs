@@ -315,11 +315,9 @@ async fn codex_gets_the_rest_of_a_page_by_asking_on() {
     let mut after = None;
     for _ in 0..waiting.len() {
         let get = Command::GetMessages(GetMessagesParams {
-            agent: Agent::Codex,
             after,
             limit: Some(1),
-            ack: Vec::new(),
-            runtime_session_id: None,
+            ..GetMessagesParams::of(Agent::Codex)
         });
         let page = rig.call(&codex, get).await.unwrap();
         let crate::wire::control::Reply::Messages(page) = page else {

@@ -32,11 +32,8 @@ async fn text_for_claude(rig: &mut Rig, bridge: &Guest) -> String {
     let mut after = None;
     loop {
         let get = Command::GetMessages(GetMessagesParams {
-            agent: Agent::Claude,
             after,
-            limit: None,
-            ack: Vec::new(),
-            runtime_session_id: None,
+            ..GetMessagesParams::of(Agent::Claude)
         });
         match rig.call(bridge, get).await {
             Ok(Reply::Messages(page)) => {

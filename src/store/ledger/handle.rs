@@ -112,12 +112,8 @@ impl Ledger {
         entries: Vec<Entry>,
         deadline: Duration,
     ) -> Result<Vec<Arc<Stored>>, LedgerError> {
-        let late = || LedgerError::Late {
-            path: self.shared.path.clone(),
-        };
-        let gone = || LedgerError::WriterGone {
-            path: self.shared.path.clone(),
-        };
+        let late = || LedgerError::Late(self.shared.path.clone());
+        let gone = || LedgerError::WriterGone(self.shared.path.clone());
         // Without room in it: who comes after the deadline finds nobody, instead of leaving the
         // answer where nobody looks.
         let (answer, answered) = sync_channel(0);
@@ -128,9 +124,7 @@ impl Ledger {
             answer: Some(answer),
         };
         self.jobs.try_send(job).map_err(|refused| match refused {
-            TrySendError::Full(_) => LedgerError::Full {
-                path: self.shared.path.clone(),
-            },
+            TrySendError::Full(_) => LedgerError::Full(self.shared.path.clone()),
             TrySendError::Disconnected(_) => gone(),
         })?;
         answered

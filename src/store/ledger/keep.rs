@@ -30,7 +30,7 @@ pub(super) fn keep_whole(
             "its text is {} bytes long, and {BLOB_BYTES_MAX} is the most",
             text.len()
         );
-        return Err(LedgerError::Refused { reason });
+        return Err(LedgerError::Refused(reason));
     }
     let sha256 = match blobs.put(text) {
         Ok(sha256) => sha256,

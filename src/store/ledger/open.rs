@@ -141,7 +141,7 @@ pub fn open_watched(
     let failed = |error| LedgerError::from_io("open", &path, error);
     let file = DiskFile::open(&path).map_err(failed)?;
     if file.reader().metadata().map_err(failed)?.nlink() > 1 {
-        return Err(LedgerError::HardLink { path });
+        return Err(LedgerError::HardLink(path));
     }
     open_file(options, Box::new(file), progress, on_event)
 }
@@ -150,14 +150,15 @@ pub fn open_watched(
 pub(super) fn checked_path(options: &OpenOptions) -> Result<PathBuf, LedgerError> {
     let path = options.dirs.ledger(&options.session);
     if !SessionId::is_well_formed(options.session.as_str()) {
-        return Err(LedgerError::Refused {
-            reason: format!("{:?} is not a session id", options.session.as_str()),
-        });
+        return Err(LedgerError::Refused(format!(
+            "{:?} is not a session id",
+            options.session.as_str()
+        )));
     }
     if let Some(head) = options.prev_head.as_deref().filter(|head| !is_hash(head)) {
-        return Err(LedgerError::Refused {
-            reason: format!("{head:?} is not the head of a ledger"),
-        });
+        return Err(LedgerError::Refused(format!(
+            "{head:?} is not the head of a ledger"
+        )));
     }
     let lock = lock_dir(&path);
     if lock.symlink_metadata().is_ok() && !is_abandoned(&lock) {
@@ -195,7 +196,7 @@ pub(super) fn open_file(
     let mut found =
         scan_after(&reader, session, options.checkpoint, border, progress).map_err(failed)?;
     if found.is_newer {
-        return Err(LedgerError::NewerSchema { path });
+        return Err(LedgerError::NewerSchema(path));
     }
     if !is_on_disk(judged, &found) {
         file.sync()

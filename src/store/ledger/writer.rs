@@ -179,7 +179,7 @@ impl Writer {
         drop(jobs);
         if done.is_err() {
             let path = self.shared.path.clone();
-            (self.on_event)(WriterEvent::Gone(LedgerError::WriterGone { path }));
+            (self.on_event)(WriterEvent::Gone(LedgerError::WriterGone(path)));
         }
     }
 
@@ -304,8 +304,7 @@ impl Writer {
                 (Err(error), _) => {
                     // What the disk refuses beside the ledger is over, too, only once it takes
                     // something again.
-                    let is_own =
-                        matches!(error, LedgerError::Refused { .. } | LedgerError::NoRoom(_));
+                    let is_own = matches!(error, LedgerError::Refused(_) | LedgerError::NoRoom(_));
                     self.failing |= !is_own;
                     Err(error)
                 }
@@ -435,13 +434,13 @@ impl Writer {
     /// Somebody else wrote where this was to stand.
     fn crowded(&self) -> LedgerError {
         let path = self.shared.path.clone();
-        LedgerError::Crowded { path }
+        LedgerError::Crowded(path)
     }
 
     fn error(&self, doing: &'static str, error: io::Error) -> LedgerError {
         let path = &self.shared.path;
         if error.kind() == io::ErrorKind::NotFound {
-            return LedgerError::Gone { path: path.clone() };
+            return LedgerError::Gone(path.clone());
         }
         LedgerError::from_io(doing, path, error)
     }

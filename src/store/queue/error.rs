@@ -33,17 +33,11 @@ pub enum QueueError {
         mode: String,
     },
     /// It did not answer in time. What was asked for may still come.
-    #[error("the queue {} did not answer in time", path.display())]
-    Late {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("the queue {} did not answer in time", .0.display())]
+    Late(PathBuf),
     /// Its writer has failed: nothing is written any more.
-    #[error("the queue {} has no writer any more", path.display())]
-    WriterGone {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("the queue {} has no writer any more", .0.display())]
+    WriterGone(PathBuf),
     /// A later version of ctxrelay wrote it.
     #[error("the queue {} was written by a newer ctxrelay (version {version}): use that one", path.display())]
     Newer {

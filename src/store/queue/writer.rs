@@ -184,8 +184,8 @@ impl QueueWriter {
         let job = Job::Special(Special::Scrub { is_erased, answer });
         match self.give(job) {
             Ok(()) => Ok(Scrubbing { path, answered }),
-            Err(RowsNotTaken::Full) => Err(QueueError::Late { path }),
-            Err(RowsNotTaken::WriterGone) => Err(QueueError::WriterGone { path }),
+            Err(RowsNotTaken::Full) => Err(QueueError::Late(path)),
+            Err(RowsNotTaken::WriterGone) => Err(QueueError::WriterGone(path)),
         }
     }
 
@@ -233,8 +233,8 @@ impl Scrubbing {
         let path = self.path;
         match self.answered.recv_timeout(at_most) {
             Ok(scrubbed) => scrubbed,
-            Err(RecvTimeoutError::Timeout) => Err(QueueError::Late { path }),
-            Err(RecvTimeoutError::Disconnected) => Err(QueueError::WriterGone { path }),
+            Err(RecvTimeoutError::Timeout) => Err(QueueError::Late(path)),
+            Err(RecvTimeoutError::Disconnected) => Err(QueueError::WriterGone(path)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{configure, evidence, run_gates, trust};
-use crate::capsule::{agent, note};
+use crate::capsule::note;
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -49,7 +49,7 @@ fn a_blocker_that_is_recorded_while_the_operator_types_the_word_is_shown_before_
         line
     };
     let mut line = approve(&scene);
-    let mut claude = agent(&project, "claude");
+    let mut claude = project.agent("claude");
     note(&mut claude, "claude", "blocker", "it deletes all users");
     line.type_text("approve\r");
     assert_eq!(line.wait_exit(), 3, "{}", line.screen());
@@ -218,11 +218,7 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
     assert_eq!(project.run(["gates", "run"]).code(), 5);
     let mut agent = Pty::spawn(&project.ctxrelay(["gates", "run"]).env("CLAUDECODE", "1"));
     assert_eq!(agent.wait_exit(), 5);
-    let mut codex = project.control_of("codex").unwrap();
-    codex.expect(
-        "hello",
-        json!({"protocol": 1, "role": "codex", "pid": 4_000_000}),
-    );
+    let mut codex = project.agent("codex");
     let refused = codex.call("gates/run", json!({})).unwrap_err();
     assert_eq!(refused.data["code"], "operator_only");
     assert!(evidence(&project).is_empty());

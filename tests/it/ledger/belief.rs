@@ -176,17 +176,7 @@ pub fn forge(path: &Path, proposal: &str) {
     let mut forged = String::new();
     let last = parse(text.lines().last().unwrap().as_bytes()).unwrap();
     let (mut link, sample) = (last.link.unwrap(), last.entry);
-    let decision = EntryKind::FinalityDecision(FinalityDecision {
-        proposal_id: EntryId::new(proposal),
-        approved: true,
-        reason: None,
-        tree: None,
-        handles: Vec::new(),
-        tells: Vec::new(),
-        runs: Vec::new(),
-        seen: None,
-        signature: None,
-    });
+    let decision = EntryKind::FinalityDecision(FinalityDecision::of(EntryId::new(proposal), true));
     let message = EntryKind::Message(Message {
         on_busy: Default::default(),
         require_reply: false,

@@ -22,10 +22,7 @@ impl Scene {
     fn new() -> Self {
         let project = Project::without_git();
         let daemon = project.daemon();
-        let mut socket = project.control_of("codex").unwrap();
-        // A process that there is not: below a living agent nobody would be the operator.
-        let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-        socket.expect("hello", hello);
+        let mut socket = project.agent("codex");
         let note = json!({"agent": "codex", "text": "as it was written"});
         socket.expect("note/append", note);
         let scene = Self {
@@ -99,9 +96,7 @@ fn a_record_whose_copy_has_its_place_goes_on_in_it() {
         fs::copy(&backup, path).unwrap();
     });
     assert_eq!(chain, "broken");
-    let mut socket = scene.project.control_of("codex").unwrap();
-    let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
-    socket.expect("hello", hello);
+    let mut socket = scene.project.agent("codex");
     let note = json!({"agent": "codex", "text": "behind it"});
     socket.expect("note/append", note);
     let is_in = |path: &Path| fs::read_to_string(path).unwrap().contains("behind it");

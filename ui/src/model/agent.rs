@@ -2,27 +2,21 @@
 
 use super::attention::{Silence, UsageLimit};
 use super::live_turn::{TurnAct, TurnView};
+use crate::named::named;
 
-/// One of the two coding agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Agent {
-    /// Claude Code.
-    Claude,
-    Codex,
+named! {
+    /// One of the two coding agents.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Agent {
+        /// Claude Code.
+        Claude = "Claude",
+        Codex = "Codex",
+    }
+    /// The name people use.
+    pub fn title;
 }
 
 impl Agent {
-    /// Both, in the order in which they are shown.
-    pub const ALL: [Self; 2] = [Self::Claude, Self::Codex];
-
-    /// The name people use.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude",
-            Self::Codex => "Codex",
-        }
-    }
-
     /// The lower-case name, as typed on the command line.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,5 +1,7 @@
 //! [`CapsuleRows`] and [`CapsuleView`]: tasks that can travel; and [`FoundSnippet`], what goes along.
 
+use crate::named::named;
+
 /// How a capsule stands to the work tree of now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CapsuleStanding {
@@ -125,27 +127,17 @@ impl CapsuleAlong {
     }
 }
 
-/// Somebody who goes on with a task and is no agent of the pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CapsuleReader {
-    Cursor,
-    Opencode,
-    /// Any reader of Markdown.
-    Markdown,
-}
-
-impl CapsuleReader {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cursor, Self::Opencode, Self::Markdown];
-
-    /// The name that is shown.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Cursor => "Cursor",
-            Self::Opencode => "OpenCode",
-            Self::Markdown => "Markdown",
-        }
+named! {
+    /// Somebody who goes on with a task and is no agent of the pair.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum CapsuleReader {
+        Cursor = "Cursor",
+        Opencode = "OpenCode",
+        /// Any reader of Markdown.
+        Markdown = "Markdown",
     }
+    /// The name that is shown.
+    pub fn title;
 }
 
 /// A section of a capsule.

@@ -2,39 +2,31 @@
 
 use super::agent::Party;
 use super::capsule::CapsuleStanding;
+use crate::named::named;
 
-/// Where is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SearchScope {
-    /// In the record, all of it.
-    #[default]
-    Record,
-    /// In the tasks that can travel.
-    Capsules,
-    /// In the sessions that are sealed.
-    Archives,
-    /// In all of these.
-    All,
+named! {
+    /// Where is searched.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum SearchScope {
+        /// In the record, all of it.
+        #[default]
+        Record = "record",
+        /// In the tasks that can travel.
+        Capsules = "capsules",
+        /// In the sessions that are sealed.
+        Archives = "archives",
+        /// In all of these.
+        All = "all",
+    }
+    /// Its name, as `ctxrelay search --in` has it too.
+    pub fn name;
 }
 
 impl SearchScope {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Self; 4] = [Self::Record, Self::Capsules, Self::Archives, Self::All];
-
     /// The one after it, round the end.
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|it| *it == self);
         Self::ALL[at.map_or(0, |at| at + 1) % Self::ALL.len()]
-    }
-
-    /// Its name, as `ctxrelay search --in` has it too.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Capsules => "capsules",
-            Self::Archives => "archives",
-            Self::All => "all",
-        }
     }
 
     /// Its words in a sentence.

@@ -4,32 +4,29 @@ use std::sync::Arc;
 
 use super::agent::Party;
 use super::handoff_rows::HandoffRows;
+use crate::named::named;
 
-/// Where a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TaskColumn {
-    /// Handed over, nobody works on it.
-    Open,
-    /// Being worked on.
-    Active,
-    /// Something stands in the way.
-    Blocked,
-    /// Open for too long.
-    Stale,
-    /// Answered.
-    Done,
+named! {
+    /// Where a task stands, in the order of the list: what goes on comes first, and what is stuck before
+    /// what only waits.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum TaskColumn {
+        /// Being worked on.
+        Active = "active",
+        /// Something stands in the way.
+        Blocked = "blocked",
+        /// Handed over, nobody works on it.
+        Open = "open",
+        /// Open for too long.
+        Stale = "stale",
+        /// Answered.
+        Done = "done",
+    }
+    /// The word over the column.
+    pub fn as_str;
 }
 
 impl TaskColumn {
-    /// In the order of the list: what goes on comes first, and what is stuck before what only waits.
-    pub const ALL: [Self; 5] = [
-        Self::Active,
-        Self::Blocked,
-        Self::Open,
-        Self::Stale,
-        Self::Done,
-    ];
-
     /// In the order of the board, as work goes from left to right.
     pub const BOARD: [Self; 5] = [
         Self::Open,
@@ -41,24 +38,7 @@ impl TaskColumn {
 
     /// Its place in [`Self::ALL`].
     pub fn index(self) -> usize {
-        match self {
-            Self::Active => 0,
-            Self::Blocked => 1,
-            Self::Open => 2,
-            Self::Stale => 3,
-            Self::Done => 4,
-        }
-    }
-
-    /// The word over the column.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Stale => "stale",
-            Self::Done => "done",
-        }
+        self as usize
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`TimelineRow`]: one entry of the ledger as the timeline shows it.
 
 use super::agent::Party;
+use crate::named::named;
 use crate::text;
 
 /// How a delivery or a deed stands.
@@ -52,43 +53,23 @@ pub struct SentMessage {
     pub outcome: RowOutcome,
 }
 
-/// What an artifact came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Verdict {
-    Passed,
-    Failed,
-    /// It could not go on.
-    Blocked,
-    /// Nobody said.
-    Unknown,
-    /// It was left out.
-    Skipped,
-    /// It took too long.
-    TimedOut,
-}
-
-impl Verdict {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Passed,
-        Self::Failed,
-        Self::Blocked,
-        Self::Unknown,
-        Self::Skipped,
-        Self::TimedOut,
-    ];
-
-    /// The word beside the glyph.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-            Self::Unknown => "unknown",
-            Self::Skipped => "skipped",
-            Self::TimedOut => "timed out",
-        }
+named! {
+    /// What an artifact came to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Verdict {
+        Passed = "passed",
+        Failed = "failed",
+        /// It could not go on.
+        Blocked = "blocked",
+        /// Nobody said.
+        Unknown = "unknown",
+        /// It was left out.
+        Skipped = "skipped",
+        /// It took too long.
+        TimedOut = "timed out",
     }
+    /// The word beside the glyph.
+    pub fn as_str;
 }
 
 /// Where an entry stands, and so what it is: which session's record, and which line of it.

@@ -248,15 +248,9 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
     record.put(Party::Agent(codex), "All sorted", proposal);
     let proposal_id = EntryId::new("n4");
     let rejected = EntryKind::FinalityDecision(FinalityDecision {
-        proposal_id,
-        approved: false,
         reason: Some("the green ones too".to_owned()),
-        tree: None,
         handles: vec![id.clone()],
-        tells: Vec::new(),
-        runs: Vec::new(),
-        seen: None,
-        signature: None,
+        ..FinalityDecision::of(proposal_id, false)
     });
     record.put(Party::Human, "The green ones too", rejected);
     assert_eq!(told(&record), at_work, "it was no answer");

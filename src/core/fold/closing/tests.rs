@@ -121,15 +121,10 @@ fn decision(approved: bool, handles: &[&str]) -> EntryKind {
 
 fn decision_on(proposal: &str, approved: bool, handles: &[&str]) -> EntryKind {
     EntryKind::FinalityDecision(FinalityDecision {
-        proposal_id: EntryId::new(proposal),
-        approved,
         reason: Some("because".to_owned()),
-        tree: None,
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
         tells: Agent::ALL.to_vec(),
-        runs: Vec::new(),
-        seen: None,
-        signature: None,
+        ..FinalityDecision::of(EntryId::new(proposal), approved)
     })
 }
 

@@ -127,19 +127,13 @@ impl Record {
 
 fn unsigned(proposal: &str, tree: &str) -> FinalityDecision {
     FinalityDecision {
-        proposal_id: EntryId::new(proposal),
-        approved: true,
-        reason: None,
         tree: Some(WorkTree {
             commit: None,
             tree: tree.to_owned(),
             changed: 0,
         }),
         handles: vec![EntryId::new("h1")],
-        tells: Vec::new(),
-        runs: Vec::new(),
-        seen: None,
-        signature: None,
+        ..FinalityDecision::of(EntryId::new(proposal), true)
     }
 }
 

@@ -73,15 +73,8 @@ impl Told {
     fn approve(&mut self, tree: Option<WorkTree>) {
         let proposal_id = self.propose();
         let decision = EntryKind::FinalityDecision(FinalityDecision {
-            proposal_id,
-            approved: true,
-            reason: None,
             tree,
-            handles: Vec::new(),
-            tells: Vec::new(),
-            runs: Vec::new(),
-            seen: None,
-            signature: None,
+            ..FinalityDecision::of(proposal_id, true)
         });
         self.tell(Party::Human, decision);
     }
@@ -529,15 +522,9 @@ fn what_the_gates_decided_counts_only_as_the_record_proves_it() {
         let proposal = told.propose();
         told.ran(Party::System, ran, run(Some(&one), 0));
         let decision = FinalityDecision {
-            proposal_id: proposal,
-            approved: true,
-            reason: None,
             tree: on.cloned(),
-            handles: Vec::new(),
-            tells: Vec::new(),
             runs: vec![EntryId::new(named)],
-            seen: None,
-            signature: None,
+            ..FinalityDecision::of(proposal, true)
         };
         told.tell(by, EntryKind::FinalityDecision(decision));
         told.world.pending_proposals.is_empty()

@@ -35,13 +35,10 @@ const WINDOWS: [(&str, u64); 6] = [
 struct Line {
     #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     subtype: Option<String>,
     #[serde(default)]
     is_sidechain: bool,
-    #[serde(default)]
     message: Option<Message>,
-    #[serde(default)]
     compact_metadata: Option<Boundary>,
     #[serde(default)]
     timestamp: String,
@@ -76,9 +73,7 @@ impl Usage {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Boundary {
-    #[serde(default)]
     pre_tokens: Option<u64>,
-    #[serde(default)]
     post_tokens: Option<u64>,
 }
 

@@ -12,6 +12,7 @@ use self::form::ElicitationForm;
 use super::frame::ServerRequest;
 use super::item::FileUpdate;
 use crate::agent::Agent;
+use crate::cut_text::cut_apart;
 use crate::entry::{
     ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
 };
@@ -68,7 +69,7 @@ impl CodexQuestion {
         let named = named.map_or_else(|| request.id.clone(), Clone::clone);
         let thread = request.thread_id.clone().unwrap_or_default();
         let key = format!("{thread}/{named}/{}", request.method);
-        let subject = cut(question.subject, SUBJECT_CHARS_MAX);
+        let subject = cut_apart(question.subject, SUBJECT_CHARS_MAX);
         Some(Self {
             request: ApprovalRequest {
                 cwd: params.cwd,
@@ -190,7 +191,7 @@ impl Draft {
     fn decisions(&mut self, offered: &[Value]) {
         for decision in offered {
             if !self.decision(decision) {
-                let shown = cut(decision.to_string(), 200);
+                let shown = cut_apart(decision.to_string(), 200);
                 self.detail(&format!("Codex's own terminal offers more: {shown}"));
             }
         }
@@ -272,7 +273,9 @@ fn command(params: &Params) -> Draft {
         for line in in_words(&wanted).lines() {
             draft.detail(&format!("It also wants: {line}"));
             if draft.also_wants.len() < ALSO_WANTS_MAX {
-                draft.also_wants.push(cut(line.to_owned(), LABEL_CHARS_MAX));
+                draft
+                    .also_wants
+                    .push(cut_apart(line.to_owned(), LABEL_CHARS_MAX));
             }
         }
     }
@@ -295,7 +298,7 @@ fn file_change(params: &Params, changes: &[FileUpdate]) -> Draft {
     let mut left = DIFF_CHARS_MAX;
     for change in changes {
         draft.is_cut |= is_longer(&change.diff, left);
-        let diff = cut(change.diff.clone(), left);
+        let diff = cut_apart(change.diff.clone(), left);
         left -= diff.chars().count().min(left);
         draft.detail(&format!("--- {}\n{}", change.path, diff.trim_end()));
     }
@@ -394,7 +397,7 @@ fn elicitation(params: &Params) -> Draft {
         if let Some(arguments) = meta.get("tool_params").filter(|given| !given.is_null()) {
             let arguments = format!("{arguments:#}");
             draft.is_cut = is_longer(&arguments, DIFF_CHARS_MAX);
-            draft.detail(&cut(arguments, DIFF_CHARS_MAX));
+            draft.detail(&cut_apart(arguments, DIFF_CHARS_MAX));
         }
         draft
     } else {
@@ -468,7 +471,7 @@ fn user_input(params: &Params) -> Draft {
             };
             let result =
                 json!({ "answers": { question.id.as_str(): { "answers": [option.label] } } });
-            let label = cut(label, LABEL_CHARS_MAX);
+            let label = cut_apart(label, LABEL_CHARS_MAX);
             draft.choice(&option.label, label, ChoiceEffect::Answer, result);
         }
     }
@@ -477,13 +480,6 @@ fn user_input(params: &Params) -> Draft {
 
 fn is_longer(text: &str, chars: usize) -> bool {
     text.chars().nth(chars).is_some()
-}
-
-fn cut(text: String, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text,
-        Some((end, _)) => format!("{} …", &text[..end]),
-    }
 }
 
 #[cfg(test)]

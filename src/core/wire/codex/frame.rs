@@ -71,23 +71,19 @@ pub struct RpcError {
 struct Raw<'a> {
     #[serde(default, deserialize_with = "optional")]
     id: Option<Value>,
-    #[serde(default)]
     method: Option<String>,
     #[serde(default, borrow)]
     params: Option<&'a RawValue>,
     #[serde(default, borrow)]
     result: Option<&'a RawValue>,
-    #[serde(default)]
     error: Option<RpcError>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Addressed {
-    #[serde(default)]
     thread_id: Option<String>,
     /// The legacy approvals call it so.
-    #[serde(default)]
     conversation_id: Option<String>,
 }
 

@@ -15,7 +15,6 @@ pub enum Item {
     /// What a client put in, human or not.
     UserMessage {
         /// The `clientUserMessageId` that it was sent with.
-        #[serde(default)]
         client_id: Option<String>,
         /// Its parts.
         #[serde(default, deserialize_with = "readable")]
@@ -26,7 +25,6 @@ pub enum Item {
         #[serde(default)]
         text: String,
         /// `commentary`, `partial_answer`, `final_answer`, or unknown.
-        #[serde(default)]
         phase: Option<String>,
     },
     /// Files that it wants to change, or has changed.
@@ -114,7 +112,6 @@ pub struct FileUpdateKind {
     #[serde(default, rename = "type")]
     pub name: String,
     /// Where it is moved to.
-    #[serde(default)]
     pub move_path: Option<String>,
 }
 

@@ -76,7 +76,6 @@ pub struct ThreadStatusChanged {
 pub struct ThreadNamed {
     pub thread_id: String,
     /// Its name now.
-    #[serde(default)]
     pub thread_name: Option<String>,
 }
 

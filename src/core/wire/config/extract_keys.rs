@@ -19,9 +19,9 @@ const USD_MAX: f64 = 10.0;
 pub struct ExtractKeys {
     /// When an agent has marked nothing of its work for so many turns, `claude -p` without tools is
     /// asked what its words say of it. 0: nobody is asked.
-    pub every_turns: Bounded<0, 100>,
+    pub every_turns: Bounded<0, 100, 0>,
     /// How often on one day (UTC), for both agents together.
-    pub per_day: Bounded<0, 1_000>,
+    pub per_day: Bounded<0, 1_000, 20>,
     /// The model, as `claude --model` takes it.
     #[schemars(length(min = 1, max = 100))]
     pub model: String,
@@ -33,8 +33,8 @@ pub struct ExtractKeys {
 impl Default for ExtractKeys {
     fn default() -> Self {
         Self {
-            every_turns: Bounded(0),
-            per_day: Bounded(20),
+            every_turns: Bounded::default(),
+            per_day: Bounded::default(),
             model: "haiku".to_owned(),
             max_usd: Usd(50_000),
         }

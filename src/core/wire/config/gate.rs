@@ -62,8 +62,8 @@ pub struct Gate {
     #[schemars(length(min = 1, max = 4000))]
     pub setup: Option<String>,
     /// It, its setup and all that they started are ended after this many seconds.
-    #[serde(default = "ten_minutes")]
-    pub timeout_s: Seconds<1, 86_400>,
+    #[serde(default)]
+    pub timeout_s: Seconds<1, 86_400, 600>,
     /// Nothing is approved while it is not green on the tree that was proposed.
     #[serde(default = "yes")]
     pub required: bool,
@@ -85,10 +85,6 @@ pub struct GateWhen {
 pub enum Isolation {
     /// In a clean work tree of the commit, outside of the project, removed afterwards.
     Worktree,
-}
-
-fn ten_minutes() -> Seconds<1, 86_400> {
-    Seconds::<1, 86_400>::try_from(600).unwrap_or_else(|why| unreachable!("{why}"))
 }
 
 fn yes() -> bool {

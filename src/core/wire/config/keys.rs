@@ -28,7 +28,7 @@ pub struct Config {
     pub redaction: RedactionKeys,
     /// A daemon without a screen ends after this many seconds with nothing attached, running or
     /// on its way.
-    pub idle_shutdown_seconds: Seconds<5, 604_800>,
+    pub idle_shutdown_seconds: Seconds<5, 604_800, 30>,
     /// The Codex side.
     pub codex: CodexKeys,
     /// How messages reach Claude.
@@ -110,26 +110,26 @@ pub struct CodexKeys {
 }
 
 /// Keys of `delivery`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeliveryKeys {
     /// A message that was pushed to an idle Claude, or rung for, and brought no proof for this
     /// many seconds is tried by the next way: channel, doorbell, hooks, and then it waits until
     /// Claude asks. One whole turn without proof counts as well.
-    pub idle_seconds: Seconds<1, 3600>,
+    pub idle_seconds: Seconds<1, 3600, 20>,
     /// A message that waited for this many seconds without an attempt expires: the record says so,
     /// and its receiver does not get it. 0: it waits for ever. What was attempted never expires; what
     /// waits for your word (`relay.loopTurns`) does not meanwhile: its time begins with your word.
-    pub expire_seconds: Seconds<0, 31_536_000>,
+    pub expire_seconds: Seconds<0, 31_536_000, 0>,
 }
 
 /// Keys of `relay`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RelayKeys {
     /// Once the agents of a pair have answered each other so often without a word of yours, what
     /// they say next waits until you let it go or write to one of them. 0: it never does.
-    pub loop_turns: Bounded<0, 1_000>,
+    pub loop_turns: Bounded<0, 1_000, 12>,
 }
 
 impl RelayKeys {
@@ -141,27 +141,27 @@ impl RelayKeys {
 }
 
 /// Keys of `watchdog`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WatchdogKeys {
     /// After this many silent seconds in a turn Codex is suspected to be stuck, and after twice as
     /// many called so. Time in which it waits for you does not count.
-    pub codex_silence_seconds: Seconds<10, 86_400>,
+    pub codex_silence_seconds: Seconds<10, 86_400, 300>,
     /// The same for Claude. It tells less of its turns, so that it may be silent for longer.
-    pub claude_silence_seconds: Seconds<10, 86_400>,
+    pub claude_silence_seconds: Seconds<10, 86_400, 600>,
 }
 
 /// Keys of `storage`. A megabyte is 1,000,000 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StorageKeys {
     /// What the texts that are too long for a line may take together. From 80 % on there is a
     /// warning; a text that does not fit is refused, and nothing else.
-    pub blobs_megabytes: Megabytes<1, 1_000_000>,
+    pub blobs_megabytes: Megabytes<1, 1_000_000, 512>,
     /// When less is free on the disk of the record there is a warning, no new long texts are
     /// taken, and checkpoints and the search index wait; below a quarter of it no new messages are
     /// taken. 0: the disk is not looked at.
-    pub low_water_megabytes: Megabytes<0, 1_000_000_000>,
+    pub low_water_megabytes: Megabytes<0, 1_000_000_000, 256>,
 }
 
 /// Keys of `continuity`.
@@ -174,7 +174,7 @@ pub struct ContinuityKeys {
     /// What an agent is told of its work when it begins or goes on with an earlier session.
     pub on_start: OnStart,
     /// From how full a context on, in percent of its window, the deck has a row for it. 0: never.
-    pub warn_percent: Percent,
+    pub warn_percent: Bounded<0, 100, 80>,
     /// Whether a model is asked what an agent is at that does not say it.
     pub extract: ExtractKeys,
     /// A hook of ours in Codex's app-server gives the packet ahead of the first request after a
@@ -223,18 +223,7 @@ pub struct LimitKeys {
     /// Messages for an agent at its usage limit wait, whatever this says. `off`: nothing more is
     /// said. `notify`: the deck counts down. `resume`: once the limit is over, messages whose turn
     /// it ended are sent again, once each; what was typed into an agent's terminal never is.
-    #[schemars(with = "LimitModeWord")]
     pub mode: LimitMode,
-}
-
-/// The words of [`LimitMode`], for the schema: `core` knows none.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "lowercase", inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum LimitModeWord {
-    Off,
-    Notify,
-    Resume,
 }
 
 impl Config {
@@ -257,7 +246,7 @@ impl Default for Config {
         Self {
             version: VERSION,
             redaction: RedactionKeys::default(),
-            idle_shutdown_seconds: Bounded(30),
+            idle_shutdown_seconds: Bounded::default(),
             codex: CodexKeys::default(),
             delivery: DeliveryKeys::default(),
             relay: RelayKeys::default(),
@@ -281,70 +270,41 @@ impl Default for ContinuityKeys {
         Self {
             remind: true,
             on_start: OnStart::Short,
-            warn_percent: Bounded(80),
+            warn_percent: Bounded::default(),
             extract: ExtractKeys::default(),
             codex_hook: false,
         }
     }
 }
 
-impl Default for DeliveryKeys {
-    fn default() -> Self {
-        Self {
-            idle_seconds: Bounded(20),
-            expire_seconds: Bounded(0),
-        }
-    }
-}
-
-impl Default for RelayKeys {
-    fn default() -> Self {
-        Self {
-            loop_turns: Bounded(12),
-        }
-    }
-}
-
-impl Default for StorageKeys {
-    fn default() -> Self {
-        Self {
-            blobs_megabytes: Bounded(512),
-            low_water_megabytes: Bounded(256),
-        }
-    }
-}
-
-impl Default for WatchdogKeys {
-    fn default() -> Self {
-        Self {
-            codex_silence_seconds: Bounded(300),
-            claude_silence_seconds: Bounded(600),
-        }
-    }
-}
-
 /// A number of seconds.
-pub type Seconds<const MIN: u64, const MAX: u64> = Bounded<MIN, MAX>;
+pub type Seconds<const MIN: u64, const MAX: u64, const DEFAULT: u64> = Bounded<MIN, MAX, DEFAULT>;
 
 /// A number of megabytes, of 1,000,000 bytes each.
-pub type Megabytes<const MIN: u64, const MAX: u64> = Bounded<MIN, MAX>;
+pub type Megabytes<const MIN: u64, const MAX: u64, const DEFAULT: u64> = Bounded<MIN, MAX, DEFAULT>;
 
-/// A whole number of percent.
-pub type Percent = Bounded<0, 100>;
-
-/// A whole number from `MIN` to `MAX`.
+/// A whole number from `MIN` to `MAX`; `DEFAULT` where nothing is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
-pub struct Bounded<const MIN: u64, const MAX: u64>(pub(super) u64);
+pub struct Bounded<const MIN: u64, const MAX: u64, const DEFAULT: u64>(u64);
 
-impl<const MIN: u64, const MAX: u64> Bounded<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> Bounded<MIN, MAX, DEFAULT> {
     /// The number.
     pub fn get(self) -> u64 {
         self.0
     }
 }
 
-impl<const MIN: u64, const MAX: u64> TryFrom<u64> for Bounded<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> Default for Bounded<MIN, MAX, DEFAULT> {
+    fn default() -> Self {
+        const { assert!(MIN <= DEFAULT && DEFAULT <= MAX) };
+        Self(DEFAULT)
+    }
+}
+
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> TryFrom<u64>
+    for Bounded<MIN, MAX, DEFAULT>
+{
     type Error = String;
 
     fn try_from(number: u64) -> Result<Self, String> {
@@ -356,13 +316,13 @@ impl<const MIN: u64, const MAX: u64> TryFrom<u64> for Bounded<MIN, MAX> {
     }
 }
 
-impl<const MIN: u64, const MAX: u64> From<Bounded<MIN, MAX>> for u64 {
-    fn from(number: Bounded<MIN, MAX>) -> Self {
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> From<Bounded<MIN, MAX, DEFAULT>> for u64 {
+    fn from(number: Bounded<MIN, MAX, DEFAULT>) -> Self {
         number.0
     }
 }
 
-impl<const MIN: u64, const MAX: u64> JsonSchema for Bounded<MIN, MAX> {
+impl<const MIN: u64, const MAX: u64, const DEFAULT: u64> JsonSchema for Bounded<MIN, MAX, DEFAULT> {
     fn inline_schema() -> bool {
         true
     }

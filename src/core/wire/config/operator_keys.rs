@@ -8,23 +8,14 @@ use super::keys::Bounded;
 use super::read::read;
 
 /// Keys of `operator`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OperatorKeys {
     /// Whether decisions, trust, clearing and release gates are signed by a key outside of the
     /// project. Counts only as the operator last trusted it.
     pub signing: SigningMode,
     /// For how many minutes the deck keeps the unlocked key in memory; 0: for one signature.
-    pub unlock_minutes: Bounded<0, 480>,
-}
-
-impl Default for OperatorKeys {
-    fn default() -> Self {
-        Self {
-            signing: SigningMode::Off,
-            unlock_minutes: Bounded(5),
-        }
-    }
+    pub unlock_minutes: Bounded<0, 480, 5>,
 }
 
 /// By what decisions are signed.

@@ -1,12 +1,15 @@
 //! [`PolicyKeys`]: the operator's rules for the agents, as `config.json` has them.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::keys::Config;
 use super::read::read;
 use crate::agent::Agent;
+use crate::delivery::LimitMode;
 use crate::policy::{
     Coordinator, Permission, PermissionRule, PermissionRules, PolicyRules, SignOffMode,
 };
@@ -16,7 +19,6 @@ use crate::policy::{
 #[serde(rename_all = "camelCase", default)]
 pub struct CollaborationKeys {
     /// Who alone writes to git: `ctxrelay coordinator`. `null`: everybody may.
-    #[schemars(with = "Option<CoordinatorWord>")]
     pub coordinator: Option<Coordinator>,
 }
 
@@ -26,7 +28,6 @@ pub struct CollaborationKeys {
 pub struct FinalityKeys {
     /// Who says that work is done: the operator, or the required gates. Counts only as the
     /// operator last trusted it; `ctxrelay finality mode` sets it.
-    #[schemars(with = "SignOffWord")]
     pub mode: SignOffMode,
 }
 
@@ -58,59 +59,43 @@ pub struct AgentPolicyKeys {
 #[serde(default)]
 pub struct PermissionKeys {
     /// Reading files.
-    #[schemars(with = "Option<RuleWord>")]
     pub read: Option<PermissionRule>,
     /// Changing files.
-    #[schemars(with = "Option<RuleWord>")]
     pub write: Option<PermissionRule>,
     /// Running commands.
-    #[schemars(with = "Option<RuleWord>")]
     pub shell: Option<PermissionRule>,
     /// Reaching beyond this machine.
-    #[schemars(with = "Option<RuleWord>")]
     pub network: Option<PermissionRule>,
     /// Writing to git.
-    #[schemars(with = "Option<RuleWord>")]
     pub git: Option<PermissionRule>,
     /// Naming files in which secrets usually lie.
-    #[schemars(with = "Option<RuleWord>")]
     pub secrets: Option<PermissionRule>,
     /// Driving a browser.
-    #[schemars(with = "Option<RuleWord>")]
     pub browser: Option<PermissionRule>,
     /// Using the tools of other MCP servers.
-    #[schemars(with = "Option<RuleWord>")]
     pub external_api: Option<PermissionRule>,
 }
 
-/// The words of [`Coordinator`], for the schema: `policy` knows none.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "lowercase", inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum CoordinatorWord {
-    Claude,
-    Codex,
-    Human,
+/// The schema of types with an `ALL` and an `as_str`. `policy` and `delivery` know no format.
+macro_rules! schema_of_words {
+    ($($name:ident),+) => {$(
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "enum": Self::ALL.map(Self::as_str)})
+            }
+        }
+    )+};
 }
 
-/// The words of [`SignOffMode`], for the schema.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "lowercase", inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum SignOffWord {
-    Manual,
-    Auto,
-}
-
-/// The words of [`PermissionRule`], for the schema.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "lowercase", inline)]
-#[expect(dead_code, reason = "only its schema is used")]
-enum RuleWord {
-    Allow,
-    Ask,
-    Deny,
-}
+schema_of_words!(Coordinator, LimitMode, PermissionRule, SignOffMode);
 
 impl PermissionKeys {
     fn key(&mut self, permission: Permission) -> &mut Option<PermissionRule> {

@@ -30,12 +30,10 @@ pub struct AskApprovalParams {
     #[serde(default)]
     pub details: String,
     /// The Claude that asks.
-    #[serde(default)]
     pub claude_pid: Option<u32>,
     /// Names the use of the tool that it is about, as [`HookParams::tool_use`] does when it ran.
     ///
     /// [`HookParams::tool_use`]: super::HookParams::tool_use
-    #[serde(default)]
     pub tool_use: Option<String>,
 }
 

@@ -93,20 +93,17 @@ pub struct HookParams {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_judged: bool,
     /// Claude's own session id.
-    #[serde(default)]
     pub claude_session_id: Option<String>,
     /// The prompt is a monitor event and not the human speaking.
     #[serde(default)]
     pub from_monitor: bool,
     /// `source` of a `SessionStart`, `reason` of a `SessionEnd`, `error` of a `StopFailure`,
     /// `notification_type` of a `Notification`, `trigger` of a `PreCompact`.
-    #[serde(default)]
     pub detail: Option<String>,
     /// `Stop`: a stop has prolonged this turn already.
     #[serde(default)]
     pub stop_hook_active: bool,
     /// `Stop`: whether our monitor is among the tasks that run; `None` where that is not told.
-    #[serde(default)]
     pub monitor_runs: Option<bool>,
     /// `PostToolUse`, `PostToolUseFailure`: names the use of the tool that has run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -72,17 +72,27 @@ pub struct GetMessagesParams {
     /// The receiver.
     pub agent: Agent,
     /// Go on from this place.
-    #[serde(default)]
     pub after: Option<MessageCursor>,
     /// At most this many.
-    #[serde(default)]
     pub limit: Option<u32>,
     /// Acknowledged in the same call.
     #[serde(default)]
     pub ack: Vec<EntryId>,
     /// The pair; the connection's own when absent.
-    #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
+}
+
+impl GetMessagesParams {
+    /// The first page of an agent's messages.
+    pub fn of(agent: Agent) -> Self {
+        Self {
+            agent,
+            after: None,
+            limit: None,
+            ack: Vec::new(),
+            runtime_session_id: None,
+        }
+    }
 }
 
 /// Arguments of [`Command::WaitMessages`](super::Command::WaitMessages).
@@ -92,15 +102,12 @@ pub struct WaitMessagesParams {
     /// The receiver.
     pub agent: Agent,
     /// Go on from this place.
-    #[serde(default)]
     pub after: Option<MessageCursor>,
     /// Only what answers this message or handoff.
-    #[serde(default)]
     pub reply_to: Option<EntryId>,
     /// How long to wait, in ms; at most 50,000.
     pub timeout_ms: u64,
     /// The pair; the connection's own when absent.
-    #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
@@ -113,7 +120,6 @@ pub struct IdsParams {
     /// The messages.
     pub ids: Vec<EntryId>,
     /// By which way they were handed over (`pull`, `doorbell`, …).
-    #[serde(default)]
     pub rung: Option<DeliveryWay>,
 }
 
@@ -122,7 +128,6 @@ pub struct IdsParams {
 #[serde(rename_all = "camelCase")]
 pub struct NoteParams {
     /// The agent that writes; `None` is the operator.
-    #[serde(default)]
     pub agent: Option<Agent>,
     /// What it says.
     pub text: String,
@@ -133,14 +138,26 @@ pub struct NoteParams {
     #[serde(default)]
     pub handles: Vec<EntryId>,
     /// The finding of a review that its author has in hand.
-    #[serde(default)]
     pub finding: Option<String>,
     /// The proposal or the question to the person, of its own, that it takes back.
-    #[serde(default)]
     pub withdraws: Option<EntryId>,
     /// The pair; the connection's own when absent.
-    #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
+}
+
+impl NoteParams {
+    /// One that answers, concerns and takes back nothing.
+    pub fn new(agent: impl Into<Option<Agent>>, kind: NoteKind, text: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            text: text.into(),
+            kind,
+            handles: Vec::new(),
+            finding: None,
+            withdraws: None,
+            runtime_session_id: None,
+        }
+    }
 }
 
 /// Arguments of [`Command::RecordArtifact`](super::Command::RecordArtifact).
@@ -162,7 +179,6 @@ pub struct ArtifactParams {
     #[serde(default)]
     pub evidence: Vec<String>,
     /// The pair; the connection's own when absent.
-    #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
@@ -177,13 +193,11 @@ pub struct ProposeParams {
     /// Why one should believe it.
     pub evidence: Vec<String>,
     /// What may still be wrong.
-    #[serde(default)]
     pub remaining_risk: Option<String>,
     /// Handoffs that it would close.
     #[serde(default)]
     pub handles: Vec<EntryId>,
     /// The pair; the connection's own when absent.
-    #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
@@ -240,13 +254,10 @@ pub struct LedgerListParams {
     /// Only entries of this pair, and shared ones.
     pub runtime_session_id: Option<RuntimeSession>,
     /// Not before, ms since the epoch.
-    #[serde(default)]
     pub since_ms: Option<i64>,
     /// Not after, ms since the epoch.
-    #[serde(default)]
     pub until_ms: Option<i64>,
     /// Only with this text in the content, whatever its case.
-    #[serde(default)]
     pub text: Option<String>,
     /// Go on from here, in the order asked for.
     pub after: Option<String>,
@@ -260,7 +271,6 @@ pub struct DecideParams {
     /// Yes or no.
     pub approve: bool,
     /// Needed for a rejection.
-    #[serde(default)]
     pub reason: Option<String>,
     /// What lies in the work tree as the operator saw it ([`WorkTree::pin`]), when it is not what
     /// was proposed and is approved nonetheless.
@@ -343,7 +353,6 @@ pub struct AgentActionParams {
     pub act: AgentActionKind,
     /// For [`AgentActionKind::Interrupt`]: the turn that the operator saw, so that a late key does not
     /// stop the next one.
-    #[serde(default)]
     pub turn_id: Option<TurnId>,
     /// Answered with the entry that says so, where one does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

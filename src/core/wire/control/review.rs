@@ -18,7 +18,6 @@ pub struct ReviewParams {
     /// What to do.
     pub change: ReviewChange,
     /// The pair; the connection's own when absent.
-    #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
@@ -31,7 +30,6 @@ pub enum ReviewChange {
         /// Its findings, [`IMPORT_BATCH_MAX`] at most.
         findings: Vec<ImportedFinding>,
         /// With the last of them: all that the review says. What it does not say any more is gone.
-        #[serde(default)]
         whole: Option<ReadReview>,
         /// The last entry before their origin was asked: what another import recorded behind it is
         /// newer. None where nobody was asked.
@@ -41,7 +39,6 @@ pub enum ReviewChange {
     /// It is dealt with.
     Resolve {
         finding: FindingId,
-        #[serde(default)]
         reason: Option<String>,
     },
     /// It does not count.

@@ -15,7 +15,6 @@ pub struct TaskParams {
     /// What to do.
     pub change: TaskChange,
     /// The pair; the connection's own when absent.
-    #[serde(default)]
     pub runtime_session_id: Option<RuntimeSession>,
 }
 
@@ -28,10 +27,8 @@ pub enum TaskChange {
         /// One line, [`TITLE_CHARS_MAX`] characters at most.
         title: String,
         /// What is to be reached.
-        #[serde(default)]
         goal: Option<String>,
         /// An open handoff that it begins with.
-        #[serde(default)]
         handoff: Option<EntryId>,
     },
     /// Make it the current one.
@@ -40,14 +37,12 @@ pub enum TaskChange {
     Close {
         task: CapsuleId,
         /// What came of it.
-        #[serde(default)]
         outcome: Option<String>,
     },
     /// Say something of it.
     Edit {
         task: CapsuleId,
         /// Another title, as in [`Self::Open`].
-        #[serde(default)]
         title: Option<String>,
         /// What is so, [`STATED_MAX`](super::STATED_MAX) values at most.
         #[serde(default)]
@@ -67,7 +62,6 @@ pub enum TaskChange {
         /// The digest of the file, 64 lower-case hex digits.
         digest: String,
         /// The digest of the copy kept here, where that is replaced.
-        #[serde(default)]
         kept: Option<String>,
         /// Changes that no commit has go along.
         #[serde(default)]

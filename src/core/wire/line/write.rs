@@ -1,8 +1,10 @@
 //! [`serialize`]: an entry as a line object.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{CARRIED, ENVELOPE, HANDLES, HANDLES_ONE, RAW, RUNTIME_SESSION, SCHEMA, WHOLE, event};
+use crate::agent::Party;
 use crate::base64::encode;
 use crate::entry::{
     AgentChanged, ApprovalRecord, ApprovalStep, Artifact, ArtifactKind, ContinuityFact,
@@ -25,18 +27,14 @@ pub fn serialize(entry: &Entry) -> Map<String, Value> {
     put_some(
         &mut line,
         "target",
-        entry.target.as_ref().map(|to| to.as_str()),
+        &entry.target.as_ref().map(Party::as_str),
     );
     put(&mut line, "content", entry.content.as_str());
     put_detail(&mut line, entry);
 
     let mut meta = Map::new();
-    if let Some(session) = &entry.runtime_session {
-        put(&mut meta, RUNTIME_SESSION, session.as_str());
-    }
-    if let Some(carried) = &entry.carried {
-        put(&mut meta, CARRIED, json!(carried));
-    }
+    put_some(&mut meta, RUNTIME_SESSION, &entry.runtime_session);
+    put_some(&mut meta, CARRIED, &entry.carried);
     // The typed fields are the truth; a stray key must not replace them.
     let stray = |key: &str| {
         (key == RUNTIME_SESSION && entry.runtime_session.is_some())
@@ -48,11 +46,7 @@ pub fn serialize(entry: &Entry) -> Map<String, Value> {
     if !meta.is_empty() {
         put(&mut line, "meta", meta);
     }
-    put_some(
-        &mut line,
-        WHOLE,
-        entry.whole.as_ref().map(|whole| json!(whole)),
-    );
+    put_some(&mut line, WHOLE, &entry.whole);
     if entry.seq.0 != 0 {
         put(&mut line, "seq", entry.seq.0);
     }
@@ -62,9 +56,7 @@ pub fn serialize(entry: &Entry) -> Map<String, Value> {
 fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
     match &entry.kind {
         EntryKind::SessionStarted { predecessor } => {
-            if let Some(before) = predecessor {
-                put(line, "predecessor", json!(before));
-            }
+            put_some(line, "predecessor", predecessor);
         }
         EntryKind::Message(message) => {
             put(line, "message", message_object(message));
@@ -81,9 +73,7 @@ fn put_detail(line: &mut Map<String, Value>, entry: &Entry) {
         } => {
             put(line, "noteKind", note.as_str());
             put_handles(line, handles);
-            if let Some(proposal) = withdraws {
-                put(line, "withdraws", proposal.as_str());
-            }
+            put_some(line, "withdraws", withdraws);
         }
         EntryKind::Artifact(artifact) => put(line, "artifact", artifact_object(artifact)),
         EntryKind::Finding(record) => put(line, "artifact", finding_object(record)),
@@ -125,32 +115,16 @@ fn message_object(message: &Message) -> Map<String, Value> {
     let mut object = Map::new();
     put(&mut object, "onBusy", message.on_busy.as_str());
     put(&mut object, "requireReply", message.require_reply);
-    put_some(
-        &mut object,
-        "inReplyTo",
-        message.in_reply_to.as_ref().map(EntryId::as_str),
-    );
-    put_some(
-        &mut object,
-        "fromTurn",
-        message.from_turn.as_ref().map(|id| id.as_str()),
-    );
-    put_some(
-        &mut object,
-        "decision",
-        message.decision.as_ref().map(EntryId::as_str),
-    );
+    put_some(&mut object, "inReplyTo", &message.in_reply_to);
+    put_some(&mut object, "fromTurn", &message.from_turn);
+    put_some(&mut object, "decision", &message.decision);
     object
 }
 
 fn handoff_object(entry: &Entry, handoff: &Handoff) -> Map<String, Value> {
     let mut object = Map::new();
     put(&mut object, "from", entry.source.as_str());
-    put_some(
-        &mut object,
-        "to",
-        entry.target.as_ref().map(|to| to.as_str()),
-    );
+    put_some(&mut object, "to", &entry.target.as_ref().map(Party::as_str));
     put(&mut object, "reason", handoff.reason.as_str());
     // Said twice, because readers of the v1 shape look for the ask here.
     put(&mut object, "ask", entry.content.as_str());
@@ -166,12 +140,8 @@ fn artifact_object(artifact: &Artifact) -> Map<String, Value> {
     put(&mut object, "summary", artifact.summary.as_str());
     put(&mut object, "status", artifact.status.as_str());
     put(&mut object, "evidence", artifact.evidence.clone());
-    if let Some(run) = &artifact.verified {
-        put(&mut object, "verified", json!(run));
-    }
-    if let Some(run) = &artifact.ran {
-        put(&mut object, "ran", json!(run));
-    }
+    put_some(&mut object, "verified", &artifact.verified);
+    put_some(&mut object, "ran", &artifact.ran);
     object
 }
 
@@ -189,11 +159,11 @@ fn finding_object(record: &FindingRecord) -> Map<String, Value> {
     put(&mut object, "status", "unknown");
     put(&mut object, "finding", record.finding.as_str());
     put(&mut object, "step", record.step.to_string());
-    put_some(&mut object, "facts", facts.map(|facts| json!(facts)));
+    put_some(&mut object, "facts", &record.facts);
     if !record.suggestions.is_empty() {
         put(&mut object, "suggestions", record.suggestions.clone());
     }
-    put_some(&mut object, RAW, record.raw.as_deref());
+    put_some(&mut object, RAW, &record.raw);
     object
 }
 
@@ -201,12 +171,10 @@ fn proposal_object(proposal: &FinalityProposal) -> Map<String, Value> {
     let mut object = Map::new();
     put(&mut object, "summary", proposal.summary.as_str());
     put(&mut object, "evidence", proposal.evidence.clone());
-    put_some(
-        &mut object,
-        "remainingRisk",
-        proposal.remaining_risk.as_deref(),
-    );
-    put_some(&mut object, "tree", proposal.tree.as_ref().map(tree_object));
+    put_some(&mut object, "remainingRisk", &proposal.remaining_risk);
+    if let Some(tree) = &proposal.tree {
+        put(&mut object, "tree", tree_object(tree));
+    }
     object
 }
 
@@ -214,9 +182,11 @@ fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
     let mut object = Map::new();
     put(&mut object, "proposalId", decision.proposal_id.as_str());
     put(&mut object, "approved", decision.approved);
-    put_some(&mut object, "reason", decision.reason.as_deref());
-    put_some(&mut object, "tree", decision.tree.as_ref().map(tree_object));
-    put_some(&mut object, "seenThrough", decision.seen.map(|seq| seq.0));
+    put_some(&mut object, "reason", &decision.reason);
+    if let Some(tree) = &decision.tree {
+        put(&mut object, "tree", tree_object(tree));
+    }
+    put_some(&mut object, "seenThrough", &decision.seen);
     if !decision.tells.is_empty() {
         put(&mut object, "tells", json!(decision.tells));
     }
@@ -224,20 +194,13 @@ fn decision_object(decision: &FinalityDecision) -> Map<String, Value> {
         put(&mut object, "mode", "auto");
         put(&mut object, "runs", json!(decision.runs));
     }
-    put_some(
-        &mut object,
-        "signature",
-        decision
-            .signature
-            .as_ref()
-            .map(|signature| json!(signature)),
-    );
+    put_some(&mut object, "signature", &decision.signature);
     object
 }
 
 fn tree_object(tree: &crate::entry::WorkTree) -> Map<String, Value> {
     let mut object = Map::new();
-    put_some(&mut object, "commit", tree.commit.as_deref());
+    put_some(&mut object, "commit", &tree.commit);
     put(&mut object, "tree", tree.tree.as_str());
     put(&mut object, "changed", tree.changed);
     object
@@ -252,28 +215,12 @@ fn delivery_object(record: &DeliveryRecord) -> Map<String, Value> {
     };
     let mut object = runtime_event(event::DELIVERY, result, title);
     put(&mut object, "messageId", record.message_id.as_str());
-    put_some(
-        &mut object,
-        "deliveryAttemptId",
-        record.attempt_id.as_ref().map(|id| id.as_str()),
-    );
-    put_some(
-        &mut object,
-        "deliveryOutcome",
-        record.outcome.map(|outcome| outcome.as_str()),
-    );
+    put_some(&mut object, "deliveryAttemptId", &record.attempt_id);
+    put_some(&mut object, "deliveryOutcome", &record.outcome);
     put(&mut object, "to", record.to.as_str());
-    put_some(
-        &mut object,
-        "rung",
-        record.rung.as_ref().map(ToString::to_string),
-    );
-    put_some(
-        &mut object,
-        "turnId",
-        record.turn_id.as_ref().map(|id| id.as_str()),
-    );
-    put_some(&mut object, "given", record.given.as_deref());
+    put_some(&mut object, "rung", &record.rung);
+    put_some(&mut object, "turnId", &record.turn_id);
+    put_some(&mut object, "given", &record.given);
     object
 }
 
@@ -282,14 +229,10 @@ fn agent_object(change: &AgentChanged) -> Map<String, Value> {
     let title = format!("{} {state}", change.agent.title());
     let mut object = runtime_event(event::AGENT, state, title);
     put(&mut object, "agent", change.agent.as_str());
-    put_some(&mut object, "pid", change.pid);
-    put_some(
-        &mut object,
-        "threadId",
-        change.thread_id.as_ref().map(|id| id.as_str()),
-    );
-    put_some(&mut object, "why", change.why.as_deref());
-    put_some(&mut object, "untilMs", change.until_ms);
+    put_some(&mut object, "pid", &change.pid);
+    put_some(&mut object, "threadId", &change.thread_id);
+    put_some(&mut object, "why", &change.why);
+    put_some(&mut object, "untilMs", &change.until_ms);
     object
 }
 
@@ -302,7 +245,7 @@ fn turn_object(turn: &TurnRecord) -> Map<String, Value> {
     put_some(
         &mut object,
         "stoppedBy",
-        turn.stopped_by.as_ref().map(|party| party.as_str()),
+        &turn.stopped_by.as_ref().map(Party::as_str),
     );
     object
 }
@@ -317,7 +260,7 @@ fn approval_object(record: &ApprovalRecord) -> Map<String, Value> {
         ApprovalStep::Asked(request) => put(&mut object, "request", json!(request)),
         ApprovalStep::Given { choice, note } => {
             put(&mut object, "choice", choice.as_str());
-            put_some(&mut object, "note", note.as_deref());
+            put_some(&mut object, "note", note);
         }
         ApprovalStep::Undelivered | ApprovalStep::Ended(_) => {}
     }
@@ -391,11 +334,7 @@ fn task_object(record: &TaskRecord) -> Map<String, Value> {
     let title = format!("task {step}");
     let mut object = runtime_event(event::TASK, &step, title);
     put(&mut object, "task", record.task.as_str());
-    put_some(
-        &mut object,
-        "handoff",
-        record.handoff.as_ref().map(EntryId::as_str),
-    );
+    put_some(&mut object, "handoff", &record.handoff);
     if !record.dropped.is_empty() {
         put(&mut object, "dropped", json!(record.dropped));
     }
@@ -430,8 +369,8 @@ fn put(object: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
     object.insert(key.to_owned(), value.into());
 }
 
-fn put_some(object: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
+fn put_some(object: &mut Map<String, Value>, key: &str, value: &Option<impl Serialize>) {
     if let Some(value) = value {
-        put(object, key, value);
+        put(object, key, json!(value));
     }
 }

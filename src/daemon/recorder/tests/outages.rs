@@ -43,9 +43,7 @@ fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once()
 #[test]
 fn one_fact_that_the_disk_never_takes_is_one_outage_until_it_does() {
     let mut written = Written::new();
-    let never = || LedgerError::NotAFile {
-        path: "/plums/blobs".into(),
-    };
+    let never = || LedgerError::NotAFile("/plums/blobs".into());
     let refused = ["unwritable", "fact happened ledger_unwritable kept"];
     written.append_fact("happened", "then");
     assert_eq!(words(&written.next_fails(never())), refused);
@@ -107,9 +105,7 @@ fn facts_are_kept_in_the_order_in_which_they_came_and_not_in_that_of_their_refus
     let mut written = Written::new();
     written.append_fact("one", "then");
     written.append_fact("two", "then");
-    let gone = || LedgerError::Gone {
-        path: "/plums/ledger".into(),
-    };
+    let gone = || LedgerError::Gone("/plums/ledger".into());
     let _ = written.next_fails(gone());
     // It waits behind the first one before the second one is heard of.
     written.append_fact("three", "then");

@@ -180,9 +180,7 @@ async fn what_codex_asked_and_the_record_will_never_have_can_be_asked_again() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let refused = |_| LedgerError::Refused {
-        reason: "too long".to_owned(),
-    };
+    let refused = |_| LedgerError::Refused("too long".to_owned());
     rig.codex_asked("3", "T/call_1");
     rig.refuse_writes(refused).await;
     assert_eq!(rig.daemon.decisions.approvals.on_their_way(), 0);

@@ -91,7 +91,7 @@ fn the_entries_of_one_append_are_recorded_together_or_not_at_all() {
     let huge = "x".repeat(LINE_MAX + 1);
     let refused = open.append(vec![project.note("c", "3"), project.note("d", &huge)]);
     assert!(
-        matches!(refused, Err(LedgerError::Refused { .. })),
+        matches!(refused, Err(LedgerError::Refused(_))),
         "{refused:?}"
     );
     let stored = open.append(vec![project.note("e", "4")]).unwrap();

@@ -167,17 +167,7 @@ fn proposal(id: &str) -> Entry {
 }
 
 fn decision(source: Party) -> Entry {
-    let kind = EntryKind::FinalityDecision(FinalityDecision {
-        proposal_id: EntryId::new("p1"),
-        approved: true,
-        reason: None,
-        tree: None,
-        handles: Vec::new(),
-        tells: Vec::new(),
-        runs: Vec::new(),
-        seen: None,
-        signature: None,
-    });
+    let kind = EntryKind::FinalityDecision(FinalityDecision::of(EntryId::new("p1"), true));
     entry("d1", source, kind)
 }
 

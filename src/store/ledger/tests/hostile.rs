@@ -45,7 +45,7 @@ fn opened(project: &Project) -> Option<Open> {
     let before = project.bytes();
     match project.try_open() {
         Ok(open) => Some(open),
-        Err(LedgerError::NewerSchema { .. }) => {
+        Err(LedgerError::NewerSchema(_)) => {
             assert_eq!(project.bytes(), before);
             None
         }

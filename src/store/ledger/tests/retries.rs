@@ -172,7 +172,7 @@ fn what_others_write_in_the_very_moment_swallows_nothing() {
         let (project, mut open, plan) = begun();
         plan.lock().unwrap().crowd.push_back(crowd.to_vec());
         let error = open.append(vec![project.note("x1", "x")]).unwrap_err();
-        assert!(matches!(error, LedgerError::Crowded { .. }), "{error}");
+        assert!(matches!(error, LedgerError::Crowded(_)), "{error}");
         for id in ["after", "later"] {
             open.append(vec![project.note(id, "x")]).unwrap();
         }
@@ -234,7 +234,7 @@ fn lines_of_others_in_the_place_of_ours_take_no_number_of_a_later_entry() {
     project.write(text.as_bytes());
     // It was numbered for the file as it was.
     let error = open.append(vec![project.note("x1", "x")]).unwrap_err();
-    assert!(matches!(error, LedgerError::Crowded { .. }), "{error}");
+    assert!(matches!(error, LedgerError::Crowded(_)), "{error}");
     let stored = open.append(vec![project.note("after", "x")]).unwrap();
     let seq = stored[0].entry.seq;
     assert_eq!(open.ledger.read(seq).unwrap().unwrap(), *stored[0]);

@@ -64,7 +64,6 @@ impl Writer {
     }
 
     fn line(&self, mut entry: Entry, is_fact: bool, next: &Next) -> Result<Stored, LedgerError> {
-        let refused = |reason: String| LedgerError::Refused { reason };
         entry.seq = Seq(next.seq);
         let prev = match (&next.prev, &entry.kind) {
             (Some(prev), _) => prev.clone(),
@@ -79,23 +78,25 @@ impl Writer {
         let mut object = Value::Object(serialize(&entry));
         self.redactor.redact_entry(&mut object);
         let Value::Object(mut object) = object else {
-            return Err(refused("redaction left no object".to_owned()));
+            return Err(LedgerError::Refused("redaction left no object".to_owned()));
         };
         // What comes with its whole text named is cut already: a compaction carries it.
         if entry.whole.is_none() {
             keep_whole(&self.blobs, &mut object, is_fact)?;
         }
         keep_raw(&self.blobs, &mut object)?;
-        let sealed = seal(object, next.seq, &prev).map_err(|error| refused(error.to_string()))?;
+        let sealed = seal(object, next.seq, &prev)
+            .map_err(|error| LedgerError::Refused(error.to_string()))?;
         if sealed.line.len() > LINE_MAX {
-            return Err(refused(format!(
+            return Err(LedgerError::Refused(format!(
                 "it is {} bytes long, and {LINE_MAX} is the most",
                 sealed.line.len()
             )));
         }
         // Read back before it is written: what is acknowledged can be read, and what is shown and
         // delivered is what lies in the file.
-        let parsed = parse(sealed.line.as_bytes()).map_err(|bad| refused(bad.to_string()))?;
+        let parsed =
+            parse(sealed.line.as_bytes()).map_err(|bad| LedgerError::Refused(bad.to_string()))?;
         Ok(Stored {
             entry: parsed.entry,
             line: sealed.line,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::cut;
+use crate::cut_text::cut_apart;
 
 /// The most choices of a form: more are a list to fill in, and nothing that one picks at a glance.
 const CHOICES_MAX: usize = 7;
@@ -105,7 +105,7 @@ fn values(field: &Value) -> Vec<(Value, String)> {
     let list = |key: &str| field[key].as_array().map_or(&[][..], Vec::as_slice);
     let label = |title: Option<&Value>, value: &Value| {
         let title = title.and_then(Value::as_str).or_else(|| value.as_str());
-        cut(title.unwrap_or_default().to_owned(), LABEL_CHARS_MAX)
+        cut_apart(title.unwrap_or_default().to_owned(), LABEL_CHARS_MAX)
     };
     let titled = list("oneOf")
         .iter()

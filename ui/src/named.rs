@@ -1,0 +1,33 @@
+//! [`named`]: an enum of which each variant has one word.
+
+/// An enum with the word of each variant beside it. `ALL` has them in the order of the enum, and the
+/// function behind the enum gives the word.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident {
+            $( $(#[$doc:meta])* $variant:ident = $word:literal, )+
+        }
+        $(#[$word_doc:meta])*
+        pub fn $word_of:ident;
+    ) => {
+        $(#[$meta])*
+        pub enum $name {
+            $( $(#[$doc])* $variant, )+
+        }
+
+        impl $name {
+            /// All, in the order of the enum.
+            pub const ALL: [Self; [$( $word ),+].len()] = [$( Self::$variant ),+];
+
+            $(#[$word_doc])*
+            pub fn $word_of(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $word, )+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use named;
