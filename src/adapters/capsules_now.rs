@@ -3,7 +3,6 @@
 mod along;
 mod cut_statements;
 mod kept;
-mod masked_elsewhere;
 mod own_names;
 #[cfg(test)]
 mod tests;

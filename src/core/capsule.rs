@@ -17,7 +17,6 @@ mod fill;
 mod found;
 mod freshness;
 mod git;
-mod kept_says;
 mod mask;
 mod origin;
 mod passage;
@@ -39,13 +38,12 @@ use crate::entry::NoteKind;
 use crate::id::CapsuleId;
 use crate::word::words;
 
-pub use budget::{CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleBudget, EARLIER_BUDGET};
+pub use budget::{CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleBudget};
 pub use draft::{CapsuleDraft, DraftChanges};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
 pub use freshness::{ChangedFile, Freshness, StandsNow};
 pub use git::{CapsuleGit, DiffStat};
-pub use kept_says::{DIGEST_UNTOLD, KeptSays};
 pub use mask::{CapsuleMask, MadeAt, MaskedPlaces};
 pub use origin::{CapsuleLeftOut, CapsuleOrigin, CapsuleRedaction, CapsuleSection, OriginHead};
 pub use passage::CapsulePassage;
@@ -55,7 +53,7 @@ pub use render::{
 };
 pub use statement::{CapsuleStatement, LineRef, StatementAuthor};
 pub use tree_now::{DifferingFile, TreeNow, UncomparedFile};
-pub use why_unknown::{GIT_SILENT, WhyUnknown};
+pub use why_unknown::{GIT_SILENT, NOT_KEPT_AT_CLOSE, WhyUnknown};
 pub use work::{
     CapsuleFinding, CapsuleHandoff, CapsuleOutput, CapsulePatch, CapsuleRun, CapsuleTouched,
     HandoffState, TouchOp,

@@ -42,7 +42,7 @@ pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
 pub use task::{
     TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words, imported_digest, imported_words,
-    kept_digest, kept_words,
+    kept_digest, kept_words, may_tell_kept,
 };
 pub use turn_meta::{ANSWERED_TURN, GOES_ON_WITH, SENT_AGAIN};
 

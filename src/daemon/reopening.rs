@@ -11,7 +11,7 @@ use crate::core::entry::{Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::store::dirs::ProjectDirs;
-use crate::store::sealed_way::{ReachedSession, tasks_at_close, way_back};
+use crate::store::sealed_way::{ReachedSession, WayBack, tasks_at_close};
 
 /// A task to be reopened was looked for.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl SealedTask {
         world: &Snapshot,
         id: &CapsuleId,
     ) -> io::Result<Option<Self>> {
-        for reached in way_back(dirs, world).flatten() {
+        for reached in WayBack::new(dirs, world).flatten() {
             let mut closed = tasks_at_close(&reached)?;
             if let Some(task) = closed.remove(id) {
                 return Self::read(&reached, task).map(Some);

@@ -1,16 +1,15 @@
-//! [`way_back`]: the sealed sessions that the record leads back to.
+//! [`WayBack`]: the sealed sessions that the record leads back to.
 //!
 //! Agents can write where archives lie, and a chain has no key. What a session was is known by the
 //! hash that the one behind it names; so only what is reached like that from the current record
 //! vouches for anything. What somebody else said before a record was ours leads nowhere.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
-use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::dirs::{ProjectDirs, exists, open_private};
 use crate::file_stamp::FileStamp;
@@ -18,7 +17,7 @@ use crate::ledger::{self, Stored};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::capsule::Capsule;
 use ctxrelay_core::entry::{
-    Entry, EntryKind, ErrorCode, LifecycleEvent, Predecessor, SealedSession,
+    Entry, EntryKind, ErrorCode, LifecycleEvent, Predecessor, SealedSession, may_tell_kept,
 };
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{CapsuleId, Seq, SessionId};
@@ -28,10 +27,6 @@ use ctxrelay_core::wire::line;
 
 /// How many sessions are followed back. More of them is a circle that somebody made.
 const SESSIONS_MAX: usize = 10_000;
-
-/// The most of its lines that is held at once of a session, in bytes; for what has no room it is read
-/// again.
-const LINES_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// More than a project has archives; beyond that they are all read again.
 const REMEMBERED_MAX: usize = 10_000;
@@ -49,6 +44,7 @@ struct VerifiedFile {
     follows: Option<SealedSession>,
     /// As [`ReachedSession::foreign_through`].
     foreign_through: Seq,
+    kept: Arc<KeptDigests>,
 }
 
 /// A file as it stands on the disk, and the hash of the last entry that it should have.
@@ -66,15 +62,13 @@ pub struct ReachedSession {
     pub path: PathBuf,
     /// Up to where it was somebody else's word when it was sealed.
     pub foreign_through: Seq,
+    /// What it says was kept.
+    pub(crate) kept: Arc<KeptDigests>,
     /// The hash of its last entry.
     head: String,
 }
 
 impl ReachedSession {
-    pub(crate) fn head(&self) -> &str {
-        &self.head
-    }
-
     /// Reads all of it, and hands every entry to `each`.
     ///
     /// # Errors
@@ -94,147 +88,28 @@ impl ReachedSession {
     }
 }
 
-/// What is asked of a session, all of it at once: a session is read whole for an answer, and may be
-/// gigabytes long.
-#[derive(Debug, Clone, Default)]
-pub struct SessionWants {
-    tasks: BTreeSet<(Seq, CapsuleId)>,
-    lines: BTreeSet<Seq>,
-}
+/// The digests of the capsules that a session says were kept. What has one of them is, to the byte,
+/// what this program kept then: agents can write where it lies, and cannot record this.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct KeptDigests(BTreeMap<(CapsuleId, String), Seq>);
 
-impl SessionWants {
-    /// Asks for what a capsule cites, and for its task as it stood then.
-    pub fn add(&mut self, capsule: &Capsule) {
-        let head = capsule.origin.head.seq;
-        self.tasks.insert((head, capsule.id.clone()));
-        self.lines.insert(head);
-        self.lines.extend(capsule.refs().map(|(_, line)| line.seq));
-    }
-}
-
-/// What a session says of what was asked.
-#[derive(Debug, Default)]
-pub struct SessionTold {
-    /// Of this.
-    wants: SessionWants,
-    tasks: BTreeMap<(Seq, CapsuleId), TaskSnapshot>,
-    lines: BTreeMap<Seq, Stored>,
-    /// The digests of what was kept of each task, and where that was told.
-    kept: BTreeMap<CapsuleId, BTreeMap<Seq, String>>,
-    /// Lines that had no room.
-    left: BTreeSet<Seq>,
-}
-
-impl SessionTold {
-    /// Reads the ledger of the current session up to its end, as far as it is believed after an entry.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be read.
-    pub fn read(path: &Path, foreign_through: Seq, wants: SessionWants) -> io::Result<Self> {
-        let mut telling = Telling::new(foreign_through, wants);
-        ledger::read(path, |stored| {
-            telling.hear(stored);
-            ControlFlow::Continue(())
-        })?;
-        Ok(telling.told)
-    }
-
-    /// Reads a sealed session.
-    ///
-    /// # Errors
-    ///
-    /// As [`ReachedSession::read`].
-    pub fn read_sealed(session: &ReachedSession, wants: SessionWants) -> io::Result<Self> {
-        let mut telling = Telling::new(session.foreign_through, wants);
-        session.read(|stored| telling.hear(stored))?;
-        Ok(telling.told)
-    }
-
-    /// Whether all was asked that a capsule needs.
-    pub fn was_asked(&self, capsule: &Capsule) -> bool {
-        let (head, asked) = (capsule.origin.head.seq, &self.wants);
-        let mut lines = capsule.refs().map(|(_, line)| line.seq);
-        asked.tasks.contains(&(head, capsule.id.clone()))
-            && lines.all(|seq| asked.lines.contains(&seq))
-    }
-
-    /// Whether one of a capsule's lines had no room.
-    pub fn has_left(&self, capsule: &Capsule) -> bool {
-        let mut lines = capsule.refs().map(|(_, line)| line.seq);
-        self.left.contains(&capsule.origin.head.seq) || lines.any(|seq| self.left.contains(&seq))
-    }
-
-    /// A line.
-    pub fn line(&self, seq: Seq) -> Option<&Stored> {
-        self.lines.get(&seq)
-    }
-
-    /// Whether just this capsule was kept, where the session tells what was after all that the capsule
-    /// is made of; earlier versions told nothing.
-    pub fn has_kept(&self, capsule: &Capsule) -> Option<bool> {
-        let told = self.kept.get(&capsule.id)?;
-        let after = (Excluded(capsule.origin.head.seq), Unbounded);
-        let mut after = told.range(after).map(|(_, digest)| digest).peekable();
-        after.peek()?;
-        Some(after.any(|digest| *digest == capsule.digest))
-    }
-
-    /// A task as it stood at an entry.
-    pub fn task(&self, id: &CapsuleId, at: Seq) -> Option<&TaskSnapshot> {
-        self.tasks.get(&(at, id.clone()))
-    }
-}
-
-/// A session that is being read.
-#[derive(Debug)]
-struct Telling {
-    world: Snapshot,
-    told: SessionTold,
-    room: usize,
-}
-
-impl Telling {
-    fn new(foreign_through: Seq, wants: SessionWants) -> Self {
-        let told = SessionTold {
-            wants,
-            ..SessionTold::default()
-        };
-        Self {
-            world: Snapshot::believing_after(foreign_through),
-            told,
-            room: LINES_BYTES_MAX,
+impl KeptDigests {
+    /// Takes an entry of the session in.
+    pub(crate) fn hear(&mut self, entry: &Entry) {
+        if let Some((task, digest)) = entry.kept_capsule() {
+            self.0.insert((task.clone(), digest.to_owned()), entry.seq);
         }
     }
 
-    fn hear(&mut self, stored: Stored) {
-        fold(&mut self.world, &stored.entry);
-        let (seq, told) = (stored.entry.seq, &mut self.told);
-        if let EntryKind::Task(record) = &stored.entry.kind
-            && let Some(task) = self.world.tasks.get(&record.task)
-            && let Some(kept) = task.kept.as_ref().filter(|kept| kept.seq == seq)
-        {
-            let told = told.kept.entry(task.id.clone()).or_default();
-            told.insert(seq, kept.digest.clone());
-        }
-        let asked = told.wants.tasks.range((seq, CapsuleId::new(""))..);
-        for (at, id) in asked.take_while(|(at, _)| *at == seq) {
-            if let Some(task) = self.world.tasks.get(id) {
-                told.tasks.insert((*at, id.clone()), task.clone());
-            }
-        }
-        if !told.wants.lines.contains(&seq) {
-            return;
-        }
-        match self.room.checked_sub(stored.line.len()) {
-            Some(room) => {
-                self.room = room;
-                told.lines.insert(seq, stored);
-            }
-            None => {
-                told.left.insert(seq);
-            }
-        }
+    /// Leaves out what somebody else said.
+    pub(crate) fn believe_after(&mut self, foreign_through: Seq) {
+        self.0.retain(|_, seq| *seq > foreign_through);
+    }
+
+    /// Whether just this capsule was kept.
+    pub(crate) fn has(&self, capsule: &Capsule) -> bool {
+        let kept = (capsule.id.clone(), capsule.digest.clone());
+        self.0.contains_key(&kept)
     }
 }
 
@@ -257,37 +132,27 @@ impl WayBack {
             left: SESSIONS_MAX,
         }
     }
+}
 
-    /// The next one; with what it says of what is wanted of it, where it has to be read in any case.
-    pub fn step(
-        &mut self,
-        wants: impl FnOnce(&SessionId) -> Option<SessionWants>,
-    ) -> Option<Result<(ReachedSession, Option<SessionTold>), SessionId>> {
+impl Iterator for WayBack {
+    type Item = Result<ReachedSession, SessionId>;
+
+    fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let SealedSession { session_id, head } = self.next.take()?;
         let path = file_of(&self.dirs, &session_id)?;
-        let (verified, told) = verified(&path, &head, || wants(&session_id));
-        let Some(file) = verified else {
+        let Some(file) = verified(&path, &head) else {
             return Some(Err(session_id));
         };
         self.next = file.follows;
-        let reached = ReachedSession {
+        Some(Ok(ReachedSession {
             session_id,
             path,
             foreign_through: file.foreign_through,
+            kept: file.kept,
             head,
-        };
-        Some(Ok((reached, told)))
+        }))
     }
-}
-
-/// As [`WayBack`], without a question.
-pub fn way_back(
-    dirs: &ProjectDirs,
-    world: &Snapshot,
-) -> impl Iterator<Item = Result<ReachedSession, SessionId>> + use<> {
-    let mut way = WayBack::new(dirs, world);
-    std::iter::from_fn(move || Some(way.step(|_| None)?.map(|(reached, _)| reached)))
 }
 
 /// A sealed session, where the record leads back to it.
@@ -296,7 +161,7 @@ pub fn reached(
     world: &Snapshot,
     session: &SessionId,
 ) -> Option<ReachedSession> {
-    let mut way = way_back(dirs, world).flatten();
+    let mut way = WayBack::new(dirs, world).flatten();
     way.find(|reached| reached.session_id == *session)
 }
 
@@ -336,26 +201,20 @@ pub(crate) fn file_of(dirs: &ProjectDirs, session: &SessionId) -> Option<PathBuf
     folders.find_map(|folder| Some(folder.join(&name)).filter(|path| exists(path)))
 }
 
-fn verified(
-    path: &Path,
-    head: &str,
-    wants: impl FnOnce() -> Option<SessionWants>,
-) -> (Verified, Option<SessionTold>) {
+fn verified(path: &Path, head: &str) -> Verified {
     let stamp = |file: &File| file.metadata().map(|found| FileStamp::from(&found));
     // What lies at the path may be exchanged meanwhile: the open file is told by its stamp, and read.
-    let file = open_private(path).and_then(|file| Ok((stamp(&file)?, file)));
-    let Ok((before, file)) = file else {
-        return (None, None);
-    };
+    let file = open_private(path).ok()?;
+    let before = stamp(&file).ok()?;
     let key = FileWithHead {
         file: before,
         head: head.to_owned(),
     };
     let known = || lock(&VERIFIED);
     if let Some(verified) = known().get(&key) {
-        return (verified.clone(), None);
+        return verified.clone();
     }
-    let (verified, told) = verify(&file, path, head, wants());
+    let verified = verify(&file, path, head);
     if stamp(&file).is_ok_and(|after| after == before) {
         let mut known = known();
         if known.len() >= REMEMBERED_MAX {
@@ -363,20 +222,14 @@ fn verified(
         }
         known.insert(key, verified.clone());
     }
-    (verified, told)
+    verified
 }
 
-/// Whether a file is a whole chain, and what it says of what is wanted of it. The second is missing
-/// where a part of it is somebody else's word: that is known only at its end.
-fn verify(
-    file: &File,
-    path: &Path,
-    head: &str,
-    wants: Option<SessionWants>,
-) -> (Verified, Option<SessionTold>) {
+/// Whether a file is a whole chain, and what it says.
+fn verify(file: &File, path: &Path, head: &str) -> Verified {
     let mut follows = None;
     let mut foreign_through = Seq(0);
-    let mut telling = wants.map(|wants| Telling::new(Seq(0), wants));
+    let mut kept = KeptDigests::default();
     let report = ledger::verify_file(file, path, None, |_, entry| {
         let Some((seq, text)) = entry else {
             return;
@@ -387,37 +240,28 @@ fn verify(
         }
         if ends_foreign_part(text) {
             foreign_through = foreign_through.max(seq);
-            telling = None;
         }
-        if let Some(telling) = &mut telling
-            && let Some(stored) = stored(seq, text)
+        if str::from_utf8(text).is_ok_and(may_tell_kept)
+            && let Ok(parsed) = line::parse(text)
         {
-            telling.hear(stored);
+            kept.hear(&Entry {
+                seq,
+                ..parsed.entry
+            });
         }
     });
-    let Ok(report) = report else {
-        return (None, None);
-    };
+    let report = report.ok()?;
     let is_its = report.head.is_some_and(|(_, hash)| hash == head);
     if !is_its || report.first_bad.is_some() {
-        return (None, None);
+        return None;
     }
+    kept.believe_after(foreign_through);
     // Where anything in it is somebody else's word, its first entry is.
     let follows = follows.flatten().filter(|_| foreign_through == Seq(0));
-    let verified = VerifiedFile {
+    Some(VerifiedFile {
         follows,
         foreign_through,
-    };
-    (Some(verified), telling.map(|telling| telling.told))
-}
-
-fn stored(seq: Seq, text: &[u8]) -> Option<Stored> {
-    let mut parsed = line::parse(text).ok()?;
-    parsed.entry.seq = seq;
-    Some(Stored {
-        entry: parsed.entry,
-        line: String::from_utf8_lossy(text).into_owned(),
-        hash: parsed.link.map(|link| link.hash).unwrap_or_default(),
+        kept: Arc::new(kept),
     })
 }
 

@@ -18,9 +18,8 @@ pub fn note(socket: &mut RpcSocket, agent: &str, kind: &str, text: &str) {
     socket.expect("note/append", params);
 }
 
-/// Closes a task as earlier versions did, whose record told nothing of what is kept of it. The capsule
-/// as it is then.
-pub fn closed_as_before(project: &Project, id: &str, outcome: Option<&str>) -> Capsule {
+/// Closes a task without the record telling what is kept of it. The capsule as it is then.
+pub fn closed_without_digest(project: &Project, id: &str, outcome: Option<&str>) -> Capsule {
     let change = json!({"close": {"task": id, "outcome": outcome}});
     let mut operator = Operator::connect(project);
     operator

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use ctxrelay::core::capsule::DIGEST_UNTOLD;
+use ctxrelay::core::capsule::NOT_KEPT_AT_CLOSE;
 use ctxrelay::wire::capsule;
 use serde_json::{Value, json};
 
 use crate::capsule::{
-    clone_of, closed_as_before, done, imported, in_terminal, listed, login, note,
+    clone_of, closed_without_digest, done, imported, in_terminal, listed, login, note,
 };
 use crate::capsule_readme::wrote;
 use crate::search_everywhere::clear;
@@ -256,7 +256,7 @@ fn a_check_tells_of_own_and_imported_tasks_what_an_import_tells() {
 }
 
 #[test]
-fn what_came_of_a_task_is_cited_and_a_file_of_before_is_as_good() {
+fn what_came_of_a_task_is_cited() {
     let project = Project::new();
     let _daemon = project.daemon();
     let id = login(&project);
@@ -275,41 +275,58 @@ fn what_came_of_a_task_is_cited_and_a_file_of_before_is_as_good() {
     let lines = closed["origin"]["lines"].as_array().unwrap().iter();
     let is_its = |line: &&Value| line.as_str().unwrap().contains("fixed in 1.4");
     assert_eq!(lines.filter(is_its).count(), 1);
+}
 
-    // Without its line, as it was written before.
+#[test]
+fn a_kept_file_whose_digest_no_record_tells_is_not_believed_and_can_be_kept_anew() {
+    let project = Project::new();
+    let _daemon = project.daemon();
     let id = login(&project);
     let kept = project.state().join(format!("capsules/{id}.json"));
-    let mut before = closed_as_before(&project, &id, Some("fixed in 1.4"));
-    before.outcome.as_mut().unwrap().line = None;
-    before
-        .origin
-        .lines
-        .retain(|line| !line.contains("fixed in 1.4"));
-    let (bytes, digest) = capsule::write(&before).unwrap();
+    // As by a close that was cut off before its digest was recorded, or by an earlier version.
+    let closed = closed_without_digest(&project, &id, Some("fixed in 1.4"));
+    let (bytes, digest) = capsule::write(&closed).unwrap();
     std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
     std::fs::write(&kept, &bytes).unwrap();
     let check = read(&project, &["check", &id]);
-    assert_eq!(
-        (&check["remarks"], &check["intact"], &check["digest"]),
-        (&json!([DIGEST_UNTOLD]), &json!(true), &json!(digest))
-    );
+    assert_eq!(check["remarks"], json!([NOT_KEPT_AT_CLOSE]));
+    assert_ne!(check["digest"], json!(digest));
+    let show = read(&project, &["show", &id]);
+    assert_eq!(show["outcome"]["text"], "fixed in 1.4");
+    assert_eq!(show["git"]["late"], json!(true));
     for action in ["show", "check"] {
         let said = codex(&project).tool("capsule", json!({"action": action, "id": id}));
-        assert_eq!(said["remark"], DIGEST_UNTOLD, "{said}");
+        assert_eq!(said["remark"], NOT_KEPT_AT_CLOSE, "{said}");
     }
     let out = project.base().join("again.json");
     done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
-    assert_eq!(std::fs::read(&out).unwrap(), bytes);
-    // Another line is no word for it.
-    let mut forged = before;
-    let outcome = forged.outcome.as_mut().unwrap();
-    outcome.line = forged.decisions[0].line.clone();
-    let (bytes, _) = capsule::write(&forged).unwrap();
-    std::fs::write(&kept, bytes).unwrap();
+    let exported = std::fs::read(&out).unwrap();
+    assert_eq!(std::fs::read(&kept).unwrap(), exported);
+    let anew = capsule::read(&exported).unwrap();
+    assert_eq!(read(&project, &["show", &id])["digest"], json!(anew.digest));
+    // What an agent puts back there is another one than the record tells of.
+    std::fs::write(&kept, &bytes).unwrap();
     let show = said(&project, &["show", &id]);
     assert!(
         show.contains("says something else than the record"),
         "{show}"
+    );
+    // Nor does a sealed session vouch for one, until the task is closed anew.
+    let id = login(&project);
+    let kept = project.state().join(format!("capsules/{id}.json"));
+    let closed = closed_without_digest(&project, &id, None);
+    std::fs::write(&kept, capsule::write(&closed).unwrap().0).unwrap();
+    clear(&project, false);
+    let show = said(&project, &["show", &id]);
+    assert!(show.contains("tells the digest of this"), "{show}");
+    assert!(show.contains("nobody vouches for it"), "{show}");
+    done(&project, &["reopen", &id]);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    let check = read(&project, &["check", &id]);
+    assert_eq!(
+        (&check["remarks"], &check["foreign"]),
+        (&json!([]), &json!(false))
     );
 }
 

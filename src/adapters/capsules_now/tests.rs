@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::core::agent::{Agent, Party};
-use crate::core::capsule::{EARLIER_BUDGET, KeptSays, StandsNow};
+use crate::core::capsule::StandsNow;
 use crate::core::continuity::{ContinuityState, StatedText, TouchedFile};
 use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, GateRun, NoteKind};
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession, SessionId};
@@ -571,7 +571,7 @@ fn a_long_handoff_says_that_it_is_cut_and_one_by_which_the_task_was_told_is_told
     let (world, redactor) = (Arc::new(Snapshot::default()), Arc::new(Redactor::new()));
     let root = folder.path().to_owned();
     let now = CapsulesNow::new(root, world, Vec::new(), redactor, |_| Ok(None));
-    let (mut capsule, _) = now.make(&task).unwrap();
+    let (capsule, _) = now.make(&task).unwrap();
     let asked = capsule.handoffs.iter();
     let asked: Vec<_> = asked.map(|it| (&*it.ask, it.cut)).collect();
     let brief = "to go on with this task, as it was told then";
@@ -579,37 +579,4 @@ fn a_long_handoff_says_that_it_is_cut_and_one_by_which_the_task_was_told_is_told
         asked,
         [(&*short, None), (&*long, Some(true)), (brief, None)]
     );
-    assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Same);
-    // Earlier versions kept what was told, and marked nothing.
-    capsule.handoffs[1].cut = None;
-    capsule.handoffs[2].ask = told;
-    assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Same);
-    capsule.handoffs[2].ask = "to push it".to_owned();
-    assert_eq!(now.tells_of(&capsule, &task).unwrap(), KeptSays::Else);
-}
-
-#[test]
-fn what_an_earlier_version_kept_of_a_big_task_says_what_the_record_says() {
-    let folder = tempfile::tempdir().unwrap();
-    let (world, redactor) = (Arc::new(Snapshot::default()), Arc::new(Redactor::new()));
-    let root = folder.path().to_owned();
-    let now = CapsulesNow::new(root, world, Vec::new(), redactor, |_| Ok(None));
-    // Its commands were shorter, so that it had room for more.
-    let mut of_any_length = (1..200).map(|length| {
-        let mut task = task();
-        let asked = (0..200).map(|at| gate(at, &format!("{at}{}", "?".repeat(length))));
-        task.questions = asked.map(|entry| StatedText::of(&entry, 0)).collect();
-        let full = now.full(&task, None, &BTreeMap::new());
-        let kept = [CAPSULE_BUDGET, EARLIER_BUDGET].map(|budget| budget.fit(full.clone()));
-        (task, kept)
-    });
-    let more =
-        of_any_length.find(|(_, [now, before])| before.questions.len() > now.questions.len());
-    let (task, kept) = more.unwrap();
-    for kept in kept {
-        assert_eq!(now.tells_of(&kept, &task).unwrap(), KeptSays::Same);
-        let mut less = kept;
-        less.questions.truncate(5);
-        assert_eq!(now.tells_of(&less, &task).unwrap(), KeptSays::Else);
-    }
 }

@@ -43,7 +43,7 @@ pub(super) fn apply(
     });
     let own = maker.kept.read(CapsuleOwner::Project, id).ok().flatten();
     let own = own.and_then(|own| capsule::read(&own).ok());
-    let is_own = own.is_some_and(|own| own.id == *id && maker.is_of_a_session(&own));
+    let is_own = own.is_some_and(|own| own.id == *id && maker.sessions.vouch_for(&own));
     wait_for(async {
         let live = operator::live(context, &command).await?;
         let folder = context.setting.dirs.relay.join("capsules");

@@ -61,7 +61,6 @@ fn rows(setting: &ProjectContext) -> Result<ui::CapsuleRows, Failure> {
     places.truncate(LISTED as usize);
     let ids = places.iter().map(|place| &place.id);
     maker.ask_git_ahead(ids, GitDeadline::within(GIT_WAIT));
-    maker.announce(places.iter().map(|place| &place.id));
     let ids = places.into_iter().map(|place| place.id);
     let rows = ids.map(|id| match maker.freshness(&id) {
         Ok((made, freshness)) => row(&maker, setting, &maker.shown(made), freshness),

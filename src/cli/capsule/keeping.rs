@@ -13,11 +13,14 @@ use crate::wire::control::ProgramCode;
 use crate::wire::search::{FoundHit, FoundIn};
 
 impl CapsuleMaker {
-    /// Whether a kept file may be held against the work tree: of an open task only the one of which
-    /// the record tells the digest.
+    /// Whether a kept file may be held against the work tree: of a task of the record only the one of
+    /// which that tells the digest, since its close where it is closed.
     pub(in crate::cli) fn is_as_recorded(&self, id: &CapsuleId, kept: &Capsule) -> bool {
-        let open = self.world.tasks.get(id).filter(|task| task.is_open());
-        open.is_none_or(|task| self.world.has_kept(task, &kept.digest))
+        let (world, digest) = (&self.world, &kept.digest);
+        world.tasks.get(id).is_none_or(|task| match task.is_open() {
+            true => world.has_kept(task, digest),
+            false => world.has_kept_since_close(task, digest) == Some(true),
+        })
     }
 
     /// Whether the record says of an open task that something is kept of it.
@@ -133,10 +136,6 @@ impl Keeping {
         })
     }
 }
-
-/// Of a closed task; what its files were then nobody can tell any more.
-pub(super) const NOT_KEPT_AT_CLOSE: &str =
-    "it was not kept when it was closed: where git stands, and its files, are as of now";
 
 /// Of one that was kept later.
 pub(super) const KEPT_LATE: &str = "it was not kept when it was closed: where git stood, and its files, are as of when it went out";

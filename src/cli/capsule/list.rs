@@ -40,7 +40,6 @@ pub(super) fn run(context: &CliContext, args: &CapsuleListArgs) -> CliOutcome {
         .map(ListPlace::to_string);
     let ids = places.iter().map(|place| &place.id);
     maker.ask_git_ahead(ids, GitDeadline::NONE);
-    maker.announce(places.iter().map(|place| &place.id));
     let mut rows = Vec::new();
     let mut text = ReportText::new();
     if total == 0 {

@@ -15,7 +15,7 @@ use crate::cli::words::{count, entry_word, now_ms, short, time};
 use crate::core::entry::{Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, EntryId, Seq, SessionId};
 use crate::store::ledger::{EntryFilter, Reading, Stored};
-use crate::store::sealed_way::way_back;
+use crate::store::sealed_way::WayBack;
 
 /// How many entries are read at once.
 const PAGE: usize = 500;
@@ -125,7 +125,7 @@ impl TaskLog {
             return Ok(log);
         }
         let mut sessions = Vec::new();
-        for reached in way_back(&context.setting.dirs, current.snapshot()) {
+        for reached in WayBack::new(&context.setting.dirs, current.snapshot()) {
             match reached {
                 Ok(reached) => sessions.push(reached),
                 Err(session) => {

@@ -1,13 +1,14 @@
 //! [`CapsuleMaker`]: the capsules of this project, made and kept.
 //!
-//! Agents can write where they are kept. Of a task that the record knows a kept file is taken as far
-//! as the record says the same; one from elsewhere only as it was imported.
+//! Agents can write where they are kept. A kept file of the project's own is taken only where the
+//! record, or a session that it leads back to, tells its digest; one from elsewhere only as it was
+//! imported.
 
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-use super::keeping::{KEPT_LATE, NOT_KEPT_AT_CLOSE, not_as_recorded};
+use super::keeping::{KEPT_LATE, not_as_recorded};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_now::{GitAhead, GitNeed};
@@ -15,15 +16,15 @@ use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::masking::Masking;
 use crate::cli::record_now::RecordNow;
-use crate::core::capsule::{Capsule, DIGEST_UNTOLD, Freshness, GIT_SILENT, KeptSays, TreeNow};
+use crate::core::capsule::{Capsule, Freshness, GIT_SILENT, NOT_KEPT_AT_CLOSE, TreeNow};
 use crate::core::id::CapsuleId;
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::host::ProjectContext;
 use crate::store::blobs::Blobs;
 use crate::store::capsules::{CapsuleOwner, Capsules, ListPlace};
 use crate::store::config;
-use crate::store::kept_sessions::{KeptSessions, SessionSays};
-use crate::wire::capsule::{self, BadCapsule, check_lines};
+use crate::store::kept_sessions::KeptSessions;
+use crate::wire::capsule::{self, BadCapsule};
 use crate::wire::control::{ProgramCode, RefusalCode};
 use crate::wire::search::{FoundHit, FoundIn};
 
@@ -126,51 +127,45 @@ impl CapsuleMaker {
         }
     }
 
-    /// That of a closed task: as it was then, where the record says the same.
+    /// That of a closed task: as it was kept then, where the record tells its digest since.
     fn closed(&self, task: &TaskSnapshot) -> Result<MadeCapsule, Failure> {
         let kept = self.kept(CapsuleOwner::Project, &task.id)?;
         // What went out before the task was closed is only older than the record.
-        let Some(mut kept) = kept.filter(|kept| kept.capsule.updated_at == task.updated_ms) else {
-            let mut made = self.make_late(task)?;
-            made.remarks.push(NOT_KEPT_AT_CLOSE.to_owned());
-            return Ok(made);
+        let kept = kept.filter(|kept| kept.capsule.updated_at == task.updated_ms);
+        let told = kept.map(|kept| {
+            let digest = &kept.capsule.digest;
+            (self.world.has_kept_since_close(task, digest), kept)
+        });
+        let (is_vouched, remark) = match told {
+            Some((Some(true), mut kept)) => {
+                let git = kept.capsule.git.as_ref();
+                if git.is_some_and(|git| git.late == Some(true)) {
+                    kept.remarks.push(KEPT_LATE.to_owned());
+                }
+                return self.masked_by_now(kept);
+            }
+            Some((Some(false), _)) => {
+                let remark = format!(
+                    "what is kept of {} says something else than the record, and stays there: this \
+                     is what the record says, on the work tree of now",
+                    task.id
+                );
+                (false, remark)
+            }
+            Some((None, _)) | None => (true, NOT_KEPT_AT_CLOSE.to_owned()),
         };
-        let is_recorded = self.world.has_kept_since_close(task, &kept.capsule.digest);
-        let says = match check_lines(&kept.capsule) {
-            // The record does not tell where git stood: the digest vouches for that.
-            Ok(()) if is_recorded != Some(false) => self.now.tells_of(&kept.capsule, task),
-            _ => Ok(KeptSays::Else),
-        };
-        let git = kept.capsule.git.as_ref();
-        if git.is_some_and(|git| git.late == Some(true)) {
-            kept.remarks.push(KEPT_LATE.to_owned());
-        }
-        match says.map_err(|error| disk::unreadable(self.record.path(), &error))? {
-            KeptSays::Else => {}
-            says => return self.masked_by_now(kept, says, is_recorded.is_some()),
-        }
         let mut made = self.make_late(task)?;
-        made.is_vouched = false;
-        made.remarks.push(format!(
-            "what is kept of {} says something else than the record, and stays there: this is what \
-             the record says, on the work tree of now",
-            task.id
-        ));
+        made.is_vouched = is_vouched;
+        made.remarks.push(remark);
         Ok(made)
     }
 
     /// That of a task which the record does not know (any more), and one from elsewhere.
     fn of_no_task(&self, id: &CapsuleId) -> Result<Option<MadeCapsule>, Failure> {
         let own = match self.kept(CapsuleOwner::Project, id) {
-            Ok(Some(own)) => match self.session_says(&own.capsule) {
-                SessionSays {
-                    says: KeptSays::Else,
-                    ..
-                } => Ok(Some(own)),
-                SessionSays { says, has_digest } => {
-                    return self.masked_by_now(own, says, has_digest).map(Some);
-                }
-            },
+            Ok(Some(own)) if self.sessions.vouch_for(&own.capsule) => {
+                return self.masked_by_now(own).map(Some);
+            }
             own => own,
         };
         if let Some(mut foreign) = self.kept(CapsuleOwner::Foreign, id)? {
@@ -186,54 +181,23 @@ impl CapsuleMaker {
         Ok(own?.map(|mut own| {
             own.owner = CapsuleOwner::Foreign;
             own.is_vouched = false;
-            let why = match self.sessions.is_apart(&own.capsule.origin.session) {
+            own.remarks.push(match self.sessions.is_apart(&own.capsule.origin.session) {
                 true => format!(
                     "the record does not lead back to the session that this names of {id}, or that \
-                     session is not as it was sealed"
+                     session is not as it was sealed: it is kept here, and nobody vouches for it"
                 ),
-                false => format!("no record here says what this says of {id}"),
-            };
-            own.remarks
-                .push(format!("{why}: it is kept here, and nobody vouches for it"));
+                false => format!(
+                    "no record here tells the digest of this for {id}: it is kept here, and nobody \
+                     vouches for it; where it was closed in this project, `ctxrelay capsule reopen \
+                     {id}` and `close` keep it anew"
+                ),
+            });
             own
         }))
     }
 
-    /// Whether a session of this project has the task, and says what the capsule says.
-    pub(super) fn is_of_a_session(&self, capsule: &Capsule) -> bool {
-        self.session_says(capsule).says != KeptSays::Else
-    }
-
-    fn session_says(&self, capsule: &Capsule) -> SessionSays {
-        self.sessions.say(capsule, |held| {
-            let lines = held.lines.map(|told| move |seq| told.line(seq).cloned());
-            self.now.holds(capsule, held.task.as_ref(), lines)
-        })
-    }
-
-    /// These will be asked for: a session that several of them name is read once.
-    pub(in crate::cli) fn announce<'a>(&self, ids: impl Iterator<Item = &'a CapsuleId>) {
-        for id in ids.filter(|id| !self.world.tasks.contains_key(*id)) {
-            if let Ok(Some(kept)) = self.kept(CapsuleOwner::Project, id) {
-                self.sessions.announce(&kept.capsule);
-            }
-        }
-    }
-
-    /// What was kept may be older than one of the rules. `has_digest`: the record tells its digest.
-    fn masked_by_now(
-        &self,
-        mut kept: MadeCapsule,
-        says: KeptSays,
-        has_digest: bool,
-    ) -> Result<MadeCapsule, Failure> {
-        if !has_digest {
-            kept.remarks.push(DIGEST_UNTOLD.to_owned());
-        }
-        if says == KeptSays::Masked {
-            let said = "it was masked under another name or folder than those of now";
-            kept.remarks.push(said.to_owned());
-        }
+    /// What was kept may be older than one of the rules.
+    fn masked_by_now(&self, mut kept: MadeCapsule) -> Result<MadeCapsule, Failure> {
         let masked = self.now.remasked(&kept.capsule);
         let masked = masked.map_err(|fault| self.failure(fault))?;
         let Some(masked) = masked else {

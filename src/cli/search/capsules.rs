@@ -61,9 +61,6 @@ pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) -> Result<(
         found.unvouched = !maker.leads_to(found);
     }
     let kept = Capsules::of(&setting.dirs);
-    let ids = hits.iter().filter(|it| it.kind == FoundIn::Capsule);
-    let ids: Vec<_> = ids.map(|it| CapsuleId::new(it.hit.id.as_str())).collect();
-    maker.announce(ids.iter());
     for found in hits.iter_mut().filter(|it| it.kind == FoundIn::Capsule) {
         let id = CapsuleId::new(found.hit.id.as_str());
         let owner = match found.foreign {

@@ -21,20 +21,11 @@ const NAMES_BYTES: usize = 11;
 pub struct CapsuleBudget {
     /// The most of it, in bytes.
     pub bytes_max: usize,
-    /// The command that shows what of a section had no room.
-    pub how: fn(&CapsuleId, &CapsuleSection) -> String,
 }
 
 /// That of every capsule.
 pub const CAPSULE_BUDGET: CapsuleBudget = CapsuleBudget {
     bytes_max: CAPSULE_BYTES_MAX,
-    how: CapsuleLeftOut::command,
-};
-
-/// The same as earlier versions had it, whose commands left more room.
-pub const EARLIER_BUDGET: CapsuleBudget = CapsuleBudget {
-    how: CapsuleLeftOut::earlier_command,
-    ..CAPSULE_BUDGET
 };
 
 impl CapsuleBudget {
@@ -47,11 +38,6 @@ impl CapsuleBudget {
     /// Names of files that are left out have the room that all these do not need.
     pub fn fit(&self, full: Capsule) -> Capsule {
         let mut fitted = full;
-        for left in &mut fitted.left_out {
-            if left.has_own_command(&fitted.id) {
-                left.how = (self.how)(&fitted.id, &left.what);
-            }
-        }
         let named = fitted.left_out.iter_mut();
         let named: Vec<_> = named.map(|left| std::mem::take(&mut left.names)).collect();
         let mut room = self.bytes_max.saturating_sub(self.frame(&fitted));
@@ -132,7 +118,7 @@ impl CapsuleBudget {
     }
 
     fn line(&self, task: &CapsuleId, what: CapsuleSection, count: u64) -> CapsuleLeftOut {
-        let how = (self.how)(task, &what);
+        let how = CapsuleLeftOut::command(task, &what);
         CapsuleLeftOut::new(what, count, how)
     }
 

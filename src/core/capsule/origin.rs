@@ -151,16 +151,9 @@ impl CapsuleLeftOut {
         format!("ctxrelay capsule log {task} --all --json")
     }
 
-    /// What earlier versions named for every section.
-    pub fn earlier_command(task: &CapsuleId, _: &CapsuleSection) -> String {
-        format!("ctxrelay capsule log {task}")
-    }
-
-    /// Whether its command is one of ours, and nobody's words.
+    /// Whether its command is ours, and nobody's words.
     pub(super) fn has_own_command(&self, task: &CapsuleId) -> bool {
-        [Self::command, Self::earlier_command]
-            .iter()
-            .any(|command| self.how == command(task, &self.what))
+        self.how == Self::command(task, &self.what)
     }
 
     /// Adds the name of a file among them, where that is short enough and few are there.

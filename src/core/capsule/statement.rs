@@ -100,19 +100,14 @@ impl CapsuleStatement {
         is_its.then(|| Self::of(&StatedText::of(entry, 0)))
     }
 
-    /// As [`Self::filled`], in the form that this has: earlier versions did not mark what they cut.
-    pub fn filled_alike(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> Option<Self> {
-        let mut filled = Self::filled(entry, task, kind)?;
-        if self.is_cut() {
-            filled.mark_cut(entry);
-        }
-        Some(filled)
-    }
-
-    /// Whether it is just that.
+    /// Whether it is just that, in the form that this has: earlier versions did not mark what they cut.
     pub fn is_of(&self, entry: &Entry, task: &CapsuleId, kind: NoteKind) -> bool {
-        let filled = self.filled_alike(entry, task, kind);
-        filled.is_some_and(|filled| self.is_as(&filled))
+        Self::filled(entry, task, kind).is_some_and(|mut filled| {
+            if self.is_cut() {
+                filled.mark_cut(entry);
+            }
+            self.is_as(&filled)
+        })
     }
 
     /// Whether it says itself that it is a beginning.

@@ -70,7 +70,7 @@ proptest! {
         full in arbitrary::capsule(),
         bytes_max in 3_000..9_000usize,
     ) {
-        let budget = CapsuleBudget { bytes_max, ..CAPSULE_BUDGET };
+        let budget = CapsuleBudget { bytes_max };
         let fitted = budget.fit(full.clone());
         prop_assume!(sizes(&fitted).iter().any(|(_, size)| *size > 0));
         // What comes along and the cited lines have limits of their own.
@@ -126,11 +126,7 @@ fn what_weighs_more_stays_when_there_is_little_room() {
     full.assumptions = (0..200)
         .map(|n| said(&format!("assumption {n} {}", "x".repeat(60))))
         .collect();
-    let fitted = CapsuleBudget {
-        bytes_max: 4_000,
-        ..CAPSULE_BUDGET
-    }
-    .fit(full);
+    let fitted = CapsuleBudget { bytes_max: 4_000 }.fit(full);
     assert!(fitted.goal.is_some() && fitted.constraints.len() == 1);
     let kept = fitted.assumptions.len();
     assert!(kept > 0 && kept < 200, "{kept}");
@@ -168,11 +164,7 @@ fn the_worst_findings_stay_when_there_is_little_room() {
             more: Map::new(),
         })
         .collect();
-    let fitted = CapsuleBudget {
-        bytes_max: 4_000,
-        ..CAPSULE_BUDGET
-    }
-    .fit(full);
+    let fitted = CapsuleBudget { bytes_max: 4_000 }.fit(full);
     let kept: Vec<&str> = fitted.findings.iter().map(|it| &*it.external_id).collect();
     assert!((3..100).contains(&kept.len()), "{kept:?}");
     let first: Vec<String> = (0..kept.len()).map(|n| format!("gh:rc:{n}")).collect();
@@ -199,11 +191,7 @@ fn a_run_that_failed_has_room_before_those_that_passed() {
     full.verification = vec![run("red", "failed")];
     full.verification
         .extend((0..20).map(|n| run(&format!("green {n}"), "passed")));
-    let fitted = CapsuleBudget {
-        bytes_max: 4_000,
-        ..CAPSULE_BUDGET
-    }
-    .fit(full);
+    let fitted = CapsuleBudget { bytes_max: 4_000 }.fit(full);
     assert!(fitted.verification.len() < 21);
     assert_eq!(fitted.verification[0].name, "red");
 }
@@ -405,15 +393,13 @@ fn the_command_that_shows_the_rest_is_masked_for_no_user_and_other_words_in_its_
     };
     let mut made = capsule();
     let of = CapsuleSection::Decisions;
-    // As it is named now, and as earlier versions named it.
-    let [command, before] = [CapsuleLeftOut::command, CapsuleLeftOut::earlier_command]
-        .map(|command| command(&made.id, &of));
-    made.left_out = [&*command, &*before, "ask ctxrelay"]
+    let command = CapsuleLeftOut::command(&made.id, &of);
+    made.left_out = [&*command, "ask ctxrelay"]
         .map(|how| CapsuleLeftOut::new(of.clone(), 1, how.to_owned()))
         .into();
     CapsuleMask::new(&REDACTOR, at).mask(&mut made);
     let told: Vec<&str> = made.left_out.iter().map(|left| &*left.how).collect();
-    assert_eq!(told, [&*command, &*before, "ask [REDACTED_USER]"]);
+    assert_eq!(told, [&*command, "ask [REDACTED_USER]"]);
 }
 
 #[test]

@@ -4,6 +4,11 @@
 pub const GIT_SILENT: &str = "git did not tell where the work tree stands (`git status` there may \
     say why), so that later nobody can tell whether this is still so";
 
+/// What is said of a closed task where the record tells no digest of what is kept of it since then:
+/// nothing was, that was cut off, or an earlier version kept it.
+pub const NOT_KEPT_AT_CLOSE: &str = "it was not kept when it was closed, as far as the record tells: \
+    where git stands, and its files, are as of now; an export keeps it like this";
+
 /// Why nobody can tell how a capsule stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WhyUnknown {

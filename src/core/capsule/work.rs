@@ -180,21 +180,17 @@ impl CapsuleRun {
         }
     }
 
-    /// Whether it is just that.
+    /// Whether it is just that, wherever it is cited from, and whatever the runs before it came to.
     pub fn is_of(&self, entry: &Entry, task: &CapsuleId, now: Option<&str>) -> bool {
-        Self::filled(entry, task, now).is_some_and(|filled| self.is_as(filled))
-    }
-
-    /// Whether it says what another one does, wherever each is cited from, and whatever the runs
-    /// before it came to.
-    pub fn is_as(&self, other: Self) -> bool {
-        let other = Self {
-            flaky: self.flaky,
-            line: self.line.clone(),
-            more: self.more.clone(),
-            ..other
-        };
-        *self == other
+        Self::filled(entry, task, now).is_some_and(|filled| {
+            let filled = Self {
+                flaky: self.flaky,
+                line: self.line.clone(),
+                more: self.more.clone(),
+                ..filled
+            };
+            *self == filled
+        })
     }
 }
 

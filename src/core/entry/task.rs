@@ -105,6 +105,11 @@ pub fn exported_words(digest: &str, along: &[&str], kept: Option<&str>) -> Strin
     format!("its capsule went out{along}, the digest is {digest}{kept}")
 }
 
+/// Whether the line of an entry may say that something is kept: few do, and parsing all takes long.
+pub fn may_tell_kept(line: &str) -> bool {
+    line.contains(KEPT)
+}
+
 /// The digest of what is kept that such a content names.
 pub fn kept_digest(content: &str) -> Option<&str> {
     let (_, digest) = content.rsplit_once(KEPT)?;
@@ -138,6 +143,20 @@ impl Entry {
                 .carried
                 .as_ref()
                 .is_some_and(|carried| carried.task_only)
+    }
+
+    /// The task of which the operator's program kept a capsule, and its digest, where the entry tells
+    /// that.
+    pub fn kept_capsule(&self) -> Option<(&CapsuleId, &str)> {
+        let EntryKind::Task(record) = &self.kind else {
+            return None;
+        };
+        let is_kept = matches!(record.step, TaskStep::Exported | TaskStep::Kept);
+        let is_told = is_kept && self.source == Party::Human;
+        Some((
+            &record.task,
+            kept_digest(&self.content).filter(|_| is_told)?,
+        ))
     }
 
     /// The task that it belongs to: the one that was current, or that it is about.

@@ -283,24 +283,6 @@ fn take_goal(task: &mut TaskSnapshot, said: StatedText) {
     }
 }
 
-impl TaskSnapshot {
-    /// The task as it was read while an agent's word on the goal took the place of the operator's:
-    /// what was kept then has it like that. None where no agent said what is to be reached.
-    pub fn with_one_goal(&self) -> Option<Self> {
-        if self.agent_goals.is_empty() {
-            return None;
-        }
-        let mut task = self.clone();
-        let mut goals: Vec<StatedText> = task.agent_goals.drain(..).collect();
-        goals.extend(task.goal.take());
-        goals.sort_by_key(|said| said.seq);
-        for said in goals {
-            replace(&mut task.goal, said);
-        }
-        Some(task)
-    }
-}
-
 /// The latest of each agent.
 fn take_agent_goal(task: &mut TaskSnapshot, said: StatedText) {
     let goals = &mut task.agent_goals;

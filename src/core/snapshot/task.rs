@@ -248,7 +248,7 @@ impl Snapshot {
     }
 
     /// As [`Self::has_kept`] of a task that is closed; none where the record tells nothing since its
-    /// close, as earlier versions did not.
+    /// close: that was cut off, or is of an earlier version.
     pub fn has_kept_since_close(&self, task: &TaskSnapshot, digest: &str) -> Option<bool> {
         let closed = task.end.as_ref()?.seq?;
         let kept = task.kept.as_ref().filter(|kept| kept.seq > closed)?;

@@ -1,10 +1,10 @@
 //! Tasks that can travel, for reading: made from the record, or as they are kept, and held against
 //! the work tree. All of it beside the loop: git is asked.
 //!
-//! A kept file lies where an agent can write. Of a task that this record knows it is taken where the
-//! record tells its digest since the task was closed; else only the state of the work tree is, and
-//! what was said for the task the record tells. Of any other task the file is all there is: a session
-//! of the project may vouch for it, which may take as long as reading that does; else nobody does.
+//! A kept file lies where an agent can write. Of a task that this record knows it is taken only where
+//! the record tells its digest, since the close of one that is closed. Of any other task the file is
+//! all there is: a session of the project may tell its digest, which may take as long as reading that
+//! does; else nobody vouches for it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::adapters::capsules_now::CapsulesNow;
 use crate::adapters::git_deadline::GitDeadline;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
-    Capsule, CapsuleStatus, DIGEST_UNTOLD, Freshness, GIT_SILENT, KeptSays, RENDER_CHARS_MAX,
+    Capsule, CapsuleStatus, Freshness, GIT_SILENT, NOT_KEPT_AT_CLOSE, RENDER_CHARS_MAX,
     RenderTarget, RenderTerms, Rendering, StandsNow,
 };
 use crate::core::id::{CapsuleId, RuntimeSession};
@@ -30,7 +30,7 @@ use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::dirs::ProjectDirs;
-use crate::store::kept_sessions::{KeptSessions, SessionSays};
+use crate::store::kept_sessions::KeptSessions;
 use crate::store::ledger::Ledger;
 use crate::wire::capsule::{self, BadCapsule};
 use crate::wire::control::{
@@ -103,7 +103,6 @@ impl CapsuleInputs {
                 ledger.path().to_path_buf(),
             ),
             vouched: RefCell::default(),
-            untold: RefCell::default(),
             now: CapsulesNow::new(
                 self.dirs.root,
                 Arc::clone(&self.world),
@@ -128,8 +127,6 @@ struct CapsuleReading {
     sessions: KeptSessions,
     /// Tasks that the record does not hold and that a session of the project vouches for.
     vouched: RefCell<BTreeSet<CapsuleId>>,
-    /// Those of them whose digest it does not tell.
-    untold: RefCell<BTreeSet<CapsuleId>>,
 }
 
 impl CapsuleReading {
@@ -190,16 +187,12 @@ impl CapsuleReading {
     }
 
     fn show(&self, id: CapsuleId, asking: Option<Agent>) -> Result<CapsuleText, Refusal> {
-        let (capsule, out, remark) = match self.world.tasks.get(&id) {
-            Some(task) => {
-                let (kept, remark) = self.as_recorded(&id)?;
-                let capsule = self.of_record(task, kept.as_ref())?;
-                (capsule, kept.filter(|_| task.is_open()), remark)
-            }
-            None => {
-                let (kept, remark) = self.as_recorded(&id)?;
-                (kept.ok_or_else(|| missing(&id))?, None, remark)
-            }
+        let (kept, remark) = self.as_recorded(&id)?;
+        let (capsule, out) = match (self.world.tasks.get(&id), kept) {
+            (Some(task), out) if task.is_open() => (self.made(task)?, out),
+            (_, Some(kept)) => (kept, None),
+            (Some(task), None) => (self.made(task)?, None),
+            (None, None) => return Err(missing(&id)),
         };
         let is_open = self.world.tasks.get(&id).is_some_and(TaskSnapshot::is_open);
         let mut stands = match is_open {
@@ -242,8 +235,8 @@ impl CapsuleReading {
         let (kept, remark) = self.as_recorded(&id)?;
         let stands = match (kept, self.world.tasks.get(&id)) {
             (Some(kept), _) => self.stands(&kept),
-            (None, Some(task)) if task.is_open() => StandsNow::of_now(&self.of_record(task, None)?),
-            (None, Some(task)) => self.stands(&self.of_record(task, None)?),
+            (None, Some(task)) if task.is_open() => StandsNow::of_now(&self.made(task)?),
+            (None, Some(task)) => self.stands(&self.made(task)?),
             (None, None) => return Err(missing(&id)),
         };
         let is_open = self.world.tasks.get(&id).is_some_and(TaskSnapshot::is_open);
@@ -270,51 +263,32 @@ impl CapsuleReading {
         is_silent.then(|| GIT_SILENT.to_owned())
     }
 
-    /// The task as the record tells it. A closed one is what was kept of it, where the record tells
-    /// that by its digest; else it stands on the work tree on which it was closed, where that was kept.
-    fn of_record(&self, task: &TaskSnapshot, kept: Option<&Capsule>) -> Result<Capsule, Refusal> {
-        let is_told = |kept: &&Capsule| {
-            let told = self.world.has_kept_since_close(task, &kept.digest);
-            told == Some(true)
-        };
-        // Gates ran on since, and findings and handoffs went on.
-        if let Some(kept) = kept.filter(is_told) {
-            return Ok(kept.clone());
-        }
+    /// The task as the record tells it, on the work tree of now.
+    fn made(&self, task: &TaskSnapshot) -> Result<Capsule, Refusal> {
         let made = match task.is_open() {
             true => self.now.make(task),
             false => self.now.make_late(task),
         };
-        let (mut capsule, _) = made.map_err(|fault| {
+        let (capsule, _) = made.map_err(|fault| {
             Refusal::new(
                 RefusalCode::LedgerUnreadable,
                 fault.to_string(),
                 "`ctxrelay ledger verify` says more",
             )
         })?;
-        if let Some(kept) = kept.filter(|_| !task.is_open()) {
-            capsule.git.clone_from(&kept.git);
-            capsule.touched.clone_from(&kept.touched);
-        }
         Ok(capsule)
     }
 
-    /// What is kept of a task, and what has to be said of it; of one of the record that is not what the
-    /// record tells, why it is not taken.
+    /// What is kept of a task as the record tells it; and of a task of the record of which there is no
+    /// such thing, why.
     fn as_recorded(&self, id: &CapsuleId) -> Result<(Option<Capsule>, Option<String>), KeptFault> {
         let kept = match self.kept(id) {
             Err(fault @ KeptFault::NotAsRecorded(_)) => return Ok((None, Some(fault.to_string()))),
             kept => kept?,
         };
         let closed = self.world.tasks.get(id).filter(|task| !task.is_open());
-        let is_untold = match (&kept, closed) {
-            (Some(kept), Some(task)) => self
-                .world
-                .has_kept_since_close(task, &kept.digest)
-                .is_none(),
-            _ => self.untold.borrow().contains(id),
-        };
-        Ok((kept, is_untold.then(|| DIGEST_UNTOLD.to_owned())))
+        let is_late = closed.is_some() && kept.is_none();
+        Ok((kept, is_late.then(|| NOT_KEPT_AT_CLOSE.to_owned())))
     }
 
     /// How a capsule stands to the work tree of now.
@@ -330,28 +304,16 @@ impl CapsuleReading {
         if self.world.tasks.contains_key(id) {
             return own;
         }
-        if let Ok(Some(kept)) = &own {
-            let session = self.session_says(kept);
-            if session.says != KeptSays::Else {
-                self.vouched.borrow_mut().insert(id.clone());
-                if !session.has_digest {
-                    self.untold.borrow_mut().insert(id.clone());
-                }
-                return own;
-            }
+        if let Ok(Some(kept)) = &own
+            && self.sessions.vouch_for(kept)
+        {
+            self.vouched.borrow_mut().insert(id.clone());
+            return own;
         }
         match self.kept_of(CapsuleOwner::Foreign, id)? {
             Some(foreign) => Ok(Some(foreign)),
             None => own,
         }
-    }
-
-    /// Whether a session of the project says what a kept capsule says.
-    fn session_says(&self, kept: &Capsule) -> SessionSays {
-        self.sessions.say(kept, |held| {
-            let lines = held.lines.map(|told| move |seq| told.line(seq).cloned());
-            self.now.holds(kept, held.task.as_ref(), lines)
-        })
     }
 
     /// Nobody here vouches for what was kept of it. Known once that was read.
@@ -376,20 +338,24 @@ impl CapsuleReading {
         if read.id != *id {
             return Err(KeptFault::OfAnother(id.clone()));
         }
-        let is_as_recorded = task.is_none_or(|task| match task.is_open() {
-            true => self.world.has_kept(task, &read.digest),
-            false => self.world.has_kept_since_close(task, &read.digest) != Some(false),
-        });
-        if !is_as_recorded {
-            return Err(KeptFault::NotAsRecorded(id.clone()));
+        let Some(task) = task else {
+            let imported = self.world.imported.get(id).filter(|_| !is_own);
+            return match imported.is_some_and(|imported| imported.digest != read.digest) {
+                true => Err(KeptFault::Exchanged(id.clone())),
+                false => Ok(Some(read)),
+            };
+        };
+        let told = match task.is_open() {
+            true => Some(self.world.has_kept(task, &read.digest)),
+            // What went out before the task was closed is only older than the record.
+            false if read.updated_at != task.updated_ms => None,
+            false => self.world.has_kept_since_close(task, &read.digest),
+        };
+        match told {
+            Some(true) => Ok(Some(read)),
+            Some(false) => Err(KeptFault::NotAsRecorded(id.clone())),
+            None => Ok(None),
         }
-        let imported = self.world.imported.get(id).filter(|_| !is_own);
-        if imported.is_some_and(|imported| imported.digest != read.digest) {
-            return Err(KeptFault::Exchanged(id.clone()));
-        }
-        // What went out before the task was closed is only older than the record.
-        let is_its = task.is_none_or(|task| task.is_open() || read.updated_at == task.updated_ms);
-        Ok(is_its.then_some(read))
     }
 
     fn named(&self, id: Option<CapsuleId>, pair: &RuntimeSession) -> Result<CapsuleId, Refusal> {

@@ -4,13 +4,14 @@ use std::fs;
 use serde_json::{Map, json};
 
 use super::*;
-use ctxrelay_core::agent::Party;
+use ctxrelay_core::agent::{Agent, Party};
 use ctxrelay_core::capsule::CapsuleSources;
 use ctxrelay_core::entry::{
     Entry, EntryKind, Fate, NoteKind, Predecessor, SealedSession, TASK, TaskStep, kept_words,
 };
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{CapsuleId, EntryId};
+use ctxrelay_core::wire::capsule;
 use ctxrelay_core::wire::line::{GENESIS, Stored, parse, seal, serialize};
 
 /// A project with a chain of sealed sessions.
@@ -21,6 +22,8 @@ struct Sealed {
     kept: Vec<Capsule>,
     /// What is decided for each task.
     decision: &'static str,
+    /// Who says what was kept.
+    by: Party,
 }
 
 impl Sealed {
@@ -34,6 +37,7 @@ impl Sealed {
             last: None,
             kept: Vec::new(),
             decision: "one hour",
+            by: Party::Human,
         }
     }
 
@@ -96,16 +100,9 @@ impl Sealed {
             self.kept.push(capsule_of(&world, &id, &lines));
         }
         for kept in &self.kept[first..] {
-            // Earlier versions told no digest.
-            if number != UNTOLD {
-                let told = kept_words(&kept.digest);
-                record(
-                    Party::Human,
-                    &told,
-                    TaskStep::Kept.of(kept.id.clone()),
-                    None,
-                );
-            }
+            let told = kept_words(&kept.digest);
+            let step = TaskStep::Kept.of(kept.id.clone());
+            record(self.by.clone(), &told, step, None);
         }
         let text: Vec<&str> = lines.iter().map(|stored| &*stored.line).collect();
         let file = self.dirs.archives().join(format!("{session}.jsonl"));
@@ -116,6 +113,22 @@ impl Sealed {
         });
     }
 
+    /// The last of them as the current one, which is believed after an entry.
+    fn current(&self, foreign_through: Seq) -> KeptSessions {
+        let world = Snapshot {
+            session_id: Some(self.last.clone().unwrap().session_id),
+            ..Snapshot::believing_after(foreign_through)
+        };
+        KeptSessions::new(self.dirs.clone(), Arc::new(world), self.file())
+    }
+
+    /// The file of the last of them.
+    fn file(&self) -> PathBuf {
+        let name = format!("{}.jsonl", self.last.as_ref().unwrap().session_id);
+        self.dirs.archives().join(name)
+    }
+
+    /// With all of them sealed.
     fn sessions(&self) -> KeptSessions {
         let before = self.last.clone().unwrap();
         let world = Snapshot {
@@ -131,9 +144,6 @@ impl Sealed {
         KeptSessions::new(self.dirs.clone(), Arc::new(world), PathBuf::new())
     }
 }
-
-/// A session of this number is as earlier versions wrote it.
-const UNTOLD: u64 = 9;
 
 /// The capsule of a task, as it is made.
 fn capsule_of(world: &Snapshot, id: &CapsuleId, lines: &[Stored]) -> Capsule {
@@ -158,109 +168,89 @@ fn capsule_of(world: &Snapshot, id: &CapsuleId, lines: &[Stored]) -> Capsule {
     capsule
 }
 
-/// Whether a session has what is cited, and its task the decision.
-fn says(sessions: &KeptSessions, kept: &Capsule) -> KeptSays {
-    sessions
-        .say(kept, |held| {
-            let told = held.lines.unwrap();
-            let mut cited = kept.refs();
-            let has_all = cited.all(|(_, line)| told.line(line.seq).is_some());
-            let task = held.task.unwrap();
-            let is_same = has_all && task.decisions[0].text == kept.decisions[0].text;
-            Ok(KeptSays::Same.only(is_same))
-        })
-        .says
+/// The same task on another state of the work tree.
+fn other_tree(kept: &Capsule) -> Capsule {
+    let mut changed = kept.clone();
+    changed.not_run.push("gate".to_owned());
+    changed.digest = capsule::write(&changed).unwrap().1;
+    changed
 }
 
 #[test]
-fn each_session_is_read_once_for_all_that_is_kept_of_it() {
+fn a_session_vouches_for_what_it_tells_the_digest_of_and_for_nothing_else() {
     let mut project = Sealed::new();
     project.seal(1);
     project.seal(2);
     let sessions = project.sessions();
-    for kept in &project.kept {
-        sessions.announce(kept);
-    }
     // In turn, as a list by age may have them.
     for at in [0, 3, 1, 4, 2, 5] {
-        let kept = &project.kept[at];
-        assert_eq!(says(&sessions, kept), KeptSays::Same, "{at}");
+        assert!(sessions.vouch_for(&project.kept[at]), "{at}");
     }
-    assert_eq!(sessions.readings.get(), 2);
-    let mut changed = project.kept[0].clone();
-    changed.decisions[0].text = "for ever".to_owned();
-    changed.digest = "another".to_owned();
-    assert_eq!(says(&sessions, &changed), KeptSays::Else);
-    assert_eq!(sessions.readings.get(), 2);
-}
-
-#[test]
-fn what_was_not_announced_has_a_session_read_once_more_for_all_that_is_kept() {
-    let mut project = Sealed::new();
-    project.seal(3);
-    let kept = Capsules::of(&project.dirs);
-    for capsule in &project.kept {
-        let (bytes, _) = capsule::write(capsule).unwrap();
-        let written = kept.write(CapsuleOwner::Project, &capsule.id, &bytes);
-        written.unwrap();
-    }
-    let sessions = project.sessions();
-    for kept in &project.kept {
-        assert_eq!(says(&sessions, kept), KeptSays::Same);
-    }
-    assert_eq!(sessions.readings.get(), 2);
-}
-
-#[test]
-fn another_state_of_the_work_tree_than_the_session_tells_the_digest_of_is_not_believed() {
-    let mut project = Sealed::new();
-    for number in [4, UNTOLD] {
-        project.seal(number);
-    }
-    let sessions = project.sessions();
-    let other_tree = |at: usize| {
-        let mut changed = project.kept[at].clone();
-        changed.touched.clear();
-        changed.not_run.push("gate".to_owned());
-        changed.digest = capsule::write(&changed).unwrap().1;
-        changed
-    };
-    assert_eq!(says(&sessions, &project.kept[0]), KeptSays::Same);
-    assert_eq!(says(&sessions, &other_tree(0)), KeptSays::Else);
-    // Nor where words of it look as if they were masked elsewhere.
-    let masked = |_| Ok(KeptSays::Masked);
-    assert_eq!(sessions.say(&other_tree(0), masked).says, KeptSays::Else);
-    // Nor one that says that it was made behind what tells of the digest.
-    let mut later = other_tree(0);
+    let kept = &project.kept[0];
+    assert!(!sessions.vouch_for(&other_tree(kept)));
+    // Nor where it says that it was made behind what tells of the digest, or in another session.
+    let mut later = other_tree(kept);
     later.origin.head.seq.0 += 5;
-    later.digest = capsule::write(&later).unwrap().1;
-    assert_eq!(says(&project.sessions(), &later), KeptSays::Else);
-    assert_eq!(says(&sessions, &project.kept[3]), KeptSays::Same);
-    assert_eq!(says(&sessions, &other_tree(3)), KeptSays::Same);
+    let mut of_other = kept.clone();
+    of_other.origin.session = project.kept[3].origin.session.clone();
+    let mut of_none = kept.clone();
+    of_none.origin.session = SessionId::new("session_1795000000000_00000000");
+    for mut changed in [later, of_other, of_none] {
+        changed.digest = capsule::write(&changed).unwrap().1;
+        assert!(!sessions.vouch_for(&changed));
+    }
+    // Nor as another task.
+    let mut other_task = kept.clone();
+    other_task.id = project.kept[1].id.clone();
+    assert!(!sessions.vouch_for(&other_task));
 }
 
 #[test]
-fn a_session_that_was_exchanged_since_it_was_verified_says_nothing() {
+fn the_current_record_vouches_as_far_as_it_is_believed_and_whole() {
+    let mut project = Sealed::new();
+    project.seal(6);
+    let [first, second, _] = &project.kept[..] else {
+        panic!("{:?}", project.kept)
+    };
+    // Three tasks with two entries each are told of behind the first entry.
+    assert!(!project.current(Seq(8)).vouch_for(first));
+    assert!(project.current(Seq(8)).vouch_for(second));
+    let file = project.file();
+    let truth = fs::read_to_string(&file).unwrap();
+    let other = other_tree(first);
+    let forged = truth.replace(&first.digest, &other.digest);
+    fs::write(&file, forged).unwrap();
+    assert!(!project.current(Seq(0)).vouch_for(&other));
+    fs::write(&file, truth).unwrap();
+    assert!(project.current(Seq(0)).vouch_for(first));
+}
+
+#[test]
+fn what_an_agent_says_was_kept_was_not() {
+    let mut project = Sealed::new();
+    project.by = Party::Agent(Agent::Claude);
+    project.seal(7);
+    assert!(!project.sessions().vouch_for(&project.kept[0]));
+    assert!(!project.current(Seq(0)).vouch_for(&project.kept[0]));
+}
+
+#[test]
+fn a_session_that_was_exchanged_says_nothing() {
     let (mut project, mut forged) = (Sealed::new(), Sealed::new());
     forged.decision = "for ever";
     for one in [&mut project, &mut forged] {
         one.seal(5);
     }
-    let file = |one: &Sealed| {
-        let name = format!("{}.jsonl", one.last.as_ref().unwrap().session_id);
-        one.dirs.archives().join(name)
-    };
-    let (true_file, forged_file) = (file(&project), file(&forged));
+    let (true_file, forged_file) = (project.file(), forged.file());
     let truth = fs::read(&true_file).unwrap();
-    let sessions = project.sessions();
-    // It is verified, and not read for what it says.
-    let session = &project.kept[0].origin.session;
-    assert!(sessions.leads_to(session, Seq(1)));
-    assert_eq!(sessions.readings.get(), 0);
     fs::copy(&forged_file, &true_file).unwrap();
-    let says_of = |kept: &Capsule| says(&sessions, kept);
-    assert_eq!(says_of(&forged.kept[0]), KeptSays::Else);
-    fs::write(&true_file, truth).unwrap();
-    assert_eq!(says_of(&forged.kept[0]), KeptSays::Else);
-    assert_eq!(says_of(&project.kept[0]), KeptSays::Same);
+    let vouched = |kept: &Capsule| project.sessions().vouch_for(kept);
+    assert!(!vouched(&forged.kept[0]) && !vouched(&project.kept[0]));
+    fs::write(&true_file, &truth).unwrap();
+    assert!(!vouched(&forged.kept[0]) && vouched(&project.kept[0]));
+    // Nor once it was verified.
+    let sessions = project.sessions();
+    assert!(sessions.leads_to(&project.kept[0].origin.session, Seq(1)));
+    fs::copy(&forged_file, &true_file).unwrap();
+    assert!(!sessions.vouch_for(&forged.kept[0]));
 }
