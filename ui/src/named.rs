@@ -5,14 +5,14 @@
 macro_rules! named {
     (
         $(#[$meta:meta])*
-        pub enum $name:ident {
+        $vis:vis enum $name:ident {
             $( $(#[$doc:meta])* $variant:ident = $word:literal, )+
         }
         $(#[$word_doc:meta])*
         pub fn $word_of:ident;
     ) => {
         $(#[$meta])*
-        pub enum $name {
+        $vis enum $name {
             $( $(#[$doc])* $variant, )+
         }
 
