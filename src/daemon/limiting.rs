@@ -14,6 +14,7 @@ use crate::core::delivery::{
 use crate::core::entry::AgentChanged;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::config::Config;
+use crate::wire::control::Refusal;
 
 /// How long the adapter may take to find out. It has a deadline of its own, which is shorter.
 const CHECK_WAIT: Duration = Duration::from_secs(12);
@@ -131,7 +132,8 @@ impl Daemon {
     fn behind_facts(&mut self, then: impl FnOnce(&mut Daemon) + Send + 'static) {
         let recorder = &mut self.base.recorder;
         if recorder.facts_on_the_way().next().is_none() {
-            return then(self);
+            let then = move |daemon: &mut Daemon, _: Result<(), &Refusal>| then(daemon);
+            return self.deliveries.held.go_on(Box::new(then), Ok(()));
         }
         recorder.append_fact(
             Vec::new(),

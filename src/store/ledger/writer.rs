@@ -23,10 +23,10 @@ use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::shared::SharedLedger;
-use fence::Fence;
+use fact_fence::FactFence;
 use staging::{Placed, Staged};
 
-mod fence;
+mod fact_fence;
 mod mending;
 mod staging;
 
@@ -77,7 +77,7 @@ pub(super) enum Job {
     Append {
         token: u64,
         entries: Vec<Entry>,
-        /// It has happened, and cannot be refused for its length: its round, see [`Fence`].
+        /// It has happened, and cannot be refused for its length: its round, see [`FactFence`].
         fact: Option<u64>,
         /// Who waits for the answer, instead of the event.
         answer: Option<SyncSender<Result<Vec<Arc<Stored>>, LedgerError>>>,
@@ -127,7 +127,7 @@ pub(super) struct Writer {
     held: Option<Job>,
     /// How many appends were written together the last time.
     company: usize,
-    fence: Fence,
+    fence: FactFence,
 }
 
 /// Appends that are being written together.
@@ -167,7 +167,7 @@ impl Writer {
             aside: None,
             held: None,
             company: 1,
-            fence: Fence::default(),
+            fence: FactFence::default(),
         }
     }
 

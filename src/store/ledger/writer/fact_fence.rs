@@ -1,4 +1,4 @@
-//! [`Fence`]: keeps facts in their order across a failure.
+//! [`FactFence`]: keeps facts in their order across a failure.
 //!
 //! What has happened is given to the writer again once it failed, behind its failure. A later fact
 //! that is in the queue by then, or comes before its sender hears of the failure, must not be
@@ -10,12 +10,12 @@ use super::super::error::LedgerError;
 
 /// Which rounds of facts are refused.
 #[derive(Debug, Default)]
-pub(super) struct Fence {
+pub(super) struct FactFence {
     /// The last round in which a fact failed, and why it did.
     refused: Option<(u64, LedgerError)>,
 }
 
-impl Fence {
+impl FactFence {
     /// Whether a fact may be recorded; `None` is no fact.
     ///
     /// # Errors
