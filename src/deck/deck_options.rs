@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{LocalTime, RecoveryView};
+use ctxrelay_ui::model::{Level, LocalTime, RecoveryView};
 
 use super::capsules::CapsuleAccess;
 use futures::future::BoxFuture;
@@ -128,8 +128,8 @@ pub struct DeckOptions {
     pub key_slot: KeySlot,
     /// The sessions that have ended.
     pub elsewhere: Elsewhere,
-    /// Something to say from the start.
-    pub notice: Option<String>,
+    /// Something to say from the start, and how bad it is.
+    pub notice: Option<(Level, String)>,
     /// Becomes true when the process was told to end (a signal).
     pub told_to_end: watch::Receiver<bool>,
 }
