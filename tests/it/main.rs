@@ -59,6 +59,7 @@ mod pair_goes_on;
 mod pair_panes;
 mod projects;
 mod published;
+mod queue_names;
 mod reading_shown;
 mod readme;
 mod recovery;
