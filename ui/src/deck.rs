@@ -39,6 +39,8 @@ use crate::work_rows::WorkRows;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
 pub(crate) const NOTICE_MS: i64 = 8_000;
+/// How long a letter of a longer notice takes to be read, by somebody who looks up only then.
+const LETTER_MS: i64 = 80;
 
 /// What a deck starts with.
 #[derive(Debug, Clone)]
@@ -348,10 +350,12 @@ impl Deck {
     }
 
     pub(crate) fn say(&mut self, level: Level, text: impl Into<String>) {
+        let text = text.into();
+        let read_ms = i64::try_from(text.chars().count()).map_or(NOTICE_MS, |n| n * LETTER_MS);
         self.notice = Some(Notice {
             level,
-            text: text.into(),
-            until_ms: self.view.now_ms.saturating_add(NOTICE_MS),
+            text,
+            until_ms: self.view.now_ms.saturating_add(NOTICE_MS.max(read_ms)),
             is_shown: false,
         });
     }
