@@ -33,6 +33,8 @@ pub(crate) enum CardStage {
     Approving,
     /// Types a reason; `enter` records the rejection.
     Rejecting(TextField),
+    /// Does not allow what is asked, and may say why.
+    Denying(TextField),
     /// Types an answer of its own to the request with this choice; `enter` records it.
     Answering { choice: String, field: TextField },
     /// Has pressed retry; `enter` does it.
@@ -81,7 +83,7 @@ impl CardSheet {
                 proposal_id: self.id.clone(),
                 stale_tree: None,
             }),
-            CardStage::Rejecting(field) if card.asked.is_some() => {
+            CardStage::Denying(field) => {
                 let denial = card.asked.as_ref()?.denial()?;
                 let note = field.text().trim().to_owned();
                 Some(Effect::AnswerApproval {
@@ -205,7 +207,9 @@ impl CardSheet {
     /// Puts away what is typed, until the card is answered.
     pub(crate) fn keep(&self, drafts: &mut Drafts) {
         match &self.stage {
-            CardStage::Rejecting(field) => drafts.keep_on_card(&self.id, None, field.text()),
+            CardStage::Rejecting(field) | CardStage::Denying(field) => {
+                drafts.keep_on_card(&self.id, None, field.text());
+            }
             CardStage::Answering { choice, field } => {
                 drafts.keep_on_card(&self.id, Some(choice), field.text());
             }
@@ -216,7 +220,9 @@ impl CardSheet {
     /// The field that is typed into.
     pub(crate) fn field_mut(&mut self) -> Option<&mut TextField> {
         match &mut self.stage {
-            CardStage::Rejecting(field) | CardStage::Answering { field, .. } => Some(field),
+            CardStage::Rejecting(field)
+            | CardStage::Denying(field)
+            | CardStage::Answering { field, .. } => Some(field),
             _ => None,
         }
     }

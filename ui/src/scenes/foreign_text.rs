@@ -233,6 +233,7 @@ impl ForeignText for InboxCard {
             tree,
             tree_still_same: _,
             stale_tree,
+            forbids,
             blockers,
             blockers_more: _,
             unclear,
@@ -252,6 +253,7 @@ impl ForeignText for InboxCard {
             field.fill(text);
         }
         steps.fill(text);
+        forbids.fill(text);
         for field in [sign_off, commit, tree, stale_tree, command] {
             field.fill(text);
         }
