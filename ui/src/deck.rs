@@ -57,6 +57,8 @@ pub struct Settings {
     pub glyphs: Glyphs,
     /// Newest entry on top; otherwise at the bottom.
     pub newest_first: bool,
+    /// An agent can be started from here: there is a tmux that opens a pane for it.
+    pub opens_panes: bool,
     /// How the person is told that something waits.
     pub notification: NotificationSettings,
     /// What is wrong in the user's own files, a sentence each; said from the first frame on.
@@ -76,6 +78,7 @@ impl Settings {
             depth: Depth::Rgb,
             glyphs: Glyphs::Unicode,
             newest_first: true,
+            opens_panes: true,
             notification: NotificationSettings::default(),
             problems: Vec::new(),
         })
@@ -116,6 +119,7 @@ pub struct Deck {
     pub(crate) themes: Vec<(String, String)>,
     pub(crate) depth: Depth,
     pub(crate) glyphs: Glyphs,
+    pub(crate) opens_panes: bool,
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
     pub(crate) fetched: FetchedEntries,
@@ -165,6 +169,7 @@ impl Deck {
             themes: settings.themes,
             depth: settings.depth,
             glyphs: settings.glyphs,
+            opens_panes: settings.opens_panes,
             notice: None,
             drafts: Drafts::default(),
             fetched: FetchedEntries::default(),
