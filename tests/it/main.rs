@@ -49,6 +49,7 @@ mod harness;
 mod hidden;
 mod inference;
 mod keeping;
+mod killed_before;
 mod ledger;
 mod monorepo;
 mod no_agent;
