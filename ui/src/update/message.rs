@@ -211,6 +211,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
     };
+    deck.inbox.decided_by(&effects);
     effects.extend(settle(deck));
     effects.extend(unread_words(deck));
     effects.extend(unread_page(deck));
