@@ -172,6 +172,7 @@ pub(super) fn options(
             (acts && loaded.file.is_some()).then_some(WaitingTrust {
                 digest: loaded.digest,
                 waiting: loaded.waiting,
+                problems: loaded.problems,
             })
         }),
         read_rules: Arc::new(move |agent, said| rules_of_files(&reader, agent, said)),

@@ -18,7 +18,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::instructions::{FileName, RuleRow};
 use crate::core::snapshot::ChangedFiles;
-use crate::wire::config::Waiting;
+use crate::wire::config::{Problem, Waiting};
 
 /// A daemon that was started from the deck.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ pub struct WaitingTrust {
     pub digest: String,
     /// The keys that wait; one of them at least would change something.
     pub waiting: Vec<Waiting>,
+    /// What of `config.json` does not count as it stands there.
+    pub problems: Vec<Problem>,
 }
 
 /// Reads it; `None` where nothing waits.

@@ -138,9 +138,15 @@ fills!(AgentCard {
 
 impl ForeignText for WaitingKey {
     fn fill(&mut self, text: &str) {
-        let Self { name, note, lines } = self;
+        let Self {
+            name,
+            note,
+            lines,
+            warnings,
+        } = self;
         name.fill(text);
         note.fill(text);
+        warnings.fill(text);
         lines.iter_mut().for_each(|(_, line)| line.fill(text));
     }
 }
