@@ -52,6 +52,7 @@ mod keeping;
 mod killed_before;
 mod ledger;
 mod monorepo;
+mod next_step;
 mod no_agent;
 mod one_value;
 mod operators_hour;
