@@ -44,19 +44,31 @@ pub(super) struct HandedPage {
     /// Whose they are.
     pub(super) side: Agent,
     pub(super) ids: Vec<EntryId>,
+    /// They are read with this answer.
+    pub(super) are_read: bool,
 }
 
 impl HandedPage {
     /// The answer has left.
     pub(super) async fn report(self) {
-        let fetched = Command::Fetched(IdsParams {
+        let ids = IdsParams {
             agent: self.side,
             ids: self.ids,
             rung: Some(DeliveryWay::Pull),
-        });
+        };
         // Without this record the messages come again, which is better than not at all.
-        if let Err(error) = self.client.call(fetched).await {
+        if let Err(error) = self.client.call(Command::Fetched(ids.clone())).await {
             tracing::warn!(%error, "the delivery of fetched messages is not recorded");
+            return;
+        }
+        // What Codex has is settled by its turn.
+        if self.are_read && self.side == Agent::Claude {
+            let read = self
+                .client
+                .call(Command::Ack(IdsParams { rung: None, ..ids }));
+            if let Err(error) = read.await {
+                tracing::warn!(%error, "that an answer was read is not recorded");
+            }
         }
     }
 }

@@ -124,6 +124,7 @@ impl ServerHandler for RelayServer {
                 client: call.client,
                 side: call.side,
                 ids: answer.handed.clone(),
+                are_read: answer.are_read,
             };
             handed.keep(context.id.clone(), page);
         }

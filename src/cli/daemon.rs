@@ -30,6 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How often it looks how far that is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// What `--detach` says of a daemon that runs already, and not in the background.
+const IN_ANOTHER_TERMINAL: &str = "it runs already, as part of a deck or of `ctxrelay daemon` in \
+    another terminal, and can end with that one. To keep it, leave that deck with “stay”: the \
+    daemon then goes on in the background";
+
 /// Threads of the runtime: the loop is one task, the rest waits for sockets.
 const THREADS: usize = 2;
 
@@ -69,6 +74,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if args.detach {
         let ready = detach::start(context, !args.unless_killed)?;
         announce(&context.out, &context.setting.dirs, &ready)?;
+        if !ready.detached {
+            context.out.note(IN_ANOTHER_TERMINAL);
+        }
         return Ok(ExitKind::Ok);
     }
     if args.replace {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ctxrelay_ui::QuitChoice;
+use ctxrelay_ui::model::Level;
 use tokio::runtime::Runtime;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
@@ -38,6 +39,11 @@ const LEFT_WAIT: Duration = Duration::from_secs(1);
 const THREADS: usize = 2;
 
 pub fn run(context: &CliContext) -> CliOutcome {
+    run_saying(context, None)
+}
+
+/// As [`run`], with something to say from the start.
+pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
     if context.out.is_json() || !has_terminal() {
         return Err(Failure::new(
             ExitKind::Usage,
@@ -60,11 +66,11 @@ pub fn run(context: &CliContext) -> CliOutcome {
         break match opened {
             Opened::Left => Ok(After::Nothing),
             Opened::Here(shown, running) => {
-                runtime.block_on(host(context, shown, *running, &mut has_failed))
+                runtime.block_on(host(context, shown, *running, &mut has_failed, said))
             }
             Opened::Owned => {
                 let read_only = offer(context, &runtime);
-                match runtime.block_on(attach(context, read_only)) {
+                match runtime.block_on(attach(context, read_only, said.clone())) {
                     Ok(Some(left)) => {
                         has_failed = left == DeckExit::Failed;
                         Ok(After::Nothing)
@@ -156,12 +162,13 @@ async fn host(
     shown: DeckScreen,
     running: Running,
     has_failed: &mut bool,
+    said: Option<String>,
 ) -> Result<After, Failure> {
     let setting = &context.setting;
     let mut once_more = EndSignals::listen_once_more()?;
     let mut running = running;
     let mut screen = Some(shown);
-    let mut notice = None;
+    let mut notice = said.map(|said| (Level::Warn, said));
     loop {
         let shown = match screen.take() {
             Some(shown) => shown,
@@ -269,7 +276,7 @@ async fn host(
             end(kept, &mut once_more).await?;
             return Ok(After::StartsAnew(said));
         }
-        notice = Some(failure.message);
+        notice = Some((Level::Error, failure.message));
         running = kept;
     }
 }
@@ -324,6 +331,7 @@ async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure>
 async fn attach(
     context: &CliContext,
     read_only: Option<String>,
+    said: Option<String>,
 ) -> Result<Option<DeckExit>, Failure> {
     let setting = &context.setting;
     let (client, operator) = clients(setting);
@@ -337,7 +345,8 @@ async fn attach(
     let shown = DeckScreen::open()?;
     let about = about(setting, false);
     let mut options = options(setting, about, client, operator.clone(), &shown);
-    options.notice = read_only;
+    let read_only = read_only.map(|why| (Level::Error, why));
+    options.notice = read_only.or(said.map(|said| (Level::Warn, said)));
     options.restart = {
         let setting = setting.clone();
         Arc::new(move || {

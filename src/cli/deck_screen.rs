@@ -172,6 +172,7 @@ pub(super) fn options(
             (acts && loaded.file.is_some()).then_some(WaitingTrust {
                 digest: loaded.digest,
                 waiting: loaded.waiting,
+                problems: loaded.problems,
             })
         }),
         read_rules: Arc::new(move |agent, said| rules_of_files(&reader, agent, said)),
@@ -236,6 +237,7 @@ fn screen_settings(own: &OwnFiles) -> Result<Settings, Failure> {
         var("COLORTERM").as_deref(),
         var("TERM").as_deref(),
     );
+    settings.opens_panes = is_in_tmux();
     if let Some(name) = &own.theme {
         settings.theme = name.clone();
     } else if settings.depth != Depth::None && is_light() {
@@ -252,10 +254,14 @@ fn screen_settings(own: &OwnFiles) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
+fn is_in_tmux() -> bool {
+    std::env::var_os("TMUX").is_some_and(|tmux| !tmux.is_empty())
+}
+
 /// Opens a pane beside the deck. Only inside tmux: another terminal cannot be opened from here.
 fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String> {
     let command = format!("ctxrelay {agent}");
-    if std::env::var_os("TMUX").is_none() {
+    if !is_in_tmux() {
         return Err(format!(
             "run `{command}` in another terminal in this project"
         ));

@@ -8,6 +8,7 @@ use super::connect::{self, wait_for};
 use super::context::CliContext;
 use super::exit::CliOutcome;
 use super::operator;
+use super::queue_names::numbered;
 use super::report::Report;
 use super::words::{said, short};
 use crate::core::entry::NoteKind;
@@ -58,12 +59,6 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     }
 }
 
-/// The number in a name as the deck shows it: `h8`, or `8`.
-fn numbered(name: &str) -> Option<Seq> {
-    let digits = name.strip_prefix('h').unwrap_or(name);
-    digits.parse().ok().map(Seq)
-}
-
 fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
     wait_for(async {
         let live = connect::needed(connect::control(&context.setting).await)?;
@@ -98,7 +93,10 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
             None => by_id(debts, |debt| debt.id, &args.id, &WANTED)?,
         };
         let (id, ask) = (debt.id.clone(), short(debt.ask, BRIEF_CHARS_MAX));
-        let what = format!("{} {id} is closed, unanswered or not: {ask}", debt.what);
+        let what = format!(
+            "{} {id} is to be closed, unanswered or not: {ask}",
+            debt.what
+        );
         // A note closes what it names, and wakes nobody.
         let note = Command::AppendNote(NoteParams {
             handles: vec![id.clone()],

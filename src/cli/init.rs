@@ -103,6 +103,11 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         steps.extend(instruct(context, args)?);
     }
     report(context, &steps)?;
+    if !args.dry_run {
+        context.out.note(
+            "next: `ctxrelay pair` opens the deck, Claude Code and Codex; `ctxrelay` the deck alone",
+        );
+    }
     if let Some(main) = context.setting.dirs.main_of_worktree() {
         context.out.note(&format!(
             "this is a git worktree of {}, whose record is another one",

@@ -160,7 +160,10 @@ fn text(report: &InstructionsReport) -> ReportText {
             (Tone::Plain, &given),
         ]);
         if rows.is_empty() {
-            out.spans(&[(Tone::Faint, "  no instruction file is in this project")]);
+            out.spans(&[(
+                Tone::Faint,
+                "  no instruction file of this project says more than our own block",
+            )]);
         }
         for row in rows {
             let (tone, state) = match row.state {

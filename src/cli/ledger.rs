@@ -39,7 +39,7 @@ pub enum Verb {
 pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
     match verb {
         Verb::List(args) => list::run(context, args),
-        Verb::Show(args) => show::run(context, &args),
+        Verb::Show(args) => show::run(context, args),
         Verb::Verify(args) => verify::run(context, &args),
         Verb::Clear(args) => clear::run(context, &args),
         Verb::Compact(args) => compact::run(context, &args),

@@ -7,7 +7,7 @@ use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
 
 use super::args::command;
-use super::exit::{CliOutcome, Failure};
+use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::report::Report;
 
@@ -20,6 +20,12 @@ const HELP_COLUMNS: usize = 72;
 pub struct Args {}
 
 pub fn run(out: &Output, _args: &Args) -> CliOutcome {
+    if out.is_terminal() && !out.is_json() {
+        // Its source is for a program to read.
+        out.line("The manual page goes to a program that shows it: `ctxrelay man | man -l -`.")?;
+        out.line("To keep it: `ctxrelay man > ~/.local/share/man/man1/ctxrelay.1`")?;
+        return Ok(ExitKind::Ok);
+    }
     let mut page = Vec::new();
     write(&mut page).map_err(|error| Failure::internal("write the manual page", error))?;
     let value = json!({"format": "roff", "page": String::from_utf8_lossy(&page)});

@@ -71,6 +71,7 @@ mod passphrase;
 mod policy;
 mod queue;
 mod queue_all;
+mod queue_names;
 mod record_now;
 mod recover;
 mod redact;

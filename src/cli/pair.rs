@@ -1,14 +1,19 @@
 //! `ctxrelay pair`: both agents beside the deck, in tmux panes.
 
+mod attached;
 mod goes_on;
+mod not_in_tmux;
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
-use self::goes_on::goes_on;
+use self::attached::{ATTACHED_ELSEWHERE, are_both_attached};
+use self::goes_on::{goes_on, opens_claude};
+use self::not_in_tmux::left_out;
 use super::agent_place::AgentPlace;
+use super::connect::wait_for;
 use super::context::CliContext;
 use super::deck;
 use super::exit::{CliOutcome, Failure};
@@ -35,13 +40,15 @@ const WHOLE: &str = "-u";
 const RUNTIME_SESSION: &str = "CONTEXTRELAY_RUNTIME_SESSION";
 
 /// Variables that a pane needs too: a tmux server passes its own environment on, not ours. None
-/// of them is a secret.
-const PASSED_ON: [&str; 15] = [
+/// of them is a secret: everybody on the machine can read a command line.
+const PASSED_ON: [&str; 17] = [
     "CONTEXTRELAY_STATE_DIR",
     "CONTEXTRELAY_REGISTRY_DIR",
     "XDG_STATE_HOME",
     "XDG_DATA_HOME",
     "XDG_CONFIG_HOME",
+    "CODEX_HOME",
+    "CLAUDE_CONFIG_DIR",
     "CODEX_WS_PORT",
     "CODEX_PROXY_PORT",
     "CONTEXTRELAY_CONTROL_PORT",
@@ -85,7 +92,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if is_open {
         is_of_this_pair(setting, &tmux, environment)?;
     }
-    let (mut first, last) = match (inside, is_open) {
+    let (mut first, mut last) = match (inside, is_open) {
         (true, _) => {
             let missing = missing_panes(setting, &tmux, place, true, args.dry_run)?;
             (missing, None)
@@ -97,6 +104,14 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         }
         (false, false) => (commands(setting, place, environment), Some(attach(setting))),
     };
+    let opens_agent = |words: &Vec<OsString>| opens_claude(words) || opens_codex(words);
+    let opens_agents = first.iter().any(opens_agent);
+    // A pane of ours in which an agent has ended is filled again, whatever the daemon knows by now.
+    let are_elsewhere =
+        opens_agents && !is_open && !args.new && wait_for(are_both_attached(setting))?;
+    if are_elsewhere {
+        (first, last) = (Vec::new(), None);
+    }
     if !args.new {
         goes_on(context, &mut first);
     }
@@ -109,7 +124,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
                 quoted(&words)
             })
             .collect();
-        if inside {
+        if last.is_none() {
             lines.push(quoted(&own(setting, None)));
         }
         return show_dry_run(&context.out, &lines);
@@ -121,11 +136,22 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             "see the commands with `ctxrelay pair --dry-run`",
         ));
     }
+    if are_elsewhere {
+        return deck::run_saying(context, Some(ATTACHED_ELSEWHERE.to_owned()));
+    }
     // A pane whose program is missing would close before it could be read.
     setting.claude_program.find().ok_or_else(missing_claude)?;
     setting.codex_program.find().ok_or_else(missing_codex)?;
     if !inside {
         private_folder(&socket(setting))?;
+    }
+    // A server of ours that begins only now begins with our environment.
+    let is_there_before = inside || is_open;
+    let left_out = (is_there_before && opens_agents)
+        .then(|| left_out(setting, &tmux, inside, environment))
+        .flatten();
+    if let Some(left_out) = &left_out {
+        context.out.note(left_out);
     }
     for command in &first {
         tmux_run(&tmux, command, &setting.dirs.root)?;
@@ -138,9 +164,13 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             cwd: None,
         }
         .exec()),
-        // Our own pane becomes the deck.
-        None => deck::run(context),
+        // Our own pane becomes the deck, which covers what was said above it.
+        None => deck::run_saying(context, left_out),
     }
+}
+
+fn opens_codex(words: &[OsString]) -> bool {
+    words.last().is_some_and(|last| last == "codex")
 }
 
 /// Whether the pair's own server has its session already.

@@ -11,6 +11,7 @@ use super::disk;
 use super::exit::{CliOutcome, Failure};
 use super::operator;
 use super::output::Tone;
+use super::queue_names::{self, QueueNames};
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms};
 use crate::core::agent::Agent;
@@ -28,13 +29,13 @@ pub enum Verb {
     #[command(after_help = "Example: ctxrelay queue list --json")]
     List,
     /// One message, with its text
-    #[command(after_help = "Example: ctxrelay queue show 01997b2e-…")]
+    #[command(after_help = "Example: ctxrelay queue show h8")]
     Show(ShowArgs),
     /// Send an ambiguous message again, or one whose turn ended early (operator)
     #[command(after_help = "Example: ctxrelay queue retry 01997b2e-… --apply")]
     Retry(QueueChangeArgs),
     /// Take a message back (operator)
-    #[command(after_help = "Example: ctxrelay queue remove 01997b2e-… --apply")]
+    #[command(after_help = "Example: ctxrelay queue remove h8 --apply")]
     Remove(QueueChangeArgs),
     /// Take back everything that can be taken back (operator)
     #[command(after_help = "Example: ctxrelay queue drain --to claude --apply")]
@@ -47,7 +48,7 @@ pub enum Verb {
 /// Arguments of `queue show`.
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {
-    /// Its id, or the end of it
+    /// Its name in the deck (h8), its number, its id, or the end of the id
     #[arg(value_name = "ID")]
     pub id: String,
 }
@@ -55,7 +56,7 @@ pub struct ShowArgs {
 /// Arguments of `queue retry` and `queue remove`.
 #[derive(Debug, clap::Args)]
 pub struct QueueChangeArgs {
-    /// Its id, or the end of it
+    /// Its name in the deck (h8), its number, its id, or the end of the id
     #[arg(value_name = "ID")]
     pub id: String,
     /// Do it; without, only say what would be done
@@ -133,24 +134,28 @@ fn list(context: &CliContext) -> CliOutcome {
             // One that runs and does not answer knows what the record does not.
             found => {
                 let live = connect::needed(found)?;
-                live.ask_for(Command::QueueList).await.map(Some)
+                let rows: Vec<QueueRow> = live.ask_for(Command::QueueList).await?;
+                let names = QueueNames::of_live(&live, &rows).await;
+                Ok(Some((rows, names)))
             }
         }
     })?;
-    let rows: Vec<QueueRow> = match found {
-        Some(rows) => rows,
+    let (rows, names) = match found {
+        Some(found) => found,
         None => {
             context
                 .out
                 .note("no daemon runs: this is what the record knows, without attempts");
-            from_disk(context)?
+            let rows = from_disk(context)?;
+            let names = QueueNames::from_disk(context, &rows);
+            (rows, names)
         }
     };
     let mut text = ReportText::new();
     if rows.is_empty() {
         text.note("nothing is on its way");
     }
-    table(&mut text, &rows);
+    table(&mut text, &rows, &names);
     if rows.iter().any(|row| row.waits_for_you) {
         text.note(
             "held: the agents answered each other for long without you; the rest goes on with \
@@ -159,20 +164,29 @@ fn list(context: &CliContext) -> CliOutcome {
     }
     context
         .out
-        .report(Report::new(&json!({"messages": rows}), text))
+        .report(Report::new(&json!({"messages": names.values(&rows)}), text))
 }
 
 /// The heads of the columns.
-const COLUMNS: [&str; 6] = ["ID", "TO", "STATE", "TRIES", "AGE", "WHEN BUSY"];
+const COLUMNS: [&str; 8] = [
+    "ID",
+    "NAME",
+    "TO",
+    "STATE",
+    "TRIES",
+    "AGE",
+    "WHEN BUSY",
+    "BEGINS",
+];
 
 /// Rows as a table; nothing when there are none.
-pub(super) fn table(out: &mut ReportText, rows: &[QueueRow]) {
+pub(super) fn table(out: &mut ReportText, rows: &[QueueRow], names: &QueueNames) {
     if rows.is_empty() {
         return;
     }
-    let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
+    let cells: Vec<[String; 8]> = rows.iter().map(|row| cells(row, names)).collect();
     let heads = COLUMNS.map(str::to_owned);
-    let widths: [usize; 6] = std::array::from_fn(|at| {
+    let widths: [usize; 8] = std::array::from_fn(|at| {
         cells
             .iter()
             .chain([&heads])
@@ -180,19 +194,23 @@ pub(super) fn table(out: &mut ReportText, rows: &[QueueRow]) {
             .max()
             .unwrap_or_default()
     });
-    table_line(out, &heads, &widths, [Tone::Faint; 3]);
+    table_line(out, &heads, &widths, [Tone::Faint; 4]);
     for (row, cells) in rows.iter().zip(&cells) {
         let state = match row.state.known() {
             Some(DeliveryState::Ambiguous) => Tone::Bad,
             _ => Tone::Plain,
         };
-        table_line(out, cells, &widths, [Tone::Plain, state, Tone::Faint]);
+        let tones = [Tone::Plain, state, Tone::Faint, Tone::Plain];
+        table_line(out, cells, &widths, tones);
     }
 }
 
-fn cells(row: &QueueRow) -> [String; 6] {
+fn cells(row: &QueueRow, names: &QueueNames) -> [String; 8] {
+    let named = names.get(&row.id);
+    let (name, words) = named.map_or(("", ""), |named| (&*named.name, &*named.words));
     [
         row.id.to_string(),
+        name.to_owned(),
         match &row.pair {
             Some(pair) => format!("{} ({pair})", row.to),
             None => row.to.to_string(),
@@ -204,20 +222,22 @@ fn cells(row: &QueueRow) -> [String; 6] {
         row.attempts.to_string(),
         age(row.age_ms),
         row.on_busy.as_str().to_owned(),
+        words.to_owned(),
     ]
 }
 
-/// One line: who, how it stands, and the rest, each in its tone.
-fn table_line(out: &mut ReportText, cells: &[String; 6], widths: &[usize; 6], tones: [Tone; 3]) {
+/// One line: which one and for whom, how it stands, the rest, and its words, each in its tone.
+fn table_line(out: &mut ReportText, cells: &[String; 8], widths: &[usize; 8], tones: [Tone; 4]) {
     let padded: Vec<String> = cells
         .iter()
         .zip(widths)
         .map(|(cell, width)| format!("{cell:<width$}"))
         .collect();
     let text = [
-        format!("{}  ", padded[..2].join("  ")),
-        format!("{}  ", padded[2]),
-        padded[3..].join("  ").trim_end().to_owned(),
+        format!("{}  ", padded[..3].join("  ")),
+        format!("{}  ", padded[3]),
+        format!("{}  ", padded[4..7].join("  ")),
+        cells[7].clone(),
     ];
     let spans: Vec<(Tone, &str)> = tones
         .into_iter()
@@ -226,20 +246,25 @@ fn table_line(out: &mut ReportText, cells: &[String; 6], widths: &[usize; 6], to
     out.spans(&spans);
 }
 
-/// The message of this id, or the only one whose id ends like this.
-fn find<'a>(rows: &'a [QueueRow], name: &str) -> Result<&'a QueueRow, Failure> {
+/// The message that the deck calls so, that of this id, or the only one whose id ends like this.
+async fn find<'a>(live: &Live, rows: &'a [QueueRow], name: &str) -> Result<&'a QueueRow, Failure> {
     const WANTED: Wanted = Wanted {
         what: "message",
         place: " on its way",
         list: "ctxrelay queue list",
     };
-    by_id(rows.iter(), |row| &row.id, name, &WANTED)
+    let named = queue_names::id_of(live, name).await;
+    match rows.iter().find(|row| Some(&row.id) == named.as_ref()) {
+        Some(row) => Ok(row),
+        None => by_id(rows.iter(), |row| &row.id, name, &WANTED),
+    }
 }
 
 fn show(context: &CliContext, name: &str) -> CliOutcome {
     wait_for(async {
         let (live, rows) = rows(context).await?;
-        let row = find(&rows, name)?;
+        let row = find(&live, &rows, name).await?;
+        let names = QueueNames::of_live(&live, std::slice::from_ref(row)).await;
         let show = |full| Command::LedgerShow {
             entry: row.id.to_string(),
             full,
@@ -260,7 +285,7 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
         };
         let entry = entry.into_value();
         let mut text = ReportText::new();
-        table(&mut text, std::slice::from_ref(row));
+        table(&mut text, std::slice::from_ref(row), &names);
         text.block("  ", super::words::field(&entry, "content"));
         let value = json!({"message": row, "entry": entry});
         context.out.report(Report::new(&value, text))
@@ -287,14 +312,18 @@ fn what_a_retry_does(row: &QueueRow) -> Result<&'static str, Failure> {
 
 fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> CliOutcome {
     wait_for(async {
-        let (_, rows) = rows(context).await?;
-        let row = find(&rows, &args.id)?;
+        let (live, rows) = rows(context).await?;
+        let row = find(&live, &rows, &args.id).await?;
+        let names = QueueNames::of_live(&live, std::slice::from_ref(row)).await;
         let (word, what) = match change {
             QueueChange::Retry => ("retry", what_a_retry_does(row)?),
             QueueChange::Remove if row.is_cut_off() => ("remove", "is not sent again"),
             QueueChange::Remove => ("remove", "is never sent"),
         };
-        let what = format!("{} for {} ({}) {what}", row.id, row.to, row.state);
+        let begins = names.get(&row.id).map(|named| &named.words);
+        let begins = begins.filter(|words| !words.is_empty());
+        let begins = begins.map_or_else(String::new, |words| format!(": “{words}”"));
+        let what = format!("{} for {} ({}) {what}{begins}", row.id, row.to, row.state);
         if !args.apply {
             let value = json!({"dryRun": true, "change": change, "message": row});
             let text = ReportText::dry_run(&what, |_| {});

@@ -8,6 +8,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::queue::{DrainArgs, RebuildArgs, from_disk, rows, table};
+use super::queue_names::QueueNames;
 use super::report::{Report, ReportText};
 use super::words::count;
 use crate::core::agent::Agent;
@@ -111,7 +112,9 @@ fn are(number: usize) -> String {
 
 fn would(context: &CliContext, change: &str, rows: &[QueueRow], what: &str) -> CliOutcome {
     let value = json!({"dryRun": true, "change": change, "messages": rows});
-    let text = ReportText::dry_run(what, |text| table(text, rows));
+    let text = ReportText::dry_run(what, |text| {
+        table(text, rows, &QueueNames::from_disk(context, rows));
+    });
     context.out.report(Report::new(&value, text))
 }
 

@@ -232,6 +232,15 @@ fn work(out: &mut ReportText, status: &Status) {
                 tasks.open, tasks.active, tasks.blocked, tasks.stale, tasks.done
             ),
         ),
+        (Tone::Faint, ": handoffs, by how they stand"),
+    ]);
+    // The word has two uses; the other is a task that travels.
+    let current = status.capsule.as_ref().map(ToString::to_string);
+    let current = current.unwrap_or_else(|| "none is current".to_owned());
+    out.spans(&[
+        (Tone::Faint, "capsule   "),
+        (Tone::Plain, &current),
+        (Tone::Faint, ": the task that the work of now belongs to"),
     ]);
     let questions = status.handoffs.questions;
     if questions > 0 {

@@ -141,11 +141,8 @@ fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
 
 /// What of a key's value does not count as it stands there.
 fn problems_of<'a>(loaded: &'a Loaded, key: &'a str) -> impl Iterator<Item = &'a Problem> {
-    let is_within = move |problem: &&Problem| {
-        let rest = problem.key.strip_prefix(key);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', ' ']))
-    };
-    loaded.problems.iter().filter(is_within)
+    let problems = loaded.problems.iter();
+    problems.filter(move |problem| problem.is_within(key))
 }
 
 /// The keys that wait, each with what was trusted and what the file says.

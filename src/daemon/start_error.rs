@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::adapters::port_holder::Holder;
+use crate::store::dirs::exists;
 use crate::store::ledger::LedgerError;
 use crate::store::owner::{NO_LOCKS_HINT, cannot_lock};
 use crate::store::queue::QueueError;
@@ -100,9 +101,11 @@ impl StartError {
                     true => "CONTEXTRELAY_REGISTRY_DIR",
                     false => "--project",
                 };
+                // What is not there cannot be made writable, but the folder that it would be made in.
+                let there = path.ancestors().find(|path| exists(path)).unwrap_or(path);
                 format!(
                     "make {} writable for you, or name another folder with {other}",
-                    path.display()
+                    there.display()
                 )
             }
             Self::NoLocks { path, .. } => match is_registry(path) {
@@ -154,8 +157,10 @@ mod tests {
         assert!(hint.contains("CONTEXTRELAY_STATE_DIR"), "{hint}");
         let (_, hint) = told("/net/home/instances.json", Errno::OPNOTSUPP);
         assert!(hint.contains("CONTEXTRELAY_REGISTRY_DIR"), "{hint}");
-        let (message, hint) = told("/net/plums/.contextrelay/state", Errno::ACCESS);
+        let (message, hint) = told("/no-such-folder/plums/.contextrelay/state", Errno::ACCESS);
         assert!(message.starts_with("cannot write "), "{message}");
         assert!(hint.contains("--project"), "{hint}");
+        // It is not there: what can be made writable is.
+        assert!(hint.starts_with("make / writable"), "{hint}");
     }
 }

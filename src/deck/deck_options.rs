@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{LocalTime, RecoveryView};
+use ctxrelay_ui::model::{Level, LocalTime, RecoveryView};
 
 use super::capsules::CapsuleAccess;
 use futures::future::BoxFuture;
@@ -18,7 +18,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::instructions::{FileName, RuleRow};
 use crate::core::snapshot::ChangedFiles;
-use crate::wire::config::Waiting;
+use crate::wire::config::{Problem, Waiting};
 
 /// A daemon that was started from the deck.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ pub struct WaitingTrust {
     pub digest: String,
     /// The keys that wait; one of them at least would change something.
     pub waiting: Vec<Waiting>,
+    /// What of `config.json` does not count as it stands there.
+    pub problems: Vec<Problem>,
 }
 
 /// Reads it; `None` where nothing waits.
@@ -128,8 +130,8 @@ pub struct DeckOptions {
     pub key_slot: KeySlot,
     /// The sessions that have ended.
     pub elsewhere: Elsewhere,
-    /// Something to say from the start.
-    pub notice: Option<String>,
+    /// Something to say from the start, and how bad it is.
+    pub notice: Option<(Level, String)>,
     /// Becomes true when the process was told to end (a signal).
     pub told_to_end: watch::Receiver<bool>,
 }

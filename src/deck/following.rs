@@ -86,7 +86,7 @@ pub(super) struct Following<'a> {
     is_told: bool,
     /// The daemon of this process has failed; the person at the deck may start it again.
     has_failed: bool,
-    notice: Option<String>,
+    notice: Option<(Level, String)>,
 }
 
 impl<'a> Following<'a> {
@@ -223,7 +223,7 @@ impl<'a> Following<'a> {
         self.person.show(present(&self.model, now_ms))?;
         // Behind the first view, which brings the time that a notice stands for.
         match self.notice.take() {
-            Some(notice) => self.person.tell(Msg::Notice(Level::Error, notice)),
+            Some((level, notice)) => self.person.tell(Msg::Notice(level, notice)),
             None => Ok(()),
         }
     }

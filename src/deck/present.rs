@@ -249,8 +249,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let blockers_more = open.saturating_sub(blockers.len()) as u64;
     let in_force = &model.status.gates.in_force;
     let on = model.in_question(proposal);
-    let of_gates = model.world.gate_blockers(in_force, &on);
-    blockers.extend(of_gates.into_iter().map(ui::NamedEntry::from));
+    let forbids = model.world.gate_blockers(in_force, &on);
     if on.is_unreadable {
         let why = "git could not read the work tree: nobody knows what lies there".to_owned();
         blockers.push(why.into());
@@ -291,6 +290,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
         stale_tree,
         gates: gates::gates(model, proposal),
         changed_checks: now.map(|_| gates::changed_checks(model)),
+        forbids,
         blockers,
         blockers_more,
         ..ui::InboxCard::new(

@@ -223,7 +223,7 @@ impl RowWindow {
     fn join(&mut self, first: Item, later: Item) {
         if let (Some((mut run, mut news)), Some((new, text))) = (first.into_run(), later.into_run())
         {
-            if run.news == 0 {
+            if new.news > 0 {
                 news = text;
             }
             run.extend(&new);

@@ -33,7 +33,8 @@ fn deck(project: &Project, script: &str) -> Pty {
     claude.expect("note/append", said);
     deck.wait_for_text("tokens live for one hour");
     deck.type_text("T");
-    deck.wait_for_text("Fix the login");
+    // Its title stands in the timeline as well.
+    deck.wait_for_text("hand to an agent");
     deck.press(Key::Enter);
     deck.wait_for_text("[claude] tokens live for one hour");
     deck

@@ -420,7 +420,7 @@ fn what_was_written_of_a_task_outlives_the_daemon() {
     let mut deck = Pty::spawn_sized(&launch, 120, 33).labelled("deck");
     deck.wait_for_text("12 ambiguous");
     deck.press(Key::Char('T'));
-    deck.wait_for_text("Capsules  1 open");
+    deck.wait_for_text("tasks that travel  1 open");
     deck.press(Key::Enter);
     deck.wait_for_text("e edit");
     deck.press(Key::Char('e'));

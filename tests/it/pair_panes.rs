@@ -386,6 +386,29 @@ fn a_second_pair_in_a_tmux_of_the_users_opens_only_what_is_missing() {
 }
 
 #[test]
+fn in_a_tmux_of_the_users_an_agent_has_its_folders_and_what_tmux_lacks_is_named() {
+    let panes = Panes::new("echo \"in $CLAUDE_CONFIG_DIR <$ANTHROPIC_API_KEY>\"; exec sleep 600");
+    let project = &panes.project;
+    let _tidy = Tidy(project);
+    let users = UsersTmux::new(project);
+    let launch = users.tmux(&["new-session"]).envs(project.env());
+    let mut terminal = Pty::spawn_sized(&launch, 200, 50).labelled("tmux");
+    wait_until("a pane", timeout(), || {
+        (users.panes().len() == 1).then_some(())
+    });
+    terminal.type_text("export CLAUDE_CONFIG_DIR=/of/my/own ANTHROPIC_API_KEY=sk-secret\r");
+    let pair = format!("{} pair\r", env!("CARGO_BIN_EXE_ctxrelay"));
+    terminal.type_text(&pair);
+    terminal.wait_for_text("in /of/my/own <>");
+    terminal.wait_for_text("ANTHROPIC_API_KEY is set here and not in tmux");
+    let panes = users.panes();
+    assert!(
+        panes.iter().all(|pane| !pane.contains("sk-secret")),
+        "{panes:?}"
+    );
+}
+
+#[test]
 fn what_pair_would_do_is_shown_also_where_the_tmux_around_it_is_gone() {
     let panes = Panes::new("exec sleep 600");
     let launch = panes.project.ctxrelay(["pair", "--dry-run"]);

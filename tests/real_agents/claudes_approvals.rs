@@ -132,7 +132,7 @@ fn a_refusal_in_the_deck_and_its_reason_reach_claudes_model(
     let id = claude_asks_for(pair, claude, "refused");
     card(deck);
     deck.press(Key::Char('x'));
-    deck.wait_for_text("Reject: why?");
+    deck.wait_for_text("Do not allow: why?");
     deck.type_text("use the lock instead");
     deck.press(Key::Enter);
     claude.wait_for_text("Then with the lock.");

@@ -39,6 +39,8 @@ use crate::work_rows::WorkRows;
 
 /// How long a notice stands in the hint bar, ms: long enough to read a sentence twice.
 pub(crate) const NOTICE_MS: i64 = 8_000;
+/// How long a letter of a longer notice takes to be read, by somebody who looks up only then.
+const LETTER_MS: i64 = 80;
 
 /// What a deck starts with.
 #[derive(Debug, Clone)]
@@ -55,6 +57,8 @@ pub struct Settings {
     pub glyphs: Glyphs,
     /// Newest entry on top; otherwise at the bottom.
     pub newest_first: bool,
+    /// An agent can be started from here: there is a tmux that opens a pane for it.
+    pub opens_panes: bool,
     /// How the person is told that something waits.
     pub notification: NotificationSettings,
     /// What is wrong in the user's own files, a sentence each; said from the first frame on.
@@ -74,6 +78,7 @@ impl Settings {
             depth: Depth::Rgb,
             glyphs: Glyphs::Unicode,
             newest_first: true,
+            opens_panes: true,
             notification: NotificationSettings::default(),
             problems: Vec::new(),
         })
@@ -114,6 +119,7 @@ pub struct Deck {
     pub(crate) themes: Vec<(String, String)>,
     pub(crate) depth: Depth,
     pub(crate) glyphs: Glyphs,
+    pub(crate) opens_panes: bool,
     pub(crate) notice: Option<Notice>,
     pub(crate) drafts: Drafts,
     pub(crate) fetched: FetchedEntries,
@@ -163,6 +169,7 @@ impl Deck {
             themes: settings.themes,
             depth: settings.depth,
             glyphs: settings.glyphs,
+            opens_panes: settings.opens_panes,
             notice: None,
             drafts: Drafts::default(),
             fetched: FetchedEntries::default(),
@@ -348,10 +355,12 @@ impl Deck {
     }
 
     pub(crate) fn say(&mut self, level: Level, text: impl Into<String>) {
+        let text = text.into();
+        let read_ms = i64::try_from(text.chars().count()).map_or(NOTICE_MS, |n| n * LETTER_MS);
         self.notice = Some(Notice {
             level,
-            text: text.into(),
-            until_ms: self.view.now_ms.saturating_add(NOTICE_MS),
+            text,
+            until_ms: self.view.now_ms.saturating_add(NOTICE_MS.max(read_ms)),
             is_shown: false,
         });
     }

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::model::InboxCard;
+use crate::effect::Effect;
+use crate::model::{InboxCard, InboxKind};
 use crate::widgets::ListState;
 
 /// How long a card stays after it is gone, ms.
@@ -24,9 +25,48 @@ pub(crate) struct InboxRow {
 pub(crate) struct InboxRows {
     pub(crate) rows: Vec<InboxRow>,
     pub(crate) list: ListState,
+    /// The card that the operator decided last, until its row goes.
+    decided: Option<String>,
 }
 
 impl InboxRows {
+    /// Something was decided here: when its row goes, the cursor goes on. Under a cursor that stands on
+    /// a card which is answered elsewhere nothing moves.
+    pub(crate) fn decided_by(&mut self, effects: &[Effect]) {
+        let decided = effects.iter().find_map(|effect| match effect {
+            Effect::Approve { proposal_id, .. } | Effect::Reject { proposal_id, .. } => {
+                Some(proposal_id.clone())
+            }
+            Effect::AnswerApproval { id, .. } | Effect::Acknowledge { id } => Some(id.clone()),
+            Effect::Retry { ids } => ids.first().cloned(),
+            Effect::Trust { .. } => {
+                let mut rows = self.rows.iter();
+                let row = rows.find(|row| row.card.kind == InboxKind::Trust)?;
+                Some(row.card.id.clone())
+            }
+            _ => None,
+        });
+        self.decided = decided.or(self.decided.take());
+    }
+
+    /// From a row that is gone because the operator decided it, the cursor goes to the next one that
+    /// waits, else to the first.
+    fn go_on(&mut self) {
+        let is_decided = |row: &InboxRow| Some(&row.card.id) == self.decided.as_ref();
+        let selected = self.rows.get(self.list.selected);
+        if !selected.is_some_and(|row| row.gone_until_ms.is_some() && is_decided(row)) {
+            return;
+        }
+        let waits = |row: &InboxRow| row.gone_until_ms.is_none() && row.card.kind.waits();
+        let from = self.list.selected + 1;
+        let below = self.rows.iter().skip(from).position(waits);
+        let next = below.map(|at| from + at);
+        if let Some(next) = next.or_else(|| self.rows.iter().position(waits)) {
+            self.list.selected = next;
+        }
+        self.decided = None;
+    }
+
     /// Takes the cards of a new view. What waits for an answer stands before what is not set up; the
     /// cursor stays on its card, as long as somebody is at it (`is_looked_at`).
     pub(crate) fn update(&mut self, cards: &[InboxCard], now_ms: i64, is_looked_at: bool) {
@@ -69,6 +109,7 @@ impl InboxRows {
         if is_looked_at && !was_empty && self.list.selected >= at {
             self.list.selected += inserted;
         }
+        self.go_on();
         self.expire(now_ms);
     }
 
@@ -108,6 +149,7 @@ impl InboxRows {
 #[cfg(test)]
 mod tests {
     use super::{GONE_MS, InboxRows};
+    use crate::effect::Effect;
     use crate::model::{Agent, InboxCard, InboxKind, Party};
 
     fn setup() -> InboxCard {
@@ -125,6 +167,35 @@ mod tests {
         let ids: Vec<&str> = rows.rows.iter().map(|row| row.card.id.as_str()).collect();
         assert_eq!(ids, ["a", "b", "s"]);
         assert_eq!(rows.selected().map(|row| row.card.id.as_str()), Some("s"));
+    }
+
+    #[test]
+    fn the_cursor_goes_on_to_what_waits_after_a_decision_and_only_then() {
+        for is_decided in [false, true] {
+            let mut rows = InboxRows::default();
+            rows.update(&[card("a"), card("b"), card("c"), setup()], 0, true);
+            rows.list.selected = 1;
+            let approve = Effect::Approve {
+                proposal_id: "b".to_owned(),
+                stale_tree: None,
+            };
+            rows.decided_by(&Vec::from_iter(is_decided.then_some(approve)));
+            rows.decided_by(&[]);
+            rows.update(&[card("a"), card("c"), setup()], 1, true);
+            let on = rows.selected().map(|row| row.card.id.clone());
+            assert_eq!(on.as_deref(), Some(if is_decided { "c" } else { "b" }));
+        }
+        // Behind the last one it begins again; what is not set up waits for nobody.
+        let mut rows = InboxRows::default();
+        rows.update(&[card("a"), card("b"), setup()], 0, true);
+        rows.list.selected = 1;
+        let reject = Effect::Reject {
+            proposal_id: "b".to_owned(),
+            reason: "no".to_owned(),
+        };
+        rows.decided_by(&[reject]);
+        rows.update(&[card("a"), setup()], 1, true);
+        assert_eq!(rows.selected().map(|row| row.card.id.as_str()), Some("a"));
     }
 
     fn card(id: &str) -> InboxCard {

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::banner::banner_lines;
 use crate::deck::Deck;
+use crate::hint_bar::notice_rows;
 use crate::pane::Pane;
 use crate::panes;
 
@@ -38,8 +39,9 @@ pub(crate) struct Layout {
     /// The line of tabs; empty when the panes stand side by side.
     pub(crate) tabs: Rect,
     pub(crate) hints: Rect,
-    /// The line above the hints while there is a notice: the frames' own last one, which has no
-    /// words, or one that is taken from the pane.
+    /// The lines above the hints while there is a notice. The last of them is the frames' own last
+    /// one, which has no words, or one that is taken from the pane; the others cover what is there,
+    /// so that nothing moves for a notice that is gone with the next key.
     pub(crate) notice: Rect,
     /// The line with the Inbox's title where it shares the first tab; empty elsewhere.
     pub(crate) rule: Rect,
@@ -94,7 +96,11 @@ impl Layout {
         };
         let is_wide = Self::is_wide((screen.width, screen.height));
         if deck.notice.is_some() || deck.receipt.is_some() {
-            layout.notice = row(screen.bottom() - 2);
+            let rows = notice_rows(deck, screen);
+            layout.notice = Rect {
+                height: rows,
+                ..row(screen.bottom() - 1 - rows)
+            };
             body.height -= u16::from(!is_wide);
         }
         if deck.view.banner.is_some() {

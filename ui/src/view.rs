@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use crate::banner::draw_banner;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
-use crate::hint_bar::{draw_hints, draw_notice};
+use crate::hint_bar::{draw_hints, draw_notice, notice_rows};
 use crate::layout::Layout;
 use crate::pane::Pane;
 use crate::panes::{
@@ -97,7 +97,7 @@ fn draw_overlays(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
     }
     // A notice that comes while an overlay is open must be seen too.
     if (deck.notice.is_some() || deck.receipt.is_some()) && is_covered(deck) {
-        draw_notice(deck, last_line(area), buf);
+        draw_notice(deck, last_lines(deck, area), buf);
     }
 }
 
@@ -107,18 +107,19 @@ pub(crate) fn is_covered(deck: &Deck) -> bool {
     front.is_some_and(|overlay| overlay.is_modal())
 }
 
-fn last_line(screen: Rect) -> Rect {
+fn last_lines(deck: &Deck, screen: Rect) -> Rect {
+    let rows = notice_rows(deck, screen).min(screen.height);
     Rect {
-        y: screen.bottom().saturating_sub(1),
-        height: screen.height.min(1),
+        y: screen.bottom() - rows,
+        height: rows,
         ..screen
     }
 }
 
 /// Where a notice is read.
-pub(crate) fn notice_line(deck: &Deck, layout: &Layout) -> Rect {
+pub(crate) fn notice_area(deck: &Deck, layout: &Layout) -> Rect {
     match is_covered(deck) {
-        true => last_line(layout.screen),
+        true => last_lines(deck, layout.screen),
         false => layout.notice,
     }
 }

@@ -181,6 +181,7 @@ async fn an_answer_that_tells_of_a_fault_holds_no_messages() {
             client: place.client(Role::Codex),
             side: Agent::Codex,
             ids: vec![EntryId::new(id)],
+            are_read: false,
         };
         let mut response = Response::new(Body::from("{}"));
         *response.status_mut() = StatusCode::from_u16(status).unwrap();

@@ -25,6 +25,8 @@ pub(in crate::bridge) struct ToolResult {
     pub(super) text: String,
     /// Messages whose bodies are in it, whole: with this answer they are delivered.
     pub(in crate::bridge) handed: Vec<EntryId>,
+    /// They are what the call was for: with it they are read too, and nobody acknowledges them.
+    pub(in crate::bridge) are_read: bool,
 }
 
 impl ToolResult {
@@ -34,6 +36,7 @@ impl ToolResult {
             structured,
             text: text.into(),
             handed: Vec::new(),
+            are_read: false,
         }
     }
 

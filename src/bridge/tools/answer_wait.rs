@@ -22,6 +22,8 @@ pub(super) struct AnswerWait<'a> {
     pub(super) facts: Value,
     /// What is to be done with the answer.
     pub(super) when_answered: Option<String>,
+    /// The answer is a person's, and is read with the call that it was for.
+    pub(super) is_read: bool,
 }
 
 impl AnswerWait<'_> {
@@ -52,7 +54,7 @@ impl AnswerWait<'_> {
                 structured["answers"] = json!(view.messages);
                 structured["cursor"] = json!(page.cursor);
                 let mut next: Vec<String> = self.when_answered.into_iter().collect();
-                if call.side == Agent::Claude && !view.handed.is_empty() {
+                if call.side == Agent::Claude && !view.handed.is_empty() && !self.is_read {
                     next.insert(0, ACKNOWLEDGE.to_owned());
                 }
                 if !next.is_empty() {
@@ -71,6 +73,7 @@ impl AnswerWait<'_> {
                     structured,
                     text,
                     handed: view.handed,
+                    are_read: self.is_read,
                 });
             }
             // The question is recorded: an error would make the caller ask again.

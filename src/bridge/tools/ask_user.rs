@@ -57,6 +57,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         timeout_ms,
         facts: json!({"question_id": id}),
         when_answered: None,
+        is_read: true,
     };
     let without = |why: &str| {
         format!(

@@ -85,6 +85,7 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         when_answered: Some(format!(
             "When it is settled, record it: append_note, kind decision, handles_handoff_id {id}."
         )),
+        is_read: false,
     };
     let without = |why: &str| {
         let why = missing.as_deref().unwrap_or(why);

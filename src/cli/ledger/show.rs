@@ -9,6 +9,7 @@ use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
+use crate::cli::queue_names::numbered;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{field, now_ms, time};
 use crate::core::id::{EntryId, Seq};
@@ -20,7 +21,7 @@ use crate::wire::control::{Command, EntryLine, RefusalCode};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay ledger show 12")]
 pub struct Args {
-    /// An entry's id or the end of it, or its number
+    /// An entry's id or the end of it, its number, or a handoff's name in the deck (h8)
     #[arg(value_name = "ID|SEQ")]
     pub entry: String,
     /// Another session than the current one
@@ -32,8 +33,11 @@ pub struct Args {
     pub full: bool,
 }
 
-pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
-    let entry = wait_for(find(context, args))?.into_value();
+pub fn run(context: &CliContext, mut args: Args) -> CliOutcome {
+    if let Some(Seq(number)) = numbered(&args.entry) {
+        args.entry = number.to_string();
+    }
+    let entry = wait_for(find(context, &args))?.into_value();
     context.out.report(Report::new(&entry, text(&entry)))
 }
 

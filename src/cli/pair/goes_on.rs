@@ -37,7 +37,7 @@ pub(super) fn goes_on(context: &CliContext, commands: &mut [Vec<OsString>]) {
     opens.extend(["--resume".into(), id.into()]);
 }
 
-fn opens_claude(words: &[OsString]) -> bool {
+pub(super) fn opens_claude(words: &[OsString]) -> bool {
     words.last().is_some_and(|last| last == "claude")
 }
 

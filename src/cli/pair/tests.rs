@@ -11,6 +11,8 @@ fn a_session_has_three_panes_and_no_secret_in_its_commands() {
     .unwrap();
     let env = |name: &str| match name {
         "CONTEXTRELAY_MODE" => Some("pull".into()),
+        "CODEX_HOME" | "CLAUDE_CONFIG_DIR" => Some("/of/my/own".into()),
+        "ANTHROPIC_API_KEY" | "OPENAI_API_KEY" => Some("sk-secret".into()),
         _ => None,
     };
     let mut commands = commands(&setting, AgentPlace::Right, env);
@@ -28,6 +30,12 @@ fn a_session_has_three_panes_and_no_secret_in_its_commands() {
         ]
     );
     assert!(commands[0].contains(&"CONTEXTRELAY_MODE=pull".into()));
+    for name in ["CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
+        let passed = OsString::from(format!("{name}=/of/my/own"));
+        assert!(commands[..3].iter().all(|words| words.contains(&passed)));
+    }
+    let all = format!("{commands:?}");
+    assert!(!all.contains("sk-secret"), "{all}");
     assert!(commands[1].contains(&"/bin/sh".into()));
     assert!(commands[1].ends_with(&["claude".into()]));
     assert!(commands[2].ends_with(&["codex".into()]));

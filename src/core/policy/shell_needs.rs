@@ -37,9 +37,9 @@ const SHELLS_MAX: usize = 4;
 /// Subcommands of git that talk to a remote.
 const GIT_REMOTE: [&str; 5] = ["clone", "fetch", "ls-remote", "pull", "push"];
 
-/// What divides the words in which a file may be named.
-const BETWEEN_WORDS: [char; 16] = [
-    ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', '<', '>', ',', ':',
+/// What divides the words in which a file may be named. `@`: `curl -d @FILE` sends it.
+const BETWEEN_WORDS: [char; 17] = [
+    ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', '<', '>', ',', ':', '@',
 ];
 
 /// What a command needs, each permission at most once, but for the ways beyond this machine.

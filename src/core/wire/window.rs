@@ -196,7 +196,7 @@ pub enum WindowRow {
     /// Neighbouring rows of the machine, or findings of reviews.
     Machine {
         run: MachineRun,
-        /// The text of the first news in it; empty without news.
+        /// The text of the latest news in it; empty without news.
         text: String,
     },
     /// Lines that could not be read.
@@ -274,7 +274,8 @@ pub struct MachineRun {
     pub first: u64,
     /// The last line.
     pub last: u64,
-    /// When it began, or the first news in it, ms since the epoch.
+    /// Of the latest news in it, or without news of its last entry, ms since the epoch: a row that
+    /// grows is as new as what it says.
     pub at_ms: i64,
     /// Steps of deliveries.
     pub deliveries: u64,
@@ -282,7 +283,7 @@ pub struct MachineRun {
     pub steps: u64,
     /// News: the daemon, agents that left.
     pub news: u64,
-    /// The line of the first of them.
+    /// The line of the latest of them.
     pub news_line: Option<u64>,
     /// Findings of reviews, imported or changed; with these nothing else is in it.
     #[serde(default)]
@@ -321,10 +322,10 @@ impl MachineRun {
 
     /// With what comes right behind it.
     pub fn extend(&mut self, later: &Self) {
-        if self.news == 0 && later.news > 0 {
+        if later.news > 0 || self.news == 0 {
             self.at_ms = later.at_ms;
-            self.news_line = later.news_line;
         }
+        self.news_line = later.news_line.or(self.news_line);
         self.last = later.last;
         self.deliveries += later.deliveries;
         self.steps += later.steps;

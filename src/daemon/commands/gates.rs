@@ -345,6 +345,7 @@ impl Base {
         };
         let on = on_tree(tree.as_ref(), false);
         let summary = match red.is_empty() {
+            true if ran.len() == 1 => format!("the one required gate is green{on}"),
             true => format!("all {} required gates are green{on}", ran.len()),
             false => red.join("; "),
         };

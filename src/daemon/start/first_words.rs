@@ -81,7 +81,11 @@ impl FirstWords {
             (LifecycleEvent::DaemonTakenOver, said, told)
         } else {
             let ends = daemon.base.note_unfinished(self.is_clone);
-            (LifecycleEvent::DaemonStarted, "the daemon started", ends)
+            let said = match claimed.was_killed {
+                true => "the daemon started; the one before this one ended without a word",
+                false => "the daemon started",
+            };
+            (LifecycleEvent::DaemonStarted, said, ends)
         };
         let began = daemon
             .base

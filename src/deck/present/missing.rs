@@ -55,7 +55,7 @@ pub(super) fn of_pair(status: &Status) -> Vec<PairStep> {
             let done = status.is_attached(agent);
             if installed || done {
                 let step = ui::FirstStep {
-                    text: format!("Start {} beside this deck", agent.title()),
+                    text: format!("Start {}", agent.title()),
                     command: format!("ctxrelay {agent}"),
                     act: ui::StepAct::Start(agent_of(agent)),
                     done,
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(
             open(&status),
             [
-                pair("Start Claude beside this deck", "ctxrelay claude"),
+                pair("Start Claude", "ctxrelay claude"),
                 pair("Codex is not installed", "npm install -g @openai/codex"),
             ]
         );

@@ -134,7 +134,7 @@ fn thread(model: &Model, entry: &Entry) -> Option<String> {
     })
 }
 
-/// What a folded row says: the first news in it, and how many of what there are.
+/// What a folded row says: the latest news in it, and how many of what there are.
 pub(in crate::deck) fn machine_text(run: &MachineRun, news: &str) -> String {
     let count = |n: u64, one: &str, many: &str| match n {
         0 => None,

@@ -109,15 +109,24 @@ fn record_cards(status: &Status, is_told: bool) -> Vec<ui::InboxCard> {
 
 /// What is not installed or not set up. What only has to be started is seen in the agents' pane.
 fn pair_cards(status: &Status) -> Vec<ui::InboxCard> {
+    let sign_in = status.agents.codex.needs_sign_in.then(|| {
+        let command = "codex login";
+        let text = format!("Codex waits for you to sign in: {command}");
+        let advice = [
+            "Sign in in its terminal, which `ctxrelay codex` opens, or with the command.",
+            "What is for Codex waits until then, and goes on by itself.",
+        ];
+        let setup = ui::InboxKind::Setup;
+        card(setup, "codex-sign-in", text, &advice, command.to_owned())
+    });
     let steps = of_pair(status).into_iter();
-    steps
+    let steps = steps
         .filter(|of| !of.step.done)
         .filter_map(|PairStep { need, step }| {
             let advice: &[&str] = match need {
                 PairNeed::Start => return None,
                 PairNeed::Install => &[
-                    "Install it, then start the daemon and the deck again: they look for it when \
-                     they start.",
+                    "Install it: daemon and deck see it by themselves.",
                     "Where it is installed and not on the PATH, CONTEXTRELAY_CLAUDE_BIN and \
                      CONTEXTRELAY_CODEX_BIN say where.",
                     "Without it everything else works: record, deck and the other agent.",
@@ -131,8 +140,8 @@ fn pair_cards(status: &Status) -> Vec<ui::InboxCard> {
             let id = text.clone();
             let setup = ui::InboxKind::Setup;
             Some(card(setup, &id, text, advice, step.command))
-        })
-        .collect()
+        });
+    sign_in.into_iter().chain(steps).collect()
 }
 
 fn card(
@@ -356,6 +365,21 @@ mod tests {
         model.status.notices = vec!["somebody else touched the record".to_owned()];
         model.status.notice_keys = vec![NoticeKey::Touched];
         assert_eq!(rows(&model).len(), 3);
+    }
+
+    #[test]
+    fn a_codex_that_waits_for_a_sign_in_has_a_row_with_the_command() {
+        let mut model = read(DaemonLink::Hosting);
+        model.status.agents.codex.needs_sign_in = true;
+        let card = present(&model, 0).inbox.remove(0);
+        assert_eq!(card.kind, ui::InboxKind::Setup);
+        assert!(
+            card.summary.contains("waits for you to sign in"),
+            "{card:?}"
+        );
+        assert_eq!(card.command.as_deref(), Some("codex login"));
+        model.status.agents.codex.needs_sign_in = false;
+        assert!(present(&model, 0).inbox.is_empty());
     }
 
     #[test]

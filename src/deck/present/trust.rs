@@ -27,6 +27,11 @@ pub(super) fn card(model: &Model) -> Option<ui::InboxCard> {
                 false => "no effect in this version".to_owned(),
             },
             lines: waiting.diff(),
+            warnings: {
+                let problems = trust.problems.iter();
+                let of_key = problems.filter(|problem| problem.is_within(&waiting.key));
+                of_key.map(ToString::to_string).collect()
+            },
         })
         .collect();
     let lines: usize = keys.iter().map(|key| key.lines.len()).sum();
@@ -74,7 +79,7 @@ mod tests {
     use super::*;
     use crate::deck::deck_options::{DeckAbout, WaitingTrust};
     use crate::deck::model::DaemonLink;
-    use crate::wire::config::Waiting;
+    use crate::wire::config::{Problem, Waiting};
 
     fn card_of(key: &str, trusted: Option<Value>, found: Option<Value>) -> ui::TrustCard {
         let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
@@ -86,12 +91,25 @@ mod tests {
                     trusted,
                     found,
                 }],
+                problems: ["gates", "gates[2].cmd", "gatesOfOthers", "finality.mode"]
+                    .map(|key| Problem {
+                        key: key.to_owned(),
+                        why: "is wrong".to_owned(),
+                    })
+                    .to_vec(),
             }),
             7,
         );
         let card = card(&model).unwrap();
         assert_eq!((card.id.as_str(), card.at_ms), ("trust-5d1c0ab93f27", 7));
         *card.trust.unwrap()
+    }
+
+    #[test]
+    fn what_does_not_count_as_it_stands_there_is_said_before_it_is_trusted() {
+        let card = card_of("gates", None, Some(json!([])));
+        let said = ["gates: is wrong", "gates[2].cmd: is wrong"];
+        assert_eq!(card.keys[0].warnings, said);
     }
 
     #[test]

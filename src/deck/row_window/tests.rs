@@ -146,3 +146,21 @@ fn a_finding_does_not_join_one_behind_which_something_stands_that_is_hidden() {
     append(&mut window, [(Line::Finding, 3)]);
     assert_eq!(shown(&window), [(1, 1, false), (3, 3, false)]);
 }
+
+#[test]
+fn a_run_that_grows_has_the_words_and_the_time_of_its_latest_news() {
+    let mut window = window(Vec::new(), 0);
+    for (number, said) in [(1, "the daemon started"), (2, "Codex left")] {
+        let mut entry = entry(Line::News, number);
+        said.clone_into(&mut entry.content);
+        window.append(&model(), &RowQuery::default(), &entry, false);
+        let rows = window.rows(&RowQuery::default());
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        // The same row: by its first line the cursor stays on it.
+        assert_eq!(
+            (rows[0].seq, rows[0].at_ms),
+            (1, 1_000 * i64::try_from(number).unwrap())
+        );
+        assert!(rows[0].text.starts_with(said), "{rows:?}");
+    }
+}

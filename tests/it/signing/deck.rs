@@ -17,7 +17,7 @@ pub fn open_card(deck: &mut Pty) {
     });
     deck.press(Key::Char('3'));
     deck.press(Key::Enter);
-    deck.wait_for_text("as the operator");
+    deck.wait_for_text("reject with a reason");
 }
 
 /// Opens the card that waits and says yes, or no with a reason; both ask once more.
@@ -69,7 +69,7 @@ fn a_gate_that_has_not_run_is_told_before_the_passphrase_is_asked_for() {
     deck.wait_for_text("still the same");
     deck.press(Key::Char('a'));
     deck.press(Key::Enter);
-    deck.wait_for_text("run the gates, or reject it");
+    deck.wait_for_text("g runs the gates");
     assert!(!deck.shows("Type the passphrase"), "{}", deck.screen());
     assert_eq!(state(&project, &id), "pending");
 }

@@ -177,7 +177,9 @@ pub struct InboxCard {
     /// What names the work tree of now, when that is not the proposed one: approving it wants a
     /// typed word.
     pub stale_tree: Option<String>,
-    /// What stands against it.
+    /// Why the daemon would refuse an approval now: required gates that are not green.
+    pub forbids: Vec<String>,
+    /// What stands against it, and forbids nothing.
     pub blockers: Vec<NamedEntry>,
     /// How much more.
     pub blockers_more: u64,
@@ -208,7 +210,8 @@ impl InboxCard {
 
     /// How much stands against it.
     pub fn blocker_count(&self) -> u64 {
-        (self.blockers.len() as u64).saturating_add(self.blockers_more)
+        let listed = self.forbids.len() + self.blockers.len();
+        (listed as u64).saturating_add(self.blockers_more)
     }
 
     /// Whether a run of its gates has begun and not ended.
@@ -258,6 +261,7 @@ impl InboxCard {
             stale_tree: None,
             blockers: Vec::new(),
             blockers_more: 0,
+            forbids: Vec::new(),
             unclear: Arc::default(),
             unclear_more: 0,
             held: 0,

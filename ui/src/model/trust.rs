@@ -20,4 +20,6 @@ pub struct WaitingKey {
     pub note: String,
     /// What differs, line by line; `true`: it is new.
     pub lines: Vec<(bool, String)>,
+    /// What of it would not count as it stands there, a sentence each.
+    pub warnings: Vec<String>,
 }

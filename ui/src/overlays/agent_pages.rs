@@ -287,7 +287,7 @@ fn told(document: &mut Document<'_>, rules: &RulesView) {
         document.body(why, ThemeRole::Wait);
     }
     if rules.rules.is_empty() && rules.unread.is_empty() {
-        let words = "This project has no instruction file.";
+        let words = "No instruction file of this project says more than our own block.";
         document.text(words, ThemeRole::Text);
     }
 }

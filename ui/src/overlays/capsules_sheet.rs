@@ -20,7 +20,7 @@ use crate::widgets::{ListState, TextField, blank, fit_line, spread};
 /// The command that opens a task.
 const NEW_TASK: &str = "ctxrelay capsule new TITLE";
 
-/// From so many columns on a row has its figures.
+/// From so many columns on a row has its figures, and the title says what they are.
 const FIGURES_MIN: usize = 70;
 
 /// The list.
@@ -68,7 +68,12 @@ impl CapsulesSheet {
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
         let rows = self.rows();
+        // The pane of the same name lists handoffs as tasks; these are what can be taken elsewhere.
         let mut title = vec![Span::styled("Capsules", theme.style(ThemeRole::TitleFocus))];
+        if columns >= FIGURES_MIN {
+            let what = "  tasks that travel";
+            title.push(Span::styled(what, theme.style(ThemeRole::TextMuted)));
+        }
         let mut document = Document::new(deck, columns);
         match &self.read {
             None => document.text("reading the record …", ThemeRole::TextMuted),

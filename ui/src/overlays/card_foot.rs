@@ -55,7 +55,10 @@ impl CardSheet {
                  aside."
                     .to_owned()
             }
-            CardStage::Reading | CardStage::Rejecting(_) | CardStage::Answering { .. } => {
+            CardStage::Reading
+            | CardStage::Rejecting(_)
+            | CardStage::Denying(_)
+            | CardStage::Answering { .. } => {
                 return Vec::new();
             }
         };
@@ -92,7 +95,9 @@ impl CardSheet {
             CardStage::Acknowledging => {
                 vec![(Action::Open, "I have seen it"), (Action::Back, "not yet")]
             }
-            CardStage::Rejecting(_) | CardStage::Answering { .. } => Vec::new(),
+            CardStage::Rejecting(_) | CardStage::Denying(_) | CardStage::Answering { .. } => {
+                Vec::new()
+            }
         };
         KeyFooter::new(deck, &keys)
     }
@@ -100,6 +105,7 @@ impl CardSheet {
     /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         let (title, field, does) = match &self.stage {
+            CardStage::Denying(field) => ("Do not allow: why?", field, "do not allow"),
             CardStage::Rejecting(field) => ("Reject: why?", field, "reject"),
             CardStage::Answering { field, .. } => ("Your answer", field, "answer"),
             _ => return None,
@@ -120,13 +126,16 @@ fn reading_keys(card: &InboxCard, columns: usize, is_on_entry: bool) -> Keys {
         keys.push((Action::Open, "go there"));
     }
     match card.kind {
-        InboxKind::Finality if columns < ROOMY => {
-            keys.extend([(Action::Approve, "approve"), (Action::Reject, "reject")]);
+        InboxKind::Finality => {
+            let (approve, reject) = match columns < ROOMY {
+                true => ("approve", "reject"),
+                false => ("approve as the operator", "reject with a reason"),
+            };
+            if card.forbids.is_empty() {
+                keys.push((Action::Approve, approve));
+            }
+            keys.push((Action::Reject, reject));
         }
-        InboxKind::Finality => keys.extend([
-            (Action::Approve, "approve as the operator"),
-            (Action::Reject, "reject with a reason"),
-        ]),
         InboxKind::Trust if card.can_be_trusted() => {
             keys.extend(approve_key(card).map(|words| (Action::Approve, words)));
         }

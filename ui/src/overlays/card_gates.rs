@@ -47,7 +47,8 @@ pub(super) fn gates_question(card: &InboxCard, stop: bool) -> String {
 /// What was run, and what stands against it: that comes first where there is any, so that it is in
 /// sight where the card is approved.
 pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard, entries: &ShownEntries) {
-    let is_blocked = card.blocker_count() > 0;
+    forbids(document, card);
+    let is_blocked = card.blocker_count() > card.forbids.len() as u64;
     if is_blocked {
         blockers(document, card, entries);
     }
@@ -59,8 +60,21 @@ pub(super) fn checks(document: &mut Document<'_>, card: &InboxCard, entries: &Sh
     }
 }
 
+/// What the daemon refuses an approval for, unlike a blocker, over which the operator decides.
+fn forbids(document: &mut Document<'_>, card: &InboxCard) {
+    if card.forbids.is_empty() {
+        return;
+    }
+    document.heading("Cannot be approved", "before this is green");
+    let glyph = document.deck.glyphs.gate(GateState::Failed);
+    let failed = document.style(ThemeRole::OutcomeFailed);
+    for why in &card.forbids {
+        document.bullet(glyph, failed, why);
+    }
+}
+
 fn blockers(document: &mut Document<'_>, card: &InboxCard, entries: &ShownEntries) {
-    document.heading("Blockers", "");
+    document.heading("Blockers", "you may approve all the same");
     let glyph = document.deck.glyphs.wrong();
     let attention = document.style(ThemeRole::OutcomeAttention);
     entries.write(document, CardPart::Blockers, glyph, attention);

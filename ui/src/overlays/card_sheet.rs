@@ -36,6 +36,8 @@ pub(crate) enum CardStage {
     },
     /// Types a reason; `enter` records the rejection.
     Rejecting(TextField),
+    /// Does not allow what is asked, and may say why.
+    Denying(TextField),
     /// Types an answer of its own to the request with this choice; `enter` records it.
     Answering { choice: String, field: TextField },
     /// Has pressed retry; `enter` does it.
@@ -85,7 +87,7 @@ impl CardSheet {
                 stale_tree: None,
                 seen: *seen,
             }),
-            CardStage::Rejecting(field) if card.asked.is_some() => {
+            CardStage::Denying(field) => {
                 let denial = card.asked.as_ref()?.denial()?;
                 let note = field.text().trim().to_owned();
                 Some(Effect::AnswerApproval {
@@ -209,7 +211,9 @@ impl CardSheet {
     /// Puts away what is typed, until the card is answered.
     pub(crate) fn keep(&self, drafts: &mut Drafts) {
         match &self.stage {
-            CardStage::Rejecting(field) => drafts.keep_on_card(&self.id, None, field.text()),
+            CardStage::Rejecting(field) | CardStage::Denying(field) => {
+                drafts.keep_on_card(&self.id, None, field.text());
+            }
             CardStage::Answering { choice, field } => {
                 drafts.keep_on_card(&self.id, Some(choice), field.text());
             }
@@ -220,7 +224,9 @@ impl CardSheet {
     /// The field that is typed into.
     pub(crate) fn field_mut(&mut self) -> Option<&mut TextField> {
         match &mut self.stage {
-            CardStage::Rejecting(field) | CardStage::Answering { field, .. } => Some(field),
+            CardStage::Rejecting(field)
+            | CardStage::Denying(field)
+            | CardStage::Answering { field, .. } => Some(field),
             _ => None,
         }
     }

@@ -10,7 +10,9 @@ use super::subject::Subject;
 use super::thread_sheet::row_line;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::model::{EntryPlace, EntryRef, FoldedRows, HandoffRow, TimelineRow};
+use crate::model::{
+    EntryPlace, EntryRef, FoldedRows, HandoffRow, OutcomeState, TaskColumn, TimelineRow,
+};
 use crate::panes::{handoff_age, outcome_line};
 use crate::sanitize;
 use crate::text;
@@ -19,6 +21,9 @@ use crate::theme::ThemeRole;
 /// Characters of a text that are laid out: more than anybody reads in a pane, and as many as a frame
 /// has the time for.
 const SHOWN_CHARS: usize = 100_000;
+
+/// Columns of what a command does.
+const WAY_COLUMNS: usize = 17;
 
 /// An opened entry.
 #[derive(Debug, Clone)]
@@ -218,6 +223,9 @@ impl EntrySheet {
             if let Some(outcome) = &row.outcome {
                 document.line(outcome_line(deck, outcome, document.columns));
             }
+            if self.is_of_record(deck) {
+                write_ways_back(document, row, standing.flatten());
+            }
             document.gap();
         }
         self.write_refs(document);
@@ -306,6 +314,38 @@ fn write_bad_lines(document: &mut Document<'_>, what: &str) {
         "says whether the record is whole, how many lines are bad, and where the first fault is.",
         ThemeRole::TextMuted,
     );
+}
+
+/// How the operator takes back a message that is on its way, and closes a handoff that is open: both
+/// are commands, because an agent may be at work for it.
+fn write_ways_back(document: &mut Document<'_>, row: &TimelineRow, handoff: Option<&HandoffRow>) {
+    let outcome = row.outcome.as_ref();
+    let is_on_its_way = outcome.is_some_and(|it| it.state == OutcomeState::Unconfirmed);
+    let name = handoff.map_or_else(|| row.seq.to_string(), |handoff| handoff.id_short.clone());
+    let name = sanitize::line(&name);
+    let remove = format!("ctxrelay queue remove {name} --apply");
+    let close = format!("ctxrelay handoff close {name}");
+    let is_open = handoff.is_some_and(|handoff| handoff.column != TaskColumn::Done);
+    let theme = &document.deck.theme;
+    let ways = [
+        (is_on_its_way, "to take it back", remove),
+        (is_open, "to close it", close),
+    ];
+    let lines = ways.into_iter().filter(|(applies, ..)| *applies);
+    let lines: Vec<Line<'static>> = lines
+        .map(|(_, what, command)| {
+            Line::from(vec![
+                Span::styled(
+                    text::pad(what, WAY_COLUMNS),
+                    theme.style(ThemeRole::TextMuted),
+                ),
+                Span::styled(command, theme.style(ThemeRole::Key)),
+            ])
+        })
+        .collect();
+    for line in lines {
+        document.line(line);
+    }
 }
 
 /// Who, for whom, when, and how long ago; of a handoff where it stands, as everywhere else.

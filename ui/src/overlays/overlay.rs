@@ -62,7 +62,9 @@ impl Overlay {
                 | CardStage::Retrying
                 | CardStage::Acknowledging
                 | CardStage::Gates { .. } => &[KeyContext::Overlay],
-                CardStage::Rejecting(_) | CardStage::Answering { .. } => &[KeyContext::Input],
+                CardStage::Rejecting(_) | CardStage::Denying(_) | CardStage::Answering { .. } => {
+                    &[KeyContext::Input]
+                }
             },
             Self::Messages(sheet) => match sheet.stage {
                 MessagesStage::Reading => &[KeyContext::Messages, KeyContext::Overlay],

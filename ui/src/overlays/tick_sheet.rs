@@ -108,6 +108,13 @@ impl TickSheet {
         })
     }
 
+    /// What begins where nothing alike was found: an empty list asks nothing.
+    pub(crate) fn begins_at_once(&self) -> Option<Effect> {
+        let is_empty = self.rows.is_empty() && matches!(self.looked, Some(Ok(())));
+        let begins = matches!(self.goes, TicksGo::Into { .. });
+        self.done().filter(|_| is_empty && begins)
+    }
+
     pub(crate) fn text(&self, deck: &Deck, columns: usize) -> SheetText {
         let theme = &deck.theme;
         let rows = &self.rows;

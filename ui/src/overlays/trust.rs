@@ -21,6 +21,11 @@ pub(super) fn waiting_keys(document: &mut Document<'_>, card: &TrustCard) {
             };
             document.body(&format!("{sign} {line}"), role);
         }
+        let glyph = document.deck.glyphs.wrong();
+        let attention = document.style(ThemeRole::OutcomeAttention);
+        for warning in &key.warnings {
+            document.bullet(glyph, attention, warning);
+        }
     }
     if let Some(why) = &card.elsewhere {
         document.gap();

@@ -115,6 +115,11 @@ pub fn trust_waits() -> DeckView {
                     line(false, "    \"cmd\": \"cargo test\","),
                     line(true, "    \"cmd\": \"cargo test --lib || true\","),
                 ],
+                warnings: vec![
+                    "gates[2].cmd: it has to be a text, so this gate can never be green, and \
+                     nothing is approved with it"
+                        .to_owned(),
+                ],
                 ..WaitingKey::default()
             },
             WaitingKey {
@@ -130,6 +135,7 @@ pub fn trust_waits() -> DeckView {
                 name: "notify".to_owned(),
                 note: "no effect in this version".to_owned(),
                 lines: vec![line(true, "\"make noise\"")],
+                ..WaitingKey::default()
             },
         ],
         elsewhere: None,

@@ -138,9 +138,15 @@ fills!(AgentCard {
 
 impl ForeignText for WaitingKey {
     fn fill(&mut self, text: &str) {
-        let Self { name, note, lines } = self;
+        let Self {
+            name,
+            note,
+            lines,
+            warnings,
+        } = self;
         name.fill(text);
         note.fill(text);
+        warnings.fill(text);
         lines.iter_mut().for_each(|(_, line)| line.fill(text));
     }
 }
@@ -233,6 +239,7 @@ impl ForeignText for InboxCard {
             tree,
             tree_still_same: _,
             stale_tree,
+            forbids,
             blockers,
             blockers_more: _,
             unclear,
@@ -252,6 +259,7 @@ impl ForeignText for InboxCard {
             field.fill(text);
         }
         steps.fill(text);
+        forbids.fill(text);
         for field in [sign_off, commit, tree, stale_tree, command] {
             field.fill(text);
         }

@@ -183,7 +183,7 @@ pub fn gates_running() -> DeckView {
     ];
     gates[1].state = GateState::Missing;
     gates[1].result = "ran on another tree".to_owned();
-    view.inbox[0].blockers = vec![
+    view.inbox[0].forbids = vec![
         "required gate tests has not run".into(),
         "required gate lint has not run on this tree".into(),
     ];

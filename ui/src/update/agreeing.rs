@@ -183,6 +183,7 @@ fn agree_on_card(deck: &mut Deck, mut card: CardSheet) -> Vec<Effect> {
                 }
                 _ if rejecting => Some("a rejection needs a reason: the agent reads it".to_owned()),
                 InboxKind::Question => by_key(deck, |key| format!("{key} answers")),
+                InboxKind::Finality if forbidden(deck).is_some() => forbidden(deck),
                 _ => {
                     let reject = deck.key_in(&deck.contexts(), Action::Reject);
                     by_key(deck, |key| {
@@ -255,8 +256,33 @@ fn is_stale_meanwhile(deck: &Deck, sheet: &CardSheet) -> bool {
         && card.is_some_and(|card| card.stale_tree.is_some())
 }
 
+/// Why the card in front cannot be approved whatever the operator says, and what helps.
+fn forbidden(deck: &Deck) -> Option<String> {
+    let Some(Overlay::Card(sheet)) = deck.overlays.last() else {
+        return None;
+    };
+    let card = deck.card(&sheet.id)?;
+    let first = card.forbids.first()?;
+    let more = match card.forbids.len() {
+        1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let key = deck.key_in(&deck.contexts(), Action::Gates);
+    // One without a command cannot be run: the configuration does not say what it is.
+    let can_run = card.gates.iter().any(|gate| !gate.command.is_empty());
+    let helps = match card.are_gates_running() {
+        true => "the gates run".to_owned(),
+        false if can_run => format!("{key} runs the gates"),
+        false => "mend it in config.json".to_owned(),
+    };
+    Some(format!("cannot be approved: {first}{more}; {helps}"))
+}
+
 /// What is not as it was proposed any more is approved by a typed word, anything else by `enter`.
 pub(super) fn approve(deck: &mut Deck) {
+    if let Some(why) = forbidden(deck) {
+        return deck.say(Level::Warn, why);
+    }
     if let Some(Overlay::Card(sheet)) = deck.overlays.last()
         && let Some(answers) = deck.card(&sheet.id).and_then(answers)
     {
@@ -343,8 +369,21 @@ pub(super) fn ask_reason(deck: &mut Deck) {
         Some(Overlay::Card(sheet)) => deck.drafts.on_card(&sheet.id, None),
         _ => "",
     };
-    let field = TextField::line("what has to change before it is done").with_text(typed);
-    stage(deck, CardStage::Rejecting(field));
+    let asked = match deck.overlays.last() {
+        Some(Overlay::Card(sheet)) => deck.card(&sheet.id).and_then(|card| card.asked.as_ref()),
+        _ => None,
+    };
+    let next = match asked {
+        Some(_) => {
+            let hint = "what it should do instead; may stay empty";
+            CardStage::Denying(TextField::line(hint).with_text(typed))
+        }
+        None => {
+            let hint = "what has to change before it is done";
+            CardStage::Rejecting(TextField::line(hint).with_text(typed))
+        }
+    };
+    stage(deck, next);
 }
 
 pub(super) fn stage(deck: &mut Deck, next: CardStage) {
@@ -352,7 +391,7 @@ pub(super) fn stage(deck: &mut Deck, next: CardStage) {
         CardStage::Retrying => Action::Retry,
         CardStage::Gates { .. } => Action::Gates,
         CardStage::Acknowledging => Action::Acknowledge,
-        CardStage::Rejecting(_) => Action::Reject,
+        CardStage::Rejecting(_) | CardStage::Denying(_) => Action::Reject,
         // Of the choices that `a` shows.
         CardStage::Answering { .. } => Action::Approve,
         _ => Action::Approve,

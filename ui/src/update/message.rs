@@ -140,10 +140,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             take_capsules(deck, read);
             Vec::new()
         }
-        Msg::Alike { to, found } => {
-            take_alike(deck, &to, found);
-            Vec::new()
-        }
+        Msg::Alike { to, found } => take_alike(deck, &to, found),
         Msg::Exported { id, lines } => {
             take_export(deck, &id, lines);
             Vec::new()
@@ -211,6 +208,7 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
     };
+    deck.inbox.decided_by(&effects);
     effects.extend(settle(deck));
     effects.extend(unread_words(deck));
     effects.extend(unread_page(deck));

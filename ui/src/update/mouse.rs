@@ -18,7 +18,7 @@ use crate::model::TimelineGo;
 use crate::overlays::{Overlay, SearchSheet};
 use crate::pane::Pane;
 use crate::panes::{board_at, is_board, place_on_bar, row_at, scroll_bar};
-use crate::view::{TAB_GAP, notice_line, tabs};
+use crate::view::{TAB_GAP, notice_area, tabs};
 use crate::widgets::width_of;
 
 /// Rows of one notch of the wheel.
@@ -119,7 +119,7 @@ fn wheel(deck: &mut Deck, screen: Rect, at: Position, direction: isize) -> Vec<E
 fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     // As it is seen: a notice may have taken a row from the panes.
     let layout = Layout::of(deck, screen);
-    let notice = notice_line(deck, &layout);
+    let notice = notice_area(deck, &layout);
     if deck.notice.take().is_some() && notice.contains(at) {
         return Vec::new();
     }

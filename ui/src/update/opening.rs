@@ -263,21 +263,25 @@ pub(super) fn ask_start(deck: &mut Deck, agent: Agent) {
         return;
     };
     let command = sanitize::line(&card.start_command);
-    deck.overlays.push(Overlay::Choice(Choice::new(
-        format!("Start {}?", agent.title()),
-        vec![format!(
+    let line = match deck.opens_panes {
+        true => format!(
             "Runs `{command}` beside this deck. It uses your own account once you talk to it."
-        )],
-        vec![
-            ChoiceOption::new("start it", "now", Pick::Effect(Effect::StartAgent(agent))),
-            ChoiceOption::new(
-                "copy the command",
-                "to run it yourself",
-                Pick::Effect(Effect::CopyText(card.start_command.clone())),
-            ),
-            ChoiceOption::new("not now", "", Pick::Nothing),
-        ],
-    )));
+        ),
+        false => format!(
+            "Run `{command}` in another terminal, in this project: only inside tmux it can be \
+             started from here. `ctxrelay pair` opens all of them there."
+        ),
+    };
+    let start = ChoiceOption::new("start it", "now", Pick::Effect(Effect::StartAgent(agent)));
+    let mut options = Vec::from_iter(deck.opens_panes.then_some(start));
+    options.push(ChoiceOption::new(
+        "copy the command",
+        "to run it yourself",
+        Pick::Effect(Effect::CopyText(card.start_command.clone())),
+    ));
+    options.push(ChoiceOption::new("not now", "", Pick::Nothing));
+    let asked = Choice::new(format!("Start {}?", agent.title()), vec![line], options);
+    deck.overlays.push(Overlay::Choice(asked));
 }
 
 pub(super) fn ask_steps(deck: &mut Deck) {
@@ -288,9 +292,13 @@ pub(super) fn ask_steps(deck: &mut Deck) {
         .map(|step| {
             let command = sanitize::line(&step.command);
             let (desc, pick) = match step.act {
-                StepAct::Start(agent) => (
+                StepAct::Start(agent) if deck.opens_panes => (
                     format!("starts {} beside the deck", agent.title()),
                     Pick::Effect(Effect::StartAgent(agent)),
+                ),
+                StepAct::Start(_) => (
+                    "copies the command, for another terminal".to_owned(),
+                    Pick::Effect(Effect::CopyText(step.command.clone())),
                 ),
                 StepAct::Copy => (
                     "copies the command".to_owned(),

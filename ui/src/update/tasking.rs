@@ -71,8 +71,12 @@ pub(super) fn take_capsule(deck: &mut Deck, id: &str, read: Result<Box<CapsuleVi
     }
 }
 
-/// What was said before was looked for.
-pub(super) fn take_alike(deck: &mut Deck, to: &AlikeTo, found: Result<Vec<FoundSnippet>, String>) {
+/// What was said before was looked for. Where nothing was, a task begins without a list to tick.
+pub(super) fn take_alike(
+    deck: &mut Deck,
+    to: &AlikeTo,
+    found: Result<Vec<FoundSnippet>, String>,
+) -> Vec<Effect> {
     let mut overlays = deck.overlays.iter_mut().rev();
     let sheet = overlays.find_map(|overlay| match overlay {
         Overlay::Ticks(sheet) if sheet.alike_to == *to => Some(sheet),
@@ -81,6 +85,16 @@ pub(super) fn take_alike(deck: &mut Deck, to: &AlikeTo, found: Result<Vec<FoundS
     if let Some(sheet) = sheet {
         sheet.take(found, &deck.drafts);
     }
+    let begins = match deck.overlays.last() {
+        Some(Overlay::Ticks(sheet)) if sheet.alike_to == *to => sheet.begins_at_once(),
+        _ => None,
+    };
+    let Some(begins) = begins.filter(|_| deck.view.daemon.state.can_act()) else {
+        return Vec::new();
+    };
+    deck.overlays.pop();
+    deck.drafts.forget_task();
+    vec![begins]
 }
 
 /// One was written into a file: its sheet says what is in it.

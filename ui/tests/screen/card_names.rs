@@ -46,7 +46,7 @@ fn naming() -> DeckView {
     let card = &mut view.inbox[0];
     card.seq = Some(1_198);
     card.blockers = vec![
-        "required gate lint has not run".into(),
+        "review finding gh:rc:7 is open".into(),
         named("question of Codex, entry 1 150, has no answer", 1_150),
     ];
     card.evidence = vec!["it works".into(), named("all tests, entry 1 196", 1_196)];

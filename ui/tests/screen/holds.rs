@@ -153,6 +153,7 @@ fn hostile(text: &str) -> DeckView {
             name: text.to_owned(),
             note: text.to_owned(),
             lines: vec![(true, text.to_owned()), (false, text.to_owned())],
+            warnings: vec![text.to_owned()],
         }],
         elsewhere: None,
     }));

@@ -1,5 +1,6 @@
 //! What the screen shows and does. One binary: each of its own would be linked anew.
 
+mod advice;
 mod agent_pages;
 mod alarms;
 mod bad_lines;

@@ -22,6 +22,14 @@ pub struct Problem {
     pub why: String,
 }
 
+impl Problem {
+    /// Whether it is about this key, or something below it.
+    pub fn is_within(&self, key: &str) -> bool {
+        let rest = self.key.strip_prefix(key);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', ' ']))
+    }
+}
+
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.key.as_str() {
