@@ -178,6 +178,7 @@ mod tests {
             let approve = Effect::Approve {
                 proposal_id: "b".to_owned(),
                 stale_tree: None,
+                seen: 0,
             };
             rows.decided_by(&Vec::from_iter(is_decided.then_some(approve)));
             rows.decided_by(&[]);
