@@ -116,6 +116,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         goes_on(context, &mut first);
     }
     if args.dry_run {
+        if are_elsewhere {
+            context.out.note(ATTACHED_ELSEWHERE);
+        }
         let commands = first.iter().chain(&last);
         let mut lines: Vec<String> = commands
             .map(|command| {

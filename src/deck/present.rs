@@ -28,7 +28,7 @@ use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
-use crate::core::snapshot::{Blocker, ProposalSnapshot, Snapshot};
+use crate::core::snapshot::{Blocker, ProposalSnapshot, Snapshot, TreeInQuestion};
 use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
@@ -249,7 +249,6 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let blockers_more = open.saturating_sub(blockers.len()) as u64;
     let in_force = &model.status.gates.in_force;
     let on = model.in_question(proposal);
-    let forbids = model.world.gate_blockers(in_force, &on);
     if on.is_unreadable {
         let why = "git could not read the work tree: nobody knows what lies there".to_owned();
         blockers.push(why.into());
@@ -258,6 +257,23 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let stale_tree = now
         .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))
         .map(str::to_owned);
+    let forbids = match &stale_tree {
+        None => model.world.gate_blockers(in_force, &on),
+        // An approval is of what lies there now.
+        Some(now) => {
+            let is_named = now != WorkTree::UNKNOWN;
+            let now = is_named.then(|| WorkTree {
+                commit: None,
+                tree: now.clone(),
+                changed: 0,
+            });
+            let on_now = TreeInQuestion {
+                tree: now.as_ref(),
+                ..on
+            };
+            model.world.gate_blockers(in_force, &on_now)
+        }
+    };
     ui::InboxCard {
         seq: Some(proposal.seq.0),
         evidence: claimed

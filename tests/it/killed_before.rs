@@ -1,6 +1,7 @@
 //! A daemon that was killed cannot say that it ends: the next one does.
 
 use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn a_daemon_that_was_killed_is_named_by_the_next_one_and_by_no_other() {
@@ -10,7 +11,9 @@ fn a_daemon_that_was_killed_is_named_by_the_next_one_and_by_no_other() {
     assert!(project.ledger_naming(SAID).is_empty());
     first.crash();
     let second = project.daemon();
-    assert_eq!(project.ledger_naming(SAID).len(), 1);
+    wait_until("the word of the next one", timeout(), || {
+        (project.ledger_naming(SAID).len() == 1).then_some(())
+    });
     second.stop();
     let third = project.daemon();
     assert_eq!(project.ledger_naming(SAID).len(), 1);

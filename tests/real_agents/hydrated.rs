@@ -35,9 +35,11 @@ fn codexs_model_reads_of_what_was_said_before_what_the_person_ticked() {
     has_it.reply(Reply::text("I have the task."));
 
     deck.type_text("T");
-    deck.wait_for_text("Fix the login");
+    deck.wait_for_text("hand to an agent");
     deck.press(Key::Enter);
-    deck.wait_for_text("hand to");
+    deck.wait_for_screen("the task", |screen| {
+        screen.contains("hand to") && !screen.contains("begin one")
+    });
     deck.type_text("hjjjj");
     deck.press(Key::Enter);
     deck.wait_for_text("what goes along to Codex?");

@@ -247,6 +247,8 @@ fn an_agent_that_claims_green_hears_of_the_gate_and_is_not_approved_while_it_is_
     wait_status(&pair, "the end of the gates", |status| {
         status["gates"]["running"].is_null()
     });
+    // It ran on what lies there now, which is what an approval is of.
+    deck.wait_for_text("approve as the operator");
     deck.press(Key::Char('a'));
     deck.wait_for_text("Approve what was not proposed?");
     deck.type_text("stale");

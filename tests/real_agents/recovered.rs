@@ -39,9 +39,8 @@ fn the_printed_commands_take_both_conversations_up_and_claude_reads_the_prompt()
     // A second Claude would write into the conversation of the one that is open.
     let opens = run(&pair.ctxrelay(["pair", "--dry-run"])).expect_success();
     assert!(!opens.stdout.contains("--resume"), "{}", opens.stdout);
-    let process = status(&pair)["agents"]["claude"]["pid"].to_string();
-    let told = format!("is open already (process {process})");
-    assert!(opens.stderr.contains(&told), "{}", opens.stderr);
+    let told = "are attached already: only the deck opens";
+    assert!(opens.stderr.contains(told), "{}", opens.stderr);
     drop((claude, codex));
 
     // The last conversation of the folder is not the pair's.

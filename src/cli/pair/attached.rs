@@ -10,7 +10,7 @@ use crate::wire::status::Status;
 
 /// What the deck says that opens without agents, because they are in other terminals.
 pub(super) const ATTACHED_ELSEWHERE: &str = "Claude and Codex of this pair are attached already: only the \
-    deck was opened. `ctxrelay pair --new` opens both of them here too, with another conversation";
+    deck opens. `ctxrelay pair --new` opens both of them here too, with another conversation";
 
 /// Whether both agents of this pair are with the daemon already, in whatever terminal.
 pub(super) async fn are_both_attached(setting: &ProjectContext) -> Result<bool, Failure> {
