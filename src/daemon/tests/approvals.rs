@@ -229,8 +229,8 @@ async fn another_request_under_the_same_name_is_no_yes_to_what_was_read() {
         details.clear();
     };
     let diff = |_: &mut ApprovalRequest, details: &mut String| details.push_str("+x");
-    let changes: [&dyn Fn(&mut ApprovalRequest, &mut String); 2] = [&other, &diff];
-    for change in changes {
+    type Change = fn(&mut ApprovalRequest, &mut String);
+    for change in [other as Change, diff] {
         for is_recorded in [true, false] {
             let place = Place::new();
             let mut rig = Rig::with_codex(&place).await;
