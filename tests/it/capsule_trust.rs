@@ -567,6 +567,34 @@ fn a_rule_that_is_newer_than_the_close_of_a_task_masks_what_goes_out_of_it() {
 }
 
 #[test]
+fn a_rule_that_is_newer_than_a_sealed_session_masks_what_goes_out_and_changes_nothing_that_is_kept()
+{
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let id = login(&project);
+    let mut claude = project.agent("claude");
+    note(&mut claude, "claude", "decision", "acme-12345 builds it");
+    drop(claude);
+    done(&project, &["close", &id]);
+    clear(&project, false);
+    let file = kept(&project, &format!("{id}.json"));
+    let before = fs::read(&file).unwrap();
+    project.write(
+        ".contextrelay/config.json",
+        &json!({"redaction": {"rules": [{"name": "acme", "pattern": "acme-[0-9]+"}]}}).to_string(),
+    );
+    let out = project.base().join("out.json");
+    done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
+    let exported = fs::read_to_string(&out).unwrap();
+    assert!(!exported.contains("acme-12345"), "{exported}");
+    // The sealed session tells the digest of this one alone.
+    assert_eq!(fs::read(&file).unwrap(), before);
+    let said = printed(&project, &id);
+    assert!(said.contains("mask more (ACME)"), "{said}");
+    assert!(!said.contains("vouches"), "{said}");
+}
+
+#[test]
 fn what_goes_along_tells_nothing_of_this_machine_and_a_strangers_text_is_nobodys_here() {
     let project = Project::new();
     let _daemon = project.daemon();

@@ -83,7 +83,13 @@ impl CapsuleMaker {
     /// the record stays: nobody but a person can tell which of the two was changed.
     pub(super) fn to_keep(&self, made: &MadeCapsule) -> Option<String> {
         let is_kept = made.owner == CapsuleOwner::Project && made.is_vouched;
-        is_kept.then(|| made.capsule.digest.clone())
+        // Of a task that the record does not hold nothing can tell the digest of another file than the
+        // one that is there.
+        let is_told = || {
+            self.world.tasks.contains_key(&made.capsule.id)
+                || self.sessions.vouch_for(&made.capsule)
+        };
+        (is_kept && is_told()).then(|| made.capsule.digest.clone())
     }
 }
 
