@@ -257,23 +257,21 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
     let stale_tree = now
         .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))
         .map(str::to_owned);
-    let forbids = match &stale_tree {
-        None => model.world.gate_blockers(in_force, &on),
-        // An approval is of what lies there now.
-        Some(now) => {
-            let is_named = now != WorkTree::UNKNOWN;
-            let now = is_named.then(|| WorkTree {
-                commit: None,
-                tree: now.clone(),
-                changed: 0,
-            });
-            let on_now = TreeInQuestion {
-                tree: now.as_ref(),
-                ..on
-            };
-            model.world.gate_blockers(in_force, &on_now)
-        }
+    // An approval is of what lies there now, and so is what its gates say.
+    let is_named = |now: &&String| *now != WorkTree::UNKNOWN;
+    let of_now = stale_tree.as_ref().filter(is_named).map(|now| WorkTree {
+        commit: None,
+        tree: now.clone(),
+        changed: 0,
+    });
+    let on = match &stale_tree {
+        None => on,
+        Some(_) => TreeInQuestion {
+            tree: of_now.as_ref(),
+            ..on
+        },
     };
+    let forbids = model.world.gate_blockers(in_force, &on);
     ui::InboxCard {
         seq: Some(proposal.seq.0),
         evidence: claimed
@@ -304,7 +302,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             _ => Some(stale_tree.is_none()),
         },
         stale_tree,
-        gates: gates::gates(model, proposal),
+        gates: gates::gates(model, &on),
         changed_checks: now.map(|_| gates::changed_checks(model)),
         forbids,
         blockers,

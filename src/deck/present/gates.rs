@@ -2,22 +2,22 @@
 
 use ctxrelay_ui::model as ui;
 
-use crate::core::snapshot::{GateInForce, GateStatus, ProposalSnapshot};
+use crate::core::snapshot::{GateInForce, GateStatus, TreeInQuestion};
 use crate::deck::model::Model;
 
 /// How many of the last lines of a gate that runs are shown.
 const LINES: usize = 4;
 
-pub(super) fn gates(model: &Model, proposal: &ProposalSnapshot) -> Vec<ui::GateRow> {
+/// What they say of the tree that an approval would be of.
+pub(super) fn gates(model: &Model, on: &TreeInQuestion<'_>) -> Vec<ui::GateRow> {
     let in_force = model.status.gates.in_force.iter();
-    in_force.map(|gate| shown(model, proposal, gate)).collect()
+    in_force.map(|gate| shown(model, on, gate)).collect()
 }
 
-fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::GateRow {
+fn shown(model: &Model, on: &TreeInQuestion<'_>, gate: &GateInForce) -> ui::GateRow {
     let running = model.status.gates.running.as_ref();
     let running = running.filter(|running| running.name == gate.name);
-    let on = model.in_question(proposal);
-    let status = model.world.gate_status(gate, &on);
+    let status = model.world.gate_status(gate, on);
     let latest = model.world.gates.get(&gate.name);
     let (state, result) = match (running, status, latest) {
         (Some(_), ..) => (ui::GateState::Running, "runs".to_owned()),
@@ -57,7 +57,7 @@ fn shown(model: &Model, proposal: &ProposalSnapshot, gate: &GateInForce) -> ui::
     if !gate.required {
         notes.push("not required");
     }
-    let need = model.world.gate_need(gate, &on);
+    let need = model.world.gate_need(gate, on);
     if let Some(need) = &need {
         notes.push(need);
     }

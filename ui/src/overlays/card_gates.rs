@@ -94,7 +94,11 @@ fn gates(document: &mut Document<'_>, card: &InboxCard) {
             ThemeRole::TextMuted,
         );
     } else {
-        document.heading("Gates", "run by the daemon on that tree");
+        let on = match &card.stale_tree {
+            None => "run by the daemon on that tree",
+            Some(_) => "run by the daemon on what lies there now",
+        };
+        document.heading("Gates", on);
     }
     for gate in &card.gates {
         let style = document.style(match gate.state {

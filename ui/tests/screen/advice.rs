@@ -54,6 +54,19 @@ fn a_notice_is_read_to_its_end_where_the_advice_stands() {
 }
 
 #[test]
+fn the_gates_of_a_stale_card_are_told_of_what_an_approval_would_be_of() {
+    let mut view = gates_running();
+    let on = |view: DeckView, wanted: &str| {
+        let mut deck = deck(view, (120, 40));
+        keys(&mut deck, "3<enter>");
+        assert!(shown(&deck).contains(wanted), "{}", shown(&deck));
+    };
+    on(view.clone(), "Gates  run by the daemon on that tree");
+    view.inbox[0].stale_tree = Some("feedface".into());
+    on(view, "Gates  run by the daemon on what lies there now");
+}
+
+#[test]
 fn what_a_gate_forbids_is_said_at_once_and_the_card_stays() {
     for size in SIZES {
         let mut view = gates_running();
