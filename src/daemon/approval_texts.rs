@@ -1,4 +1,4 @@
-//! [`QuestionTexts`]: the texts of what agents ask, read before the loop hears of it.
+//! [`ApprovalTexts`]: the texts of what agents ask, read before the loop hears of it.
 //!
 //! What a request for approval hides behind its masks is looked for in all of its text, which can be
 //! 200,000 characters: 2 ms for a plain command, 70 ms where each of its lines has a secret. So a long
@@ -26,7 +26,7 @@ const TEXT_CHARS_MAX: usize = 250_000;
 /// The most choices that are taken.
 const CHOICES_MAX: usize = 16;
 
-/// Whether a question of Claude's is longer than its hook makes it.
+/// Whether a request of Claude's is longer than its hook makes it.
 pub(super) fn is_too_long(request: &ApprovalRequest, details: &str) -> bool {
     let texts = [request.subject.as_str(), request.key.as_str(), details];
     let is_long = |text: &&str| text.chars().nth(TEXT_CHARS_MAX).is_some();
@@ -35,29 +35,29 @@ pub(super) fn is_too_long(request: &ApprovalRequest, details: &str) -> bool {
 
 /// What was read, for requests that are about to come.
 #[derive(Debug, Default)]
-pub(super) struct QuestionTexts(VecDeque<ReadQuestion>);
+pub(super) struct ApprovalTexts(VecDeque<ReadApproval>);
 
-/// A question as it was asked, and what was read of it.
+/// A request as it was asked, and what was read of it.
 #[derive(Debug)]
-pub struct ReadQuestion {
+pub struct ReadApproval {
     agent: Agent,
     asked: ApprovalRequest,
     details: String,
-    text: QuestionText,
+    text: ApprovalText,
     rules: u64,
 }
 
-/// What goes on record of a question.
+/// What goes on record of a request.
 #[derive(Debug)]
-pub(super) struct QuestionText {
+pub(super) struct ApprovalText {
     /// With what its masked parts hide.
     pub(super) request: ApprovalRequest,
     /// In words.
     pub(super) content: String,
 }
 
-impl QuestionText {
-    /// Reads a question: that takes the processor for as long as the text is. `root`: the project's
+impl ApprovalText {
+    /// Reads a request: that takes the processor for as long as the text is. `root`: the project's
     /// folder.
     pub(super) fn read(
         agent: Agent,
@@ -72,7 +72,7 @@ impl QuestionText {
     }
 }
 
-impl ReadQuestion {
+impl ReadApproval {
     /// Whether it is worth it.
     pub(super) fn is_long(request: &ApprovalRequest, details: &str) -> bool {
         let wants = request.also_wants.iter().map(String::len);
@@ -80,7 +80,7 @@ impl ReadQuestion {
         bytes >= LONG_BYTES && !request.is_user_question()
     }
 
-    /// As [`QuestionText::read`].
+    /// As [`ApprovalText::read`].
     pub(super) fn read(
         agent: Agent,
         asked: ApprovalRequest,
@@ -90,7 +90,7 @@ impl ReadQuestion {
     ) -> Self {
         // Before the first look: of rules that change meanwhile nothing counts.
         let rules = redactor.rules_number();
-        let text = QuestionText::read(agent, asked.clone(), &details, root, redactor);
+        let text = ApprovalText::read(agent, asked.clone(), &details, root, redactor);
         Self {
             agent,
             asked,
@@ -105,23 +105,23 @@ impl ReadQuestion {
     }
 }
 
-impl QuestionTexts {
-    /// A question was read, and is about to come.
-    pub(super) fn was_read(&mut self, question: ReadQuestion) {
-        self.0.push_back(question);
+impl ApprovalTexts {
+    /// A request was read, and is about to come.
+    pub(super) fn was_read(&mut self, read: ReadApproval) {
+        self.0.push_back(read);
         if self.0.len() > WAITING_MAX {
             self.0.pop_front();
         }
     }
 
-    /// What was read of a question that is asked now, if it counts.
+    /// What was read of a request that is made now, if it counts.
     pub(super) fn take(
         &mut self,
         agent: Agent,
         asked: &ApprovalRequest,
         details: &str,
         redactor: &Redactor,
-    ) -> Option<QuestionText> {
+    ) -> Option<ApprovalText> {
         let at = (self.0.iter()).position(|read| read.is_of(agent, asked, details))?;
         let read = self.0.remove(at)?;
         (read.rules == redactor.rules_number()).then_some(read.text)
@@ -139,8 +139,8 @@ mod tests {
         ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), command.to_owned())
     }
 
-    fn read(command: &str, redactor: &Redactor) -> ReadQuestion {
-        ReadQuestion::read(
+    fn read(command: &str, redactor: &Redactor) -> ReadApproval {
+        ReadApproval::read(
             Agent::Codex,
             asks(command),
             String::new(),
@@ -153,8 +153,8 @@ mod tests {
     fn what_was_read_counts_for_that_request_alone_and_while_its_rules_do() {
         let redactor = Redactor::new();
         let secret = "curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123456789'";
-        let mut texts = QuestionTexts::default();
-        let take = |texts: &mut QuestionTexts, agent, command, details, redactor: &Redactor| {
+        let mut texts = ApprovalTexts::default();
+        let take = |texts: &mut ApprovalTexts, agent, command, details, redactor: &Redactor| {
             texts.take(agent, &asks(command), details, redactor)
         };
         texts.was_read(read(secret, &redactor));
@@ -162,7 +162,7 @@ mod tests {
         assert!(take(&mut texts, Agent::Codex, "ls", "", &redactor).is_none());
         assert!(take(&mut texts, Agent::Codex, secret, "more", &redactor).is_none());
         let taken = take(&mut texts, Agent::Codex, secret, "", &redactor).unwrap();
-        let now = QuestionText::read(Agent::Codex, asks(secret), "", "/proj", &redactor);
+        let now = ApprovalText::read(Agent::Codex, asks(secret), "", "/proj", &redactor);
         assert!(taken.request.unmasked.is_some());
         assert_eq!(taken.request, now.request);
         assert_eq!(taken.content, now.content);

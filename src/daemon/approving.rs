@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::approval_texts::ApprovalText;
 use super::approvals::{AnswerNumber, AskedAs, KnownRequest};
 use super::owners::continuation::Then;
 use super::owners::{Base, Decisions};
-use super::question_texts::QuestionText;
 use super::recent_writes::RECENT_MS;
 use super::recent_writes::RecentWrites;
 use super::reply::{ReplySender, answer};
@@ -21,19 +21,19 @@ use crate::wire::control::{Recorded, Reply};
 const PEER_FILES_MAX: usize = 20;
 
 impl Decisions {
-    /// What goes on record of a question that is asked now.
-    pub(super) fn question_text(
+    /// What goes on record of a request that is made now.
+    pub(super) fn approval_text(
         &mut self,
         base: &Base,
         agent: Agent,
         request: ApprovalRequest,
         details: &str,
-    ) -> QuestionText {
+    ) -> ApprovalText {
         let redactor = base.recorder.redactor();
-        let read = self.question_texts.take(agent, &request, details, redactor);
+        let read = self.approval_texts.take(agent, &request, details, redactor);
         read.unwrap_or_else(|| {
             let root = base.dirs.root.to_string_lossy();
-            QuestionText::read(agent, request, details, &root, redactor)
+            ApprovalText::read(agent, request, details, &root, redactor)
         })
     }
 
@@ -241,9 +241,9 @@ impl Base {
         &self,
         recent_writes: &RecentWrites,
         agent: Agent,
-        text: QuestionText,
+        text: ApprovalText,
     ) -> Entry {
-        let QuestionText {
+        let ApprovalText {
             mut request,
             content,
         } = text;

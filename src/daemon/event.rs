@@ -7,12 +7,12 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::agent_programs::FoundPrograms;
+use super::approval_texts::ReadApproval;
 use super::approvals::AnswerNumber;
 use super::attach::{ConnId, Outlet};
 use super::bodies::BodiesRead;
 use super::carrying::SessionEnding;
 use super::peer::ClientProcess;
-use super::question_texts::ReadQuestion;
 use super::reopening::SealedTaskRead;
 use super::reply::ReplySender;
 use super::settings::{SettingsKept, SettingsRead};
@@ -82,8 +82,8 @@ pub enum Event {
     CodexSilent,
     /// The Codex adapter let go of what runs; `None` when it could not. → `operations`
     CodexLeft(Option<Box<Passed>>),
-    /// What an agent is about to ask was read. → `question_texts`
-    QuestionRead(Box<ReadQuestion>),
+    /// What an agent is about to ask was read. → `approval_texts`
+    ApprovalRead(Box<ReadApproval>),
     /// Whether an agent's usage limit still holds. → `limiting`
     LimitChecked {
         agent: Agent,
@@ -205,7 +205,7 @@ impl Event {
             Self::Codex(_) => "codex",
             Self::CodexSilent => "codex_silent",
             Self::CodexLeft(_) => "codex_left",
-            Self::QuestionRead(_) => "question_read",
+            Self::ApprovalRead(_) => "approval_read",
             Self::LimitChecked { .. } => "limit_checked",
             Self::TranscriptRead(_) => "transcript_read",
             Self::ClaudeSpoke(_) => "claude_spoke",

@@ -9,11 +9,11 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_programs::ProgramLook;
+use super::approval_texts::{ReadApproval, is_too_long};
 use super::attach::{ConnId, Outlet, OutletReceiver};
 use super::event::Event;
 use super::fault::{DaemonFault, FaultSlot};
 use super::peer::ClientProcess;
-use super::question_texts::{ReadQuestion, is_too_long};
 use super::tree_commit::TreeCommit;
 use crate::adapters::process::StartedProcess;
 use crate::core::agent::Agent;
@@ -224,7 +224,7 @@ impl DaemonHandle {
         }) = &command
             && !is_too_long(request, details)
         {
-            self.read_question(Agent::Claude, request, details).await;
+            self.read_approval(Agent::Claude, request, details).await;
         }
         let (reply, answer) = oneshot::channel();
         self.send(Event::Command {
@@ -250,23 +250,23 @@ impl DaemonHandle {
 
     /// Has the loop told what is to be known of a long text that is about to be asked. Where the
     /// processor has no time for that, the loop reads it itself.
-    pub(super) async fn read_question(
+    pub(super) async fn read_approval(
         &self,
         agent: Agent,
         request: &ApprovalRequest,
         details: &str,
     ) {
-        if !ReadQuestion::is_long(request, details) {
+        if !ReadApproval::is_long(request, details) {
             return;
         }
         let (request, details) = (request.clone(), details.to_owned());
         let (root, redactor) = (self.commit.root().to_owned(), Arc::clone(&self.redactor));
         let read = spawn_blocking(move || {
-            ReadQuestion::read(agent, request, details, &root.to_string_lossy(), &redactor)
+            ReadApproval::read(agent, request, details, &root.to_string_lossy(), &redactor)
         });
         if let Ok(Ok(read)) = timeout(LOOK_WAIT, read).await {
             // A loop that has ended is told nothing.
-            let _ = self.send(Event::QuestionRead(Box::new(read))).await;
+            let _ = self.send(Event::ApprovalRead(Box::new(read))).await;
         }
     }
 

@@ -81,7 +81,7 @@
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
 //! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered, and which of them the record does not have yet | what is asked and resolved, answers that begin | the request of a key, where to send an answer, which end is to be recorded now |
-//! | [`QuestionTexts`](question_texts::QuestionTexts) | what was read of long texts that agents are about to ask | a question that was read | the text for the record |
+//! | [`ApprovalTexts`](approval_texts::ApprovalTexts) | what was read of long texts that agents are about to ask | a request that was read | the text for the record |
 //! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
 //! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
@@ -138,7 +138,7 @@
 //!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits.
 //!   `/core/wire/control/approvals` has the parameters of what is asked and of the answer
 //! - read, before the loop hears of it: a long text, for what the record masks of it; what Codex asks in
-//!   `start::serving` (`forward`), what Claude asks in `handle` (`ask`). `question_texts` keeps what was
+//!   `start::serving` (`forward`), what Claude asks in `handle` (`ask`). `approval_texts` keeps what was
 //!   read, and reads a short text itself
 //! - in: `codex::facts` is told by the adapter, `commands` by a hook of Claude's
 //! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here, and
@@ -170,6 +170,7 @@ mod agent_processes;
 mod agent_programs;
 mod agent_ran;
 mod altered;
+mod approval_texts;
 mod approvals;
 mod approving;
 pub mod attach;
@@ -234,7 +235,6 @@ mod outdated;
 mod owners;
 mod peer;
 mod pending_decisions;
-mod question_texts;
 mod readers;
 mod reading_bodies;
 mod recent_writes;

@@ -5,8 +5,8 @@
 //! No event waits for a disk, for `git`, or for the kernel's word on a process. What is needed of
 //! these is asked before the loop hears of the matter (by the connection, or where the adapter's
 //! facts are forwarded), or beside it, and comes back as an [`Event`] (`Base::beside`, `Readers`,
-//! `read_bodies`). So is what takes the processor for milliseconds: what the masks of a long question
-//! hide (`question_texts`). What the loop still waits for itself, and why:
+//! `read_bodies`). So is what takes the processor for milliseconds: what the masks of a long request
+//! hide (`approval_texts`). What the loop still waits for itself, and why:
 //!
 //! | what | how long, and why here |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | the checkpoint that is being written when a session is deleted for good (`recorder::next_session`) | one of them, beside which nothing else is written; left behind it would say what is being deleted |
 //! | a rename of the file that is put away (`recorder::next_session`) | one call, behind a sync of the same disk |
 //! | one line of the record by its offset: what a call answers or names, when it is none of the last thousand (`Recorder::stored_of`, `Ledger::read`) | a read of the file that is appended to, mostly from memory |
-//! | masking a question of less than 2,000 bytes (`QuestionText`) | 10 µs, where all of it are secrets half a millisecond; to have it read elsewhere would cost as much |
+//! | masking a request of less than 2,000 bytes (`ApprovalText`) | 10 µs, where all of it are secrets half a millisecond; to have it read elsewhere would cost as much |
 //! | `current` that somebody else changed (`tamper::alert`) | seldom, with a pause of its own; beside the loop it could name a session that has ended since |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -217,7 +217,7 @@ impl Daemon {
             Event::Ledger(event) => self.base.recorder.on_writer(event),
             Event::Queue(event) => self.on_queue(event),
             Event::Codex(fact) => self.on_codex(fact),
-            Event::QuestionRead(read) => self.decisions.question_texts.was_read(*read),
+            Event::ApprovalRead(read) => self.decisions.approval_texts.was_read(*read),
             Event::LimitChecked { agent, checked } => {
                 self.limit_input(agent, LimitInput::Checked(checked));
                 self.base.clients.status_changed();

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::id::ThreadId;
-use crate::wire::codex::approval::CodexQuestion;
+use crate::wire::codex::approval::CodexApproval;
 use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateBuckets;
 
@@ -45,7 +45,7 @@ pub(super) struct ThreadState {
     pub(super) packet: Option<PacketInThread>,
     /// Questions to the human, by request id. They end with the connection.
     #[serde(skip)]
-    pub(super) approvals: BTreeMap<String, CodexQuestion>,
+    pub(super) approvals: BTreeMap<String, CodexApproval>,
     /// The latest changes of files by their item, for an approval that is asked for them.
     #[serde(skip)]
     pub(super) changes: VecDeque<(String, Vec<FileUpdate>)>,

@@ -5,12 +5,12 @@ use crate::core::agent::Agent;
 use crate::core::delivery::ClaudeInput;
 use crate::core::entry::ApprovalEnd;
 use crate::core::id::RuntimeSession;
+use crate::daemon::approval_texts::is_too_long;
 use crate::daemon::approvals::{AskedAs, AskingHook};
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude::receivers_hook::is_receivers_hook;
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::owners::{Base, Daemon, Decisions};
-use crate::daemon::question_texts::is_too_long;
 use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
@@ -110,7 +110,7 @@ impl Decisions {
             self.approvals.claude_waits(id.clone(), hook);
             return self.asked_again(base, &id);
         }
-        let text = self.question_text(base, Agent::Claude, request, &details);
+        let text = self.approval_text(base, Agent::Claude, request, &details);
         let mut entry = base.asked_entry(recent_writes, Agent::Claude, text);
         entry.runtime_session = Some(pair);
         let id = entry.id.clone();

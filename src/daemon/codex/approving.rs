@@ -25,7 +25,7 @@ impl Decisions {
         if !self.approvals.has_room(base.recorder.world()) {
             return;
         }
-        let text = self.question_text(base, agent, request, details);
+        let text = self.approval_text(base, agent, request, details);
         let entry = base.asked_entry(recent_writes, agent, text);
         let id = entry.id.clone();
         let recorded = self.asked(agent, asked, id.clone(), None);

@@ -94,7 +94,7 @@ impl Decisions {
             );
             return answer(reply, Err(refusal));
         }
-        let text = self.question_text(base, agent, request, "");
+        let text = self.approval_text(base, agent, request, "");
         let mut entry = base.asked_entry(recent_writes, agent, text);
         entry.runtime_session = Some(pair);
         let recorded = self.asked(agent, asked, entry.id.clone(), Some(reply));

@@ -1,16 +1,16 @@
 //! [`Decisions`]: what is decided about the agents' work.
 
+use crate::daemon::approval_texts::ApprovalTexts;
 use crate::daemon::approvals::Approvals;
 use crate::daemon::gates::Gates;
 use crate::daemon::imports::Imports;
 use crate::daemon::pending_decisions::PendingDecisions;
-use crate::daemon::question_texts::QuestionTexts;
 
 /// What is decided about the agents' work, by the operator, by gates or by a review, and is not in
 /// the record yet.
 pub struct Decisions {
     pub(in crate::daemon) approvals: Approvals,
-    pub(in crate::daemon) question_texts: QuestionTexts,
+    pub(in crate::daemon) approval_texts: ApprovalTexts,
     pub(in crate::daemon) deciding: PendingDecisions,
     pub(in crate::daemon) gates: Gates,
     pub(in crate::daemon) imports: Imports,
@@ -20,7 +20,7 @@ impl Decisions {
     pub(super) fn since(now_ms: i64) -> Self {
         Self {
             approvals: Approvals::default(),
-            question_texts: QuestionTexts::default(),
+            approval_texts: ApprovalTexts::default(),
             deciding: PendingDecisions::default(),
             gates: Gates::numbered_from(now_ms),
             imports: Imports::default(),

@@ -342,7 +342,7 @@ async fn forward(mut facts: mpsc::Receiver<CodexFact>, handle: DaemonHandle) {
             request, details, ..
         } = &fact
         {
-            handle.read_question(Agent::Codex, request, details).await;
+            handle.read_approval(Agent::Codex, request, details).await;
         }
         if handle.events().send(Event::Codex(fact)).await.is_err() {
             return;

@@ -1,7 +1,7 @@
 //! What Codex asks the person: told, and answered with what the operator chose. Never by ourselves.
 
 use crate::core::id::ThreadId;
-use crate::wire::codex::approval::CodexQuestion;
+use crate::wire::codex::approval::CodexApproval;
 use crate::wire::codex::frame::ServerRequest;
 
 use super::super::fact::CodexFact;
@@ -16,15 +16,15 @@ impl Session<'_> {
             let mut changes = changes.clone();
             changes.find_map(|(id, changes)| (id == item).then_some(changes.as_slice()))
         };
-        let Some(question) = CodexQuestion::read(&request, changes_of) else {
+        let Some(approval) = CodexApproval::read(&request, changes_of) else {
             return;
         };
         let asked = CodexFact::ApprovalAsked {
             request_id: request.id.clone(),
-            request: Box::new(question.request.clone()),
-            details: question.details.clone(),
+            request: Box::new(approval.request.clone()),
+            details: approval.details.clone(),
         };
-        self.thread_state.approvals.insert(request.id, question);
+        self.thread_state.approvals.insert(request.id, approval);
         let thread = request.thread_id.unwrap_or_default();
         // A helper thread's can be answered in the terminal only, and are counted.
         if self.thread_state.book(&thread).is_some() {
@@ -47,24 +47,24 @@ impl Session<'_> {
         request_id: &str,
         choice: &str,
     ) -> Result<Result<(), String>, Lost> {
-        let Some(question) = self.thread_state.approvals.get(request_id) else {
+        let Some(approval) = self.thread_state.approvals.get(request_id) else {
             return Ok(Err("it no longer waits".to_owned()));
         };
-        let Some(result) = question.result(choice) else {
+        let Some(result) = approval.result(choice) else {
             return Ok(Err(format!("it does not take {choice}")));
         };
         self.rpc.answer(request_id, result).await?;
         Ok(Ok(()))
     }
 
-    /// Tells how many questions wait in the visible thread, and how many helper threads wait, when
+    /// Tells how many approvals wait in the visible thread, and how many helper threads wait, when
     /// that changed.
     pub(super) async fn tell_approvals(&mut self) {
         let visible = self.thread_state.thread_id();
         let waiting = self.thread_state.approvals.values();
         let is_visible = |thread: Option<&ThreadId>| thread == visible;
         let count = waiting
-            .filter(|question| is_visible(question.request.thread_id.as_ref()))
+            .filter(|approval| is_visible(approval.request.thread_id.as_ref()))
             .count() as u64;
         let helpers = self.thread_state.waiting_helpers();
         if (count, helpers) != self.thread_state.approvals_told {

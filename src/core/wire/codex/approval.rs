@@ -1,4 +1,4 @@
-//! [`CodexQuestion`]: a request of the app-server that waits for the person, as one can be asked
+//! [`CodexApproval`]: a request of the app-server that waits for the person, as one can be asked
 //! it and answer it anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
 
 mod form;
@@ -27,9 +27,9 @@ const LABEL_CHARS_MAX: usize = 300;
 /// The most lines that are kept of what a yes grants beside the subject; the details tell all.
 const ALSO_WANTS_MAX: usize = 16;
 
-/// A question, with the answer that each choice of its stands for.
+/// An approval that is asked for, with the answer that each choice of its stands for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CodexQuestion {
+pub struct CodexApproval {
     pub request: ApprovalRequest,
     /// What else the person should read: the diff, or what can only be answered in the terminal.
     pub details: String,
@@ -37,7 +37,7 @@ pub struct CodexQuestion {
     results: Vec<Value>,
 }
 
-impl CodexQuestion {
+impl CodexApproval {
     /// Reads a request; `None` for one that does not wait for the person. `changes_of`: what the
     /// `fileChange` item of an id consists of, for a request about it has no diff.
     pub fn read<'a>(
@@ -48,7 +48,7 @@ impl CodexQuestion {
             return None;
         }
         let params: Params = serde_json::from_str(&request.params).unwrap_or_default();
-        let mut question = match request.method.as_str() {
+        let mut draft = match request.method.as_str() {
             "item/commandExecution/requestApproval" => command(&params),
             "item/fileChange/requestApproval" => {
                 let item = params.item_id.as_deref().unwrap_or_default();
@@ -59,17 +59,17 @@ impl CodexQuestion {
             "item/tool/requestUserInput" => user_input(&params),
             method => Draft::new(ApprovalKind::Other(method.to_owned()), method.to_owned()),
         };
-        if question.choices.is_empty() {
-            question.detail("It can be answered in Codex's own terminal only.");
+        if draft.choices.is_empty() {
+            draft.detail("It can be answered in Codex's own terminal only.");
         }
-        let (choices, results) = question.choices.into_iter().unzip();
+        let (choices, results) = draft.choices.into_iter().unzip();
         // What has no id of an item is named by the request, whose number is the app-server's.
         let named = [&params.approval_id, &params.item_id];
         let named = named.into_iter().flatten().next();
         let named = named.map_or_else(|| request.id.clone(), Clone::clone);
         let thread = request.thread_id.clone().unwrap_or_default();
         let key = format!("{thread}/{named}/{}", request.method);
-        let subject = cut_apart(question.subject, SUBJECT_CHARS_MAX);
+        let subject = cut_apart(draft.subject, SUBJECT_CHARS_MAX);
         Some(Self {
             request: ApprovalRequest {
                 cwd: params.cwd,
@@ -77,11 +77,11 @@ impl CodexQuestion {
                 choices,
                 thread_id: request.thread_id.clone().map(ThreadId::new),
                 turn_id: params.turn_id.map(TurnId::new),
-                also_wants: question.also_wants,
-                cut: question.is_cut,
-                ..ApprovalRequest::new(question.kind, key, subject)
+                also_wants: draft.also_wants,
+                cut: draft.is_cut,
+                ..ApprovalRequest::new(draft.kind, key, subject)
             },
-            details: question.details,
+            details: draft.details,
             results,
         })
     }
@@ -148,7 +148,7 @@ struct Choice {
     description: String,
 }
 
-/// A question that is being put together.
+/// An approval that is being put together.
 struct Draft {
     kind: ApprovalKind,
     subject: String,

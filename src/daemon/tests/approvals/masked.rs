@@ -7,11 +7,11 @@ use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
 use crate::core::policy::risk_hints;
 use crate::core::snapshot::ApprovalSnapshot;
+use crate::daemon::approval_texts::ReadApproval;
 use crate::daemon::event::Event;
-use crate::daemon::question_texts::ReadQuestion;
 use crate::daemon::tests::rig::Rig;
 use crate::store::testing::Place;
-use crate::wire::codex::approval::CodexQuestion;
+use crate::wire::codex::approval::CodexApproval;
 use crate::wire::codex::frame::ServerRequest;
 use crate::wire::control::{AskApprovalParams, Command, RefusalCode, Role};
 
@@ -30,7 +30,7 @@ fn command(command: &str) -> ApprovalRequest {
         thread_id: Some("T".to_owned()),
         params: serde_json::json!({"itemId": "call_1", "command": command}).to_string(),
     };
-    CodexQuestion::read(&asked, |_| None).unwrap().request
+    CodexApproval::read(&asked, |_| None).unwrap().request
 }
 
 impl Rig {
@@ -102,8 +102,8 @@ async fn a_long_text_that_was_read_before_it_was_asked_has_the_card_that_it_woul
             let redactor = rig.daemon.base.recorder.redactor();
             let root = place.dirs.root.to_string_lossy();
             let (agent, asked) = (Agent::Codex, command(&text));
-            let read = ReadQuestion::read(agent, asked, String::new(), &root, redactor);
-            rig.daemon.on_event(Event::QuestionRead(Box::new(read)));
+            let read = ReadApproval::read(agent, asked, String::new(), &root, redactor);
+            rig.daemon.on_event(Event::ApprovalRead(Box::new(read)));
         }
         let asked = rig.codex_asks_for(command(&text), "").await;
         assert_eq!(choices(&asked), ["decline", "cancel"]);
@@ -156,7 +156,7 @@ async fn what_cannot_be_read_whole_is_allowed_once_and_not_for_longer() {
                 "tool_name": "post", "tool_params": {"text": "ab ".repeat(length / 3)}}})
             .to_string(),
         };
-        let question = CodexQuestion::read(&asked, |_| None).unwrap();
+        let question = CodexApproval::read(&asked, |_| None).unwrap();
         let asked = rig
             .codex_asks_for(question.request, &question.details)
             .await;

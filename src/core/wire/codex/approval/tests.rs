@@ -5,19 +5,19 @@ use crate::wire::codex::frame::Incoming;
 use crate::wire::codex::item::FileUpdateKind;
 use crate::wire::plain_value::nested_texts;
 
-fn read(method: &str, params: Value) -> CodexQuestion {
+fn read(method: &str, params: Value) -> CodexApproval {
     read_with(method, params, &[])
 }
 
-fn read_with(method: &str, params: Value, changes: &[FileUpdate]) -> CodexQuestion {
+fn read_with(method: &str, params: Value, changes: &[FileUpdate]) -> CodexApproval {
     let frame = json!({ "method": method, "id": 3, "params": params }).to_string();
     let Some(Incoming::Request(request)) = Incoming::parse(&frame) else {
         panic!("{frame}");
     };
-    CodexQuestion::read(&request, |item| (item == "call_1").then_some(changes)).unwrap()
+    CodexApproval::read(&request, |item| (item == "call_1").then_some(changes)).unwrap()
 }
 
-fn ids(question: &CodexQuestion) -> Vec<&str> {
+fn ids(question: &CodexApproval) -> Vec<&str> {
     let choices = question.request.choices.iter();
     choices.map(|choice| choice.id.as_str()).collect()
 }
@@ -262,7 +262,7 @@ fn text_in_text_of_a_server_is_text() {
         let Some(Incoming::Request(request)) = Incoming::parse(&frame) else {
             panic!("{member}");
         };
-        let question = CodexQuestion::read(&request, |_| None);
+        let question = CodexApproval::read(&request, |_| None);
         assert!(question.is_some(), "{member}");
     }
     let frame =
@@ -280,12 +280,12 @@ fn a_form_of_one_choice_is_answered_here_and_any_other_in_the_terminal() {
                 "requestedSchema": schema}),
         )
     };
-    let content = |question: &CodexQuestion, choice: &str| {
+    let content = |question: &CodexApproval, choice: &str| {
         let result = question.result(choice).unwrap();
         assert_eq!(result["action"], "accept");
         result["content"].clone()
     };
-    let labels = |question: &CodexQuestion| {
+    let labels = |question: &CodexApproval| {
         let choices = question.request.choices.iter();
         choices.map(|it| it.label.clone()).collect::<Vec<_>>()
     };
@@ -374,7 +374,7 @@ fn what_cannot_be_read_waits_nonetheless_and_is_answered_elsewhere() {
     let Some(Incoming::Request(request)) = Incoming::parse(frame) else {
         panic!("no request");
     };
-    assert_eq!(CodexQuestion::read(&request, |_| None), None);
+    assert_eq!(CodexApproval::read(&request, |_| None), None);
 }
 
 #[test]
@@ -398,7 +398,7 @@ fn a_huge_command_and_a_huge_diff_are_cut() {
     assert!(question.details.chars().count() < DIFF_CHARS_MAX + 100);
 }
 
-fn wants(permissions: &Value) -> CodexQuestion {
+fn wants(permissions: &Value) -> CodexApproval {
     let params = json!({"threadId": "T", "itemId": "p", "permissions": permissions});
     read("item/permissions/requestApproval", params)
 }
