@@ -84,15 +84,24 @@ pub struct CodexFlow {
 
 /// Whether a limit that is said to be over has been tried. One message is the test: what waits
 /// behind it in the app-server's queue would die with it (Codex 0.169.0, observed).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Trial {
     /// There is nothing to try.
     #[default]
     None,
     /// The next message is the test.
     Next,
-    /// It is out, and its turn has not ended.
-    Runs,
+    /// This one is out, and its turn has not ended.
+    Runs(EntryId),
+}
+
+impl Trial {
+    /// The turn that was the test is gone with its app-server.
+    fn begin_anew(&mut self) {
+        if matches!(self, Self::Runs(_)) {
+            *self = Self::Next;
+        }
+    }
 }
 
 /// Answers about one attempt under one app-server. Each counts once: one that is heard again is
@@ -220,14 +229,12 @@ impl CodexFlow {
                 self.compaction = None;
                 self.asked_back.begin_anew();
                 if gave_up {
-                    self.is_unavailable = true;
-                    self.rest(at);
+                    self.unavailable(at);
                 }
             }
             CodexInput::Unavailable => {
                 self.state.server_gone();
-                self.is_unavailable = true;
-                self.rest(at);
+                self.unavailable(at);
             }
             CodexInput::Adopted { thread, .. } => {
                 if self.state.adopt(thread) {
@@ -365,7 +372,7 @@ impl CodexFlow {
         self.resting_until = None;
         self.compaction = None;
         self.asked_back.begin_anew();
-        self.untried();
+        self.trial.begin_anew();
         self.begins_anew_to_find_out(at);
     }
 
@@ -476,14 +483,20 @@ impl CodexFlow {
         }
     }
 
+    /// No app-server is to be had.
+    fn unavailable(&mut self, at: &Moment) {
+        self.is_unavailable = true;
+        self.trial.begin_anew();
+        self.rest(at);
+    }
+
     fn rest(&mut self, at: &Moment) {
-        self.untried();
         self.resting_until = Some(at.now_ms + self.timeouts.rest_ms);
     }
 
-    /// The message that was the test was none.
-    fn untried(&mut self) {
-        if self.trial == Trial::Runs {
+    /// If this message was the test, it was none.
+    fn untried(&mut self, id: &EntryId) {
+        if matches!(&self.trial, Trial::Runs(test) if test == id) {
             self.trial = Trial::Next;
         }
     }

@@ -100,7 +100,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
-        self.untried();
+        self.untried(id);
         comes_back(backlog, id, at, effects);
         if self.state.is_busy() {
             self.asked_back.kept = Some((id.clone(), at.now_ms + KEPT_MS));

@@ -42,7 +42,7 @@ impl CodexFlow {
         if !is_free && !may_overtake {
             return;
         }
-        let is_free = is_free && self.trial != Trial::Runs;
+        let is_free = is_free && !matches!(self.trial, Trial::Runs(_));
         // A steer overtakes; nothing else does.
         let next = backlog
             .index_of_codex()
@@ -64,7 +64,7 @@ impl CodexFlow {
         backlog.goes_into(&id, self.state.thread());
         self.in_flight.push(id.clone());
         if self.trial == Trial::Next {
-            self.trial = Trial::Runs;
+            self.trial = Trial::Runs(id.clone());
         }
         effects.push(DeliveryEffect::Store(id.clone()));
         effects.push(DeliveryEffect::DeliverToAdapter {
@@ -199,7 +199,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(&id);
-        self.untried();
+        self.untried(&id);
         comes_back(backlog, &id, at, effects);
     }
 
@@ -211,7 +211,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
-        self.untried();
+        self.untried(id);
         let rejects = backlog
             .get(id)
             .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.is_repeat());
@@ -255,7 +255,7 @@ impl CodexFlow {
             self.landed(id);
             if result != DeliveryResult::Confirmed {
                 // It tried nothing out.
-                self.untried();
+                self.untried(id);
             }
         }
         if row.is_none() {

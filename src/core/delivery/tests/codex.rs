@@ -428,6 +428,13 @@ fn after_a_limit_one_message_is_the_test() {
     };
     assert_eq!(handed(&lane.hear(proof)), []);
     lane.activity(Activity::Busy { waiting: false });
+    // The operator removes one that waits: the test still runs.
+    assert_eq!(handed(&lane.send(5, OnBusy::Queue)), []);
+    let removed = CodexInput::Durable {
+        id: id(5),
+        result: DeliveryResult::Cancelled,
+    };
+    assert_eq!(handed(&lane.hear(removed)), []);
     // It is urgent: it joins the very turn that is the test.
     assert_eq!(handed(&lane.send(4, OnBusy::Steer)), [id(4)]);
     // Idle comes before the end of the turn.
