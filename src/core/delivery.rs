@@ -19,13 +19,15 @@
 //! - [`Admissions`]: the same handoff asked for twice.
 //! - [`DeliveryEffect`]: what a machine wants done, in this order; [`HeldEffects`]: what of it waits
 //!   for rows to be on the disk; [`RowsAhead`]: rows that are written beside their messages;
-//!   [`leaves`], [`stays`]: what becomes of it then; [`LaterInputs`]: what the machines hear of that.
+//!   [`leaves`], [`stays`] and [`ClaimedTexts`]: what becomes of it then; [`LaterInputs`]: what the
+//!   machines hear of that.
 //!
 //! Knows no clock, no disk and no agent: time and fresh ids come in as a [`Moment`]. Facts may
 //! arrive late, twice, out of order, or from an app-server or bridge that is gone.
 
 mod admission;
 mod backlog;
+mod claimed_texts;
 mod claude;
 mod codex;
 mod delivery_way;
@@ -50,6 +52,7 @@ mod tests;
 
 pub use admission::{Admission, Admissions};
 pub use backlog::{Backlog, LANE_MAX, LaneCounts, Moved, Restored};
+pub use claimed_texts::ClaimedTexts;
 pub use claude::{
     ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
 };

@@ -3,11 +3,9 @@
 use super::owners::Daemon;
 use super::owners::continuation::{ThenStored, ThenTaken};
 use crate::core::agent::Agent;
-use crate::core::id::{AttemptId, EntryId};
-use crate::wire::control::Refusal;
-
-/// A message that is claimed, and the attempt by which it leaves.
-pub(in crate::daemon) type HandedOut = (EntryId, Option<AttemptId>);
+use crate::core::delivery::ClaimedTexts;
+use crate::core::id::EntryId;
+use crate::wire::control::{Refusal, RefusalCode};
 
 impl Daemon {
     /// Goes on in its turn: nothing was to be claimed.
@@ -18,36 +16,32 @@ impl Daemon {
         self.deliveries.held.go_on(nothing, Ok(()));
     }
 
-    /// Goes on by `then`, with which the texts leave, once the rows of what is claimed are `stored`.
-    /// What nobody took by then has not left: `give_back` gets those that nobody else has claimed
-    /// since.
+    /// Goes on by `then`, with which the texts of these messages leave, once the rows of what was
+    /// just claimed are `stored`.
     pub(in crate::daemon) fn hand_out_when_stored(
         &mut self,
         agent: Agent,
         stored: Result<(), Refusal>,
-        mut claimed: Vec<HandedOut>,
+        ids: Vec<EntryId>,
         then: ThenTaken,
-        give_back: impl FnOnce(&mut Self, Vec<EntryId>) + Send + 'static,
     ) {
+        let claimed = ClaimedTexts::of(self.deliveries.outbox.backlog(), ids);
         let then: ThenStored = Box::new(move |daemon, stored| {
-            let ids = ids_of(&claimed);
-            let stored = stored.map_err(Clone::clone);
-            let stored = stored.and_then(|()| daemon.deliveries.still_waiting(&ids));
-            let has_left = then(daemon, stored.as_ref().copied()) && stored.is_ok();
+            let backlog = daemon.deliveries.outbox.backlog();
+            let stored = stored.map_err(Clone::clone).and_then(|()| {
+                let waits = claimed.still_wait(backlog);
+                waits.then_some(()).ok_or_else(taken_back)
+            });
+            let took = then(daemon, stored.as_ref().copied()) && stored.is_ok();
             let now_ms = daemon.base.clock.now_ms();
             let outbox = &mut daemon.deliveries.outbox;
-            for id in &ids {
+            for id in claimed.ids() {
                 outbox
                     .following(id)
-                    .in_scope(|| tracing::debug!(has_left, "handed out"));
-                if has_left {
-                    outbox.has_left(id, now_ms);
-                }
+                    .in_scope(|| tracing::debug!(has_left = took, "handed out"));
             }
-            if !has_left {
-                // Where the disk took too long, somebody else may have it by now.
-                claimed.retain(|(id, attempt)| outbox.is_of_attempt(id, attempt.as_ref()));
-                give_back(daemon, ids_of(&claimed));
+            for told in outbox.decide(|backlog| claimed.are_over(backlog, took, now_ms)) {
+                daemon.tell(told);
             }
         });
         match stored {
@@ -57,6 +51,10 @@ impl Daemon {
     }
 }
 
-fn ids_of(claimed: &[HandedOut]) -> Vec<EntryId> {
-    claimed.iter().map(|(id, _)| id.clone()).collect()
+fn taken_back() -> Refusal {
+    Refusal::new(
+        RefusalCode::InFlight,
+        "a message was taken back just now",
+        "ask again",
+    )
 }

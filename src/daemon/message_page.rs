@@ -15,9 +15,7 @@ use crate::core::delivery::{
     CodexInput, CutMessage, Delivery, DeliveryState, LaterInput, MessageCursor, Shown, page_order,
 };
 use crate::core::id::{EntryId, RuntimeSession, Seq};
-use crate::wire::control::{
-    MailMessage, MessagePage, PAGE_CHARS_MAX, Refusal, RefusalCode, Reply, TextPart,
-};
+use crate::wire::control::{MailMessage, MessagePage, PAGE_CHARS_MAX, Refusal, Reply, TextPart};
 use crate::wire::json_size::{escaped_chars, escaped_len};
 
 /// How many messages one page has when the asker names no number.
@@ -210,20 +208,6 @@ impl Deliveries {
         });
         Ok(body.map(|body| enveloped(&base.identity, &body, row.is_repeat())))
     }
-
-    /// Refuses to hand out what somebody took back while its row was written.
-    pub(super) fn still_waiting(&self, ids: &[EntryId]) -> Result<(), Refusal> {
-        let backlog = self.outbox.backlog();
-        let waits = |id: &EntryId| backlog.get(id).is_some() && !backlog.is_ending(id);
-        if ids.iter().all(waits) {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            RefusalCode::InFlight,
-            "a message was taken back just now",
-            "ask again",
-        ))
-    }
 }
 
 impl Daemon {
@@ -250,18 +234,8 @@ impl Daemon {
             .outbox
             .claim_for_codex(&claims, &at, CLAIM_MS);
         let stored = self.perform(agent, effects);
-        let claimed = claims.into_iter();
-        let claimed = claimed.map(|(id, _)| (id, Some(at.attempt.clone())));
-        self.hand_out_when_stored(agent, stored, claimed.collect(), then, |daemon, left| {
-            let now_ms = daemon.base.clock.now_ms();
-            let effects = daemon.deliveries.outbox.take_claims_back(&left, now_ms);
-            // The first refusal says it all.
-            let _ = daemon.perform(Agent::Codex, effects);
-            for id in left {
-                let ended = CodexInput::ClaimEnded { id };
-                daemon.base.later.push(LaterInput::Codex(ended));
-            }
-        });
+        let ids = claims.into_iter().map(|(id, _)| id).collect();
+        self.hand_out_when_stored(agent, stored, ids, then);
     }
 
     /// Answers with a page, once what it holds is noted as handed out.

@@ -16,7 +16,7 @@ use crate::core::delivery::{
     RowsAhead, RowsDue, Shown,
 };
 use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::id::{AttemptId, EntryId, RuntimeSession, Seq};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
 use crate::core::trace;
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -165,23 +165,9 @@ impl Outbox {
         effects
     }
 
-    /// They were not given to Codex after all.
-    pub(super) fn take_claims_back(&mut self, ids: &[EntryId], now_ms: i64) -> Vec<DeliveryEffect> {
-        let mut effects = Vec::new();
-        for id in ids {
-            self.backlog.take_back(id, now_ms, &mut effects);
-        }
-        effects
-    }
-
-    /// What was claimed of it was sent, perhaps to nobody.
-    pub(super) fn was_sent(&mut self, id: &EntryId, now_ms: i64) {
-        self.backlog.sent(id, now_ms);
-    }
-
-    /// What was claimed of it has left.
-    pub(super) fn has_left(&mut self, id: &EntryId, now_ms: i64) {
-        self.backlog.left(id, now_ms);
+    /// A message was pushed; see [`Backlog::pushed`].
+    pub(super) fn was_pushed(&mut self, id: &EntryId, now_ms: i64) {
+        self.backlog.pushed(id, now_ms);
     }
 
     /// The callers that claimed these never said that they arrived.
@@ -265,12 +251,6 @@ impl Outbox {
             cut_off_in: row.map_or_else(Vec::new, |row| row.cut_off_in.clone()),
             thread: row.and_then(|row| row.thread.clone()),
         }
-    }
-
-    /// Whether this attempt at a message's delivery is the last that began.
-    pub(super) fn is_of_attempt(&self, id: &EntryId, attempt: Option<&AttemptId>) -> bool {
-        self.get(id)
-            .is_some_and(|row| row.attempt.as_ref() == attempt)
     }
 
     /// The attempt at a message's delivery, in the log.

@@ -319,6 +319,7 @@ impl CodexFlow {
             }
             CodexInput::NotDurable { id, result } => backlog.not_recorded(&id, result),
             CodexInput::ClaimEnded { id } => {
+                backlog.take_back(&id, at.now_ms, effects);
                 // Whether it was seen is not known; it comes as a turn, and says that it repeats.
                 if backlog.apply(&id, DeliveryFact::NotTaken, at.now_ms) {
                     effects.push(DeliveryEffect::Store(id));

@@ -6,7 +6,6 @@ use crate::core::delivery::{Fit, HookPoint, LadderInput, Load, OnBusy, Shown};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::core::relay_cost::CostSort;
 use crate::daemon::bodies::{Body, BodyOrder, NotRead, ReadBodies};
-use crate::daemon::claiming::HandedOut;
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::envelope::{
     beginning as beginning_of, enveloped, enveloped_beginning, whole_text,
@@ -168,18 +167,7 @@ impl Daemon {
         }
         let handed = LadderInput::HandedOut { whole, head };
         let stored = self.claude_input(pair, handed);
-        let claimed = ids.into_iter().map(|id| {
-            let row = self.deliveries.outbox.get(&id);
-            let attempt = row.and_then(|row| row.attempt.clone());
-            (id, attempt)
-        });
-        let claimed: Vec<HandedOut> = claimed.collect();
-        let pair = pair.clone();
-        self.hand_out_when_stored(Agent::Claude, stored, claimed, then, move |daemon, left| {
-            for id in left {
-                daemon.tell_ladder(&pair, LadderInput::NotStored { id });
-            }
-        });
+        self.hand_out_when_stored(Agent::Claude, stored, ids, then);
     }
 }
 

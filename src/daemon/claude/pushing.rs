@@ -1,7 +1,7 @@
 //! A message leaves through the bridge, or the doorbell rings.
 
 use super::ring::ring_line;
-use crate::core::delivery::{LadderInput, LaterInput, Shown};
+use crate::core::delivery::{LadderInput, LaterInput};
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::daemon::bodies::Body;
@@ -26,8 +26,7 @@ impl Deliveries {
         let Some(row) = self.outbox.get(&id) else {
             return;
         };
-        // Where channels are off nobody hears of it.
-        let (pair, is_heard) = (row.runtime_session.clone(), row.shown == Shown::Whole);
+        let pair = row.runtime_session.clone();
         let sent = body.is_some_and(|body| {
             let message = enveloped(&base.identity, &body, repeat);
             self.given.note(&message);
@@ -37,13 +36,9 @@ impl Deliveries {
             base.clients
                 .send(ConnId::of(bridge), Notification::Push(Box::new(message)))
         });
-        let now_ms = base.clock.now_ms();
-        match (sent, is_heard) {
-            (true, true) => self.outbox.has_left(&id, now_ms),
-            (true, false) => self.outbox.was_sent(&id, now_ms),
-            (false, _) => {}
-        }
-        if !sent {
+        if sent {
+            self.outbox.was_pushed(&id, base.clock.now_ms());
+        } else {
             base.later
                 .push(LaterInput::Ladder(pair, LadderInput::OutletFull { id }));
         }

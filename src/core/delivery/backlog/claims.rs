@@ -51,6 +51,14 @@ impl Backlog {
         }
     }
 
+    /// It was pushed: somebody has it, unless channels are off, where nobody hears of it.
+    pub fn pushed(&mut self, id: &EntryId, now_ms: i64) {
+        match self.get(id).is_some_and(|row| row.shown == Shown::Whole) {
+            true => self.left(id, now_ms),
+            false => self.sent(id, now_ms),
+        }
+    }
+
     /// Whether its body has left for somebody who asked, and is not known to have arrived.
     pub fn has_left(&self, id: &EntryId) -> bool {
         self.claims.get(id).is_some_and(|claim| claim.has_left)

@@ -5,7 +5,7 @@
 use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
-use crate::delivery::{ClaudeInput, DeliveryWay, HookPoint, LadderInput, Rung};
+use crate::delivery::{ClaudeInput, DeliveryWay, HookPoint, LadderInput, MessageCursor, Rung};
 use crate::id::EntryId;
 
 /// A call is given up after this long, ms.
@@ -56,6 +56,8 @@ pub struct Claude {
     is_to_fetch: bool,
     /// Seen and not acknowledged.
     unread: Vec<EntryId>,
+    /// Where its next call for messages goes on.
+    cursor: MessageCursor,
     /// When it last asked: it waits for the answer before it asks again.
     asked_ms: i64,
     /// When its last hook began.
@@ -79,7 +81,8 @@ pub enum ClaudeStep {
     /// Through the connection of this number.
     Told(u64, Told),
     HookReply(HookText),
-    Page(Vec<Showing>),
+    /// The answer to a call for messages, and where the next goes on.
+    Page(Vec<Showing>, MessageCursor),
     Tool(u32),
     End(u32),
 }
@@ -100,6 +103,7 @@ impl World {
             is_prolonged: false,
             is_to_fetch: false,
             unread: Vec::new(),
+            cursor: MessageCursor::default(),
             asked_ms: 0,
             hook_ms: 0,
         });
@@ -233,7 +237,7 @@ impl World {
                 }
             }
             ClaudeStep::HookReply(text) => self.hook_prints(text),
-            ClaudeStep::Page(bodies) => self.page_arrives(bodies),
+            ClaudeStep::Page(bodies, cursor) => self.page_arrives(bodies, cursor),
             ClaudeStep::Tool(turn) => {
                 if claude.turn == Some(turn) {
                     self.claude_works();
@@ -350,22 +354,26 @@ impl World {
         }
         claude.asked_ms = now;
         claude.is_to_fetch = false;
-        let process = claude.process;
+        let call = Call::Page(claude.process, claude.cursor.clone());
         if let Some(incarnation) = self.daemon.as_ref().map(|d| d.incarnation) {
             let hop = self.hop();
-            self.after(hop, Event::Daemon(incarnation, Call::Page(process)));
+            self.after(hop, Event::Daemon(incarnation, call));
         }
     }
 
     /// The bridge gives the page to Claude, and says so behind it: unless it is cut off, or ends.
-    fn page_arrives(&mut self, bodies: Vec<Showing>) {
+    fn page_arrives(&mut self, bodies: Vec<Showing>, cursor: MessageCursor) {
         let is_cancelled = !self.is_calm && self.percent(10);
         let is_unheard = !self.is_calm && self.percent(4);
-        let is_attached = self
-            .claude
-            .as_ref()
-            .is_some_and(|claude| claude.bridge.is_some());
-        if !is_attached || bodies.is_empty() || is_cancelled {
+        let attached = self.claude.as_mut();
+        let attached = attached.filter(|claude| claude.bridge.is_some());
+        let Some(claude) = attached.filter(|_| !is_cancelled) else {
+            return;
+        };
+        // Where there is more it asks on.
+        claude.is_to_fetch |= cursor != MessageCursor::default();
+        claude.cursor = cursor;
+        if bodies.is_empty() {
             return;
         }
         let ids = bodies.iter().map(|body| body.id.clone()).collect();

@@ -9,11 +9,11 @@ use super::server::ServerStep;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
-    AdapterAnswer, CodexInput, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, LaterInput,
-    OnBusy, Shown,
+    AdapterAnswer, ClaimedTexts, CodexInput, Delivery, DeliveryState, DeliveryWay, LaterInput,
+    MessageCursor, OnBusy, Shown,
 };
 use crate::entry::DeliveryResult;
-use crate::id::{AttemptId, EntryId, TurnId};
+use crate::id::{EntryId, TurnId};
 
 /// How long one call waits, ms.
 const WAIT_MS: i64 = 1_000;
@@ -43,7 +43,6 @@ pub struct CodexPage {
     turn: TurnId,
     id: EntryId,
     repeat: bool,
-    attempt: AttemptId,
 }
 
 /// Whether this says that a message lies in the app-server's queue.
@@ -202,56 +201,31 @@ impl World {
         backlog.claim(&id, Shown::Whole, &at.attempt, CLAIM_MS, now, &mut effects);
         self.checks.asked_for(&id);
         self.checks.fetched.insert(id.clone());
+        let claimed = id.clone();
         let out = HandOut {
+            claimed: ClaimedTexts::default(),
             rows: Vec::new(),
             head: None,
-            step: ClaudeStep::Page(Vec::new()),
+            step: ClaudeStep::Page(Vec::new(), MessageCursor::default()),
             process: 0,
             left_over: None,
             is_stop: false,
-            page_of_codex: Some(CodexPage {
-                turn,
-                id,
-                repeat,
-                attempt: at.attempt,
-            }),
+            page_of_codex: Some(CodexPage { turn, id, repeat }),
         };
-        let incarnation = self.incarnations;
-        let taken = self.perform(Agent::Codex, effects);
-        if self.incarnations == incarnation {
-            match taken {
-                Ok(()) => self.when_stored(out),
-                Err(refusal) => self.goes_on_later(out, refusal),
-            }
-        }
+        self.claims(out, vec![claimed], effects);
     }
 
-    /// Its row is on the disk, or not.
-    pub(super) fn codex_page_leaves(&mut self, page: CodexPage, is_stored: bool) {
-        let now = self.now;
-        let Some(daemon) = &mut self.daemon else {
-            return;
-        };
-        let backlog = &mut daemon.backlog;
-        let is_there = backlog.get(&page.id).is_some() && !backlog.is_ending(&page.id);
-        if is_stored && is_there {
-            backlog.left(&page.id, now);
+    /// What it gets leaves, if that still waits for it.
+    pub(super) fn codex_page_leaves(&mut self, page: CodexPage, waits: bool) -> bool {
+        if waits {
             let showing = Showing {
                 id: page.id,
                 repeat: page.repeat,
                 counts: true,
             };
-            return self.later(2, ServerStep::Page(page.turn, showing));
+            self.later(2, ServerStep::Page(page.turn, showing));
         }
-        let row = backlog.get(&page.id);
-        if row.and_then(|row| row.attempt.as_ref()) != Some(&page.attempt) {
-            return;
-        }
-        let mut effects: Vec<DeliveryEffect> = Vec::new();
-        backlog.take_back(&page.id, now, &mut effects);
-        let _ = self.perform(Agent::Codex, effects);
-        let ended = CodexInput::ClaimEnded { id: page.id };
-        self.tell_later(LaterInput::Codex(ended));
+        waits
     }
 
     /// Codex's side of the call says that it arrived.

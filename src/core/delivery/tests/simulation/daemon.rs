@@ -13,10 +13,11 @@ use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
-    Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaudeInput, ClaudeSetting,
-    ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput, CodexTimeouts,
-    Delivery, DeliveryEffect, DeliveryState, Fit, HeldEffects, HookPoint, Ladder, LadderInput,
-    LadderMode, LadderTimeouts, LaterInput, LaterInputs, Load, Moment, RowsAhead, Shown, Watchdog,
+    Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaimedTexts, ClaudeInput,
+    ClaudeSetting, ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput,
+    CodexTimeouts, Delivery, DeliveryEffect, Fit, HeldEffects, HookPoint, Ladder, LadderInput,
+    LadderMode, LadderTimeouts, LaterInput, LaterInputs, Load, MessageCursor, Moment, RowsAhead,
+    Shown, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
@@ -102,7 +103,7 @@ pub enum Call {
     Deadline,
     Send(Draft),
     /// `get_messages` of this Claude.
-    Page(u32),
+    Page(u32, MessageCursor),
     /// A hook of this Claude, at this point of its turn.
     Hook(u32, HookPoint),
     /// Its turn is at its end; perhaps a stop has prolonged it already.
@@ -243,7 +244,7 @@ impl World {
         match call {
             // Refused as not carried out, and repeated at the next one.
             Call::Send(draft) if is_leaving => self.send_again(draft),
-            Call::Page(_) | Call::Hook(..) if is_leaving => {}
+            Call::Page(..) | Call::Hook(..) if is_leaving => {}
             // Nobody hears of its end.
             Call::Stop(..) if is_leaving => self.turn_seems_over(),
             Call::SendAgain(_) if is_leaving => {}
@@ -272,7 +273,7 @@ impl World {
             Call::RowsWritten(token, is_written) => self.rows_written(token, is_written),
             Call::Deadline => self.deadline(),
             Call::Send(draft) => self.received(draft),
-            Call::Page(process) => self.page(process),
+            Call::Page(process, cursor) => self.page(process, cursor),
             Call::Hook(process, carrier) => {
                 self.hook(process, carrier);
             }
@@ -317,7 +318,7 @@ impl World {
         }
     }
 
-    fn machine_hears(&mut self, input: LaterInput) {
+    pub fn machine_hears(&mut self, input: LaterInput) {
         match input {
             LaterInput::Codex(input) => self.codex(input),
             LaterInput::Ladder(_, input) | LaterInput::Ladders(input) => self.ladder(input),
@@ -585,27 +586,34 @@ impl World {
     }
 
     /// What waits for Claude, for a call that asks. Reading takes nothing away.
-    fn page(&mut self, process: u32) {
-        let limit = self.rng.usize(1..6);
+    fn page(&mut self, process: u32, cursor: MessageCursor) {
+        let limit = self.rng.usize(1..6) * if self.is_calm { 4 } else { 1 };
         let Some(daemon) = &self.daemon else { return };
-        let lane = daemon.backlog.lane(Agent::Claude);
-        let mut rows: Vec<&Delivery> = lane
-            .filter(|row| row.state != DeliveryState::Cancelled)
-            .collect();
-        // What is not proven comes first.
-        rows.sort_by_key(|row| row.state == DeliveryState::Confirmed);
-        let rows: Vec<(EntryId, bool)> = rows
-            .into_iter()
-            .take(limit)
-            .map(|row| (row.id.clone(), row.is_repeat()))
-            .collect();
+        let pair = RuntimeSession::default();
+        let (mut waiting, until) = daemon.backlog.page_of_pair(&pair, &cursor);
+        let (mut rows, mut after) = (Vec::new(), cursor.after);
+        for row in waiting.by_ref().take(limit) {
+            rows.push((row.id.clone(), row.is_repeat()));
+            if row.is_repeat() {
+                after = after.max(row.seq);
+            }
+        }
+        let more = waiting.next().is_some();
+        let next = MessageCursor {
+            after,
+            until: Some(until),
+            cut: None,
+        };
+        let next = if more { next } else { MessageCursor::default() };
+        drop(waiting);
         for (id, _) in &rows {
             self.checks.asked_for(id);
         }
         self.hand_out(HandOut {
+            claimed: ClaimedTexts::default(),
             rows,
             head: None,
-            step: ClaudeStep::Page(Vec::new()),
+            step: ClaudeStep::Page(Vec::new(), next),
             process,
             left_over: None,
             is_stop: false,
@@ -663,6 +671,7 @@ impl World {
             carrier,
         };
         self.hand_out(HandOut {
+            claimed: ClaimedTexts::default(),
             rows,
             head: begun,
             step: ClaudeStep::HookReply(text),
@@ -688,14 +697,9 @@ impl World {
         };
         let (ladder, backlog) = (&mut daemon.ladder, &mut daemon.backlog);
         let effects = daemon.mutant.ladder(ladder, backlog, input, &at);
-        let incarnation = self.incarnations;
-        let taken = self.perform(Agent::Claude, effects);
-        if self.incarnations == incarnation {
-            match taken {
-                Ok(()) => self.when_stored(out),
-                Err(refusal) => self.goes_on_later(out, refusal),
-            }
-        }
+        let ids = out.rows.iter().map(|(id, _)| id);
+        let ids = ids.chain(&out.head).cloned().collect();
+        self.claims(out, ids, effects);
     }
 
     fn deadline(&mut self) {
@@ -721,9 +725,19 @@ impl World {
         }
         self.settle();
         self.ask_the_watchdog();
-        self.codex(CodexInput::Tick);
-        self.settle();
-        self.ladder(LadderInput::Tick);
+        // A machine is asked only when its time has come.
+        let is_due = |next: Option<i64>| next.is_some_and(|next| next <= now);
+        if let Some(daemon) = &self.daemon
+            && is_due(daemon.flow.next_ms(&daemon.backlog))
+        {
+            self.codex(CodexInput::Tick);
+            self.settle();
+        }
+        if let Some(daemon) = &self.daemon
+            && is_due(daemon.ladder.next_ms(&daemon.backlog))
+        {
+            self.ladder(LadderInput::Tick);
+        }
     }
 
     /// Looks at what the deck would show of Codex's turn.

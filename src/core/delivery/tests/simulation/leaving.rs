@@ -9,8 +9,8 @@ use super::fault::Fault;
 use super::world::{Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
-    ClaudeInput, Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LadderInput, OnBusy, RowsDue,
-    leaves, stays,
+    ClaimedTexts, ClaudeInput, Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LadderInput,
+    OnBusy, RowsDue, leaves, stays,
 };
 use crate::id::{EntryId, RuntimeSession, Seq};
 
@@ -24,9 +24,11 @@ impl From<HeldTooMuch> for NotOnDisk {
     }
 }
 
-/// Bodies for a Claude that asked, by a call or a hook.
+/// Bodies for an agent that asked, by a call or a hook.
 #[derive(Debug, Clone)]
 pub struct HandOut {
+    /// Known once they are claimed.
+    pub claimed: ClaimedTexts,
     pub rows: Vec<(EntryId, bool)>,
     /// Of this the beginning.
     pub head: Option<EntryId>,
@@ -226,8 +228,24 @@ impl World {
         }
     }
 
-    /// A Claude that asked hears as soon as it may.
-    pub fn when_stored(&mut self, out: HandOut) {
+    /// Does what follows from claiming these: the answer with them leaves behind that.
+    pub fn claims(&mut self, mut out: HandOut, ids: Vec<EntryId>, effects: Vec<DeliveryEffect>) {
+        let incarnation = self.incarnations;
+        let stored = self.perform(out.agent(), effects);
+        if self.incarnations != incarnation {
+            return;
+        }
+        if let Some(daemon) = &self.daemon {
+            out.claimed = ClaimedTexts::of(&daemon.backlog, ids);
+        }
+        match stored {
+            Ok(()) => self.when_stored(out),
+            Err(refusal) => self.goes_on_later(out, refusal),
+        }
+    }
+
+    /// Who asked hears as soon as it may.
+    fn when_stored(&mut self, out: HandOut) {
         if self.fault == Some(Fault::SentBeforeDurable) {
             return self.goes_on(out, Ok(()));
         }
@@ -237,8 +255,8 @@ impl World {
         }
     }
 
-    /// A Claude that asked hears that it cannot be.
-    pub fn goes_on_later(&mut self, out: HandOut, why: NotOnDisk) {
+    /// Who asked hears that it cannot be.
+    fn goes_on_later(&mut self, out: HandOut, why: NotOnDisk) {
         if let Some(daemon) = &mut self.daemon {
             daemon.held.go_on(out, Err(why));
         }
@@ -262,28 +280,21 @@ impl World {
         self.tell_later(told);
     }
 
-    /// A Claude that asked hears, unless somebody took back meanwhile what it was to get.
+    /// Who asked hears, unless somebody took back meanwhile what it was to get, or it is gone.
     pub fn goes_on(&mut self, mut out: HandOut, stored: Result<(), NotOnDisk>) {
-        if let Some(page) = out.page_of_codex.take() {
-            return self.codex_page_leaves(page, stored.is_ok());
-        }
         let Some(daemon) = &self.daemon else { return };
-        let ids: Vec<EntryId> = out
-            .rows
-            .iter()
-            .map(|(id, _)| id)
-            .chain(&out.head)
-            .cloned()
-            .collect();
-        if stored.is_ok() && ids.iter().all(|id| daemon.backlog.get(id).is_some()) {
-            return self.hands_out(out);
+        let claimed = std::mem::take(&mut out.claimed);
+        let waits = stored.is_ok() && claimed.still_wait(&daemon.backlog);
+        let agent = out.agent();
+        let took = self.hands_out(out, waits);
+        if !took && agent == Agent::Claude {
+            self.checks.unknown.extend(claimed.ids().cloned());
         }
-        for id in ids {
-            self.checks.unknown.insert(id.clone());
-            self.ladder(LadderInput::NotStored { id });
-        }
-        if out.is_stop {
-            self.claude_hears(ClaudeInput::Worked);
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        for told in claimed.are_over(&mut daemon.backlog, took, self.now) {
+            self.machine_hears(told);
         }
     }
 
@@ -293,7 +304,7 @@ impl World {
         self.checks.begun.remove(&body.id);
         if let Some(daemon) = &mut self.daemon {
             daemon.unsent_ahead.remove(&body.id);
-            daemon.backlog.sent(&body.id, self.now);
+            daemon.backlog.pushed(&body.id, self.now);
         }
         if body.counts {
             self.check_repeat(&body);
@@ -301,8 +312,19 @@ impl World {
         self.tell_claude(bridge, Told::Push(body));
     }
 
-    /// Bodies leave after their rows are written, or not at all.
-    fn hands_out(&mut self, out: HandOut) {
+    /// Bodies leave after their rows are written, or not at all. Whether somebody takes them.
+    fn hands_out(&mut self, out: HandOut, waits: bool) -> bool {
+        if let Some(page) = out.page_of_codex {
+            return self.codex_page_leaves(page, waits);
+        }
+        let asker = self.claude.as_ref();
+        let is_there = asker.is_some_and(|claude| claude.process == out.process);
+        if !waits || !is_there {
+            if out.is_stop && is_there {
+                self.claude_hears(ClaudeInput::Worked);
+            }
+            return false;
+        }
         let bodies: Vec<Showing> = out
             .rows
             .into_iter()
@@ -316,14 +338,9 @@ impl World {
             self.check_repeat(body);
             self.checks.begun.remove(&body.id);
         }
-        if let Some(daemon) = &mut self.daemon {
-            for id in bodies.iter().map(|body| &body.id).chain(&out.head) {
-                daemon.backlog.sent(id, self.now);
-            }
-        }
         let mut step = out.step;
         match &mut step {
-            ClaudeStep::Page(page) => *page = bodies,
+            ClaudeStep::Page(page, _) => *page = bodies,
             ClaudeStep::HookReply(text) => text.bodies = bodies,
             _ => {}
         }
@@ -334,5 +351,6 @@ impl World {
         if let Some((upto, to_fetch)) = out.left_over {
             self.ladder(LadderInput::LeftOver { upto, to_fetch });
         }
+        true
     }
 }

@@ -115,6 +115,9 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
+        if result == DeliveryResult::Cancelled && daemon.backlog.has_left(&id) {
+            return;
+        }
         let mut effects = Vec::new();
         daemon
             .backlog
