@@ -26,7 +26,7 @@ pub use crate::daemon::takeover::{Replacement, Takeover, TakeoverError};
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;
-use crate::wire::control::{DeliveryMode, Hello, PROTOCOL, Refusal, Role};
+use crate::wire::control::{DeliveryMode, Hello, Refusal, Role};
 
 /// What is settled before anything runs: the project, the user's folders, what the environment
 /// says.
@@ -49,6 +49,8 @@ pub struct ProjectContext {
     pub mode: DeliveryMode,
     /// `CONTEXTRELAY_WORKER=1`: never start a daemon.
     pub worker: bool,
+    /// A `claude -p` runs us.
+    pub in_print_mode: bool,
     /// The `codex` program.
     pub codex_program: ProgramSearch,
     /// The `claude` program.
@@ -61,13 +63,11 @@ impl ProjectContext {
     /// Who we are, on a connection.
     pub fn hello(&self, role: Role, agent_pid: Option<u32>) -> Hello {
         Hello {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            role,
-            pid: std::process::id(),
             agent_pid,
             runtime_session_id: self.runtime_session.clone(),
             mode: self.mode,
+            in_print_mode: self.in_print_mode,
+            ..Hello::of(role, std::process::id())
         }
     }
 

@@ -7,8 +7,7 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::logging;
 use crate::bridge::doorbell;
 use crate::client::{Client, Dial, DialError, WebsocketOptions, connect};
-use crate::core::id::RuntimeSession;
-use crate::wire::control::{Command, DeliveryMode, Hello, PROTOCOL, Role};
+use crate::wire::control::{Command, Hello, Role};
 
 pub fn run(context: &CliContext) -> CliOutcome {
     let log = logging::start(&context.setting);
@@ -31,13 +30,8 @@ pub fn idle(failure: &Failure) -> CliOutcome {
         let client = connect(WebsocketOptions {
             dial: Dial::new(move || Err(DialError::NotYet(why.clone()))),
             hello: Hello {
-                protocol: PROTOCOL,
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                role: Role::Hook,
-                pid: std::process::id(),
                 agent_pid: claude,
-                runtime_session_id: RuntimeSession::default(),
-                mode: DeliveryMode::default(),
+                ..Hello::of(Role::Hook, std::process::id())
             },
             on_connect: Vec::new(),
         });

@@ -128,6 +128,7 @@ mod tests {
             runtime_session: RuntimeSession::default(),
             mode: DeliveryMode::Auto,
             worker: false,
+            in_print_mode: false,
             codex_program: nowhere.clone(),
             claude_program: nowhere,
             own_program: std::env::current_exe().unwrap(),

@@ -25,6 +25,10 @@ const PORT_VARIABLES: [&str; 3] = [
     "CONTEXTRELAY_CONTROL_PORT",
 ];
 
+/// What Claude Code 2.1.330 calls itself where a program has it answer one prompt, with `claude -p`
+/// (observed).
+const PRINT_MODE: &str = "sdk-cli";
+
 /// The longest name of a pair of agents, in characters.
 const RUNTIME_SESSION_CHARS_MAX: usize = 128;
 
@@ -81,6 +85,7 @@ pub fn resolve(
         runtime_session: runtime_session(&var)?,
         mode: mode(&var)?,
         worker: var("CONTEXTRELAY_WORKER").is_some_and(|value| value != "0"),
+        in_print_mode: var("CLAUDE_CODE_ENTRYPOINT").is_some_and(|value| value == PRINT_MODE),
         codex_program: program("codex", "CONTEXTRELAY_CODEX_BIN", &var),
         claude_program: program("claude", "CONTEXTRELAY_CLAUDE_BIN", &var),
         own_program,

@@ -22,10 +22,8 @@ use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 use tokio_util::sync::CancellationToken;
 
 use super::{Client, Dial, DialError, Endpoint, WebsocketOptions, connect};
-use crate::core::id::{RuntimeSession, SessionId};
-use crate::wire::control::{
-    Command, DeliveryMode, Hello, Notification, PROTOCOL, Refusal, Reply, Role, Welcome,
-};
+use crate::core::id::SessionId;
+use crate::wire::control::{Command, Hello, Notification, PROTOCOL, Refusal, Reply, Role, Welcome};
 use crate::wire::jsonrpc::{CANCEL_REQUEST, ErrorObject, Frame, code};
 
 /// Longer than anything here takes, shorter than a person waits for a hung test.
@@ -74,15 +72,7 @@ impl Place {
 }
 
 pub(crate) fn hello(role: Role) -> Hello {
-    Hello {
-        protocol: PROTOCOL,
-        version: "test".to_owned(),
-        role,
-        pid: std::process::id(),
-        agent_pid: None,
-        runtime_session_id: RuntimeSession::default(),
-        mode: DeliveryMode::Auto,
-    }
+    Hello::of(role, std::process::id())
 }
 
 /// A running one; everything of it ends when it is dropped.

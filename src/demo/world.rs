@@ -92,6 +92,7 @@ pub async fn set_up(own_program: PathBuf, speed: f64) -> Result<DemoWorld, DemoE
             mode: DeliveryMode::Auto,
             // Nothing of the demo may outlive it.
             worker: true,
+            in_print_mode: false,
             codex_program: ProgramSearch::new(codex, None),
             // Never started; it says that the agent is there.
             claude_program: ProgramSearch::new(&own_program, None),

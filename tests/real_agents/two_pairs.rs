@@ -110,3 +110,42 @@ fn a_second_claude_works_and_gets_its_own_messages_while_the_first_ones_turn_goe
     verify(&pair);
     drop(daemon);
 }
+
+#[test]
+fn a_claude_that_a_program_asks_leaves_the_mail_to_the_one_of_the_person() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    pair.messages
+        .when(says("what day is it"))
+        .once()
+        .reply(Reply::text("It is Sunday."));
+    pair.messages
+        .when(hears("the plum is ripe"))
+        .once()
+        .reply(Reply::text("I have the plum."));
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    let sent = codex.tool("send_to_claude", json!({"text": "the plum is ripe"}));
+    let id = sent["message_id"].as_str().unwrap().to_owned();
+
+    let asked = run(&pair.ctxrelay(["claude", "-p", "what day is it"])).expect_success();
+    assert_eq!(asked.stdout.trim(), "It is Sunday.");
+    let steps = pair.messages.steps();
+    assert_eq!(steps.len(), 1, "{}", pair.messages.log());
+    let told = format!("{:?}", steps[0].fresh);
+    assert!(!told.contains("plum"), "{told}");
+    let results = |of: &str| {
+        let ledger = pair.project.ledger();
+        let events = ledger.iter().map(|line| &line["runtimeEvent"]);
+        let results = events.filter(|it| it["messageId"] == of && it["status"].is_string());
+        results.map(|it| it["status"].clone()).collect::<Vec<_>>()
+    };
+    assert!(!results(&id).contains(&json!("confirmed")));
+
+    let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
+    let mut claude = Pty::spawn(&launch);
+    claude.wait_for_text("I have the plum.");
+    wait_until("the proof of it", timeout(), || {
+        results(&id).contains(&json!("confirmed")).then_some(())
+    });
+    verify(&pair);
+}

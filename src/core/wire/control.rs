@@ -138,6 +138,25 @@ pub struct Hello {
     /// How the bridge wants to be served (`CONTEXTRELAY_MODE`).
     #[serde(default)]
     pub mode: DeliveryMode,
+    /// Its Claude answers one prompt of a program and ends (`claude -p`): no message is for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_print_mode: bool,
+}
+
+impl Hello {
+    /// A client of this version that serves the first pair, as [`DeliveryMode::Auto`].
+    pub fn of(role: Role, pid: u32) -> Self {
+        Self {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            role,
+            pid,
+            agent_pid: None,
+            runtime_session_id: RuntimeSession::default(),
+            mode: DeliveryMode::Auto,
+            in_print_mode: false,
+        }
+    }
 }
 
 words! {

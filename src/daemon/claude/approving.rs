@@ -39,7 +39,7 @@ impl Daemon {
             reply,
         );
         let pair = self.base.clients.pair(conn, None);
-        if is_receivers_hook(&self.agents.claude, &self.base.clients, &pair, process) {
+        if is_receivers_hook(&self.agents.claude, &self.base.clients, conn, process) {
             self.claude_hears(&pair, ClaudeInput::Asks);
         }
     }
@@ -53,7 +53,7 @@ impl Daemon {
                 .clients
                 .get(conn)
                 .and_then(|it| it.hello.agent_pid);
-            is_receivers_hook(&self.agents.claude, &self.base.clients, pair, process)
+            is_receivers_hook(&self.agents.claude, &self.base.clients, conn, process)
         });
         if asks {
             self.claude_hears(pair, ClaudeInput::Asks);
@@ -86,7 +86,7 @@ impl Decisions {
             return answer(reply, Err(refusal));
         }
         let pair = base.clients.pair(conn, None);
-        let is_receivers = is_receivers_hook(claude, &base.clients, &pair, claude_pid);
+        let is_receivers = is_receivers_hook(claude, &base.clients, conn, claude_pid);
         let is_looked_at =
             (base.clients.iter()).any(|(_, it)| it.operator && it.hello.role == Role::Deck);
         let asked = AskedAs::of(Agent::Claude, &request, &details);

@@ -1,19 +1,22 @@
 //! Which hooks count: those of the Claude that gets the deliveries.
 
-use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude_lane::ClaudeLane;
 use crate::daemon::clients::Clients;
 
 /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same pair
-/// gets none, and what it does is not what the first one does.
+/// gets none, and what it does is not what the first one does; nor does one that a program has answer
+/// a single prompt.
 pub(in crate::daemon) fn is_receivers_hook(
     claude: &ClaudeLane,
     clients: &Clients,
-    pair: &RuntimeSession,
+    hook: ConnId,
     process: Option<u32>,
 ) -> bool {
-    let Some(ladder) = claude.ladder(pair) else {
+    if (clients.get(hook)).is_some_and(|hook| hook.hello.in_print_mode) {
+        return false;
+    }
+    let Some(ladder) = claude.ladder(&clients.pair(hook, None)) else {
         return true;
     };
     if ladder.receiver().is_some() {

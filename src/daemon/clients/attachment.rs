@@ -30,9 +30,9 @@ pub(in crate::daemon) struct Attachment {
 }
 
 impl Attachment {
-    /// Whether it is Claude's bridge or its doorbell.
+    /// Whether it is the bridge or the doorbell of a Claude with which a person works.
     pub fn is_of_claude(&self) -> bool {
-        self.hello.role == Role::Claude || self.doorbell
+        self.hello.role == Role::Claude && !self.hello.in_print_mode || self.doorbell
     }
 
     /// One that has just come.

@@ -140,11 +140,12 @@ impl Clients {
         }
         self.check_room(operator)?;
         let is_bridge = hello.role == Role::Claude;
-        let takes_place = is_bridge && self.receiver(&pair).is_none();
+        let may_receive = is_bridge && !hello.in_print_mode;
+        let takes_place = may_receive && self.receiver(&pair).is_none();
         let mut client = Attachment::new(hello, operator, process, since_ms, outlet);
         client.receiver = takes_place;
         self.attached.insert(conn, client);
-        if is_bridge && !takes_place {
+        if may_receive && !takes_place {
             self.probe_holder(&pair, now_ms);
         }
         Ok(takes_place)
@@ -245,9 +246,16 @@ impl Clients {
         outside.map(|(conn, _)| conn)
     }
 
-    /// Claude's bridges.
+    /// The bridges of every Claude, whoever works with it.
+    pub fn all_bridges(&self) -> impl Iterator<Item = &Attachment> {
+        let clients = self.attached.values();
+        clients.filter(|client| client.hello.role == Role::Claude)
+    }
+
+    /// Those of the Claudes with which a person works: each may receive.
     pub fn bridges(&self) -> impl Iterator<Item = (ConnId, &Attachment)> {
-        self.iter().filter(|(_, it)| it.hello.role == Role::Claude)
+        let may_receive = |hello: &Hello| hello.role == Role::Claude && !hello.in_print_mode;
+        self.iter().filter(move |(_, it)| may_receive(&it.hello))
     }
 
     fn bridges_of(&self, pair: &RuntimeSession) -> impl Iterator<Item = (ConnId, &Attachment)> {

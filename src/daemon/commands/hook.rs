@@ -73,7 +73,7 @@ impl Daemon {
         if is_receivers_hook(
             &self.agents.claude,
             &self.base.clients,
-            &pair,
+            conn,
             params.claude_pid,
         ) {
             self.receivers_hook(&pair, params, asked);
@@ -96,7 +96,7 @@ impl Daemon {
         if is_receivers_hook(
             &self.agents.claude,
             &self.base.clients,
-            &pair,
+            conn,
             params.claude_pid,
         ) {
             // One that begins beside an open dialog does not answer that.
@@ -330,8 +330,7 @@ impl Agents {
         conn: ConnId,
         params: &HookParams,
     ) -> String {
-        let pair = base.clients.pair(conn, None);
-        let is_receiver = is_receivers_hook(&self.claude, &base.clients, &pair, params.claude_pid);
+        let is_receiver = is_receivers_hook(&self.claude, &base.clients, conn, params.claude_pid);
         if is_receiver && meter_status_line(&mut self.contexts, base.clock.now_ms(), params) {
             base.clients.status_changed();
         }

@@ -66,8 +66,8 @@ pub(in crate::daemon) fn policy_status<T>(
 ) -> PolicyStatus {
     let rules = configuration.policy();
     // With a second one that goes free the rule is not enforced.
-    let mut claudes = clients.bridges().map(|(_, it)| it.hello.agent_pid);
-    let is_here = clients.bridges().next().is_some();
+    let mut claudes = clients.all_bridges().map(|it| it.hello.agent_pid);
+    let is_here = clients.all_bridges().next().is_some();
     let claude_asks =
         is_here && claudes.all(|it| it.is_some_and(|it| claude_processes.is_judged(it)));
     PolicyStatus {

@@ -24,7 +24,7 @@ use super::lobby::{InLobby, Lobby, LobbyPlace};
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::metrics::in_text_format;
 use crate::daemon::peer::Peer;
-use crate::wire::control::{Command, Hello, PROTOCOL, Reply, Role};
+use crate::wire::control::{Command, Hello, Reply, Role};
 
 /// Between two tries to accept where the system has no descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -138,15 +138,7 @@ async fn health(State(shared): State<Shared>, request: Request) -> Response {
     if !shared.guard.is_reader(request.headers()) {
         return axum::Json(serde_json::json!({"ok": true})).into_response();
     }
-    let hello = Hello {
-        protocol: PROTOCOL,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        role: Role::Cli,
-        pid: std::process::id(),
-        agent_pid: None,
-        runtime_session_id: Default::default(),
-        mode: Default::default(),
-    };
+    let hello = Hello::of(Role::Cli, std::process::id());
     let daemon = shared.daemon;
     // On its own: this future is dropped when the client hangs up, and would then never leave.
     let status = tokio::spawn(async move {

@@ -72,6 +72,38 @@ async fn the_hook_of_a_second_claude_gets_no_bodies_of_the_first_one() {
 }
 
 #[tokio::test]
+async fn a_claude_that_a_program_asks_gets_nothing_that_waits_for_the_persons_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let bridge = rig.connect_in_print_mode(Role::Claude, 7_000_001);
+    let hook = rig.connect_in_print_mode(Role::Hook, 7_000_001);
+    let claude = |rig: &Rig| rig.daemon.base.recorder.world().agent(Agent::Claude).state;
+    for event in ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"] {
+        let event = Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(7_000_001),
+            ..HookParams::default()
+        });
+        let reply = rig.call(&hook, event).await;
+        assert_eq!(reply, Ok(Reply::Hook(HookReply::default())));
+        assert_eq!(claude(&rig), AgentState::Offline);
+    }
+    // It holds no place that the other one would have to wait for.
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let reply = rig.call(&hook, prompt(7_000_000)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(ids, [id]);
+    rig.daemon.disconnect(bridge.conn);
+    rig.settle().await;
+    assert_eq!(claude(&rig), AgentState::Busy);
+}
+
+#[tokio::test]
 async fn what_a_hook_took_and_never_handed_over_comes_again_and_says_so() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;

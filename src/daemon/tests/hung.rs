@@ -4,31 +4,23 @@
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
+use super::rig::hello;
 use super::start::{ledger, live_once, start, with_ports};
 use crate::core::agent::Agent;
 use crate::core::entry::NoteKind;
-use crate::core::id::RuntimeSession;
 use crate::daemon::event::Event;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::running::Running;
 use crate::store::head::{self, Kept};
 use crate::store::owner::OwnerLock;
 use crate::store::testing::{Place, Stalled};
-use crate::wire::control::{Command, DeliveryMode, Hello, NoteParams, PROTOCOL, Role};
+use crate::wire::control::{Command, NoteParams, Role};
 
 /// Has the writer wait for the disk: with a note, or with what it wrote before that.
 async fn stall(running: &Running, place: &Place) -> Stalled {
     let stalled = Stalled::of(&ledger(place));
-    let hello = Hello {
-        protocol: PROTOCOL,
-        version: String::new(),
-        role: Role::Codex,
-        pid: 4_000_001,
-        agent_pid: None,
-        runtime_session_id: RuntimeSession::default(),
-        mode: DeliveryMode::Auto,
-    };
-    let joined = running.handle.join(hello, false).await.unwrap();
+    let codex = hello(Role::Codex, 4_000_001, None);
+    let joined = running.handle.join(codex, false).await.unwrap();
     let handle = running.handle.clone();
     let note = Command::AppendNote(NoteParams::new(
         Agent::Codex,

@@ -32,9 +32,7 @@ use crate::store::queue::{QueueError, QueueEvent};
 use crate::store::registry::{self, Ports};
 use crate::store::session;
 use crate::store::testing::Place;
-use crate::wire::control::{
-    Command, DeliveryMode, Hello, NoteParams, PROTOCOL, Refusal, Reply, Role, SendParams,
-};
+use crate::wire::control::{Command, Hello, NoteParams, Refusal, Reply, Role, SendParams};
 
 /// A daemon. Dropped in the middle of something it has died there.
 pub struct Rig {
@@ -62,6 +60,14 @@ fn installed() -> ProgramSearch {
 }
 
 /// What a daemon in a place is made of.
+/// A client of this version.
+pub fn hello(role: Role, pid: u32, agent_pid: Option<u32>) -> Hello {
+    Hello {
+        agent_pid,
+        ..Hello::of(role, pid)
+    }
+}
+
 pub fn builder(place: &Place) -> Builder {
     Builder {
         dirs: place.dirs.clone(),
@@ -426,42 +432,30 @@ impl Rig {
         agent_pid: Option<u32>,
         operator: bool,
     ) -> Guest {
-        let hello = Hello {
-            protocol: PROTOCOL,
-            version: String::new(),
-            role,
-            pid,
-            agent_pid,
-            runtime_session_id: RuntimeSession::default(),
-            mode: DeliveryMode::Auto,
-        };
+        let hello = hello(role, pid, agent_pid);
         self.greet(hello, operator)
+    }
+
+    /// The bridge or a hook of a `claude -p`.
+    pub fn connect_in_print_mode(&mut self, role: Role, agent_pid: u32) -> Guest {
+        let hello = Hello {
+            in_print_mode: true,
+            ..hello(role, 4_000_001, Some(agent_pid))
+        };
+        self.greet(hello, false)
     }
 
     pub fn connect_to(&mut self, pair: &str, role: Role, agent_pid: Option<u32>) -> Guest {
         let hello = Hello {
-            protocol: PROTOCOL,
-            version: String::new(),
-            role,
-            pid: 4_000_001,
-            agent_pid,
             runtime_session_id: RuntimeSession::new(pair),
-            mode: DeliveryMode::Auto,
+            ..hello(role, 4_000_001, agent_pid)
         };
         self.greet(hello, false)
     }
 
     /// A client of which the kernel says the process.
     pub fn connect_by_kernel(&mut self, role: Role, process: u32) -> Guest {
-        let hello = Hello {
-            protocol: PROTOCOL,
-            version: String::new(),
-            role,
-            pid: process,
-            agent_pid: None,
-            runtime_session_id: RuntimeSession::default(),
-            mode: DeliveryMode::Auto,
-        };
+        let hello = hello(role, process, None);
         let process = ClientProcess::of(process, role);
         self.greet_from(hello, false, Some(process))
     }
@@ -500,15 +494,7 @@ impl Rig {
 
     /// A client that may be refused.
     pub fn try_connect(&mut self, role: Role, operator: bool) -> Result<Guest, Refusal> {
-        let hello = Hello {
-            protocol: PROTOCOL,
-            version: String::new(),
-            role,
-            pid: 4_000_001,
-            agent_pid: None,
-            runtime_session_id: RuntimeSession::default(),
-            mode: DeliveryMode::Auto,
-        };
+        let hello = hello(role, 4_000_001, None);
         self.try_greet(hello, operator, None)
     }
 
