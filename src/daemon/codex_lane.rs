@@ -227,6 +227,11 @@ impl CodexLane {
         self.flow.state().needs_sign_in()
     }
 
+    /// Whether a message lies in the app-server's queue, and can be taken out of it.
+    pub(super) fn has_in_its_queue(&self, backlog: &Backlog, id: &EntryId) -> bool {
+        self.flow.is_in_its_queue(backlog, id)
+    }
+
     /// The lane rests after a failure.
     pub(super) fn is_resting(&self) -> bool {
         self.flow.is_resting()

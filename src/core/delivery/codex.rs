@@ -68,6 +68,8 @@ pub struct CodexFlow {
     in_flight: Vec<EntryId>,
     /// Was not taken the last time. Tried again at once only once, then after a rest.
     not_taken: Option<EntryId>,
+    /// Left the app-server's queue, was found in no turn, and how often that was so.
+    gone: Option<(EntryId, u8)>,
     /// There is no app-server to be had; what is in flight cannot be found out about.
     is_unavailable: bool,
     resting_until: Option<i64>,
@@ -221,6 +223,7 @@ impl CodexFlow {
             CodexInput::News => {}
             CodexInput::Promised { id } => backlog.promise(&id, effects),
             CodexInput::Awaited { id } => self.awaited(backlog, id, effects),
+            CodexInput::Withdrawn { id } => self.withdraw(backlog, id, effects),
             CodexInput::Tick => self.tick(backlog, at, effects),
             // That was taken in with its life.
             CodexInput::ServerStarted { .. } => {}

@@ -217,6 +217,10 @@ impl Daemon {
                 self.codex_input(CodexInput::Released);
                 answer(reply, Ok(Reply::Done));
             }
+            Ok(QueueStep::Withdraw) => {
+                self.codex_input(CodexInput::Withdrawn { id: params.id });
+                answer(reply, Ok(Reply::Done));
+            }
             Ok(QueueStep::Settle(to, result)) => {
                 let (base, rows) = (&mut self.base, vec![(params.id, to)]);
                 self.deliveries

@@ -16,6 +16,8 @@ pub(super) enum QueueStep {
     ReleaseExchange(RuntimeSession),
     /// What the person stopped in Codex goes on, because the operator says so.
     Release,
+    /// It is asked back from Codex's own queue, and cancelled once it is out of it.
+    Withdraw,
     /// This is recorded of it, which is for that agent.
     Settle(Agent, DeliveryResult),
 }
@@ -39,6 +41,9 @@ pub(super) fn queue_step(
             return Ok(QueueStep::ReleaseExchange(row.runtime_session.clone()));
         }
         QueueChange::Retry if waits && codex.is_paused() => return Ok(QueueStep::Release),
+        QueueChange::Remove if codex.has_in_its_queue(outbox.backlog(), &params.id) => {
+            return Ok(QueueStep::Withdraw);
+        }
         QueueChange::Retry => (DeliveryResult::Requeued, state == DeliveryState::Ambiguous),
         QueueChange::Remove => (
             DeliveryResult::Cancelled,

@@ -145,6 +145,8 @@ async fn a_rebuilt_queue_sends_nothing_by_itself_and_outlives_a_restart() {
 
     let changed = ids(rig.call(&operator, Command::QueueRebuild).await.unwrap());
     assert_eq!(changed.len(), 3);
+    // In Codex's own queue it would begin a turn after all.
+    assert_eq!(rig.taken_back(), std::slice::from_ref(&first));
     rig.status(ReportedStatus::Idle);
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), []);

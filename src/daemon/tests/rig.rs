@@ -582,6 +582,17 @@ impl Rig {
         self.delivered().into_iter().map(|(id, _)| id).collect()
     }
 
+    /// What the adapter was asked to take out of Codex's queue since the last look.
+    pub fn taken_back(&mut self) -> Vec<EntryId> {
+        let mut taken_back = Vec::new();
+        while let Ok(request) = self.requests.try_recv() {
+            if let CodexRequest::TakeBack { message_id } = request {
+                taken_back.push(message_id);
+            }
+        }
+        taken_back
+    }
+
     /// What a reader of the file would see.
     pub fn replayed(place: &Place) -> (Snapshot, Ledger) {
         let opened = ledger::open(

@@ -5,7 +5,7 @@
 //! begun as a turn, or nobody can tell: then nothing changes.
 
 use super::pump::comes_back;
-use super::{Backlog, CodexFlow, DeliveryEffect, EntryId, Moment};
+use super::{Backlog, CodexFlow, DeliveryEffect, DeliveryResult, EntryId, Moment};
 use crate::delivery::{Delivery, DeliveryState};
 
 /// How long a message that was taken back is kept for a call of the turn, ms: its text may have to
@@ -17,6 +17,8 @@ const KEPT_MS: i64 = 2_000;
 pub(super) struct AskedBack {
     /// Asked for since they were heard to be in the queue: once each time.
     asked: Vec<EntryId>,
+    /// Asked for because the operator takes them back.
+    withdrawn: Vec<EntryId>,
     /// Was given back, and is kept until then.
     kept: Option<(EntryId, i64)>,
 }
@@ -30,6 +32,7 @@ impl AskedBack {
     /// Messages were settled without the lane.
     pub(super) fn forget_settled(&mut self, backlog: &Backlog) {
         self.asked.retain(|id| backlog.get(id).is_some());
+        self.withdrawn.retain(|id| backlog.get(id).is_some());
     }
 
     /// Nothing is kept any more: who would have asked asks no longer.
@@ -51,6 +54,12 @@ impl AskedBack {
         self.kept.take_if(|(_, until)| *until <= now_ms);
     }
 
+    /// Whether the operator takes this one back; asked once.
+    pub(super) fn take_withdrawn(&mut self, id: &EntryId) -> bool {
+        let at = self.withdrawn.iter().position(|withdrawn| withdrawn == id);
+        at.map(|at| self.withdrawn.swap_remove(at)).is_some()
+    }
+
     /// Whether this one is kept for a call of the turn.
     pub(super) fn keeps(&self, id: &EntryId) -> bool {
         self.kept.as_ref().is_some_and(|(kept, _)| kept == id)
@@ -58,17 +67,18 @@ impl AskedBack {
 }
 
 impl CodexFlow {
-    /// Whether the message is in the app-server's queue behind a turn that runs, and could be asked
-    /// back.
-    fn may_ask_back(&self, backlog: &Backlog, id: &EntryId) -> bool {
+    /// Whether the message is in the app-server's queue, and could be asked back.
+    pub fn is_in_its_queue(&self, backlog: &Backlog, id: &EntryId) -> bool {
         let row = backlog.get(id);
         let is_in_queue = row
             .is_some_and(|row| row.state == DeliveryState::Offered && backlog.may_be_offered(row));
-        is_in_queue
-            && self.in_flight.contains(id)
-            && self.state.is_running()
+        is_in_queue && self.in_flight.contains(id) && self.state.is_running() && !self.is_leaving
+    }
+
+    /// Whether it lies there behind a turn that runs, and was not asked back yet.
+    fn may_ask_back(&self, backlog: &Backlog, id: &EntryId) -> bool {
+        self.is_in_its_queue(backlog, id)
             && self.state.is_busy()
-            && !self.is_leaving
             && !self.asked_back.asked.contains(id)
     }
 
@@ -91,6 +101,20 @@ impl CodexFlow {
         }
     }
 
+    /// The operator takes it back: it is cancelled once it is not in the queue any more. One that
+    /// has begun a turn meanwhile is not given back, and its proof tells.
+    pub(super) fn withdraw(
+        &mut self,
+        backlog: &Backlog,
+        id: EntryId,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
+        if self.is_in_its_queue(backlog, &id) && !self.asked_back.withdrawn.contains(&id) {
+            self.asked_back.withdrawn.push(id.clone());
+            effects.push(DeliveryEffect::TakeBack(id));
+        }
+    }
+
     /// It is not in the queue any more, and has begun nothing.
     pub(super) fn was_taken_back(
         &mut self,
@@ -101,6 +125,9 @@ impl CodexFlow {
     ) {
         self.landed(id);
         self.untried(id);
+        if self.asked_back.take_withdrawn(id) {
+            return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
+        }
         comes_back(backlog, id, at, effects);
         if self.state.is_busy() {
             self.asked_back.kept = Some((id.clone(), at.now_ms + KEPT_MS));

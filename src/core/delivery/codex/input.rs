@@ -135,6 +135,11 @@ pub enum CodexInput {
         /// The message.
         id: EntryId,
     },
+    /// The operator takes this message out of the app-server's queue.
+    Withdrawn {
+        /// The message.
+        id: EntryId,
+    },
     /// An earlier process saw the human stop a turn, and nothing go on since.
     Stopped {
         /// In which thread, where that is known.

@@ -6,6 +6,10 @@ use super::{
 };
 use crate::delivery::{Delivery, DeliveryState};
 
+/// How often a message may leave the app-server's queue and be found in no turn: a person who goes
+/// from thread to thread takes it along once or twice.
+const GONE_MAX: u8 = 2;
+
 impl CodexFlow {
     /// An idle thread that leaves its queue alone takes a turn for stopped by the human. None was:
     /// the app-server was asked to end just when it began.
@@ -212,12 +216,17 @@ impl CodexFlow {
     ) {
         self.landed(id);
         self.untried(id);
-        let rejects = backlog
-            .get(id)
-            .is_some_and(|row| row.on_busy == OnBusy::Reject && !row.is_repeat());
+        if self.asked_back.take_withdrawn(id) {
+            return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
+        }
+        let row = backlog.get(id);
+        let rejects = row.is_some_and(|row| row.on_busy == OnBusy::Reject && !row.is_repeat());
         if self.state.is_busy() && rejects {
             // Codex began to work before the message reached it, and its sender wants no waiting.
             return backlog.mark_recording(id, DeliveryResult::Rejected, None, None, effects);
+        }
+        if row.is_some_and(|row| row.state == DeliveryState::Offered) && self.is_gone_again(id) {
+            return backlog.mark_recording(id, DeliveryResult::Ambiguous, None, None, effects);
         }
         comes_back(backlog, id, at, effects);
         let twice = self.not_taken.as_ref() == Some(id);
@@ -227,6 +236,17 @@ impl CodexFlow {
         if !self.state.is_running() || twice {
             self.rest(at);
         }
+    }
+
+    /// Whether a message that the app-server had has been found nowhere too often: an app-server
+    /// that begins turns without our id has it each time, and would do the work without end.
+    fn is_gone_again(&mut self, id: &EntryId) -> bool {
+        let (gone, times) = self.gone.get_or_insert_with(|| (id.clone(), 0));
+        if gone != id {
+            (*gone, *times) = (id.clone(), 0);
+        }
+        *times += 1;
+        *times > GONE_MAX
     }
 
     /// The ledger says what became of a message.
@@ -251,7 +271,11 @@ impl CodexFlow {
         let row = backlog.get(id);
         if !row.is_some_and(Delivery::is_on_its_way) {
             // Also when the operator calls ambiguous what is on its way: nobody waits for it then,
-            // and the lane goes on.
+            // and the lane goes on. In the app-server's queue it would begin a turn all the same.
+            let is_given_up = result == DeliveryResult::Ambiguous && self.in_flight.contains(id);
+            if is_given_up && self.state.is_running() {
+                effects.push(DeliveryEffect::TakeBack(id.clone()));
+            }
             self.landed(id);
             if result != DeliveryResult::Confirmed {
                 // It tried nothing out.

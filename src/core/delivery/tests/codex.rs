@@ -455,6 +455,24 @@ fn after_a_limit_one_message_is_the_test() {
 }
 
 #[test]
+fn what_leaves_codexs_queue_for_no_turn_again_and_again_is_left_to_the_operator() {
+    let mut lane = Lane::new(CodexTimeouts::default());
+    assert_eq!(handed(&lane.send(1, OnBusy::Queue)), [id(1)]);
+    for _ in 0..2 {
+        lane.answer(1, AdapterAnswer::Queued);
+        assert_eq!(handed(&lane.answer(1, AdapterAnswer::NotTaken)), [id(1)]);
+    }
+    lane.answer(1, AdapterAnswer::Queued);
+    let effects = lane.answer(1, AdapterAnswer::NotTaken);
+    assert_eq!(handed(&effects), []);
+    let result = DeliveryResult::Ambiguous;
+    let given_up = |effect: &DeliveryEffect| matches!(effect, DeliveryEffect::Append { id: it, result: its, .. } if *it == id(1) && *its == result);
+    assert!(effects.iter().any(given_up), "{effects:?}");
+    // What comes behind it goes out.
+    assert_eq!(handed(&lane.send(2, OnBusy::Queue)), [id(2)]);
+}
+
+#[test]
 fn a_message_that_was_not_to_leave_any_more_does_not_rest_the_lane() {
     let mut lane = Lane::new(CodexTimeouts {
         rest_ms: 15_000,

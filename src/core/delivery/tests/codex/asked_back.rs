@@ -21,6 +21,46 @@ fn state(lane: &Lane, seq: u64) -> DeliveryState {
 }
 
 #[test]
+fn what_the_operator_takes_back_is_cancelled_once_it_is_out_of_the_queue_and_else_begins() {
+    for answer in [AdapterAnswer::TakenBack, AdapterAnswer::NotTaken] {
+        let mut lane = behind_a_turn();
+        let withdrawn = || CodexInput::Withdrawn { id: id(1) };
+        assert_eq!(
+            lane.hear(withdrawn()),
+            [DeliveryEffect::TakeBack(id(1))],
+            "{answer:?}"
+        );
+        assert_eq!(lane.hear(withdrawn()), []);
+        let effects = lane.answer(1, answer);
+        let is_cancelled = |effect: &DeliveryEffect| {
+            matches!(effect, DeliveryEffect::Append { id: it, result, .. }
+                if *it == id(1) && *result == DeliveryResult::Cancelled)
+        };
+        assert!(effects.iter().any(is_cancelled), "{effects:?}");
+        assert_eq!(handed(&effects), [id(2)]);
+    }
+    // It began a turn meanwhile.
+    let mut lane = behind_a_turn();
+    lane.hear(CodexInput::Withdrawn { id: id(1) });
+    let proof = CodexInput::Proof {
+        id: id(1),
+        turn: TurnId::new("u1"),
+        steered: false,
+    };
+    let effects = lane.hear(proof);
+    assert!(
+        effects.iter().any(|effect| matches!(
+            effect,
+            DeliveryEffect::Append { result, .. } if *result == DeliveryResult::Confirmed
+        )),
+        "{effects:?}"
+    );
+    // What is on its way, and not known to lie there, is not.
+    assert_eq!(state(&lane, 2), DeliveryState::Attempted);
+    assert_eq!(lane.hear(CodexInput::Withdrawn { id: id(2) }), []);
+}
+
+#[test]
 fn what_the_turn_waits_for_is_asked_back_once_and_is_not_handed_over_again_at_once() {
     let mut lane = behind_a_turn();
     assert_eq!(awaited(&mut lane, 1), [DeliveryEffect::TakeBack(id(1))]);

@@ -107,6 +107,9 @@ impl World {
             return;
         }
         let (id, to, state) = rows[self.rng.usize(..rows.len())].clone();
+        if to == Agent::Codex && state == DeliveryState::Offered {
+            return self.codex(CodexInput::Withdrawn { id });
+        }
         let result = match state {
             DeliveryState::Ambiguous if self.rng.bool() => DeliveryResult::Requeued,
             DeliveryState::Ambiguous | DeliveryState::Queued => DeliveryResult::Cancelled,
