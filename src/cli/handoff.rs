@@ -8,11 +8,11 @@ use super::connect::{self, wait_for};
 use super::context::CliContext;
 use super::exit::CliOutcome;
 use super::operator;
-use super::queue_names::numbered;
+use super::queue_names;
 use super::report::Report;
 use super::words::{said, short};
 use crate::core::entry::NoteKind;
-use crate::core::id::{EntryId, RuntimeSession, Seq};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::BRIEF_CHARS_MAX;
 use crate::wire::control::{Command, NoteParams, Recorded};
 
@@ -36,8 +36,6 @@ pub enum Verb {
 struct OpenDebt<'a> {
     what: &'static str,
     id: &'a EntryId,
-    /// Its place in the record, by which the deck calls it.
-    seq: Option<Seq>,
     ask: &'a str,
     pair: Option<&'a RuntimeSession>,
 }
@@ -45,7 +43,7 @@ struct OpenDebt<'a> {
 /// Arguments of `handoff close`.
 #[derive(Debug, clap::Args)]
 pub struct HandoffCloseArgs {
-    /// Its name in the deck (h8), its id or that of a question, or the end of the id
+    /// Its name in the deck (h8, or #8 for a question), its id, or the end of the id
     #[arg(value_name = "ID")]
     pub id: String,
     /// What the record says of it
@@ -66,14 +64,12 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         let handoffs = world.open_handoffs.values().map(|handoff| OpenDebt {
             what: "handoff",
             id: &handoff.id,
-            seq: Some(handoff.seq).filter(|seq| seq.0 > 0),
             ask: &handoff.ask,
             pair: handoff.runtime_session.as_ref(),
         });
         let questions = world.open_questions.values().map(|question| OpenDebt {
             what: "question",
             id: &question.id,
-            seq: None,
             ask: &question.text,
             pair: question.runtime_session.as_ref(),
         });
@@ -81,14 +77,13 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         let of_tasks = of_tasks.values().map(|handoff| OpenDebt {
             what: "handoff",
             id: &handoff.id,
-            seq: None,
             ask: &handoff.ask,
             pair: None,
         });
         let debts = handoffs.chain(questions).chain(of_tasks);
-        let number = numbered(&args.id);
-        let by_number = number.and_then(|seq| debts.clone().find(|debt| debt.seq == Some(seq)));
-        let debt = match by_number {
+        let named = queue_names::id_of(&live, &args.id).await;
+        let mut of_deck = debts.clone().filter(|debt| Some(debt.id) == named.as_ref());
+        let debt = match of_deck.next() {
             Some(debt) => debt,
             None => by_id(debts, |debt| debt.id, &args.id, &WANTED)?,
         };

@@ -310,20 +310,46 @@ fn what_a_retry_does(row: &QueueRow) -> Result<&'static str, Failure> {
     }
 }
 
+/// As [`what_a_retry_does`].
+fn what_a_removal_does(row: &QueueRow) -> Result<String, Failure> {
+    let to = row.to.title();
+    match row.state.known() {
+        _ if row.is_cut_off() => Ok("is not sent again".to_owned()),
+        Some(DeliveryState::Queued) | None => Ok("is never sent".to_owned()),
+        Some(DeliveryState::Offered) if row.to == Agent::Codex => Ok(format!(
+            "is taken out of {to}'s own queue, unless it begins a turn just then"
+        )),
+        Some(DeliveryState::Confirmed) => Ok(format!("is not given again: {to} has it")),
+        Some(state) if QueueRow::can_be_removed(row.to, *state) => Ok(format!(
+            "is not given again: nobody can know whether {to} has read it"
+        )),
+        Some(_) => Err(Failure::from(Refusal::new(
+            RefusalCode::InFlight,
+            format!("{} is just being given to {to}", row.id),
+            "look again in a moment: `ctxrelay queue list`",
+        ))),
+    }
+}
+
 fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> CliOutcome {
     wait_for(async {
         let (live, rows) = rows(context).await?;
         let row = find(&live, &rows, &args.id).await?;
         let names = QueueNames::of_live(&live, std::slice::from_ref(row)).await;
         let (word, what) = match change {
-            QueueChange::Retry => ("retry", what_a_retry_does(row)?),
-            QueueChange::Remove if row.is_cut_off() => ("remove", "is not sent again"),
-            QueueChange::Remove => ("remove", "is never sent"),
+            QueueChange::Retry => ("retry", what_a_retry_does(row)?.to_owned()),
+            QueueChange::Remove => ("remove", what_a_removal_does(row)?),
         };
-        let begins = names.get(&row.id).map(|named| &named.words);
+        let named = names.get(&row.id);
+        let called = named.map(|named| format!("{}, ", named.name));
+        let called = called.unwrap_or_default();
+        let begins = named.map(|named| &named.words);
         let begins = begins.filter(|words| !words.is_empty());
         let begins = begins.map_or_else(String::new, |words| format!(": “{words}”"));
-        let what = format!("{} for {} ({}) {what}{begins}", row.id, row.to, row.state);
+        let what = format!(
+            "{called}{} for {} ({}) {what}{begins}",
+            row.id, row.to, row.state
+        );
         if !args.apply {
             let value = json!({"dryRun": true, "change": change, "message": row});
             let text = ReportText::dry_run(&what, |_| {});
@@ -336,6 +362,12 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         });
         operator::ask::<()>(context, command, &what, word).await?;
         let value = json!({"change": change, "id": row.id});
-        context.out.report(Report::new(&value, "done"))
+        let is_asked_back = change == QueueChange::Remove
+            && matches!(row.state.known(), Some(DeliveryState::Offered));
+        let text = match is_asked_back {
+            true => "asked back: `ctxrelay queue list` no longer has it once Codex gave it back",
+            false => "done",
+        };
+        context.out.report(Report::new(&value, text))
     })
 }

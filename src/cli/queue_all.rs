@@ -32,11 +32,11 @@ pub fn drain(context: &CliContext, args: &DrainArgs) -> CliOutcome {
                     || state.is_some_and(|state| QueueRow::can_be_removed(row.to, *state))
             });
         let what = format!(
-            "{} taken back and never sent{}",
+            "{} taken back and not given again{}",
             are(taken.len()),
             match left.len() {
                 0 => String::new(),
-                left => format!("; {} on the way and cannot be called back", are(left)),
+                left => format!("; {} on the way, see `ctxrelay queue remove`", are(left)),
             }
         );
         if !args.apply {

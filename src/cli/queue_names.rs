@@ -18,9 +18,9 @@ const NAMED_MAX: usize = 500;
 /// How many letters tell one message from another.
 const WORDS_CHARS: usize = 60;
 
-/// The number in a name as the deck shows it: `h8`, or `8`.
+/// The number in a name as the deck shows it: `h8`, `#8`, or `8`.
 pub fn numbered(name: &str) -> Option<Seq> {
-    let digits = name.strip_prefix('h').unwrap_or(name);
+    let digits = name.strip_prefix(['h', '#']).unwrap_or(name);
     digits.parse().ok().map(Seq)
 }
 
@@ -119,6 +119,7 @@ mod tests {
     #[test]
     fn a_name_of_the_deck_is_a_number_with_or_without_its_letter() {
         assert_eq!(numbered("h8"), Some(Seq(8)));
+        assert_eq!(numbered("#8"), Some(Seq(8)));
         assert_eq!(numbered("1204"), Some(Seq(1204)));
         for name in ["h", "", "hh8", "01997b2e-8", "-8"] {
             assert_eq!(numbered(name), None, "{name}");

@@ -68,6 +68,11 @@ impl Deliveries {
             }
             _ => false,
         };
+        // Where nobody has it, no attempt led to this.
+        let attempt = row.filter(|row| {
+            result != DeliveryResult::Cancelled || row.state != DeliveryState::Queued
+        });
+        let attempt_id = attempt.and_then(|row| row.attempt.clone());
         let text = delivery_text(to, result, rung.as_ref());
         let given = self.given.of(id).filter(|_| is_proof).cloned();
         base.recorder.entry(
@@ -75,7 +80,7 @@ impl Deliveries {
             Some(to.into()),
             EntryKind::Delivery(DeliveryRecord {
                 message_id: id.clone(),
-                attempt_id: row.and_then(|row| row.attempt.clone()),
+                attempt_id,
                 to,
                 result,
                 outcome: None,

@@ -244,7 +244,9 @@ fn stage(world: &Snapshot, handoff: &HandoffSnapshot) -> ui::HandoffStage {
     // A receiver that is no agent reads it in the record.
     let is_carried = handoff.to.as_ref().is_some_and(|to| to.agent().is_some());
     match message {
-        None if is_carried => ui::HandoffStage::Undelivered,
+        None if is_carried && handoff.never_delivered => ui::HandoffStage::Undelivered,
+        // It was taken back when the receiver had been given it.
+        None if is_carried => ui::HandoffStage::Ambiguous,
         None => ui::HandoffStage::Delivered,
         Some(_) => ui::HandoffStage::Unproven,
     }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn a_message_on_its_way_is_found_by_the_name_that_the_deck_shows() {
@@ -56,4 +57,82 @@ fn a_message_on_its_way_is_found_by_the_name_that_the_deck_shows() {
     // From the record alone.
     let names = names.iter().map(|name| json!(name));
     assert!(list().iter().map(|row| row["name"].clone()).eq(names));
+}
+
+#[test]
+fn what_is_taken_back_is_told_by_how_far_it_came() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let handed = codex.tool(
+        "handoff_to_claude",
+        json!({"ask": "look at the parser", "reason": "you know it"}),
+    );
+    let id = handed["handoff_id"].as_str().unwrap();
+    let row = || {
+        let told = project.run(["queue", "list", "--json"]).expect_success();
+        let rows = told.json()["messages"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["id"] == id)
+    };
+    // The channel had it, and who knows whether anybody listened.
+    let given = wait_until("the push", timeout(), || {
+        row().filter(|row| row["state"] == "attempted")
+    });
+    let name = given["name"].as_str().unwrap().to_owned();
+    let told = project.run(["queue", "remove", &name]).expect_success();
+    assert!(
+        told.stdout
+            .contains("nobody can know whether Claude has read it")
+    );
+    assert!(!told.stdout.contains("never sent"), "{}", told.stdout);
+
+    claude.tool("get_messages", json!({}));
+    wait_until("the proof", timeout(), || {
+        row().filter(|row| row["state"] == "confirmed")
+    });
+    let told = project.run(["queue", "remove", &name]).expect_success();
+    assert!(told.stdout.contains("Claude has it"), "{}", told.stdout);
+    assert!(!told.stdout.contains("never sent"), "{}", told.stdout);
+}
+
+#[test]
+fn the_number_of_an_entry_names_no_message_whose_id_ends_with_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    for word in 0..20 {
+        let text = format!("word {word}");
+        codex.tool("send_to_claude", json!({"text": text}));
+    }
+    let rows = project.run(["queue", "list", "--json"]).expect_success();
+    let rows = rows.json()["messages"].as_array().unwrap().clone();
+    let is_named = |number: usize| rows.iter().any(|row| row["name"] == number.to_string());
+    let unnamed: Vec<usize> = (0..40).filter(|number| !is_named(*number)).collect();
+    assert!(unnamed.len() >= 20, "{rows:#?}");
+    for number in unnamed {
+        for command in ["queue show", "queue remove", "handoff close"] {
+            let name = number.to_string();
+            let args = command.split(' ').chain([name.as_str()]);
+            let done = project.run(args);
+            assert_eq!(done.code(), 3, "{command} {number}: {done:#?}");
+            assert!(done.stderr.contains("there is no"), "{done:#?}");
+        }
+    }
+}
+
+#[test]
+fn an_open_question_is_closed_by_the_name_that_the_deck_shows() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    let ask = json!({"text": "which lock do you mean?", "require_reply": true});
+    let asked = codex.tool("send_to_claude", ask);
+    let id = asked["message_id"].as_str().unwrap();
+    let entry = project.run(["ledger", "show", id, "--json"]).json();
+    for name in [format!("#{}", entry["seq"]), entry["seq"].to_string()] {
+        // It is found, and asks for a word in a terminal.
+        let done = project.run(["handoff", "close", name.as_str()]);
+        assert!(done.stderr.contains("only the operator"), "{done:#?}");
+    }
 }

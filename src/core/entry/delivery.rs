@@ -30,6 +30,11 @@ pub struct DeliveryRecord {
 }
 
 impl DeliveryRecord {
+    /// Whether it was taken back when its receiver had been given it, perhaps.
+    pub fn may_have_arrived(&self) -> bool {
+        self.result == DeliveryResult::Cancelled && self.attempt_id.is_some()
+    }
+
     /// Whether nobody said that it was read, but a hook handed it into a turn and that turn came to
     /// its end.
     pub fn is_settled_by_turn(&self) -> bool {

@@ -50,7 +50,7 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         DeliveryResult::Confirmed | DeliveryResult::Acknowledged
     );
     if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
-        take_delivery(Arc::make_mut(handoff), record.result);
+        take_delivery(Arc::make_mut(handoff), record);
     }
     if proven && let Some(rung) = &record.rung {
         world.agents.entry(record.to).or_default().proven_rung =
@@ -59,7 +59,8 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     if matches!(
         record.result,
         DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled
-    ) {
+    ) && !record.may_have_arrived()
+    {
         // Nobody was asked, so the next thing that the receiver says is no answer to it.
         world
             .open_questions
@@ -119,14 +120,14 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
 }
 
 /// Whether the receiver of a handoff has it.
-fn take_delivery(handoff: &mut HandoffSnapshot, result: DeliveryResult) {
-    match result {
+fn take_delivery(handoff: &mut HandoffSnapshot, record: &DeliveryRecord) {
+    match record.result {
         DeliveryResult::Confirmed | DeliveryResult::Acknowledged => {
             handoff.delivered = true;
             handoff.never_delivered = false;
         }
         DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled => {
-            handoff.never_delivered = !handoff.delivered;
+            handoff.never_delivered = !handoff.delivered && !record.may_have_arrived();
         }
         DeliveryResult::Requeued => handoff.never_delivered = false,
         DeliveryResult::Ambiguous => {}

@@ -277,7 +277,7 @@ fn check_handoff(world: &Snapshot, id: Option<&EntryId>) -> Result<(), Refusal> 
     match id {
         Some(id) if !world.open_handoffs.contains_key(id) => Err(not_found(
             &format!("open handoff `{}`", shortened(id.as_str())),
-            "see the handoffs in `ctxrelay status`, or open the task without one",
+            "see `ctxrelay recover`, or open the task without one",
         )),
         _ => Ok(()),
     }

@@ -301,6 +301,17 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
             format!("rejected: {} could not take it at once", to.title()),
         ),
         DeliveryResult::Expired => (ui::OutcomeState::Failed, "expired".to_owned()),
+        DeliveryResult::Cancelled if first_proof.is_some() => (
+            ui::OutcomeState::Done,
+            format!("{} has it; you took it off the queue", to.title()),
+        ),
+        DeliveryResult::Cancelled if last.may_have_arrived() => (
+            ui::OutcomeState::Attention,
+            format!(
+                "taken back by you; nobody can know whether {} has read it",
+                to.title()
+            ),
+        ),
         DeliveryResult::Cancelled => (ui::OutcomeState::Failed, "taken back by you".to_owned()),
         DeliveryResult::Ambiguous => (
             ui::OutcomeState::Attention,

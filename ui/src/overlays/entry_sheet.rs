@@ -325,7 +325,9 @@ fn write_ways_back(document: &mut Document<'_>, row: &TimelineRow, handoff: Opti
     let name = sanitize::line(&name);
     let remove = format!("ctxrelay queue remove {name} --apply");
     let close = format!("ctxrelay handoff close {name}");
-    let is_open = handoff.is_some_and(|handoff| handoff.column != TaskColumn::Done);
+    let questions = &document.deck.view.questions;
+    let is_open = handoff.is_some_and(|handoff| handoff.column != TaskColumn::Done)
+        || questions.iter().any(|question| question.seq == row.seq);
     let theme = &document.deck.theme;
     let ways = [
         (is_on_its_way, "to take it back", remove),
