@@ -1,5 +1,6 @@
 //! What Codex asks the person: shown, answered once, never by ourselves.
 
+mod left_behind;
 mod masked;
 mod recorded;
 
