@@ -28,6 +28,7 @@ mod secret_paths;
 mod shell;
 mod shell_lexer;
 mod shell_needs;
+mod shell_network;
 mod sign_off_mode;
 mod subcommands;
 mod unmasked;
