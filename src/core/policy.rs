@@ -22,6 +22,7 @@ mod policy_change;
 mod policy_rules;
 mod policy_verdict;
 mod programs;
+mod request_needs;
 mod risk_hints;
 mod rule_in_force;
 mod secret_paths;
