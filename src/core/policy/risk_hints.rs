@@ -45,9 +45,13 @@ pub fn risk_hints(
 
 /// What the request's text says of itself. `root`: as for [`risk_hints`].
 pub(super) fn text_hints(request: &ApprovalRequest, root: &str) -> TextHints {
-    let reach = reach(&request.kind, &request.subject).into_iter();
+    let git = git_hint(&request.kind, &request.subject);
+    let mut reach = reach(&request.kind, &request.subject);
+    // Once is enough for that a program is not in the text.
+    reach.retain(|it| !git.as_ref().is_some_and(|git| git.ends_with(it)));
+    let reach = reach.into_iter();
     TextHints {
-        git: git_hint(&request.kind, &request.subject),
+        git,
         more: reach.chain(outside(root, request)).collect(),
         needs: permissions_of(request)
             .into_iter()

@@ -54,6 +54,9 @@ const GIT_REMOTE: [&str; 9] = [
     "send-pack",
 ];
 
+/// Of a program that a variable or another command names.
+const NOT_IN_THE_TEXT: &str = "which program runs is not in the text";
+
 /// The ways beyond this machine, each once, what is certain first.
 pub(super) fn networks(commands: &[SimpleCommand]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
@@ -93,6 +96,11 @@ fn ways(command: &SimpleCommand, depth: usize) -> Vec<Need> {
     let Some((name, role, arguments)) = program(&command.words) else {
         return needs;
     };
+    let is_known = |at: usize| command.words.get(at).is_some_and(|it| !it.is_dynamic);
+    if !is_known(command.words.len() - arguments.len() - 1) {
+        needs.extend(unclear(NOT_IN_THE_TEXT.to_owned()));
+        return needs;
+    }
     let arguments = match role {
         ProgramRole::Wrapper => told_to_run(&name, arguments),
         _ => arguments,
@@ -103,6 +111,9 @@ fn ways(command: &SimpleCommand, depth: usize) -> Vec<Need> {
     };
     let mut is_read = !given.is_empty();
     for (text, certainty) in given {
+        if text.is_dynamic && text.text.is_empty() {
+            needs.extend(unclear(NOT_IN_THE_TEXT.to_owned()));
+        }
         let (inside, is_clear) = ways_of(&text, depth);
         needs.extend(match is_clear && certainty == Certainty::Certain {
             true => inside,
@@ -235,6 +246,10 @@ fn network(
     }
     if arguments.iter().chain(inputs).any(has_address) {
         return unclear(format!("`{}` is given an address", named(name)));
+    }
+    let names_no_file = || arguments.iter().all(|it| it.text.starts_with('-'));
+    if role == ProgramRole::Shell && inputs.is_empty() && names_no_file() {
+        return unclear(format!("`{name}` reads its commands from its input"));
     }
     let runs = matches!(
         role,
