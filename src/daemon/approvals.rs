@@ -11,7 +11,7 @@ use super::attach::ConnId;
 use super::reply::ReplySender;
 use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalEnd, ApprovalRequest};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::snapshot::{APPROVALS_OPEN_MAX, Snapshot};
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -50,6 +50,8 @@ pub(super) struct AskedAs {
     /// As [`ApprovalRequest::key`].
     key: String,
     text: TextDigest,
+    thread_id: Option<ThreadId>,
+    turn_id: Option<TurnId>,
 }
 
 impl AskedAs {
@@ -62,6 +64,28 @@ impl AskedAs {
             agent,
             key: request.key.clone(),
             text: text.finalize().into(),
+            thread_id: request.thread_id.clone(),
+            turn_id: request.turn_id.clone(),
+        }
+    }
+}
+
+/// What of Codex's no longer waits for anybody.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum OverAtCodex<'a> {
+    All,
+    /// What this thread asked, and what names no thread.
+    Thread(Option<&'a ThreadId>),
+    /// What this turn asked.
+    Turn(&'a TurnId),
+}
+
+impl OverAtCodex<'_> {
+    fn has(self, thread: Option<&ThreadId>, turn: Option<&TurnId>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Thread(over) => thread.is_none() || thread == over,
+            Self::Turn(over) => turn == Some(over),
         }
     }
 }
@@ -211,13 +235,26 @@ impl Approvals {
         waiting.find_map(|(request, waiting)| (waiting == id).then_some(request.as_str()))
     }
 
-    /// Nothing waits at Codex any more: all that did.
-    pub(super) fn forget_codex(&mut self, world: &Snapshot) -> BTreeSet<EntryId> {
-        let waiting = std::mem::take(&mut self.codex).into_values();
+    /// This waits at Codex no more: all of it that did.
+    pub(super) fn forget_codex(
+        &mut self,
+        world: &Snapshot,
+        over: OverAtCodex<'_>,
+    ) -> BTreeSet<EntryId> {
+        let coming = self.codex.values();
+        let coming = coming.filter_map(|id| Some((id, self.asked.get(id)?)));
+        let coming = coming.map(|(id, it)| (id, it.thread_id.as_ref(), it.turn_id.as_ref()));
         let open = world.open_approvals.values();
-        let open =
-            open.filter(|asked| asked.agent == Agent::Codex && !asked.request.is_user_question());
-        waiting.chain(open.map(|asked| asked.id.clone())).collect()
+        let open = open.filter(|it| it.agent == Agent::Codex && !it.request.is_user_question());
+        let open = open.map(|it| {
+            let request = &it.request;
+            (&it.id, request.thread_id.as_ref(), request.turn_id.as_ref())
+        });
+        let ended = coming.chain(open);
+        let ended = ended.filter(|(_, thread, turn)| over.has(*thread, *turn));
+        let ended: BTreeSet<EntryId> = ended.map(|(id, ..)| id.clone()).collect();
+        self.codex.retain(|_, id| !ended.contains(id));
+        ended
     }
 
     /// Whether the end of a request is to be recorded now: not when it is on its way already, and

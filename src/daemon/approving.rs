@@ -192,6 +192,20 @@ impl Decisions {
         self.append_end(base, id, Agent::Claude, end, content.to_owned());
     }
 
+    /// The time of Claude's hook is over without an answer of the operator's.
+    pub(super) fn hook_timed_out(&mut self, base: &mut Base, id: EntryId) {
+        let content = "nobody answered here in time; Claude's own dialog waits on";
+        if self.approvals.end(&id, ApprovalEnd::Lost) {
+            self.append_end(
+                base,
+                id,
+                Agent::Claude,
+                ApprovalEnd::Lost,
+                content.to_owned(),
+            );
+        }
+    }
+
     fn append_end(
         &self,
         base: &mut Base,

@@ -329,10 +329,11 @@ impl Base {
         let asked = open.flat_map(|asked| {
             let mut request = asked.request.clone();
             let mut text = asked.text.clone();
+            // What is cut off here only the earlier entry has.
+            request.cut |= asked.rest().is_some();
             if !is_kept {
                 text = "a request that was made before this session".to_owned();
-                request.subject.clone_from(&text);
-                request.reason = None;
+                request = request.without_words(text.clone());
             }
             let by = Party::Agent(asked.agent);
             let kind = ApprovalStep::Asked(Box::new(request)).of(asked.id.clone(), asked.agent);

@@ -242,6 +242,7 @@ impl CodexFlow {
             CodexInput::Adopted { thread, .. } => {
                 if self.state.adopt(thread) {
                     self.pause(false, effects);
+                    self.can_be_found_out(at);
                 }
                 // Another conversation may take what this one refused, and is not compacted.
                 self.not_taken = None;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::EntryKind;
 use crate::agent::Agent;
 use crate::id::{EntryId, ThreadId, TurnId};
+use crate::policy::RuleName;
 use crate::word::words;
 
 /// The most that a request keeps of what a vendor asks about, in characters: beyond it nobody
@@ -183,6 +184,9 @@ pub struct TextHints {
     /// Secrets, ways beyond this machine, paths outside of the project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<String>,
+    /// The permissions that it needs, surely or perhaps; none in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<RuleName>,
 }
 
 impl ApprovalRequest {
@@ -202,6 +206,21 @@ impl ApprovalRequest {
             also_wants: Vec::new(),
             cut: false,
             unmasked: None,
+        }
+    }
+
+    /// Without its words, of which the record has none any more: `subject` stands for all of them, and
+    /// what nobody can read can only be refused.
+    #[must_use]
+    pub fn without_words(self, subject: String) -> Self {
+        let mut choices = self.choices;
+        choices.retain(|it| matches!(it.effect, ChoiceEffect::Deny | ChoiceEffect::Stop));
+        Self {
+            choices,
+            thread_id: self.thread_id,
+            turn_id: self.turn_id,
+            cut: true,
+            ..Self::new(self.kind, self.key, subject)
         }
     }
 

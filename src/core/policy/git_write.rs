@@ -1,29 +1,18 @@
 //! [`git_use`]: does a shell command write to git?
 
 use super::programs::{
-    ProgramRole, is_inside_git_folder, mentions_git, program_name, program_role,
+    ProgramRole, goes_on, is_assignment, is_given_git_folder, is_inside_git_folder, mentions_git,
+    only_shows, program, program_name, program_role,
 };
 use super::shell::{ShellWord, SimpleCommand};
 use super::shell_lexer;
-use super::subcommands::{SubcommandUse, gh_subcommand, git_subcommand};
+use super::subcommands::{SubcommandUse, TAKES_VALUE, gh_subcommand, git_subcommand};
 
 /// The longest command that is judged, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
 
 /// How deep commands in commands are judged.
 const NESTED_MAX: usize = 8;
-
-/// Options of git before its subcommand that take the next word.
-const TAKES_VALUE: [&str; 8] = [
-    "-C",
-    "-c",
-    "--attr-source",
-    "--config-env",
-    "--git-dir",
-    "--namespace",
-    "--super-prefix",
-    "--work-tree",
-];
 
 /// What a shell command does with git. A larger one counts more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,11 +51,13 @@ fn of_text(text: &str, depth: usize) -> GitUse {
 }
 
 fn of_command(command: &SimpleCommand, depth: usize) -> GitUse {
-    let files = match command.redirects.iter().any(is_inside_git_folder) {
+    let mut redirects = command.redirects.iter();
+    let files = match redirects.any(|it| !it.is_input && is_inside_git_folder(&it.word)) {
         true => unclear("it names a file in the folder .git"),
         false => GitUse::NoWrite,
     };
-    let has_input = !command.redirects.is_empty();
+    let is_read = command.redirects.iter().any(|it| it.is_input);
+    let has_input = is_read || !command.inputs.is_empty();
     let words = of_words(&command.words, depth, has_input);
     let words = match command.words.first() {
         // A pattern of `case` ends in the sign that ends the substitution.
@@ -75,18 +66,32 @@ fn of_command(command: &SimpleCommand, depth: usize) -> GitUse {
         }
         _ => words,
     };
-    files.max(words)
+    files.max(words).max(of_inputs(command))
+}
+
+/// A text that the program may run: git's and GitHub's own take it for a text.
+fn of_inputs(command: &SimpleCommand) -> GitUse {
+    use ProgramRole::{Git, GitHub, OnlyLooks};
+    match program(&command.words) {
+        Some((name, role, _))
+            if !matches!(role, Git | GitHub | OnlyLooks)
+                && command.inputs.iter().any(|it| mentions_git(&it.text)) =>
+        {
+            unclear(&format!("{name} is given a text that tells of git"))
+        }
+        _ => GitUse::NoWrite,
+    }
 }
 
 fn of_words(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
     let mut found = GitUse::NoWrite;
     let mut rest = words;
     while let Some((head, arguments)) = rest.split_first() {
-        rest = arguments;
-        if is_assignment(head) {
-            if mentions_git(&head.text) {
-                found = found.max(unclear("a variable names git"));
-            }
+        if is_assignment(head) && mentions_git(&head.text) {
+            found = found.max(unclear("a variable names git"));
+        }
+        if let Some(behind) = goes_on(head, arguments) {
+            rest = behind;
             continue;
         }
         let name = program_name(&head.text);
@@ -94,9 +99,7 @@ fn of_words(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
         if head.is_dynamic || (head.may_split && role != ProgramRole::OnlyLooks) {
             return found.max(unclear("which program runs is not in the text"));
         }
-        if role != ProgramRole::BeforeCommand {
-            return found.max(of_program(&name, role, arguments, depth, has_input));
-        }
+        return found.max(of_program(&name, role, arguments, depth, has_input));
     }
     found
 }
@@ -139,18 +142,6 @@ fn of_program(
 /// The word names a file, and neither a substitution nor the input.
 fn is_file(word: &ShellWord) -> bool {
     !word.text.is_empty() && !word.may_split && !word.text.starts_with("/dev/")
-}
-
-fn is_assignment(word: &ShellWord) -> bool {
-    let Some((name, _)) = word.text.split_once('=') else {
-        return false;
-    };
-    let name = name.strip_suffix('+').unwrap_or(name);
-    let mut letters = name.chars();
-    letters
-        .next()
-        .is_some_and(|it| it.is_ascii_alphabetic() || it == '_')
-        && letters.all(|it| it.is_ascii_alphanumeric() || it == '_')
 }
 
 fn with_head(head: &str, rest: &[ShellWord]) -> Vec<ShellWord> {
@@ -357,7 +348,36 @@ fn of_wrapper(name: &str, arguments: &[ShellWord], depth: usize, has_input: bool
             true => unclear(&format!("what {name} runs is not in the text")),
             false => GitUse::NoWrite,
         };
-    inside.max(unknown)
+    let is_given_folder = match name {
+        "find" => find_acts_in_git_folder(arguments),
+        _ => {
+            let words = before.iter().filter(|it| !is_assignment(it));
+            is_given_git_folder(name, &words.cloned().collect::<Vec<_>>())
+        }
+    };
+    let folder = match is_given_folder {
+        true => unclear(&format!("{name} is told of the folder .git")),
+        false => GitUse::NoWrite,
+    };
+    inside.max(unknown).max(folder)
+}
+
+/// `find` changes what lies in the folder .git. A test that leaves the folder out names it as well.
+fn find_acts_in_git_folder(words: &[ShellWord]) -> bool {
+    let acts = |it: &ShellWord| {
+        runs_next(&it.text)
+            || matches!(it.text.as_str(), "-delete" | "-fls")
+            || it.text.starts_with("-fprint")
+    };
+    let names = |(at, word): (usize, &ShellWord)| {
+        let before = |by: usize| at.checked_sub(by).map_or("", |at| words[at].text.as_str());
+        let test = before(1).strip_prefix('-').unwrap_or_default();
+        let is_test = test.ends_with("path") || test.ends_with("name");
+        let is_left_out =
+            matches!(before(2), "!" | "-not") || words[at..].iter().any(|it| it.text == "-prune");
+        is_inside_git_folder(word) && !(is_test && is_left_out)
+    };
+    words.iter().any(acts) && words.iter().enumerate().any(names)
 }
 
 fn runs_next(option: &str) -> bool {
@@ -369,7 +389,7 @@ fn of_other(name: &str, arguments: &[ShellWord]) -> GitUse {
     if arguments.iter().any(|it| mentions_git(&it.text)) {
         return unclear(&format!("{name} is told of git"));
     }
-    if arguments.iter().any(is_inside_git_folder) {
+    if !only_shows(name, arguments) && is_given_git_folder(name, arguments) {
         return unclear(&format!("{name} is told of the folder .git"));
     }
     GitUse::NoWrite

@@ -1,7 +1,5 @@
 //! [`HereDocument`]: lines of a shell text that are no commands.
 
-use super::programs::mentions_git;
-
 /// A here-document whose lines come after the line that names it.
 #[derive(Debug)]
 pub(super) struct HereDocument {
@@ -11,16 +9,20 @@ pub(super) struct HereDocument {
     pub(super) strips_tabs: bool,
     /// The shell runs the substitutions in it.
     pub(super) expands: bool,
+    /// Which of the text's commands reads it, once that one is known.
+    pub(super) command: Option<usize>,
 }
 
 impl HereDocument {
-    /// How many characters its lines are, its end included, and why it may hide a command.
-    pub(super) fn skip(&self, rest: &[char]) -> (usize, Option<&'static str>) {
+    /// How many characters its lines are, its end included; the lines without that; why they may not
+    /// be all of it.
+    pub(super) fn lines(&self, rest: &[char]) -> (usize, String, Option<&'static str>) {
         let mut at = 0;
         let mut body = String::new();
+        let (mut is_joined, mut unclear) = (false, None);
         loop {
             if at >= rest.len() {
-                return (at, Some("a here-document does not end"));
+                return (at, body, Some("a here-document does not end"));
             }
             let rest = &rest[at..];
             let length = rest.iter().position(|it| *it == '\n');
@@ -30,17 +32,23 @@ impl HereDocument {
                 true => line.trim_start_matches('\t'),
                 false => &line,
             };
-            if shown == self.end {
-                break;
+            let is_end = shown == self.end;
+            let joins = self.expands && ends_in_a_backslash(shown);
+            // The shell joins such a line with the next one, and looks for the end behind that.
+            if is_joined && is_end || joins && self.end.starts_with(shown.trim_end_matches('\\')) {
+                unclear = Some("where a here-document ends is not clear");
             }
+            if is_end {
+                return (at, body, unclear);
+            }
+            is_joined = joins;
             body.push_str(&line);
             body.push('\n');
         }
-        let runs_something = body.contains("$(") || body.contains('`');
-        let hides = self.expands && runs_something && mentions_git(&body);
-        (
-            at,
-            hides.then_some("a here-document runs something of git's"),
-        )
     }
+}
+
+/// One that counts: of two the first makes a letter of the second.
+fn ends_in_a_backslash(line: &str) -> bool {
+    line.bytes().rev().take_while(|it| *it == b'\\').count() % 2 == 1
 }

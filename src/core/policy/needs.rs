@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::Permission;
-use super::secret_paths::is_secret_path;
+use super::secret_paths::{is_secret_path, may_be_secret_path};
 use super::shell_needs::shell_needs;
 
 /// The longest name of a tool or a path that a sentence has, in characters.
@@ -198,7 +198,7 @@ pub(super) fn needs(call: &ToolUse<'_>) -> Vec<Need> {
         },
         tool if SERVICES.contains(&tool) => of_service(call),
         tool if tool.starts_with("ReadMcpResource") => match word("server") {
-            Some(server) if OWN_SERVERS.contains(&server) => Vec::new(),
+            Some(server) if is_own_server(server) => Vec::new(),
             _ => {
                 let what = "it reads what another server has";
                 vec![Need::certain(Permission::ExternalApi, what)]
@@ -297,30 +297,42 @@ fn of_file(
         None => format!("it {does} files"),
     };
     let mut needs = vec![Need::certain(permission, what)];
-    let secret = [path, glob]
+    let parts = glob
         .into_iter()
-        .flatten()
-        .find(|it| is_secret_path(it));
-    if let Some(path) = secret {
+        .flat_map(|glob| glob.split(['{', '}', ',']));
+    let parts: Vec<&str> = path.into_iter().chain(parts).collect();
+    if let Some(path) = parts.iter().find(|it| is_secret_path(it)) {
         let what = format!("{} is where secrets usually lie", named(path));
         needs.push(Need::certain(Permission::Secrets, what));
+    } else if let Some(path) = parts.iter().find(|it| may_be_secret_path(it)) {
+        let what = format!("{} may be where secrets usually lie", named(path));
+        needs.push(Need::unclear(Permission::Secrets, what));
     }
     needs
 }
 
 fn of_mcp(tool: &str, rest: &str) -> Need {
-    let lower = rest.to_ascii_lowercase();
-    let permission = match BROWSERS.iter().any(|word| lower.contains(word)) {
-        true => Permission::Browser,
-        false => Permission::ExternalApi,
-    };
     Need::certain(
-        permission,
+        mcp_permission(rest),
         format!("{} is another server's tool", named(tool)),
     )
 }
 
-fn is_inside_git(path: &str) -> bool {
+/// What another server's tool needs, by its name and its server's.
+pub(super) fn mcp_permission(name: &str) -> Permission {
+    let lower = name.to_ascii_lowercase();
+    match BROWSERS.iter().any(|word| lower.contains(word)) {
+        true => Permission::Browser,
+        false => Permission::ExternalApi,
+    }
+}
+
+/// Whether it is our own server, which reaches the record and nothing else.
+pub(super) fn is_own_server(name: &str) -> bool {
+    OWN_SERVERS.contains(&name)
+}
+
+pub(super) fn is_inside_git(path: &str) -> bool {
     path.split(['/', '\\'])
         .any(|part| part.eq_ignore_ascii_case(".git"))
 }

@@ -110,8 +110,122 @@ pub(super) fn mentions_git(text: &str) -> bool {
     })
 }
 
+/// Whether the word gives a variable a value.
+pub(super) fn is_assignment(word: &ShellWord) -> bool {
+    let Some((name, _)) = word.text.split_once('=') else {
+        return false;
+    };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let mut letters = name.chars();
+    letters
+        .next()
+        .is_some_and(|it| it.is_ascii_alphabetic() || it == '_')
+        && letters.all(|it| it.is_ascii_alphanumeric() || it == '_')
+}
+
+/// The words in which a command goes on behind `head`, where that is no program: an assignment, or
+/// a word of the shell.
+pub(super) fn goes_on<'w>(head: &ShellWord, behind: &'w [ShellWord]) -> Option<&'w [ShellWord]> {
+    if is_assignment(head) {
+        return Some(behind);
+    }
+    if head.is_dynamic || head.may_split {
+        return None;
+    }
+    let is = |at: usize, word: &str| behind.get(at).is_some_and(|it| it.text == word);
+    match program_name(&head.text).as_str() {
+        // Behind their names.
+        "function" => behind.get(1..),
+        "coproc" if is(1, "{") => behind.get(1..),
+        // `for NAME do`: what follows runs for each argument of the shell. Behind `in` stand words.
+        "for" | "select" if !is(1, "in") => {
+            let begins = |it: &ShellWord| matches!(it.text.as_str(), "do" | "{");
+            let at = behind.iter().position(begins)?;
+            behind.get(at + 1..)
+        }
+        name if program_role(name) == ProgramRole::BeforeCommand => Some(behind),
+        _ => None,
+    }
+}
+
+/// The program of a simple command, and its arguments.
+pub(super) fn program(words: &[ShellWord]) -> Option<(String, ProgramRole, &[ShellWord])> {
+    let mut words = words;
+    while let Some((head, behind)) = words.split_first() {
+        if let Some(behind) = goes_on(head, behind) {
+            words = behind;
+            continue;
+        }
+        let name = program_name(&head.text);
+        let role = program_role(&name);
+        // `[` is a pattern as well.
+        let is_known = !head.is_dynamic && (!head.may_split || role == ProgramRole::OnlyLooks);
+        let role = if is_known { role } else { ProgramRole::Other };
+        return Some((name, role, behind));
+    }
+    None
+}
+
 /// The path leads into a repository's own folder.
 pub(super) fn is_inside_git_folder(word: &ShellWord) -> bool {
     let mut parts = word.text.split(['/', '\\', '=']);
     parts.any(|part| part.eq_ignore_ascii_case(".git"))
+}
+
+/// A program is given a path into a repository's own folder. What it is told to leave out is none.
+pub(super) fn is_given_git_folder(name: &str, arguments: &[ShellWord]) -> bool {
+    let leaves_out = |option: &str| match option.split('=').next().unwrap_or_default() {
+        "--exclude" | "--exclude-dir" | "--ignore" | "--ignore-dir" => true,
+        "-E" => matches!(name, "fd" | "fdfind"),
+        _ => false,
+    };
+    let mut rest = arguments.iter();
+    let mut are_options = true;
+    while let Some(word) = rest.next() {
+        are_options &= word.text != "--";
+        if are_options && leaves_out(&word.text) {
+            if !word.text.contains('=') {
+                rest.next();
+            }
+        } else if is_inside_git_folder(word) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a program that can do more only shows the files that it is given.
+pub(super) fn only_shows(name: &str, arguments: &[ShellWord]) -> bool {
+    if arguments.iter().any(|it| it.may_split) {
+        return false;
+    }
+    let words = arguments.iter().map(|it| it.text.as_str());
+    let (options, others): (Vec<&str>, Vec<&str>) =
+        words.partition(|it| it.starts_with(['-', '+']));
+    match name {
+        "less" | "more" => options
+            .iter()
+            .all(|it| it.strip_prefix('-').is_some_and(is_of_pager)),
+        "sed" => {
+            let all = ["-n", "-E", "-r", "-nE", "-nr", "-En", "-rn"];
+            options.iter().all(|it| all.contains(it))
+                && options.iter().any(|it| it.contains('n'))
+                && others.first().is_some_and(|it| prints_lines(it))
+        }
+        _ => false,
+    }
+}
+
+/// Letters of `less` that change how it shows, and write nothing.
+fn is_of_pager(letters: &str) -> bool {
+    letters.chars().all(|it| "EFJMNRSXeimnrs".contains(it))
+}
+
+/// A script of `sed` that prints lines by their number, or by one pattern.
+fn prints_lines(script: &str) -> bool {
+    let numbers = |it: char| it.is_ascii_digit() || ",$p;q ".contains(it);
+    let pattern = script
+        .strip_prefix('/')
+        .and_then(|it| it.strip_suffix("/p"));
+    script.chars().all(numbers) || pattern.is_some_and(|it| !it.contains(['/', '\\', '\n']))
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::needs::named;
 use super::outside::outside;
+use super::request_needs::permissions_of;
 use super::shell_needs::shell_needs;
 use super::{GitUse, Permission, RuleInForce, RuleName, git_use};
 use crate::agent::Agent;
@@ -13,8 +14,8 @@ use crate::entry::{ApprovalKind, ApprovalRequest, TextHints};
 const ALLOWED_THERE: &str =
     "it can be allowed there only, for what is masked may be more than a secret";
 
-/// What a request says of itself that is easily overlooked, and the operator's own rule where it is
-/// about just that. Read from the request's text alone, so that no hint is no promise; where the
+/// What a request says of itself that is easily overlooked, and the operator's own rules that it may
+/// be against. Read from the request's text alone, so that no hint is no promise; where the
 /// record has less than all of that text, this comes first. `root`: the project's folder, absolute
 /// and without links.
 pub fn risk_hints(
@@ -28,10 +29,9 @@ pub fn risk_hints(
         None => Cow::Owned(text_hints(request, root)),
     };
     let mut hints = unread(agent, request);
-    if let Some(git) = &read.git {
-        hints.push(git.clone());
-        hints.extend(git_rule(agent, rules));
-    }
+    hints.extend(read.git.clone());
+    let of_agent = rules.iter().filter(|rule| rule.agent == agent);
+    hints.extend(of_agent.filter(|it| is_about(it, &read)).map(in_words));
     hints.extend(
         request
             .also_wants
@@ -45,10 +45,18 @@ pub fn risk_hints(
 
 /// What the request's text says of itself. `root`: as for [`risk_hints`].
 pub(super) fn text_hints(request: &ApprovalRequest, root: &str) -> TextHints {
-    let reach = reach(&request.kind, &request.subject).into_iter();
+    let git = git_hint(&request.kind, &request.subject);
+    let mut reach = reach(&request.kind, &request.subject);
+    // Once is enough for that a program is not in the text.
+    reach.retain(|it| !git.as_ref().is_some_and(|git| git.ends_with(it)));
+    let reach = reach.into_iter();
     TextHints {
-        git: git_hint(&request.kind, &request.subject),
+        git,
         more: reach.chain(outside(root, request)).collect(),
+        needs: permissions_of(request)
+            .into_iter()
+            .map(|permission| permission.as_str().into())
+            .collect(),
     }
 }
 
@@ -108,30 +116,34 @@ fn git_hint(kind: &ApprovalKind, command: &str) -> Option<String> {
     }
 }
 
-/// What the operator's rule says of this agent's writes to git. Codex may ask all the same, and the
-/// operator may say yes.
-fn git_rule(agent: Agent, rules: &[RuleInForce]) -> Option<String> {
-    let rule = rules.iter().find(|rule| {
-        rule.agent == agent && matches!(rule.rule, RuleName::Coordinator | RuleName::Git)
-    })?;
-    let mark = rule.mark();
-    Some(match rule.rule {
-        RuleName::Coordinator => format!(
-            "your rule: {} leaves git's writes to others ({mark})",
-            agent.title()
-        ),
-        _ => format!(
-            "your rule: {} for {} ({mark})",
-            rule.comes_to,
-            agent.title()
-        ),
-    })
+/// Whether the request may be against the rule. What older records have read of a masked text tells
+/// of git alone.
+fn is_about(rule: &RuleInForce, read: &TextHints) -> bool {
+    match &rule.rule {
+        RuleName::Coordinator | RuleName::Git => {
+            read.git.is_some() || read.needs.contains(&RuleName::Git)
+        }
+        rule => read.needs.contains(rule),
+    }
+}
+
+/// What the operator's rule says. Codex may ask all the same, and the operator may say yes.
+fn in_words(rule: &RuleInForce) -> String {
+    let (agent, mark) = (rule.agent.title(), rule.mark());
+    match &rule.rule {
+        RuleName::Coordinator => {
+            format!("your rule: {agent} leaves git's writes to others ({mark})")
+        }
+        name => format!("your rule: {name} {} for {agent} ({mark})", rule.comes_to),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::entry::SUBJECT_CHARS_MAX;
+    use crate::policy::{PolicyRules, read_unmasked};
+    use crate::redact::Redactor;
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
         let request = ApprovalRequest::new(kind, "k".to_owned(), subject.to_owned());
@@ -194,6 +206,89 @@ mod tests {
             .to_vec();
         wanted.push("2 more of its commands may reach beyond this machine".to_owned());
         assert_eq!(said, wanted);
+    }
+
+    #[test]
+    fn each_rule_in_force_that_a_request_may_be_against_is_said() {
+        use ApprovalKind::{Command, FileChange, Permissions, Tool};
+        let rules = PolicyRules::all_asked().in_force(false);
+        let of = |agent: Agent, request: &ApprovalRequest| {
+            let hints = risk_hints(agent, request, &rules, "/p");
+            let said = hints.iter().filter_map(|it| it.strip_prefix("your rule: "));
+            let names = said.map(|it| it.split(' ').next().unwrap_or_default().to_owned());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        for (agent, kind, subject, wanted) in [
+            (Agent::Codex, FileChange, "add a.rs", "write"),
+            (
+                Agent::Codex,
+                FileChange,
+                "change .git/hooks/pre-commit",
+                "write git",
+            ),
+            (
+                Agent::Codex,
+                FileChange,
+                "change a and move it to .env",
+                "write secrets",
+            ),
+            (Agent::Codex, FileChange, "write below src", "write"),
+            (Agent::Claude, FileChange, "edit /p/.env", "write secrets"),
+            (
+                Agent::Codex,
+                Permissions,
+                "the network\nread /x",
+                "read network",
+            ),
+            (Agent::Codex, Permissions, "write /p/.git", "write git"),
+            (
+                Agent::Codex,
+                Permissions,
+                r#"{"access":"write","path":"x"}"#,
+                "write",
+            ),
+            (Agent::Codex, Tool, "linear: list", "external_api"),
+            (Agent::Codex, Tool, "playwright: click", "browser"),
+            (Agent::Codex, Tool, "contextrelay: handoff", ""),
+            (Agent::Claude, Tool, "mcp__linear__list", "external_api"),
+            (Agent::Claude, Tool, "WebFetch", "network"),
+            (Agent::Codex, Command, "ls", "shell"),
+            (
+                Agent::Codex,
+                Command,
+                "reach x.org by https",
+                "write shell network",
+            ),
+            (Agent::Codex, Command, "curl x.org", "write shell network"),
+            (Agent::Codex, ApprovalKind::Question, "curl?", ""),
+        ] {
+            let request = ApprovalRequest::new(kind, "k".to_owned(), subject.to_owned());
+            assert_eq!(of(agent, &request), wanted, "{subject}");
+        }
+        let mut request = ApprovalRequest::new(Command, "k".to_owned(), "ls".to_owned());
+        request.also_wants = vec!["to reach x.org by https".to_owned()];
+        assert_eq!(of(Agent::Codex, &request), "shell network");
+        // As an older record has it.
+        request.also_wants = Vec::new();
+        request.unmasked = Some(TextHints {
+            git: Some("writes to git: git commit".to_owned()),
+            ..TextHints::default()
+        });
+        assert_eq!(of(Agent::Codex, &request), "git");
+    }
+
+    #[test]
+    fn a_rule_is_said_of_a_text_that_the_record_masks() {
+        let secret = "curl -H 'Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123456789' x";
+        let mut request =
+            ApprovalRequest::new(ApprovalKind::Command, "k".into(), secret.to_owned());
+        read_unmasked(&mut request, secret, "/p", &Redactor::new());
+        // Whatever is left of it there.
+        request.subject = "***".to_owned();
+        let rules = PolicyRules::all_asked().in_force(false);
+        let said = risk_hints(Agent::Codex, &request, &rules, "/p");
+        let rule = "your rule: network ask for Codex (ADVISORY)";
+        assert!(said.iter().any(|it| it == rule), "{said:?}");
     }
 
     #[test]

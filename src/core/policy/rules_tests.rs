@@ -10,7 +10,7 @@ fn coordinator(to: Coordinator) -> PolicyRules {
     PolicyRules::default().with(PolicyChange::Coordinator { to: Some(to) })
 }
 
-fn denies(permission: Permission) -> PolicyRules {
+pub(super) fn denies(permission: Permission) -> PolicyRules {
     PolicyRules::default().with(PolicyChange::Permission {
         permission,
         agent: None,
@@ -18,7 +18,7 @@ fn denies(permission: Permission) -> PolicyRules {
     })
 }
 
-fn judge(rules: &PolicyRules, tool: &str, input: Value) -> PolicyVerdict {
+pub(super) fn judge(rules: &PolicyRules, tool: &str, input: Value) -> PolicyVerdict {
     let call = ToolUse {
         tool,
         input: &input,
@@ -26,12 +26,12 @@ fn judge(rules: &PolicyRules, tool: &str, input: Value) -> PolicyVerdict {
     rules.judge(Agent::Claude, &call)
 }
 
-fn bash(rules: &PolicyRules, command: &str) -> PolicyVerdict {
+pub(super) fn bash(rules: &PolicyRules, command: &str) -> PolicyVerdict {
     judge(rules, "Bash", json!({"command": command}))
 }
 
 /// `+` goes through, `?` is asked, `-` is denied.
-fn sign(verdict: &PolicyVerdict) -> char {
+pub(super) fn sign(verdict: &PolicyVerdict) -> char {
     match verdict {
         PolicyVerdict::Allowed => '+',
         PolicyVerdict::Ask(_) => '?',

@@ -30,13 +30,23 @@ impl ShellWord {
     }
 }
 
+/// A file that the shell opens for a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ShellRedirect {
+    pub(super) word: ShellWord,
+    /// It is only read.
+    pub(super) is_input: bool,
+}
+
 /// A program and its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
     /// Assignments, the program, its arguments.
     pub(super) words: Vec<ShellWord>,
     /// The files that it reads and writes.
-    pub(super) redirects: Vec<ShellWord>,
+    pub(super) redirects: Vec<ShellRedirect>,
+    /// The texts that it reads: here-documents and here-strings.
+    pub(super) inputs: Vec<ShellWord>,
     /// It stands in `$( )`, in backticks or in `<( )`.
     pub(super) is_substituted: bool,
 }

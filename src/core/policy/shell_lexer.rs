@@ -2,10 +2,13 @@
 //! beyond this reader makes the text unclear.
 
 use super::here_document::HereDocument;
-use super::shell::{ShellText, ShellWord, SimpleCommand};
+use super::shell::{ShellRedirect, ShellText, ShellWord, SimpleCommand};
 
 /// How deep substitutions may nest.
 const DEPTH_MAX: usize = 16;
+
+/// How often what looks like arithmetic is read once more as commands.
+const REREAD_MAX: usize = 16;
 
 /// Reads a text.
 pub(super) fn read(text: &str) -> ShellText {
@@ -18,6 +21,7 @@ fn read_into(text: &str, depth: usize, out: &mut ShellText) {
     let mut lexer = Lexer {
         letters: text.chars().collect(),
         at: 0,
+        reread: 0,
         out,
     };
     lexer.commands(depth, Until::End);
@@ -33,6 +37,8 @@ enum Until {
 struct Lexer<'a> {
     letters: Vec<char>,
     at: usize,
+    /// How often a parenthesis was read a second time.
+    reread: usize,
     out: &'a mut ShellText,
 }
 
@@ -78,14 +84,16 @@ impl Lexer<'_> {
                 break;
             };
             match letter {
-                ' ' | '\t' | '\r' => self.at += 1,
+                ' ' | '\t' => self.at += 1,
+                // Anywhere else it is a letter.
+                '\r' if self.peek(1) == Some('\n') => self.at += 1,
                 '\\' if self.peek(1) == Some('\n') => self.at += 2,
                 '#' => self.comment(),
                 '\n' => {
                     self.at += 1;
-                    self.end(&mut command, depth);
+                    self.end(&mut command, &mut pending, depth);
                     for document in pending.drain(..) {
-                        self.here_document(&document);
+                        self.here_document(&document, depth);
                     }
                 }
                 ')' if open == 0 && until == Until::Parenthesis => {
@@ -98,21 +106,20 @@ impl Lexer<'_> {
                 ')' => {
                     self.at += 1;
                     open = open.saturating_sub(1);
-                    self.end(&mut command, depth);
-                }
-                '(' if self.peek(1) == Some('(') => {
-                    self.end(&mut command, depth);
-                    self.arithmetic("$");
+                    self.end(&mut command, &mut pending, depth);
                 }
                 '(' => {
-                    self.at += 1;
-                    open += 1;
-                    self.end(&mut command, depth);
+                    self.end(&mut command, &mut pending, depth);
+                    let is_arithmetic = self.peek(1) == Some('(') && self.arithmetic("$");
+                    if !is_arithmetic {
+                        self.at += 1;
+                        open += 1;
+                    }
                 }
                 '&' if self.peek(1) == Some('>') => self.at += 1,
                 ';' | '&' | '|' => {
                     self.at += 1;
-                    self.end(&mut command, depth);
+                    self.end(&mut command, &mut pending, depth);
                 }
                 '<' | '>' if self.peek(1) == Some('(') => {
                     let word = self.word(depth);
@@ -131,13 +138,16 @@ impl Lexer<'_> {
                 }
             }
         }
-        self.end(&mut command, depth);
+        self.end(&mut command, &mut pending, depth);
     }
 
-    fn end(&mut self, command: &mut SimpleCommand, depth: usize) {
+    fn end(&mut self, command: &mut SimpleCommand, pending: &mut [HereDocument], depth: usize) {
         let mut command = std::mem::take(command);
         command.is_substituted = depth > 0;
         if !command.words.is_empty() || !command.redirects.is_empty() {
+            for document in pending {
+                document.command.get_or_insert(self.out.commands.len());
+            }
             self.out.commands.push(command);
         }
     }
@@ -157,7 +167,7 @@ impl Lexer<'_> {
         if self.takes("<<<") {
             self.blanks();
             let word = self.word(depth);
-            command.redirects.push(word);
+            command.inputs.push(word);
         } else if self.takes("<<") {
             let strips_tabs = self.takes("-");
             self.blanks();
@@ -173,14 +183,17 @@ impl Lexer<'_> {
                 end: word.text,
                 strips_tabs,
                 expands,
+                command: None,
             });
         } else {
+            let start = self.at;
             while matches!(self.peek(0), Some('<' | '>' | '&' | '|')) {
                 self.at += 1;
             }
+            let is_input = !self.letters[start..self.at].contains(&'>');
             self.blanks();
             let word = self.word(depth);
-            command.redirects.push(word);
+            command.redirects.push(ShellRedirect { word, is_input });
         }
     }
 
@@ -190,17 +203,41 @@ impl Lexer<'_> {
         }
     }
 
-    fn here_document(&mut self, document: &HereDocument) {
+    fn here_document(&mut self, document: &HereDocument, depth: usize) {
         let rest = self.letters.get(self.at..).unwrap_or_default();
-        let (length, unclear) = document.skip(rest);
+        let (length, lines, unclear) = document.lines(rest);
         self.at += length;
         if let Some(why) = unclear {
             self.out.is_unclear(why);
         }
+        let text = match document.expands {
+            false => ShellWord::literal(lines),
+            true => {
+                let mut inside = Lexer {
+                    letters: lines.chars().collect(),
+                    at: 0,
+                    reread: self.reread,
+                    out: self.out,
+                };
+                let mut text = ShellWord::default();
+                inside.quoted(&mut text, depth, None);
+                text
+            }
+        };
+        let command = document
+            .command
+            .and_then(|at| self.out.commands.get_mut(at));
+        if let Some(command) = command {
+            command.inputs.push(text);
+        }
     }
 
-    /// Skips `((...))`, where `<<` is no here-document. `if_any`: what makes it unclear.
-    fn arithmetic(&mut self, if_any: &str) {
+    /// Skips `((...))`, where `<<` is no here-document. `if_any`: what makes it unclear. Where the
+    /// shell takes the parentheses for a list of commands, as in `((a); (b))`, nothing is skipped:
+    /// whether something was.
+    fn arithmetic(&mut self, if_any: &str) -> bool {
+        const NOT_READ: &str = "what stands in (( )) is not read";
+        let start = self.at;
         let mut open = 0_usize;
         let mut inside = String::new();
         while let Some(letter) = self.take() {
@@ -212,14 +249,22 @@ impl Lexer<'_> {
                     if open == 0 {
                         break;
                     }
+                    if open == 1 && self.peek(0) != Some(')') && self.reread < REREAD_MAX {
+                        self.reread += 1;
+                        self.out.is_unclear(NOT_READ);
+                        self.at = start;
+                        return false;
+                    }
                 }
                 _ => {}
             }
         }
         let runs = inside.contains(if_any) || inside.contains('`') || inside.contains("git");
-        if open > 0 || !inside.ends_with("))") || runs || inside.contains(['\'', '"', '#', '\\']) {
-            self.out.is_unclear("what stands in (( )) is not read");
+        let is_whole = open == 0 && inside.ends_with("))");
+        if !is_whole || runs || inside.contains(['\'', '"', '#', '\\']) {
+            self.out.is_unclear(NOT_READ);
         }
+        true
     }
 
     /// One word; never empty-handed, so that the reading goes on.
@@ -228,7 +273,8 @@ impl Lexer<'_> {
         let (mut in_braces, mut has_braces) = (false, false);
         while let Some(letter) = self.peek(0) {
             match letter {
-                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
+                '\r' if self.peek(1) == Some('\n') => break,
                 '<' | '>' if self.peek(1) == Some('(') && word == ShellWord::default() => {
                     self.at += 2;
                     self.commands(depth + 1, Until::Parenthesis);
@@ -249,7 +295,7 @@ impl Lexer<'_> {
                 }
                 '"' => {
                     self.at += 1;
-                    self.double_quoted(&mut word, depth);
+                    self.quoted(&mut word, depth, Some('"'));
                 }
                 '$' | '`' => self.expansion(&mut word, depth, false),
                 _ => {
@@ -282,14 +328,15 @@ impl Lexer<'_> {
         }
     }
 
-    fn double_quoted(&mut self, word: &mut ShellWord, depth: usize) {
+    /// A text in which only substitutions count, up to its last letter.
+    fn quoted(&mut self, word: &mut ShellWord, depth: usize, last: Option<char>) {
         loop {
             match self.peek(0) {
-                None => return self.out.is_unclear("a quote is not closed"),
-                Some('"') => {
+                letter if letter == last => {
                     self.at += 1;
                     return;
                 }
+                None => return self.out.is_unclear("a quote is not closed"),
                 Some('\\') => {
                     self.at += 1;
                     match self.take() {
@@ -312,10 +359,12 @@ impl Lexer<'_> {
         let is_backtick = self.take() == Some('`');
         match self.peek(0) {
             _ if is_backtick => self.backticks(depth),
-            Some('(') if self.peek(1) == Some('(') => self.arithmetic("$("),
             Some('(') => {
-                self.at += 1;
-                self.commands(depth + 1, Until::Parenthesis);
+                let is_arithmetic = self.peek(1) == Some('(') && self.arithmetic("$(");
+                if !is_arithmetic {
+                    self.at += 1;
+                    self.commands(depth + 1, Until::Parenthesis);
+                }
             }
             Some('{') => self.parameter(),
             Some('\'') if !is_quoted => {

@@ -12,6 +12,18 @@ pub(super) enum SubcommandUse {
 
 use SubcommandUse::{Reads, Unclear, Writes};
 
+/// Options of git before its subcommand that take the next word.
+pub(super) const TAKES_VALUE: [&str; 8] = [
+    "-C",
+    "-c",
+    "--attr-source",
+    "--config-env",
+    "--git-dir",
+    "--namespace",
+    "--super-prefix",
+    "--work-tree",
+];
+
 const READ: [&str; 49] = [
     "annotate",
     "archive",
@@ -165,6 +177,114 @@ const TAKES_NAMES: [&str; 11] = [
     "-n",
 ];
 
+/// Subcommands that change no file, where they only read: what they find is printed.
+const PRINT: [&str; 56] = [
+    "annotate",
+    "bisect",
+    "blame",
+    "branch",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "check-mailmap",
+    "check-ref-format",
+    "cherry",
+    "column",
+    "config",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "fmt-merge-msg",
+    "for-each-ref",
+    "grep",
+    "hash-object",
+    "lfs",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "name-rev",
+    "notes",
+    "patch-id",
+    "range-diff",
+    "reflog",
+    "remote",
+    "rerere",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-branch",
+    "show-index",
+    "show-ref",
+    "sparse-checkout",
+    "stash",
+    "status",
+    "stripspace",
+    "submodule",
+    "symbolic-ref",
+    "tag",
+    "var",
+    "verify-commit",
+    "verify-pack",
+    "verify-tag",
+    "version",
+    "whatchanged",
+    "worktree",
+];
+
+/// The subcommand of git's arguments, with what stands before and behind it; none where the shell
+/// may put another one there.
+pub(super) fn git_words(arguments: &[ShellWord]) -> Option<(&[ShellWord], &str, &[ShellWord])> {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        if word.is_dynamic || word.may_split {
+            return None;
+        }
+        if !word.text.starts_with('-') {
+            return Some((&arguments[..at], &word.text, &arguments[at + 1..]));
+        }
+        at += if TAKES_VALUE.contains(&word.text.as_str()) {
+            2
+        } else {
+            1
+        };
+    }
+    Some((arguments, "", &[]))
+}
+
+/// Whether `git NAME ARGUMENTS`, which only reads, writes no file either. Without a name it tells of
+/// itself.
+pub(super) fn git_only_prints(name: &str, arguments: &[ShellWord]) -> bool {
+    let writes = |it: &ShellWord| is_option(it, "--output");
+    (name.is_empty() || PRINT.contains(&name)) && !arguments.iter().any(writes)
+}
+
+/// The word is this option of git's: whole, shortened or with its value.
+fn is_option(word: &ShellWord, option: &str) -> bool {
+    let name = word.text.split('=').next().unwrap_or_default();
+    name.len() > 2 && option.starts_with(name)
+}
+
+/// An option of what only reads that is a program, or may name one.
+fn runs_an_option(name: &str, arguments: &[ShellWord]) -> bool {
+    let short = |it: &ShellWord, letter: char| {
+        it.text.starts_with('-') && !it.text.starts_with("--") && it.text.contains(letter)
+    };
+    let at_remote = |it: &ShellWord| is_option(it, "--upload-pack") || is_option(it, "--exec");
+    arguments.iter().any(|it| match name {
+        "difftool" => short(it, 'x') || is_option(it, "--extcmd"),
+        "grep" => short(it, 'O') || is_option(it, "--open-files-in-pager"),
+        "archive" | "fetch" | "ls-remote" => at_remote(it),
+        "clone" => at_remote(it) || short(it, 'u') || short(it, 'c') || is_option(it, "--config"),
+        _ => false,
+    })
+}
+
 /// What `git NAME ARGUMENTS` does.
 pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandUse {
     let has = |option: &str| arguments.iter().any(|it| it.text == option);
@@ -172,16 +292,8 @@ pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandU
     let verb = first.map_or("", |it| it.text.as_str());
     let uncertain = arguments.iter().any(|it| it.is_dynamic || it.may_split);
     let known = match name {
-        // It runs the pager that it is given.
-        "grep" => {
-            let pager = ["-O", "--open"];
-            let opens = |it: &ShellWord| pager.iter().any(|option| it.text.starts_with(option));
-            return if arguments.iter().any(opens) {
-                Unclear
-            } else {
-                Reads
-            };
-        }
+        _ if runs_an_option(name, arguments) => return Unclear,
+        "grep" => return Reads,
         _ if READ.contains(&name) => return Reads,
         _ if WRITE.contains(&name) => return Writes,
         "verify-tag" | "verify-pack" | "version" | "whatchanged" => return Reads,
@@ -242,9 +354,6 @@ fn listing(arguments: &[ShellWord]) -> SubcommandUse {
 
 /// What comes from a remote moves no branch of the person's, unless the refspec names one.
 fn fetch(arguments: &[ShellWord]) -> SubcommandUse {
-    if arguments.iter().any(|it| it.text.starts_with("--upload")) {
-        return Unclear;
-    }
     let moves = |it: &ShellWord| match it.text.starts_with('-') {
         true => it.text.starts_with("--refm"),
         false => it.text.contains(':') && !it.text.contains("://") && !it.text.contains('@'),

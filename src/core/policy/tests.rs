@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod commands;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -178,8 +180,68 @@ const CORPUS: &[(char, &str)] = &[
     ('?', "gh pr $X"),
     ('?', "echo 'open"),
     ('?', "cat <<EOF\nno end"),
-    ('?', "cat <<EOF\n$(git commit)\nEOF"),
-    ('?', "((git commit) )"),
+    ('w', "((git commit) )"),
+    ('?', "((cd x); (ls))"),
+    // What a here-document and a here-string run.
+    ('w', "cat <<EOF\n$(git commit)\nEOF"),
+    ('w', "cat <<-EOF | wc\n\t`git commit`\n\tEOF"),
+    ('?', "cat <<EOF\n$($GIT commit)\nEOF"),
+    ('r', "cat <<EOF\n$(date) git\nEOF"),
+    ('r', "cat <<'EOF'\n$(git commit)\nEOF"),
+    ('r', "cat <<EOF\n\\$(git commit) \"it's\"\nEOF"),
+    ('?', "python3 - <<'EOF'\nos.system('git commit')\nEOF"),
+    ('?', "python3 - <<< \"os.system('git commit')\""),
+    ('r', "python3 - <<'EOF'\nprint(1)\nEOF"),
+    ('r', "gh issue comment 5 -F - <<'EOF'\nUse git push.\nEOF"),
+    ('?', "cat <<EOF\nx\\\nEOF\n'\nEOF\ngit commit\n'"),
+    ('?', "cat <<EOF\nEO\\\nF\n'\nEOF\n'; git log"),
+    ('w', "(cat <<EOF)\n$(git commit)\nEOF"),
+    // A carriage return is a letter, but for the one that ends a line.
+    ('w', "echo a \r#; git commit -m x"),
+    ('w', "echo a\r\ngit commit\r\nls"),
+    ('w', "set -- a; for x do git commit -m x; done"),
+    ('w', "for x\ndo git commit; done"),
+    ('w', "for x { git commit; }"),
+    ('w', "select x do git commit; done"),
+    ('r', "for x in do git commit"),
+    ('w', "function f { git commit; }"),
+    ('w', "coproc C { git commit; }"),
+    // What only reads and yet runs what it is told.
+    ('r', "git difftool --no-prompt HEAD"),
+    ('?', "git difftool -y -x 'git add' HEAD"),
+    ('?', "git difftool --extcmd='rm -rf' HEAD"),
+    ('?', "git ls-remote --upload-pack='git push' x"),
+    ('?', "git fetch --upl='git push' x"),
+    ('?', "git grep -nO'git push' x"),
+    ('r', "git grep -n x"),
+    ('?', "git clone -u ./x y"),
+    ('?', "git archive --exec=./x --remote=y HEAD"),
+    ('r', "git ls-remote --exit-code origin"),
+    // The folder .git, behind a program that runs another one.
+    ('?', "env rm -rf .git"),
+    ('?', "sudo rm -rf .git"),
+    ('?', "timeout 5 rm -f .git/index.lock"),
+    ('?', "xargs rm -f .git/index.lock"),
+    ('?', "find .git -name '*.lock' -delete"),
+    ('?', "find . -name .git -exec rm -rf {} +"),
+    ('r', "find .git -name '*.lock'"),
+    ('r', "find . -not -path './.git/*' -exec wc -l {} +"),
+    ('r', "find . -path ./.git -prune -o -exec wc -l {} +"),
+    ('r', "env GIT_DIR=x/.git git log"),
+    // Who looks there, and who leaves it out.
+    ('r', "sed -n 1p .git/config"),
+    ('r', "sed -n '/url/p' .git/config"),
+    ('?', "sed -n 'w .git/x' .git/config"),
+    ('?', "sed -i s/a/b/ .git/config"),
+    ('?', "sed -n -i 1p .git/config"),
+    ('r', "less -R .git/config"),
+    ('?', "less -o .git/x y"),
+    ('r', "wc -c < .git/index"),
+    ('r', "rsync -a --exclude .git a b"),
+    ('?', "rsync -a --exclude x a .git"),
+    ('?', "touch -- --exclude .git/x"),
+    ('r', "tar --exclude=.git -cf x .tmp"),
+    ('r', "fd -E .git x"),
 ];
 
 fn sign(command: &str) -> char {

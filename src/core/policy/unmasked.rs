@@ -78,6 +78,7 @@ fn told(all: TextHints, masked: &ApprovalRequest, root: &str) -> TextHints {
                 told(hint, is_open)
             })
             .collect(),
+        needs: all.needs,
     }
 }
 

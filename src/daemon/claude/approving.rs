@@ -132,7 +132,10 @@ impl Decisions {
         let asked = base.recorder.world().open_approvals.get(&left.id);
         let age_ms = asked.map_or(0, |asked| base.clock.now_ms() - asked.at_ms);
         let is_stopped = !left.is_unanswered || age_ms < HOOK_ENDS_ITSELF_MS;
-        self.end_approval(base, left.id, Agent::Claude, ApprovalEnd::Answered);
+        match is_stopped {
+            true => self.end_approval(base, left.id, Agent::Claude, ApprovalEnd::Answered),
+            false => self.hook_timed_out(base, left.id),
+        }
         is_stopped.then_some(left.pair)
     }
 

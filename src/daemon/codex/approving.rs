@@ -2,7 +2,7 @@
 
 use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalEnd, ApprovalRequest};
-use crate::daemon::approvals::AskedAs;
+use crate::daemon::approvals::{AskedAs, OverAtCodex};
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::recent_writes::RecentWrites;
 
@@ -39,9 +39,14 @@ impl Decisions {
         }
     }
 
-    /// Nothing of what Codex asked waits any more.
-    pub(super) fn end_codex_approvals(&mut self, base: &mut Base, end: ApprovalEnd) {
-        for id in self.approvals.forget_codex(base.recorder.world()) {
+    /// This of what Codex asked waits no more.
+    pub(super) fn end_codex_approvals(
+        &mut self,
+        base: &mut Base,
+        over: OverAtCodex<'_>,
+        end: ApprovalEnd,
+    ) {
+        for id in self.approvals.forget_codex(base.recorder.world(), over) {
             self.end_approval(base, id, Agent::Codex, end);
         }
     }

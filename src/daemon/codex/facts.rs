@@ -9,6 +9,7 @@ use crate::core::entry::{
 };
 use crate::core::id::{EntryId, RuntimeSession, ThreadId};
 use crate::core::redact::Redactor;
+use crate::daemon::approvals::OverAtCodex;
 use crate::daemon::codex_lane::SIGN_IN;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::metering::{codex_context, meter_codex};
@@ -320,8 +321,8 @@ impl Daemon {
             );
         }
         self.agents.codex.server_gone();
-        self.decisions
-            .end_codex_approvals(&mut self.base, ApprovalEnd::Lost);
+        let (all, end) = (OverAtCodex::All, ApprovalEnd::Lost);
+        self.decisions.end_codex_approvals(&mut self.base, all, end);
         let life = self.agents.codex.life();
         self.codex_input(CodexInput::ServerLost { life, gave_up });
         if gave_up {
@@ -400,10 +401,12 @@ impl Daemon {
         };
         self.codex_input(CodexInput::Activity { life, activity });
         let now = self.agents.codex.state();
-        // The app-server tells of each that was answered, and not while we were not connected.
+        // The app-server tells of each that was answered, and not while we were not connected. A
+        // thread that was left behind waits on.
         if was == AgentState::Waiting && now != AgentState::Waiting {
+            let over = OverAtCodex::Thread(self.agents.codex.thread());
             self.decisions
-                .end_codex_approvals(&mut self.base, ApprovalEnd::Answered);
+                .end_codex_approvals(&mut self.base, over, ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
             self.base.recorder.note_fact(

@@ -6,9 +6,10 @@ use crate::core::agent::{Agent, Party};
 use crate::core::between_words::cut_between_words;
 use crate::core::continuity::without_markers;
 use crate::core::delivery::{CodexInput, LimitInput, OnBusy};
-use crate::core::entry::{Entry, EntryKind, Message, TurnRecord, TurnStatus};
+use crate::core::entry::{ApprovalEnd, Entry, EntryKind, Message, TurnRecord, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::core::relay_cost::CostSort;
+use crate::daemon::approvals::OverAtCodex;
 use crate::daemon::codex_lane::Relayed;
 use crate::daemon::envelope::note_head;
 use crate::daemon::owners::{Agents, Base, Daemon};
@@ -117,6 +118,15 @@ impl Daemon {
             // A history that is read again tells it again.
             return;
         }
+        // Of a thread that was left behind no status is told.
+        self.decisions.end_codex_approvals(
+            &mut self.base,
+            OverAtCodex::Turn(&end.turn_id),
+            match end.died {
+                true => ApprovalEnd::Lost,
+                false => ApprovalEnd::Answered,
+            },
+        );
         let relayed = self.agents.codex.relayed(&end.turn_id).to_vec();
         let is_stopped = end.status == TurnStatus::Interrupted && !end.died;
         let content = match (end.status, &end.error) {

@@ -1,5 +1,6 @@
 //! What Codex asks the person: shown, answered once, never by ourselves.
 
+mod left_behind;
 mod masked;
 mod recorded;
 
@@ -523,6 +524,15 @@ async fn esc_in_claudes_own_dialog_leaves_it_idle_and_the_end_of_the_hooks_time_
         rig.settle().await;
         let state = rig.daemon.status().agents.claude.state;
         assert_eq!((rig.open(), state), (0, is), "after {passed_s} s");
+        let end = match is {
+            AgentState::Idle => ("system answered", "Claude was answered in its own terminal"),
+            _ => (
+                "system lost",
+                "nobody answered here in time; Claude's own dialog waits on",
+            ),
+        };
+        let (step, said) = rig.folded_steps().pop().unwrap();
+        assert_eq!((step.as_str(), said.as_str()), end);
     }
 }
 

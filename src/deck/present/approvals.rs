@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
     use crate::core::id::Seq;
-    use crate::core::policy::{Coordinator, PolicyChange, PolicyRules};
+    use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange, PolicyRules};
     use crate::core::snapshot::TEXT_CHARS_MAX;
     use crate::wire::status::PairStatus;
 
@@ -160,6 +160,26 @@ mod tests {
         assert_eq!(hints("git commit"), ["writes to git: git commit", rule]);
         assert_eq!(hints("$TOOL run")[1], rule);
         assert!(hints("git log -3").is_empty());
+    }
+
+    #[test]
+    fn a_card_shows_each_rule_that_its_request_may_be_against() {
+        let deny = |permission| PolicyChange::Permission {
+            permission,
+            agent: None,
+            rule: Some(PermissionRule::Deny),
+        };
+        let network = PolicyRules::default().with(deny(Permission::Network));
+        let rule = "your rule: network deny for Codex (ADVISORY)";
+        let hints = hints_under(&network, ApprovalKind::Command, "curl x.org");
+        assert_eq!(hints, [rule, "`curl` reaches beyond this machine"]);
+        assert!(hints_under(&network, ApprovalKind::Command, "make").is_empty());
+        let read_only = PolicyRules::default().with(PolicyChange::ReadOnly { on: true });
+        let rule = "your rule: write deny for Codex (ADVISORY)";
+        let change = |path: &str| hints_under(&read_only, ApprovalKind::FileChange, path);
+        assert_eq!(change("add src/a.rs"), [rule]);
+        let git = "your rule: git deny for Codex (ADVISORY)";
+        assert_eq!(change("change .git/hooks/pre-commit"), [rule, git]);
     }
 
     #[test]

@@ -115,10 +115,13 @@ impl CodexState {
         self.needs_sign_in = false;
     }
 
-    /// Whether this is another thread than before.
+    /// Whether this is another thread than before. What that one does is told next.
     pub(super) fn adopt(&mut self, thread: ThreadId) -> bool {
         let is_other = self.thread.as_ref() != Some(&thread);
         self.thread = Some(thread);
+        if is_other {
+            self.activity = None;
+        }
         is_other
     }
 

@@ -186,6 +186,14 @@ impl Draft {
         self.details.push_str(line);
     }
 
+    /// What a yes grants beside the subject, as far as there is room.
+    fn wants(&mut self, line: &str) {
+        if self.also_wants.len() < ALSO_WANTS_MAX {
+            self.also_wants
+                .push(cut_apart(line.to_owned(), LABEL_CHARS_MAX));
+        }
+    }
+
     /// The decisions that are offered, and *decline*, which every request takes although it does
     /// not offer it (observed).
     fn decisions(&mut self, offered: &[Value]) {
@@ -260,8 +268,11 @@ fn command(params: &Params) -> Draft {
             "It wants to reach {} by {}.",
             network.host, network.protocol
         ));
+        let reach = format!("reach {} by {}", network.host, network.protocol);
         if draft.subject.is_empty() {
-            draft.subject = format!("reach {} by {}", network.host, network.protocol);
+            draft.subject = reach;
+        } else {
+            draft.wants(&format!("to {reach}"));
         }
     }
     if params.kind.as_deref() == Some("writeStdin") {
@@ -272,11 +283,7 @@ fn command(params: &Params) -> Draft {
     if !without_nothing(wanted.clone()).is_null() {
         for line in in_words(&wanted).lines() {
             draft.detail(&format!("It also wants: {line}"));
-            if draft.also_wants.len() < ALSO_WANTS_MAX {
-                draft
-                    .also_wants
-                    .push(cut_apart(line.to_owned(), LABEL_CHARS_MAX));
-            }
+            draft.wants(line);
         }
     }
     let usual = [json!("accept"), json!("decline"), json!("cancel")];

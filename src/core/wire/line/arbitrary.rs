@@ -1,5 +1,6 @@
 //! Entries of every kind, for property tests.
 
+mod approvals;
 mod continuity;
 mod evidence;
 
@@ -10,15 +11,15 @@ use crate::agent::{Agent, AgentState, Party};
 use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
-    AgentChanged, ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
-    LabelParts, Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TextHints,
-    TurnFiles, TurnRecord, TurnStatus, WorkTree,
+    AgentChanged, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
+    Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnFiles, TurnRecord,
+    TurnStatus, WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,
 };
 use crate::whole::Whole;
+use approvals::approval;
 use continuity::continuity;
 use evidence::{artifact, decision, finding, proposal};
 
@@ -247,77 +248,6 @@ fn turn() -> impl Strategy<Value = EntryKind> {
             })
         },
     )
-}
-
-fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
-    let effect = prop::sample::select(vec![
-        ChoiceEffect::AllowOnce,
-        ChoiceEffect::AllowMore,
-        ChoiceEffect::Deny,
-        ChoiceEffect::DenyMore,
-        ChoiceEffect::Stop,
-        ChoiceEffect::Answer,
-        ChoiceEffect::OwnWords,
-    ]);
-    let parts = (text(), text()).prop_map(|(short, comes_to)| LabelParts { short, comes_to });
-    let choice = (text(), text(), effect, prop::option::of(parts));
-    let choice = choice.prop_map(|(id, label, effect, parts)| ApprovalChoice {
-        id,
-        label,
-        effect,
-        parts,
-    });
-    let lines = || prop::collection::vec(text(), 0..3);
-    let hints = (prop::option::of(text()), lines()).prop_map(|(git, more)| TextHints { git, more });
-    (
-        "command|tool|user_question|[a-z_]{0,12}",
-        (text(), text()),
-        prop::option::of(text()),
-        prop::option::of(text()),
-        prop::collection::vec(choice, 0..3),
-        prop::option::of(text().prop_map(ThreadId::new)),
-        prop::option::of("t[0-3]".prop_map(TurnId::new)),
-        prop::option::of(0_i64..4_000_000_000_000),
-        (lines(), lines(), any::<bool>(), prop::option::of(hints)),
-    )
-        .prop_map(
-            |(kind, (key, subject), cwd, reason, choices, thread_id, turn_id, until, rest)| {
-                let (files, also_wants, cut, unmasked) = rest;
-                ApprovalRequest {
-                    kind: kind.into(),
-                    key,
-                    subject,
-                    cwd,
-                    reason,
-                    choices,
-                    thread_id,
-                    turn_id,
-                    call_waits_until_ms: until,
-                    peer_files: files,
-                    also_wants,
-                    cut,
-                    unmasked,
-                }
-            },
-        )
-}
-
-fn approval() -> impl Strategy<Value = EntryKind> {
-    let given = (text(), prop::option::of(text()));
-    let step = prop_oneof![
-        approval_request().prop_map(|asked| ApprovalStep::Asked(Box::new(asked))),
-        given.prop_map(|(choice, note)| ApprovalStep::Given { choice, note }),
-        Just(ApprovalStep::Undelivered),
-        prop::sample::select(vec![ApprovalEnd::Answered, ApprovalEnd::Lost])
-            .prop_map(ApprovalStep::Ended),
-    ];
-    (id(), agent(), step).prop_map(|(approval_id, agent, step)| {
-        EntryKind::Approval(ApprovalRecord {
-            approval_id,
-            agent,
-            step,
-        })
-    })
 }
 
 fn task() -> impl Strategy<Value = EntryKind> {

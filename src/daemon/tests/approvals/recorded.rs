@@ -3,16 +3,16 @@
 
 use super::{CLAUDE, WAITING, request};
 use crate::adapters::codex::fact::CodexFact;
-use crate::core::entry::EntryKind;
+use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect, EntryKind, TextHints};
 use crate::daemon::event::Event;
 use crate::daemon::tests::rig::Rig;
 use crate::store::ledger::{LedgerError, WriterEvent};
 use crate::store::testing::Place;
-use crate::wire::control::{ClearParams, Command, CompactParams, Reply, Role};
+use crate::wire::control::{ClearParams, Command, CompactParams, RefusalCode, Reply, Role};
 
 impl Rig {
     /// The steps that are folded, each with its words.
-    fn folded_steps(&self) -> Vec<(String, String)> {
+    pub(super) fn folded_steps(&self) -> Vec<(String, String)> {
         let recent = self.daemon.base.recorder.recent().iter();
         let steps = recent.filter_map(|stored| match &stored.entry.kind {
             EntryKind::Approval(record) => Some((
@@ -50,7 +50,12 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
         })
     };
     let compact = Command::Compact(CompactParams::default());
-    for ends in [clear(false), clear(true), compact] {
+    for (ends, answer) in [
+        (clear(false), "accept it"),
+        // Its words are deleted.
+        (clear(true), "accept"),
+        (compact, "accept it"),
+    ] {
         let place = Place::new();
         let mut rig = Rig::start(&place).await;
         let operator = rig.connect(Role::Deck, None, true);
@@ -67,12 +72,86 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
         rig.call(&operator, ends).await.unwrap();
         assert_eq!(rig.only_open(), id);
         let open = &rig.daemon.base.recorder.world().open_approvals[&id];
-        assert_eq!(open.given_label(), Some("accept it"));
+        assert_eq!(open.given_label(), Some(answer));
         rig.claude_hook("PostToolUse", Some("touch")).await;
         let steps = rig.folded_steps();
         let names: Vec<&str> = steps.iter().map(|(step, _)| step.as_str()).collect();
         assert_eq!(names, ["claude asked", "human given", "system answered"]);
-        assert!(steps[2].1.contains("the operator's answer was accept it"));
+        let end = format!("Claude goes on; the operator's answer was {answer}");
+        assert_eq!(steps[2].1, end);
+    }
+}
+
+#[tokio::test]
+async fn of_a_request_whose_words_are_deleted_no_word_is_left_and_nothing_can_be_allowed() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let offered = |label: &str, effect| ApprovalChoice::new(label, label, effect);
+    let mut asked = ApprovalRequest {
+        peer_files: vec!["pears.rs".to_owned()],
+        also_wants: vec!["write /pears".to_owned()],
+        cwd: Some("/pears".to_owned()),
+        unmasked: Some(TextHints::default()),
+        ..request("T/call_1")
+    };
+    asked.choices.extend([
+        offered("always pears", ChoiceEffect::AllowMore),
+        offered("never pears", ChoiceEffect::DenyMore),
+    ]);
+    rig.fact(CodexFact::ApprovalAsked {
+        request_id: "3".to_owned(),
+        request: Box::new(asked),
+        details: "eat the pears".to_owned(),
+    });
+    rig.status(WAITING);
+    rig.settle().await;
+    let id = rig.only_open();
+    let discard = Command::Clear(ClearParams {
+        discard: true,
+        ..ClearParams::default()
+    });
+    rig.call(&operator, discard).await.unwrap();
+    let open = rig.daemon.base.recorder.world().open_approvals[&id].clone();
+    let left = format!("{open:?}");
+    assert!(!left.contains("pears") && !left.contains("/proj"), "{left}");
+    let offered: Vec<&str> = open
+        .request
+        .choices
+        .iter()
+        .map(|it| it.id.as_str())
+        .collect();
+    assert_eq!(offered, ["decline", "stop"]);
+    let allowed = rig.answer(&operator, &id, "accept", None).await;
+    assert_eq!(allowed, Err(RefusalCode::InvalidArguments));
+    assert_eq!(rig.answer(&operator, &id, "decline", None).await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_request_that_is_cut_in_the_session_after_it_names_no_entry_with_the_rest() {
+    let clear = Command::Clear(ClearParams::default());
+    for ends in [clear, Command::Compact(CompactParams::default())] {
+        for (details, is_cut) in [("+ a line", false), (&"+ a line\n".repeat(2_000), true)] {
+            let place = Place::new();
+            let mut rig = Rig::with_codex(&place).await;
+            let operator = rig.connect(Role::Deck, None, true);
+            rig.fact(CodexFact::ApprovalAsked {
+                request_id: "3".to_owned(),
+                request: Box::new(request("T/call_1")),
+                details: details.to_owned(),
+            });
+            rig.status(WAITING);
+            rig.settle().await;
+            let id = rig.only_open();
+            let asked = |rig: &Rig| rig.daemon.base.recorder.world().open_approvals[&id].clone();
+            assert_eq!(asked(&rig).rest().is_some(), is_cut);
+            rig.call(&operator, ends.clone()).await.unwrap();
+            assert_eq!(
+                (asked(&rig).rest(), asked(&rig).request.cut),
+                (None, is_cut)
+            );
+            assert_eq!(asked(&rig).request.choices, request("k").choices);
+        }
     }
 }
 

@@ -430,6 +430,24 @@ fn nothing_is_granted_that_the_card_does_not_name() {
 }
 
 #[test]
+fn the_host_that_a_yes_opens_stands_on_the_card() {
+    let ask = |command: Value| {
+        let network = json!({"host": "x.org", "protocol": "https"});
+        let params = json!({"threadId": "T", "itemId": "c", "command": command,
+            "networkApprovalContext": network});
+        read("item/commandExecution/requestApproval", params)
+    };
+    let question = ask(json!("make"));
+    assert_eq!(question.request.subject, "make");
+    assert_eq!(question.request.also_wants, ["to reach x.org by https"]);
+    assert_eq!(question.details, "It wants to reach x.org by https.");
+    // Where that is all, it is the subject.
+    let question = ask(json!(null));
+    assert_eq!(question.request.subject, "reach x.org by https");
+    assert_eq!(question.request.also_wants, [""; 0]);
+}
+
+#[test]
 fn what_a_command_is_granted_with_a_yes_stands_on_its_card() {
     let ask = |wanted: Value| {
         let params = json!({"threadId": "T", "itemId": "c", "command": "make", "additionalPermissions": wanted});
