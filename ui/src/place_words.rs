@@ -61,7 +61,7 @@ fn line_of(number: &str, head: u64) -> Result<TimelineGo, String> {
     let last = text::grouped(head);
     match number.parse::<u64>() {
         Ok(0) => Err("the first entry is number 1".to_owned()),
-        Ok(line) if line <= head => Ok(TimelineGo::Line(line)),
+        Ok(line) if line <= head => Ok(TimelineGo::Entry(line)),
         _ => Err(format!("the last entry is number {last}")),
     }
 }
@@ -164,7 +164,7 @@ mod tests {
     /// The place, as a person would read it.
     fn read(typed: &str) -> String {
         match place_of(typed, NOW_MS, &LocalTime::fixed(OFFSET_S), 1_204) {
-            Ok(TimelineGo::Line(line)) => format!("entry {line}"),
+            Ok(TimelineGo::Entry(line)) => format!("entry {line}"),
             Ok(TimelineGo::Time(at)) => {
                 format!(
                     "{} {}",

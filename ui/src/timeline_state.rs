@@ -303,7 +303,16 @@ impl TimelineState {
         self.list.top = self.list.selected.saturating_sub(self.list.shown / 2);
         self.cursor = TimelineCursor::default();
         self.open_for(rows, asked.go);
-        None
+        self.is_beside(rows, asked.go).then_some(
+            "that entry has no row of its own: here is what came before it; \
+             `ctxrelay ledger show` with its number has it",
+        )
+    }
+
+    /// Whether an entry was asked for that no row shows, such as the beginning of a turn.
+    fn is_beside(&self, rows: &[TimelineRow], go: TimelineGo) -> bool {
+        let row = self.selected(rows);
+        matches!(go, TimelineGo::Entry(line) if row.is_some_and(|row| row.last() < line))
     }
 
     /// Where an entry was asked for and its run has come, its rows one by one are asked for next.

@@ -128,7 +128,7 @@ fn a_number_or_a_time_is_gone_to_and_a_wrong_one_is_told_in_place() {
     }
     assert!(!shown(&deck).contains("neither a number"));
     let effects = keys(&mut deck, "04<enter>");
-    assert_eq!(wish(&effects).go, TimelineGo::Line(1_204));
+    assert_eq!(wish(&effects).go, TimelineGo::Entry(1_204));
     let rows = (1_190..=1_204)
         .map(|line| row(line, &format!("note-{line}")))
         .collect();
@@ -309,6 +309,24 @@ fn a_hit_that_is_folded_with_others_is_shown_by_itself() {
         "{}",
         selected(&deck)
     );
+}
+
+#[test]
+fn of_a_hit_without_a_row_of_its_own_it_is_said_that_what_came_before_it_is_shown() {
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
+    let effects = keys(&mut deck, "#871<enter>");
+    let rows = || vec![row(870, "another"), row(872, "behind it")];
+    let there = answer(wish(&effects), Some(871), rows());
+    update(&mut deck, Msg::View(Box::new(there)));
+    assert!(selected(&deck).contains("another"), "{}", selected(&deck));
+    let screen = shown(&deck);
+    assert!(screen.contains("no row of its own"), "{screen}");
+    let effects = keys(&mut deck, "#872<enter>");
+    let there = answer(wish(&effects), Some(872), rows());
+    update(&mut deck, Msg::View(Box::new(there)));
+    assert!(selected(&deck).contains("behind it"), "{}", selected(&deck));
+    let screen = shown(&deck);
+    assert!(!screen.contains("no row of its own"), "{screen}");
 }
 
 #[test]
