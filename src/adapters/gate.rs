@@ -156,7 +156,7 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
         None => stamps(&order.root).await,
         Some(_) => None,
     };
-    let stands = reading(&order.root).await;
+    let stands = reading(&order.root, &order.root).await;
     let before = stands.as_ref().map(|stands| stands.tree.clone());
     // What nobody can read is the tree of no proposal.
     let was_unreadable = is_unreadable(&order.root, stands.as_ref());
@@ -176,7 +176,7 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
     let duration = began.elapsed();
     let (tree, stale, isolated, rewritten) = match place {
         Some(place) => {
-            let after = reading(&place.root).await;
+            let after = reading(&place.root, &gate.order.root).await;
             let is_unreadable = was_unreadable || is_unreadable(&place.root, after.as_ref());
             let after = after.map(|after| after.tree);
             let is_another = WorkTree::pin(place.before.as_ref()) != WorkTree::pin(after.as_ref());
@@ -220,9 +220,10 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
     let _ = gate.told.send(GateFact::Ended(Box::new(outcome))).await;
 }
 
-async fn reading(root: &Path) -> Option<TreeReading> {
-    let root = root.to_owned();
-    let read = tokio::task::spawn_blocking(move || TreeReading::of(&root));
+/// Of a project, or of a copy of it.
+async fn reading(root: &Path, project: &Path) -> Option<TreeReading> {
+    let (root, project) = (root.to_owned(), project.to_owned());
+    let read = tokio::task::spawn_blocking(move || TreeReading::of_copy(&root, &project));
     read.await.ok().flatten()
 }
 

@@ -18,6 +18,7 @@ use crate::adapters::git::TreeReading;
 use crate::adapters::git_command::{git, line};
 use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_kept::{IGNORE_USERS, kept_settings};
+use crate::adapters::git_place::top_of;
 use crate::core::entry::{IsolatedRun, WorkTree};
 use crate::core::told_path::told_path;
 
@@ -97,7 +98,7 @@ impl IsolatedTree {
         let root = made.and_then(|top| inside(&top, &source.prefix));
         match root {
             Ok(root) => Ok(Self {
-                tree: TreeReading::of(&root).map(|reading| reading.tree),
+                tree: TreeReading::of_copy(&root, project).map(|reading| reading.tree),
                 run: not_covered(&stands.differing),
                 folder,
                 root,
@@ -140,6 +141,8 @@ struct Source {
     objects: PathBuf,
     /// Where git keeps at which commits a shallow clone ends.
     shallow: Option<PathBuf>,
+    /// What of the user's own configuration of git holds for it.
+    settings: String,
 }
 
 impl Source {
@@ -149,12 +152,11 @@ impl Source {
             line(git(project, GitDeadline::NONE).args(absolute).args(what))
         };
         Some(Self {
-            top: PathBuf::from(ask(&["--show-toplevel"])?)
-                .canonicalize()
-                .ok()?,
+            top: top_of(project, GitDeadline::NONE)?.canonicalize().ok()?,
             prefix: ask(&["--show-prefix"]).unwrap_or_default(),
             objects: PathBuf::from(ask(&["--git-path", "objects"])?),
             shallow: ask(&["--git-path", "shallow"]).map(PathBuf::from),
+            settings: kept_settings(project, GitDeadline::NONE)?,
         })
     }
 }
@@ -185,7 +187,7 @@ fn check_out(
     let settings = OpenOptions::new()
         .append(true)
         .open(repository.join("config"))
-        .and_then(|mut config| config.write_all(kept_settings(GitDeadline::NONE).as_bytes()));
+        .and_then(|mut config| config.write_all(source.settings.as_bytes()));
     settings.map_err(failed)?;
     if let Some(shallow) = &source.shallow {
         // Only a shallow clone has it; without it git looks for what is not there.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{evidence, trust_file};
+use super::{evidence, run_gates, trust_file};
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -175,6 +175,39 @@ fn a_file_that_was_changed_while_a_gate_saw_it_and_brought_back_approves_nothing
         listed.contains("REWRITTEN meanwhile: 1 file (state.txt)"),
         "{listed}"
     );
+}
+
+#[test]
+fn a_repository_whose_git_looks_at_a_copy_approves_nothing() {
+    let project = Project::new();
+    project.write("a.txt", "bad\n");
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "--quiet", "--message=bad"]);
+    let _daemon = project.daemon();
+    auto(
+        &project,
+        &json!([{"name": "tests", "cmd": "touch ../begun; grep good a.txt"}]),
+    );
+    let copy = project.base().join("copy");
+    let from = project.root().display().to_string();
+    let to = copy.display().to_string();
+    project.git(&["clone", "--quiet", &from, &to]);
+    project.git(&["config", "core.worktree", &to]);
+    project.write("a.txt", "good\n");
+    let scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    let gate = &report["gates"][0];
+    assert_eq!(
+        (&gate["exit_code"], &gate["ok"]),
+        (&json!(0), &json!(false)),
+        "{gate}"
+    );
+    assert!(!scene.is_decided());
+    let proposed = of_type(&project, "finality_proposal").remove(0);
+    assert_eq!(proposed["finality"]["tree"], Value::Null);
+    let told = project.run(["recover"]).expect_success().stdout;
+    assert!(told.contains("git looks at another folder"), "{told}");
 }
 
 #[test]
