@@ -151,12 +151,12 @@ struct GateInProgress {
 /// Runs a gate to its end, tells what happens meanwhile, and looks at the work tree before and
 /// after. Stops when `stop` is sent or dropped.
 pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Sender<GateFact>) {
-    // Around the two looks at the tree, so that nothing that is written between them is missed.
-    let stamps = match order.gate.isolation {
-        None => stamps(&order.root).await,
-        Some(_) => None,
+    // Taken between the first look at the tree and the gate, and again behind the second look: what a
+    // file holds at the second one it held all the time where its stamp is the same.
+    let (stands, stamps) = match order.gate.isolation {
+        None => stamped(&order.root).await.unzip(),
+        Some(_) => (reading(&order.root, &order.root).await, None),
     };
-    let stands = reading(&order.root, &order.root).await;
     let before = stands.as_ref().map(|stands| stands.tree.clone());
     // What nobody can read is the tree of no proposal.
     let was_unreadable = is_unreadable(&order.root, stands.as_ref());
@@ -227,7 +227,7 @@ async fn reading(root: &Path, project: &Path) -> Option<TreeReading> {
     read.await.ok().flatten()
 }
 
-async fn stamps(root: &Path) -> Option<FileStamps> {
+async fn stamped(root: &Path) -> Option<(TreeReading, FileStamps)> {
     let root = root.to_owned();
     let read = tokio::task::spawn_blocking(move || FileStamps::of(&root));
     read.await.ok().flatten()

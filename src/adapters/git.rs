@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use super::commit_index::TakeDiff;
-use super::git_command::{GitCommand, git, line, text};
+use super::git_command::{GitCommand, bytes, git, line, text};
 use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
 use super::git_place::top_of;
@@ -62,6 +62,17 @@ impl TreeReading {
     pub(super) fn of_copy(root: &Path, project: &Path) -> Option<Self> {
         let own = OwnRepository::of_copy(root, project, GitDeadline::NONE)?;
         Self::at_depth(&own, root, None, 0, WorkDiff::since)
+    }
+
+    /// As [`Self::of`], with the names of all files of the tree from `root`, each ending in a zero byte.
+    pub(super) fn with_names(root: &Path) -> Option<(Self, Vec<u8>)> {
+        let own = OwnRepository::of(root, GitDeadline::NONE)?;
+        let reading = Self::at_depth(&own, root, None, 0, WorkDiff::since)?;
+        let top = top_of(root, GitDeadline::NONE)?;
+        let mut ours = own.look_through(&top, &[]);
+        let list = ["ls-files", "-z", "--cached", "--", ":/"];
+        let names = bytes(ours.arg("-C").arg(root).args(list))?;
+        Some((reading, names))
     }
 
     /// As [`Self::since`], at a glance: as sure as `git status`, and quick where the project is large.
