@@ -341,7 +341,7 @@ fn checks(out: &mut ReportText, look: &Look<'_>) {
     }
 }
 
-/// What a gate says of the tree that was proposed.
+/// What a gate says of the tree that an approval would be of.
 fn gate_status(
     out: &mut ReportText,
     look: &Look<'_>,
@@ -434,7 +434,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
 
 /// What the daemon would refuse is refused before anything is typed or signed. It looks again.
 fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failure> {
-    let red = look.gate_blockers_now(proposal);
+    let red = look.gate_blockers(proposal);
     if red.is_empty() {
         return Ok(());
     }

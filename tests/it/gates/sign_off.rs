@@ -95,6 +95,33 @@ fn what_was_shown_of_a_record_that_began_again_since_then_approves_nothing() {
 }
 
 #[test]
+fn the_card_of_a_work_tree_that_has_changed_tells_of_the_gates_that_ran_on_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    trust(&project, &json!([{"name": "tests", "cmd": TESTS}]));
+    let scene = Scene::new(&project);
+    project.write("state.txt", "whole\n");
+    let show = |more: &[&str]| {
+        let words = [&["finality", "show", &scene.proposal], more].concat();
+        project.run(words).expect_success()
+    };
+    let text = show(&[]).stdout;
+    assert!(text.contains("required gate tests has not run"), "{text}");
+    let mut operator = Operator::connect(&project);
+    run_gates(&mut operator, json!({}));
+    let shown = show(&["--json"]).json();
+    assert_eq!(
+        (&shown["stale"], &shown["blockers"]),
+        (&json!(true), &json!([]))
+    );
+    let text = show(&[]).stdout;
+    assert!(
+        text.contains("· green") && !text.contains("blocker"),
+        "{text}"
+    );
+}
+
+#[test]
 fn nothing_is_approved_while_a_required_gate_is_not_green_on_the_tree_of_now() {
     let project = Project::new();
     project.write("state.txt", "broken\n");
