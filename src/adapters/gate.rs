@@ -11,6 +11,7 @@
 mod capture;
 mod file_stamps;
 mod isolated_tree;
+mod not_covered;
 
 use std::ffi::OsStr;
 use std::io::{self, PipeReader};

@@ -129,6 +129,13 @@ fn kept(listed: &str) -> String {
     lines.collect()
 }
 
+/// Whether these settings have a filter hash the files that name it.
+pub(super) fn keeps_filter(settings: &str, name: &str) -> bool {
+    let section = format!("[filter \"{name}\"]\n\t");
+    let mut keys = settings.split(&section).skip(1);
+    keys.any(|rest| rest.starts_with("clean ") || rest.starts_with("process "))
+}
+
 fn is_of_lfs((name, value): &(&str, &str)) -> bool {
     let mut programs = FILTER_PROGRAMS.iter();
     let words = programs.find_map(|program| value.strip_prefix(program));
