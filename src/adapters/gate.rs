@@ -11,6 +11,7 @@
 mod capture;
 mod file_stamps;
 mod isolated_tree;
+mod not_covered;
 
 use std::ffi::OsStr;
 use std::io::{self, PipeReader};
@@ -151,12 +152,12 @@ struct GateInProgress {
 /// Runs a gate to its end, tells what happens meanwhile, and looks at the work tree before and
 /// after. Stops when `stop` is sent or dropped.
 pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Sender<GateFact>) {
-    // Around the two looks at the tree, so that nothing that is written between them is missed.
-    let stamps = match order.gate.isolation {
-        None => stamps(&order.root).await,
-        Some(_) => None,
+    // Taken between the first look at the tree and the gate, and again behind the second look: what a
+    // file holds at the second one it held all the time where its stamp is the same.
+    let (stands, stamps) = match order.gate.isolation {
+        None => stamped(&order.root).await.unzip(),
+        Some(_) => (reading(&order.root, &order.root).await, None),
     };
-    let stands = reading(&order.root).await;
     let before = stands.as_ref().map(|stands| stands.tree.clone());
     // What nobody can read is the tree of no proposal.
     let was_unreadable = is_unreadable(&order.root, stands.as_ref());
@@ -176,7 +177,7 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
     let duration = began.elapsed();
     let (tree, stale, isolated, rewritten) = match place {
         Some(place) => {
-            let after = reading(&place.root).await;
+            let after = reading(&place.root, &gate.order.root).await;
             let is_unreadable = was_unreadable || is_unreadable(&place.root, after.as_ref());
             let after = after.map(|after| after.tree);
             let is_another = WorkTree::pin(place.before.as_ref()) != WorkTree::pin(after.as_ref());
@@ -220,13 +221,14 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
     let _ = gate.told.send(GateFact::Ended(Box::new(outcome))).await;
 }
 
-async fn reading(root: &Path) -> Option<TreeReading> {
-    let root = root.to_owned();
-    let read = tokio::task::spawn_blocking(move || TreeReading::of(&root));
+/// Of a project, or of a copy of it.
+async fn reading(root: &Path, project: &Path) -> Option<TreeReading> {
+    let (root, project) = (root.to_owned(), project.to_owned());
+    let read = tokio::task::spawn_blocking(move || TreeReading::of_copy(&root, &project));
     read.await.ok().flatten()
 }
 
-async fn stamps(root: &Path) -> Option<FileStamps> {
+async fn stamped(root: &Path) -> Option<(TreeReading, FileStamps)> {
     let root = root.to_owned();
     let read = tokio::task::spawn_blocking(move || FileStamps::of(&root));
     read.await.ok().flatten()

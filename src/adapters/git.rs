@@ -5,12 +5,13 @@
 //! borrows the objects: nothing of the project's configuration is run, nothing is written into
 //! the project.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::commit_index::TakeDiff;
-use super::git_command::{GitCommand, git, line, text};
+use super::git_command::{GitCommand, bytes, git, line, text};
 use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
+use super::git_place::top_of;
 use super::git_untracked::{Copies, WorkDiff, put_in_index};
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
@@ -53,31 +54,50 @@ impl TreeReading {
 
     /// As [`Self::since`]; none where that is not told by then.
     pub fn until(deadline: GitDeadline, root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
-        Self::at_depth(root, approved, 0, WorkDiff::since, deadline)
+        let own = OwnRepository::of(root, deadline)?;
+        Self::at_depth(&own, root, approved, 0, WorkDiff::since)
+    }
+
+    /// As [`Self::of`], of a copy of a project: git knows files again as it does in the project.
+    pub(super) fn of_copy(root: &Path, project: &Path) -> Option<Self> {
+        let own = OwnRepository::of_copy(root, project, GitDeadline::NONE)?;
+        Self::at_depth(&own, root, None, 0, WorkDiff::since)
+    }
+
+    /// As [`Self::of`], with the names of all files of the tree from `root`, each ending in a zero byte.
+    pub(super) fn with_names(root: &Path) -> Option<(Self, Vec<u8>)> {
+        let own = OwnRepository::of(root, GitDeadline::NONE)?;
+        let reading = Self::at_depth(&own, root, None, 0, WorkDiff::since)?;
+        let top = top_of(root, GitDeadline::NONE)?;
+        let mut ours = own.look_through(&top, &[]);
+        let list = ["ls-files", "-z", "--cached", "--", ":/"];
+        let names = bytes(ours.arg("-C").arg(root).args(list))?;
+        Some((reading, names))
     }
 
     /// As [`Self::since`], at a glance: as sure as `git status`, and quick where the project is large.
     pub fn glance(root: &Path, approved: Option<&WorkTree>) -> Option<Self> {
-        Self::at_depth(root, approved, 0, WorkDiff::at_a_glance, GitDeadline::NONE)
+        let own = OwnRepository::of(root, GitDeadline::NONE)?;
+        Self::at_depth(&own, root, approved, 0, WorkDiff::at_a_glance)
     }
 
-    /// `depth`: in how many other repositories this one lies.
+    /// `own`: one that borrows its objects. `depth`: in how many other repositories this one lies.
     fn at_depth(
+        own: &OwnRepository,
         root: &Path,
         approved: Option<&WorkTree>,
         depth: usize,
         take: TakeDiff,
-        deadline: GitDeadline,
     ) -> Option<Self> {
+        let deadline = own.deadline();
         let git = || git(root, deadline);
-        let top = PathBuf::from(line(git().args(["rev-parse", "--show-toplevel"]))?);
+        let top = top_of(root, deadline)?;
         let commit = line(git().args(["rev-parse", "--verify", "--quiet", "HEAD"]));
-        let own = OwnRepository::of(root, deadline)?;
         let ours = |args: &[&str]| own.look_through(&top, args);
-        let diff = take(&own, &top, commit.as_deref(), Copies::Never)?;
-        put_in_index(&diff, &ours, &own, &top)?;
+        let diff = take(own, &top, commit.as_deref(), Copies::Never)?;
+        put_in_index(&diff, &ours, own, &top)?;
         if diff.has_nested {
-            pin_nested(&own, &top, depth)?;
+            pin_nested(own, &top, depth)?;
         }
         let tree = line(&mut ours(&["write-tree", "--missing-ok"]))?;
         let differing = match &commit {
@@ -143,7 +163,8 @@ pub(super) fn pin_nested(own: &OwnRepository, top: &Path, depth: usize) -> Optio
         if Path::new(&found) != folder {
             return None;
         }
-        let nested = TreeReading::at_depth(&folder, None, depth + 1, WorkDiff::since, deadline)?;
+        let its_own = OwnRepository::of(&folder, deadline)?;
+        let nested = TreeReading::at_depth(&its_own, &folder, None, depth + 1, WorkDiff::since)?;
         if nested.tree.changed > 0 {
             let info = format!("{GITLINK},{},{path}", nested.tree.tree);
             text(&mut ours(&["update-index", "--cacheinfo", &info]))?;

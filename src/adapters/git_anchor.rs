@@ -66,7 +66,7 @@ impl GitAnchor {
     pub fn open(root: &Path, deadline: GitDeadline) -> Option<Self> {
         thread::scope(|scope| {
             let place = scope.spawn(|| GitPlace::of(root, deadline));
-            let own = OwnRepository::empty(deadline);
+            let own = OwnRepository::empty(root, deadline);
             Self::at(root, said(place)?, own?)
         })
     }

@@ -3,11 +3,12 @@
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::git_command::{GitCommand, bytes, git, line};
+use super::git_command::{GitCommand, bytes};
 use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
+use super::git_place::top_of;
 use super::git_untracked::{Copies, WorkDiff, feed};
 
 /// The most that is told, in bytes: nobody reads more in an editor.
@@ -41,9 +42,7 @@ fn patch(root: &Path, commit: &str) -> Option<Vec<u8>> {
         return None;
     }
     let deadline = GitDeadline::NONE;
-    let top = PathBuf::from(line(
-        git(root, deadline).args(["rev-parse", "--show-toplevel"]),
-    )?);
+    let top = top_of(root, deadline)?;
     let own = OwnRepository::of(root, deadline)?;
     let ours = |args: &[&str]| own.look_through(&top, args);
     let diff = WorkDiff::since(&own, &top, Some(commit), Copies::Always)?;
@@ -106,6 +105,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::adapters::git_command::git;
 
     fn run(root: &Path, args: &[&str]) -> String {
         let mut command = git(root, GitDeadline::NONE).into_command();

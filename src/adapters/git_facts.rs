@@ -37,7 +37,7 @@ pub fn folder_in_repository(root: &Path) -> Option<String> {
 pub fn git_facts(root: &Path, deadline: GitDeadline) -> Option<GitFacts> {
     // Each of these takes as long as a process does, and an agent waits for all of them.
     let place = GitPlace::of(root, deadline)?;
-    let own = OwnRepository::empty(deadline)?.in_format(&place.object_format)?;
+    let own = OwnRepository::empty(root, deadline)?.in_format(&place.object_format)?;
     own.borrow_objects(&place.common)?;
     // A repository without a commit may have none.
     let _ = std::fs::copy(&place.index, own.path().join("index"));
@@ -95,7 +95,7 @@ pub fn tracked(root: &Path, files: &[String], deadline: GitDeadline) -> Option<B
     let place = GitPlace::of(root, deadline)?;
     let below = root.canonicalize().ok()?;
     let below = below.strip_prefix(&place.top).ok()?.to_owned();
-    let own = OwnRepository::empty(deadline)?.in_format(&place.object_format)?;
+    let own = OwnRepository::empty(root, deadline)?.in_format(&place.object_format)?;
     std::fs::copy(&place.index, own.path().join("index")).ok()?;
     let named = files.iter().filter_map(|file| {
         let file = below.join(file).to_str()?.to_owned();

@@ -6,8 +6,12 @@ use std::path::Path;
 use super::git::TreeReading;
 use super::git_command::{complaint, git, has_git};
 use super::git_deadline::GitDeadline;
+use super::git_place::top_of;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::snapshot::ChangedFiles;
+
+/// Why nothing is read of a repository of which git names another folder.
+const ELSEWHERE: &str = "git looks at another folder (core.worktree)";
 
 /// As [`work_tree`](super::git::work_tree), and whether there is a repository where there is no tree. Blocking.
 pub fn tree_found(root: &Path) -> TreeFound {
@@ -61,7 +65,11 @@ pub fn why_unreadable(root: &Path) -> Option<String> {
     }
     let said = complaint(git(root, GitDeadline::NONE).args(["rev-parse", "--show-toplevel"]));
     let said = said.unwrap_or_default();
-    Some(said.lines().next().unwrap_or_default().to_owned())
+    Some(match said.lines().next() {
+        Some(line) => line.to_owned(),
+        None if top_of(root, GitDeadline::NONE).is_none() => ELSEWHERE.to_owned(),
+        None => String::new(),
+    })
 }
 
 /// Whether a folder lies in a repository, without asking git, which may be what fails. As git does,
@@ -71,17 +79,27 @@ fn is_in_repository(root: &Path) -> bool {
         return true;
     };
     let same = |folder: &&Path| folder.metadata().is_ok_and(|found| found.dev() == device);
-    root.ancestors().take_while(same).any(|folder| {
-        let mark = folder.join(".git");
-        match mark.metadata() {
-            // What has no head, or no objects, git passes over: sandboxes put such a one there.
-            Ok(found) if found.is_dir() => {
-                mark.join("HEAD").symlink_metadata().is_ok() && mark.join("objects").is_dir()
-            }
-            Ok(found) => found.is_file(),
-            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
-        }
-    })
+    root.ancestors().take_while(same).any(has_mark)
+}
+
+/// Whether git may stop at a folder on its way up: its `.git`, or itself, may be a repository.
+pub(super) fn may_hold_repository(folder: &Path) -> bool {
+    has_mark(folder) || (is_git_dir(folder) && folder.join("refs").is_dir())
+}
+
+fn has_mark(folder: &Path) -> bool {
+    let mark = folder.join(".git");
+    match mark.metadata() {
+        Ok(found) if found.is_dir() => is_git_dir(&mark),
+        Ok(found) => found.is_file(),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
+}
+
+/// What has no head, or no objects, git passes over: sandboxes put such a one there.
+fn is_git_dir(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    has("HEAD") && (folder.join("objects").is_dir() || has("commondir"))
 }
 
 #[cfg(test)]
@@ -90,6 +108,8 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::adapters::git_command::{plain_git, text};
+    use crate::adapters::git_place::GitPlace;
 
     fn init(root: &Path) {
         let git = Command::new("git")
@@ -121,5 +141,73 @@ mod tests {
         assert!(why.starts_with("fatal: ") && !why.contains('\n'), "{why}");
         std::fs::remove_file(place.path().join(".git")).unwrap();
         assert_eq!(why_unreadable(&root), None);
+    }
+
+    #[test]
+    fn a_repository_whose_git_looks_at_another_folder_is_not_read() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("in");
+        let within = root.join("sub");
+        let copy = place.path().join("copy");
+        for folder in [&within, &copy] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        init(&root);
+        let look_at = |folder: &Path| {
+            let mut set = git(&root, GitDeadline::NONE);
+            set.args(["config", "core.worktree"]).arg(folder);
+            assert!(text(&mut set).is_some());
+        };
+        // One above that ignores this one says nothing of it either.
+        for folder in [copy.as_path(), place.path()] {
+            look_at(folder);
+            for asked in [&root, &within] {
+                assert_eq!(tree_found(asked), TreeFound::Unreadable);
+                assert_eq!(why_unreadable(asked).as_deref(), Some(ELSEWHERE));
+                assert!(GitPlace::of(asked, GitDeadline::NONE).is_none());
+            }
+        }
+        look_at(&root);
+        for asked in [&root, &within] {
+            assert!(matches!(tree_found(asked), TreeFound::Read(_)));
+        }
+    }
+
+    #[test]
+    fn a_linked_work_tree_and_a_submodule_are_read() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let run = |root: &Path, args: &[&str]| {
+            let mut command = git(root, GitDeadline::NONE);
+            command.args(["-c", "user.name=t", "-c", "user.email=t@example.invalid"]);
+            assert!(text(command.args(args)).is_some(), "git {args:?}");
+        };
+        for name in ["main", "module"] {
+            std::fs::create_dir(at(name)).unwrap();
+            init(&at(name));
+            run(
+                &at(name),
+                &["commit", "--quiet", "--allow-empty", "-m", "x"],
+            );
+        }
+        run(&at("main"), &["worktree", "add", "--quiet", "linked"]);
+        let url = at("module").display().to_string();
+        let add = ["submodule", "--quiet", "add", &url, "sub"];
+        let mut command = plain_git(GitDeadline::NONE);
+        command
+            .arg("-C")
+            .arg(at("main"))
+            .env("GIT_ALLOW_PROTOCOL", "file");
+        assert!(text(command.args(add)).is_some());
+        for name in ["main/linked", "main/sub"] {
+            assert!(
+                matches!(tree_found(&at(name)), TreeFound::Read(_)),
+                "{name}"
+            );
+            assert!(
+                GitPlace::of(&at(name), GitDeadline::NONE).is_some(),
+                "{name}"
+            );
+        }
     }
 }

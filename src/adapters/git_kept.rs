@@ -5,10 +5,11 @@
 //! read it there ([`IGNORE_USERS`]); what says which files there are and what they hold is read once, and
 //! written down. What a system's administrator says (`/etc/gitconfig`) holds.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,15 +28,26 @@ const KEPT: [&str; 4] = [
     "core.excludesfile",
 ];
 
-/// The one filter that holds, in the words of `git lfs install` alone.
-const KEPT_FILTER: [(&str, &str); 6] = [
-    ("filter.lfs.clean", "git-lfs clean -- %f"),
-    ("filter.lfs.process", "git-lfs filter-process"),
-    ("filter.lfs.process", "git-lfs filter-process --skip"),
-    ("filter.lfs.required", "true"),
-    ("filter.lfs.smudge", "git-lfs smudge -- %f"),
-    ("filter.lfs.smudge", "git-lfs smudge --skip -- %f"),
+/// The one filter that holds, in the words of `git lfs install` alone, those of older versions too.
+/// `git-lfs` or `git lfs` stands before each.
+const KEPT_FILTER: [(&str, &str); 8] = [
+    ("filter.lfs.clean", "clean -- %f"),
+    ("filter.lfs.clean", "clean %f"),
+    ("filter.lfs.process", "filter-process"),
+    ("filter.lfs.process", "filter-process --skip"),
+    ("filter.lfs.smudge", "smudge -- %f"),
+    ("filter.lfs.smudge", "smudge %f"),
+    ("filter.lfs.smudge", "smudge --skip -- %f"),
+    ("filter.lfs.smudge", "smudge --skip %f"),
 ];
+const FILTER_PROGRAMS: [&str; 2] = ["git-lfs ", "git lfs "];
+
+/// Has git fail without the filter: it holds only where what hashes a file does, one of these.
+const FILTER_REQUIRED: (&str, &str) = ("filter.lfs.required", "true");
+const HASHES: [&str; 2] = ["filter.lfs.clean", "filter.lfs.process"];
+
+/// The rows of a user's own configuration, as git names where they stand.
+const USERS: &str = "global";
 
 /// What stands in a configuration that says one of these, in small letters, or has another file say it.
 const WORDS: [&str; 5] = ["attributesfile", "crlf", "eol", "excludesfile", "lfs"];
@@ -47,25 +59,29 @@ const LOOKED_AT_MAX: u64 = 64 * 1024;
 /// How long what was read is believed: a look at a tree asks for several repositories.
 const BELIEVED_FOR: Duration = Duration::from_secs(5);
 
-static LATEST: Mutex<Option<(Instant, String)>> = Mutex::new(None);
+static LATEST: Mutex<BTreeMap<PathBuf, (Instant, String)>> = Mutex::new(BTreeMap::new());
 
-/// Lines for the configuration of a throw-away repository; empty where git says nothing by the
-/// deadline. Blocks, for as long as `git` takes.
-pub(super) fn kept_settings(deadline: GitDeadline) -> String {
+/// Lines for the configuration of a throw-away repository that looks at the work tree of `root`: a
+/// user may say other things for other repositories. `None` where git does not tell by the deadline.
+/// Blocks, for as long as `git` takes.
+pub(super) fn kept_settings(root: &Path, deadline: GitDeadline) -> Option<String> {
     let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((read_at, settings)) = &*latest
-        && read_at.elapsed() < BELIEVED_FOR
-    {
-        return settings.clone();
+    latest.retain(|_, (read_at, _)| read_at.elapsed() < BELIEVED_FOR);
+    if let Some((_, settings)) = latest.get(root) {
+        return Some(settings.clone());
     }
-    // Each process counts for a person who waits, and most have nothing to say. Who has no
-    // configuration at all gets an error.
-    let list = ["config", "--global", "--includes", "-z", "--list"];
-    let listed = may_say_something().then(|| bytes(plain_git(deadline).args(list)));
-    let listed = listed.flatten().unwrap_or_default();
-    let settings = kept(&String::from_utf8_lossy(&listed));
-    *latest = Some((Instant::now(), settings.clone()));
-    settings
+    // Each process counts for a person who waits, and most have nothing to say.
+    let settings = match may_say_something() {
+        true => {
+            let mut git = plain_git(deadline);
+            let list = ["config", "--show-scope", "--includes", "-z", "--list"];
+            let listed = bytes(git.arg("-C").arg(root).args(list))?;
+            kept(&String::from_utf8_lossy(&listed))
+        }
+        false => String::new(),
+    };
+    latest.insert(root.to_owned(), (Instant::now(), settings.clone()));
+    Some(settings)
 }
 
 /// Whether the user's own configuration may have a setting that holds.
@@ -97,11 +113,33 @@ fn may_say_something() -> bool {
     })
 }
 
-/// Of what git lists with `-z`: a name, a line break and a value each.
+/// Of what git lists with `-z`: where a row stands; then its name, a line break and its value.
 fn kept(listed: &str) -> String {
-    let rows = listed.split('\0').filter_map(|row| row.split_once('\n'));
-    let rows = rows.filter(|row| KEPT.contains(&row.0) || KEPT_FILTER.contains(row));
-    rows.map(|(name, value)| line_of(name, value)).collect()
+    let (mut tokens, mut rows) = (listed.split('\0'), Vec::new());
+    while let (Some(scope), Some(row)) = (tokens.next(), tokens.next()) {
+        rows.extend(row.split_once('\n').filter(|_| scope == USERS));
+    }
+    let is_hashed = |row: &(&str, &str)| HASHES.contains(&row.0) && is_of_lfs(row);
+    let is_required = rows.iter().any(is_hashed);
+    rows.retain(|row| {
+        let is_kept = KEPT.contains(&row.0) || is_of_lfs(row);
+        is_kept || (*row == FILTER_REQUIRED && is_required)
+    });
+    let lines = rows.into_iter().map(|(name, value)| line_of(name, value));
+    lines.collect()
+}
+
+/// Whether these settings have a filter hash the files that name it.
+pub(super) fn keeps_filter(settings: &str, name: &str) -> bool {
+    let section = format!("[filter \"{name}\"]\n\t");
+    let mut keys = settings.split(&section).skip(1);
+    keys.any(|rest| rest.starts_with("clean ") || rest.starts_with("process "))
+}
+
+fn is_of_lfs((name, value): &(&str, &str)) -> bool {
+    let mut programs = FILTER_PROGRAMS.iter();
+    let words = programs.find_map(|program| value.strip_prefix(program));
+    words.is_some_and(|words| KEPT_FILTER.contains(&(name, words)))
 }
 
 /// `[section "sub"] key = "value"`, as a file of git's says it.
@@ -141,6 +179,38 @@ mod tests {
              [core]\n\texcludesfile = \"~/a \\\"b\\\"\\\\c\"\n\
              [filter \"lfs\"]\n\tclean = \"git-lfs clean -- %f\"\n\
              [filter \"lfs\"]\n\trequired = \"true\"\n";
-        assert_eq!(kept(&listed.map(|row| format!("{row}\0")).concat()), wanted);
+        assert_eq!(kept(&of_user(&listed)), wanted);
+        // What the project itself says does not hold.
+        let local = of_user(&listed).replace("global\0", "local\0");
+        assert_eq!(kept(&local), "");
+    }
+
+    fn of_user(rows: &[&str]) -> String {
+        rows.iter().map(|row| format!("global\0{row}\0")).collect()
+    }
+
+    #[test]
+    fn git_lfs_holds_in_its_older_words_and_is_required_only_where_it_hashes_files() {
+        let required = "filter.lfs.required\ntrue";
+        for row in [
+            "filter.lfs.clean\ngit-lfs clean %f",
+            "filter.lfs.clean\ngit lfs clean %f",
+            "filter.lfs.clean\ngit lfs clean -- %f",
+            "filter.lfs.process\ngit lfs filter-process",
+        ] {
+            let kept = kept(&of_user(&[required, row]));
+            let value = row.split_once('\n').unwrap_or_default().1;
+            assert!(kept.contains(value), "{row:?}: {kept}");
+            assert!(kept.contains("required"), "{row:?}: {kept}");
+        }
+        let smudge = "filter.lfs.smudge\ngit lfs smudge %f";
+        for row in [
+            "filter.lfs.clean\ngit-lfs clean %f; evil",
+            "filter.lfs.clean\ngit-lfs smudge %f",
+            "filter.lfs.process\n/usr/bin/git-lfs filter-process",
+        ] {
+            let kept = kept(&of_user(&[required, row, smudge]));
+            assert_eq!(kept, "[filter \"lfs\"]\n\tsmudge = \"git lfs smudge %f\"\n");
+        }
     }
 }

@@ -67,16 +67,21 @@ pub(super) struct OwnRepository {
 impl OwnRepository {
     /// One that borrows the objects of the project's.
     pub(super) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
+        Self::of_copy(root, root, deadline)
+    }
+
+    /// As [`Self::of`], for a copy of a project: what a user says for the project holds.
+    pub(super) fn of_copy(root: &Path, project: &Path, deadline: GitDeadline) -> Option<Self> {
         let common = ["--path-format=absolute", "--git-common-dir", OBJECT_FORMAT];
         let said = line(git(root, deadline).arg("rev-parse").args(common))?;
         let (common, format) = said.rsplit_once('\n')?;
-        let own = Self::empty(deadline)?.in_format(format)?;
+        let own = Self::empty(project, deadline)?.in_format(format)?;
         own.borrow_objects(Path::new(common))?;
         Some(own)
     }
 
-    /// One without objects.
-    pub(super) fn empty(deadline: GitDeadline) -> Option<Self> {
+    /// One without objects, with what the user's configuration says for a project.
+    pub(super) fn empty(project: &Path, deadline: GitDeadline) -> Option<Self> {
         let mut private = tempfile::Builder::new();
         private
             .prefix(PREFIX)
@@ -96,7 +101,7 @@ impl OwnRepository {
             fs::create_dir(folder.path().join(inner)).ok()?;
         }
         fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n").ok()?;
-        let config = [CONFIG, CONFIG_OF_SYSTEM, &kept_settings(deadline)].concat();
+        let config = [CONFIG, CONFIG_OF_SYSTEM, &kept_settings(project, deadline)?].concat();
         fs::write(folder.path().join("config"), config).ok()?;
         Some(Self {
             folder,
@@ -278,7 +283,8 @@ mod tests {
 
     #[test]
     fn one_that_is_in_use_is_locked_until_it_is_gone() {
-        let own = OwnRepository::empty(GitDeadline::NONE).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let own = OwnRepository::empty(place.path(), GitDeadline::NONE).unwrap();
         let path = own.path().to_owned();
         let then = SystemTime::now() - LEFT_FOR * 2;
         File::open(&path).unwrap().set_modified(then).unwrap();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::git_command::{git, line, text};
 use super::git_deadline::GitDeadline;
+use super::git_found::may_hold_repository;
 use super::git_own::OBJECT_FORMAT;
 
 /// What one git is asked. On a branch without a commit it says nothing of `HEAD`.
@@ -51,7 +52,8 @@ pub(super) struct GitPlace {
 impl GitPlace {
     /// That of a folder; none where there is no repository, or `git` is missing.
     pub(super) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
-        Self::read(&text(git(root, deadline).args(QUESTIONS))?)
+        let place = Self::read(&text(git(root, deadline).args(QUESTIONS))?)?;
+        is_top_of(&place.top, root).then_some(place)
     }
 
     /// The branch without its `refs/heads/`, also one that has no commit yet. `root` is where it was
@@ -108,6 +110,24 @@ impl GitPlace {
             branch: branch.map(|branch| (*branch).to_owned()),
         })
     }
+}
+
+/// The folder of the work tree that a folder lies in; none where there is none, or git looks at
+/// another one.
+pub(super) fn top_of(root: &Path, deadline: GitDeadline) -> Option<PathBuf> {
+    let top = line(git(root, deadline).args(["rev-parse", "--show-toplevel"]))?;
+    let top = PathBuf::from(top);
+    is_top_of(&top, root).then_some(top)
+}
+
+/// Whether the work tree at `top` is the one that `root` lies in. By `core.worktree` agents can have git
+/// look at any other folder: at a copy, or at one above that ignores this one.
+fn is_top_of(top: &Path, root: &Path) -> bool {
+    let (Ok(top), Ok(root)) = (top.canonicalize(), root.canonicalize()) else {
+        return false;
+    };
+    let mut below = root.ancestors().take_while(|folder| *folder != top);
+    root.starts_with(&top) && !below.any(may_hold_repository)
 }
 
 /// Anything else could be an option, or a branch.

@@ -15,7 +15,7 @@ use super::words::{age, count, now_ms, said, short};
 use super::{disk, operator, operator_key};
 use crate::adapters::git::work_tree;
 use crate::core::entry::{TreeFound, WorkTree};
-use crate::core::id::{EntryId, Seq};
+use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
 use crate::core::signing::DecisionSignature;
 use crate::core::snapshot::{
@@ -341,7 +341,7 @@ fn checks(out: &mut ReportText, look: &Look<'_>) {
     }
 }
 
-/// What a gate says of the tree that was proposed.
+/// What a gate says of the tree that an approval would be of.
 fn gate_status(
     out: &mut ReportText,
     look: &Look<'_>,
@@ -392,16 +392,17 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
     let word = if approve { "approve" } else { "reject" };
     wait_for(async {
         let params = |id: EntryId,
-                      shown: Option<(Seq, Option<String>)>,
+                      shown: Option<(&Snapshot, Option<String>)>,
                       signed: Option<(DecisionSignature, Option<WorkTree>)>| {
             let (signature, tree) = signed.unzip();
-            let (seen, stale_tree) = shown.unzip();
+            let (world, stale_tree) = shown.unzip();
             Command::Decide(DecideParams {
                 proposal_id: id,
                 approve,
                 reason: rejection.clone(),
                 stale_tree: stale_tree.flatten(),
-                seen,
+                seen: world.map(|world| world.seq),
+                session_id: world.and_then(|world| world.session_id.clone()),
                 signature,
                 signed_tree: tree.flatten(),
             })
@@ -424,7 +425,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             None => operator::confirm(context, &what, word)?,
         }
         let signed = sign(context, &live, &world, proposal, approve).await?;
-        let command = params(proposal.id.clone(), Some((world.seq, stale)), signed);
+        let command = params(proposal.id.clone(), Some((&world, stale)), signed);
         let recorded: Recorded = live.ask_for(command).await?;
         let line = format!("recorded as entry {}", recorded.seq);
         context.out.report(Report::new(&recorded, line))
@@ -433,7 +434,7 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
 
 /// What the daemon would refuse is refused before anything is typed or signed. It looks again.
 fn check_gates(look: &Look<'_>, proposal: &ProposalSnapshot) -> Result<(), Failure> {
-    let red = look.gate_blockers_now(proposal);
+    let red = look.gate_blockers(proposal);
     if red.is_empty() {
         return Ok(());
     }

@@ -37,7 +37,7 @@ pub use delivery::{DeliveryRecord, DeliveryResult};
 pub use error_code::ErrorCode;
 pub use finality::{FinalityDecision, FinalityProposal, TreeFound, WorkTree};
 pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep};
-pub use gate_run::{GateRun, IsolatedRun, RewrittenFiles};
+pub use gate_run::{GapCause, GateRun, IsolatedRun, RewrittenFiles};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
 pub use task::{

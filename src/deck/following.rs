@@ -451,7 +451,7 @@ impl<'a> Following<'a> {
 
     fn on_tree(&mut self, tree: TreeOfNow) {
         let (tree, changed) = tree;
-        let found = (Some(tree.pin().to_owned()), changed);
+        let found = (Some(tree), changed);
         if found != (self.model.tree.take(), self.model.changed.take()) {
             self.due.view_soon();
         }

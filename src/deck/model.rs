@@ -65,8 +65,8 @@ pub struct Model {
     pub deliveries: BTreeMap<EntryId, BTreeMap<u64, (DeliveryRecord, i64)>>,
     /// The rows of the timeline.
     pub timeline: Timeline,
-    /// What names the work tree ([`TreeFound::pin`]); `None` until somebody looked.
-    pub tree: Option<String>,
+    /// The work tree; `None` until somebody looked.
+    pub tree: Option<TreeFound>,
     /// Until when the key that signs is unlocked in this deck, ms since the epoch.
     pub key_until_ms: Option<i64>,
     /// What of it differs from the tree that was approved last.
@@ -183,7 +183,7 @@ impl Model {
     pub fn in_question<'a>(&'a self, proposal: &'a ProposalSnapshot) -> TreeInQuestion<'a> {
         TreeInQuestion {
             tree: proposal.proposal.tree.as_ref(),
-            is_unreadable: self.tree.as_deref() == Some(TreeFound::UNREADABLE),
+            is_unreadable: self.tree.as_ref().is_some_and(TreeFound::is_unreadable),
             since: Some(proposal.seq),
             changed: self.changed.as_ref(),
         }

@@ -49,9 +49,20 @@ pub(super) async fn perform(
             proposal_id,
             stale_tree,
             seen,
+            session,
         } => {
-            let shown = Some((Seq(seen), stale_tree));
-            let result = decide(operator, proposal_id, None, shown, signature).await;
+            let session_id = model.session_named(&session).cloned();
+            if session_id.is_none() && !session.is_empty() {
+                let text = "another session has begun: nothing was approved";
+                return Some(Msg::Notice(Level::Error, text.to_owned()));
+            }
+            let approval = DecideParams {
+                stale_tree,
+                seen: Some(Seq(seen)),
+                session_id,
+                ..DecideParams::of(EntryId::new(proposal_id), true)
+            };
+            let result = decide(operator, approval, signature).await;
             Some(notice(result, "approved, on record"))
         }
         Effect::Trust { digest } => {
@@ -77,7 +88,11 @@ pub(super) async fn perform(
             proposal_id,
             reason,
         } => {
-            let result = decide(operator, proposal_id, Some(reason), None, signature).await;
+            let rejection = DecideParams {
+                reason: Some(reason),
+                ..DecideParams::of(EntryId::new(proposal_id), false)
+            };
+            let result = decide(operator, rejection, signature).await;
             Some(notice(result, "rejected, on record"))
         }
         Effect::AnswerApproval { id, choice, note } => {
@@ -273,22 +288,15 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
 
 async fn decide(
     operator: &Client,
-    proposal_id: String,
-    reason: Option<String>,
-    shown: Option<(Seq, Option<String>)>,
+    params: DecideParams,
     signature: Option<DeckSignature>,
 ) -> Result<Reply, ClientError> {
     let (signature, tree) = signature.and_then(DeckSignature::decision).unzip();
-    let (seen, stale_tree) = shown.unzip();
     operator
         .call(Command::Decide(DecideParams {
-            proposal_id: EntryId::new(proposal_id),
-            approve: reason.is_none(),
-            reason,
-            stale_tree: stale_tree.flatten(),
-            seen,
             signature,
             signed_tree: tree.flatten(),
+            ..params
         }))
         .await
 }

@@ -26,7 +26,7 @@ use super::attention;
 use super::model::{DaemonLink, Model, session_name};
 use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::entry::{EntryKind, WorkTree};
+use crate::core::entry::{EntryKind, TreeFound, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, Snapshot, TreeInQuestion};
 use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
@@ -253,21 +253,14 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
         let why = "git could not read the work tree: nobody knows what lies there".to_owned();
         blockers.push(why.into());
     }
-    let now = model.tree.as_deref();
-    let stale_tree = now
-        .filter(|now| *now != WorkTree::pin(claimed.tree.as_ref()))
-        .map(str::to_owned);
+    let now = model.tree.as_ref();
+    let stale = now.filter(|now| now.pin() != WorkTree::pin(claimed.tree.as_ref()));
+    let stale_tree = stale.map(|now| now.pin().to_owned());
     // An approval is of what lies there now, and so is what its gates say.
-    let is_named = |now: &&String| *now != WorkTree::UNKNOWN;
-    let of_now = stale_tree.as_ref().filter(is_named).map(|now| WorkTree {
-        commit: None,
-        tree: now.clone(),
-        changed: 0,
-    });
-    let on = match &stale_tree {
+    let on = match stale {
         None => on,
-        Some(_) => TreeInQuestion {
-            tree: of_now.as_ref(),
+        Some(now) => TreeInQuestion {
+            tree: now.tree(),
             ..on
         },
     };
@@ -298,7 +291,7 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
         tree: claimed.tree.as_ref().map(|tree| tree.tree.clone()),
         tree_still_same: match now {
             _ if on.is_unreadable => None,
-            Some(WorkTree::UNKNOWN) | None if stale_tree.is_none() => None,
+            Some(TreeFound::NoRepository) | None if stale_tree.is_none() => None,
             _ => Some(stale_tree.is_none()),
         },
         stale_tree,

@@ -238,8 +238,8 @@ impl DeckSigning {
 /// signed. Of a tree that is not what was proposed it alone knows what counts.
 fn not_green(model: &Model, id: &EntryId) -> Option<String> {
     let proposal = model.world.pending_proposals.get(id)?;
-    let now = model.tree.as_deref()?;
-    if now != WorkTree::pin(proposal.proposal.tree.as_ref()) {
+    let now = model.tree.as_ref()?;
+    if now.pin() != WorkTree::pin(proposal.proposal.tree.as_ref()) {
         return None;
     }
     let gates = &model.status.gates.in_force;

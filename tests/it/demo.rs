@@ -241,13 +241,8 @@ async fn turns(client: &Client, ended: usize) -> Vec<String> {
 
 async fn decide(client: &Client, proposal: &EntryId, reason: Option<&str>) {
     let decision = Command::Decide(DecideParams {
-        proposal_id: proposal.clone(),
-        approve: reason.is_none(),
         reason: reason.map(str::to_owned),
-        stale_tree: None,
-        seen: None,
-        signature: None,
-        signed_tree: None,
+        ..DecideParams::of(proposal.clone(), reason.is_none())
     });
     client.call(decision).await.unwrap();
 }

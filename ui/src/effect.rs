@@ -113,6 +113,8 @@ pub enum Effect {
         stale_tree: Option<String>,
         /// The last entry of what was shown when the operator was asked.
         seen: u64,
+        /// The session that it is of.
+        session: String,
     },
     /// The operator trusts what a card showed of the configuration.
     Trust {

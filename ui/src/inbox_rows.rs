@@ -179,6 +179,7 @@ mod tests {
                 proposal_id: "b".to_owned(),
                 stale_tree: None,
                 seen: 0,
+                session: String::new(),
             };
             rows.decided_by(&Vec::from_iter(is_decided.then_some(approve)));
             rows.decided_by(&[]);

@@ -3,55 +3,95 @@
 //! The tree before a gate and the tree behind it are the same where somebody changes a file and brings
 //! it back meanwhile; the gate saw neither. No program sets the time of a file's last change
 //! (`ctime`) back.
+//!
+//! A folder that is put in the place of another one, and taken away again, changes no file. But the
+//! other one was renamed: it was changed after it was written last (`mtime`), and the one above it was
+//! changed too. A program that makes files in a folder, as a compiler does, writes and changes it at
+//! once. A folder that is renamed back and then written into looks the same, and is not noticed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::git_command::{bytes, git};
-use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git::TreeReading;
 use crate::core::entry::RewrittenFiles;
 
-/// One file, as it was written last: its place on the disk, and when in seconds and nanoseconds.
-type Stamp = (u64, u64, i64, i64);
+/// A time, in seconds and nanoseconds.
+type Time = (i64, i64);
 
-/// The files of a work tree that git does not ignore, at one moment.
+/// One file, as it was written last: its place on the disk, and when.
+type Stamp = (u64, u64, Time);
+
+/// A folder, and when it and the one above it were changed.
+#[derive(Debug, PartialEq, Eq)]
+struct FolderStamp {
+    place: (u64, u64),
+    changed: Time,
+    /// It was changed last by a write.
+    is_written: bool,
+    above_changed: Option<Time>,
+}
+
+/// The files of a tree, and the folders that they lie in, at one moment.
 #[derive(Debug)]
 pub(super) struct FileStamps {
-    /// What git names them from.
+    /// What git names the files from.
     root: PathBuf,
     /// As git lists them, each ending in a zero byte.
     names: Vec<u8>,
     /// In their order; none where there is no file.
     stamps: Vec<Option<Stamp>>,
+    /// By how they are told.
+    folders: Vec<(String, PathBuf)>,
+    /// In their order; none where there is no folder.
+    folder_stamps: Vec<Option<FolderStamp>>,
 }
 
 impl FileStamps {
-    /// As they are now; `None` without git. Of a repository within no file is looked at. Blocking.
-    pub(super) fn of(root: &Path) -> Option<Self> {
-        let mut git = git(root, GitDeadline::NONE);
-        let which = ["--cached", "--others", "--exclude-standard", "-z"];
-        let names = bytes(git.arg("ls-files").args(which).args(["--", ":/"]))?;
-        let stamps = stamps(root, &names);
-        Some(Self {
-            root: root.to_owned(),
+    /// The tree of a project, and its files as they are once it was read; `None` where git does not
+    /// read it. Of a repository within no file is looked at. Blocking.
+    pub(super) fn of(root: &Path) -> Option<(TreeReading, Self)> {
+        let (reading, names) = TreeReading::with_names(root)?;
+        let root = root.canonicalize().ok()?;
+        let folders = folders(&root, &names);
+        let stamps = Self {
+            stamps: stamps(&root, &names),
+            folder_stamps: folder_stamps(&folders),
+            root,
             names,
-            stamps,
-        })
+            folders,
+        };
+        Some((reading, stamps))
     }
 
-    /// Those that were written since, or are gone or there again; `None` where there is none of them.
-    /// Of a tree that is the same as then they hold what they held. Blocking.
+    /// Those that were written since, or are gone or there again, with the folders that were renamed;
+    /// `None` where there is none of them. Of a tree that is the same as then they hold what they
+    /// held. Blocking.
     pub(super) fn rewritten(&self) -> Option<RewrittenFiles> {
+        let now = folder_stamps(&self.folders);
+        let folders = self.folders.iter();
+        let renamed = folders
+            .zip(self.folder_stamps.iter().zip(&now))
+            .filter(|(_, (then, now))| is_renamed(then.as_ref(), now.as_ref()))
+            .map(|((name, _), _)| name.clone());
         let now = stamps(&self.root, &self.names);
         let changed = paths(&self.names)
             .zip(self.stamps.iter().zip(&now))
             .filter(|(_, (then, now))| then != now)
             .map(|(name, _)| String::from_utf8_lossy(name).into_owned());
-        RewrittenFiles::of(changed)
+        RewrittenFiles::of(renamed.chain(changed))
     }
+}
+
+fn is_renamed(then: Option<&FolderStamp>, now: Option<&FolderStamp>) -> bool {
+    let (Some(then), Some(now)) = (then, now) else {
+        return then != now;
+    };
+    let are_changed = then.changed != now.changed && then.above_changed != now.above_changed;
+    then.place != now.place || (are_changed && !now.is_written)
 }
 
 fn paths(names: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -59,7 +99,7 @@ fn paths(names: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn stamps(root: &Path, names: &[u8]) -> Vec<Option<Stamp>> {
-    let stamp = |found: Metadata| (found.dev(), found.ino(), found.ctime(), found.ctime_nsec());
+    let stamp = |found: Metadata| (found.dev(), found.ino(), changed(&found));
     let of = |name: &[u8]| {
         let found = root.join(OsStr::from_bytes(name)).symlink_metadata().ok()?;
         // The time of a folder is that of what lies in it, such as what is ignored.
@@ -68,12 +108,57 @@ fn stamps(root: &Path, names: &[u8]) -> Vec<Option<Stamp>> {
     paths(names).map(of).collect()
 }
 
+/// All folders that these files lie in, up to the root of the file system, and how they are told.
+fn folders(root: &Path, names: &[u8]) -> Vec<(String, PathBuf)> {
+    let mut below = BTreeSet::new();
+    for name in paths(names) {
+        let mut rest = name;
+        while let Some(end) = rest.iter().rposition(|byte| *byte == b'/') {
+            rest = &rest[..end];
+            // Those above are named from the other side.
+            let is_above = rest == b".." || rest.ends_with(b"/..");
+            if is_above || !below.insert(rest) {
+                break;
+            }
+        }
+    }
+    let told = |name: &[u8]| format!("{}/", String::from_utf8_lossy(name));
+    let below = below.into_iter();
+    let below = below.map(|name| (told(name), root.join(OsStr::from_bytes(name))));
+    let above = root.ancestors().enumerate();
+    let above = above.map(|(steps, path)| match steps {
+        0 => ("./".to_owned(), path.to_owned()),
+        steps => ("../".repeat(steps), path.to_owned()),
+    });
+    above.chain(below).collect()
+}
+
+fn folder_stamps(folders: &[(String, PathBuf)]) -> Vec<Option<FolderStamp>> {
+    let of = |path: &Path| {
+        let found = path.symlink_metadata().ok().filter(Metadata::is_dir)?;
+        let above = path.parent().and_then(|above| above.metadata().ok());
+        Some(FolderStamp {
+            place: (found.dev(), found.ino()),
+            changed: changed(&found),
+            is_written: changed(&found) == (found.mtime(), found.mtime_nsec()),
+            above_changed: above.map(|above| changed(&above)),
+        })
+    };
+    folders.iter().map(|(_, path)| of(path)).collect()
+}
+
+fn changed(found: &Metadata) -> Time {
+    (found.ctime(), found.ctime_nsec())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
 
     use super::*;
+    use crate::adapters::git_command::{bytes, git};
+    use crate::adapters::git_deadline::GitDeadline;
 
     #[test]
     fn a_file_that_was_changed_and_brought_back_is_told_and_one_that_is_ignored_is_not() {
@@ -92,7 +177,7 @@ mod tests {
             fs::write(root.join(name), text).unwrap();
         }
         // From a folder of it all of the repository is looked at.
-        let stamps = FileStamps::of(&root.join("sub")).unwrap();
+        let (_, stamps) = FileStamps::of(&root.join("sub")).unwrap();
         fs::write(root.join("new.log"), "").unwrap();
         assert_eq!(stamps.rewritten(), None);
         fs::write(root.join("a"), "2").unwrap();
@@ -109,5 +194,71 @@ mod tests {
             (found.count, found.named),
             (2, vec!["../a".to_owned(), "../b".to_owned()])
         );
+    }
+    #[test]
+    fn a_folder_that_was_renamed_is_told_and_one_in_which_files_are_made_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        let at = |name: &str| root.join(name);
+        fs::create_dir_all(at("src/deep")).unwrap();
+        fs::create_dir_all(at("good/deep")).unwrap();
+        bytes(git(&root, GitDeadline::NONE).args(["init", "--quiet"])).unwrap();
+        fs::write(at(".gitignore"), "*.out\n/good/\n/away/\n").unwrap();
+        fs::write(at("src/deep/a"), "bad").unwrap();
+        fs::write(at("good/deep/a"), "good").unwrap();
+        let named = |stamps: &FileStamps| stamps.rewritten().map(|files| files.named);
+        let (_, stamps) = FileStamps::of(&root).unwrap();
+        // As a compiler writes beside its sources, and removes what it wrote.
+        for name in ["x.out", "src/x.out", "src/deep/x.out"] {
+            fs::write(at(name), "").unwrap();
+        }
+        fs::remove_file(at("src/x.out")).unwrap();
+        assert_eq!(named(&stamps), None);
+        let swap = |name: &str, with: &str| {
+            fs::rename(at(name), at("away")).unwrap();
+            fs::rename(at(with), at(name)).unwrap();
+            fs::rename(at(name), at(with)).unwrap();
+            fs::rename(at("away"), at(name)).unwrap();
+        };
+        swap("src", "good");
+        assert_eq!(named(&stamps), Some(vec!["src/".to_owned()]));
+        let (_, stamps) = FileStamps::of(&at("src")).unwrap();
+        swap("src/deep", "good/deep");
+        assert_eq!(named(&stamps), Some(vec!["deep/".to_owned()]));
+        // Another one that holds the same.
+        let (_, stamps) = FileStamps::of(&root).unwrap();
+        fs::create_dir_all(at("new/deep")).unwrap();
+        fs::rename(at("src/deep/a"), at("new/deep/a")).unwrap();
+        fs::remove_dir_all(at("src")).unwrap();
+        fs::rename(at("new"), at("src")).unwrap();
+        let told = named(&stamps).unwrap();
+        assert!(told.contains(&"src/".to_owned()), "{told:?}");
+        // The whole project, and one above it.
+        let (_, stamps) = FileStamps::of(&root).unwrap();
+        let away = folder.path().join("away");
+        fs::rename(&root, &away).unwrap();
+        fs::rename(&away, &root).unwrap();
+        assert_eq!(named(&stamps), Some(vec!["./".to_owned()]));
+    }
+
+    #[test]
+    fn what_the_project_alone_would_have_git_ignore_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let run = |args: &[&str]| bytes(git(root, GitDeadline::NONE).args(args)).unwrap();
+        run(&["init", "--quiet"]);
+        run(&["config", "core.excludesFile", ".git/own"]);
+        fs::write(root.join(".git/own"), "a\n").unwrap();
+        fs::write(root.join(".git/info/exclude"), "b\n").unwrap();
+        for name in ["a", "b"] {
+            fs::write(root.join(name), "1").unwrap();
+        }
+        let (_, stamps) = FileStamps::of(root).unwrap();
+        for name in ["a", "b"] {
+            fs::write(root.join(name), "2").unwrap();
+            fs::write(root.join(name), "1").unwrap();
+        }
+        let found = stamps.rewritten().unwrap();
+        assert_eq!(found.named, ["a", "b"]);
     }
 }

@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::not_covered::{not_covered, told_name};
 use crate::adapters::git::TreeReading;
 use crate::adapters::git_command::{git, line};
 use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_kept::{IGNORE_USERS, kept_settings};
+use crate::adapters::git_place::top_of;
 use crate::core::entry::{IsolatedRun, WorkTree};
-use crate::core::told_path::told_path;
 
 /// What the folder of a gate's work tree is named with; others may lie beside it.
 const PREFIX: &str = "gate-";
@@ -30,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How much is kept of what `git` complains of, in bytes.
 const COMPLAINT_BYTES: u64 = 4 * 1024;
 
-/// The most of a complaint or of a file's name that is told, in characters.
+/// The most of a complaint that is told, in characters.
 const CHARS_MAX: usize = 200;
 
 /// Until when somebody waits.
@@ -97,8 +98,8 @@ impl IsolatedTree {
         let root = made.and_then(|top| inside(&top, &source.prefix));
         match root {
             Ok(root) => Ok(Self {
-                tree: TreeReading::of(&root).map(|reading| reading.tree),
-                run: not_covered(&stands.differing),
+                tree: TreeReading::of_copy(&root, project).map(|reading| reading.tree),
+                run: not_covered(&source.top, &source.settings, &stands.differing),
                 folder,
                 root,
             }),
@@ -140,6 +141,8 @@ struct Source {
     objects: PathBuf,
     /// Where git keeps at which commits a shallow clone ends.
     shallow: Option<PathBuf>,
+    /// What of the user's own configuration of git holds for it.
+    settings: String,
 }
 
 impl Source {
@@ -149,12 +152,11 @@ impl Source {
             line(git(project, GitDeadline::NONE).args(absolute).args(what))
         };
         Some(Self {
-            top: PathBuf::from(ask(&["--show-toplevel"])?)
-                .canonicalize()
-                .ok()?,
+            top: top_of(project, GitDeadline::NONE)?.canonicalize().ok()?,
             prefix: ask(&["--show-prefix"]).unwrap_or_default(),
             objects: PathBuf::from(ask(&["--git-path", "objects"])?),
             shallow: ask(&["--git-path", "shallow"]).map(PathBuf::from),
+            settings: kept_settings(project, GitDeadline::NONE)?,
         })
     }
 }
@@ -185,7 +187,7 @@ fn check_out(
     let settings = OpenOptions::new()
         .append(true)
         .open(repository.join("config"))
-        .and_then(|mut config| config.write_all(kept_settings(GitDeadline::NONE).as_bytes()));
+        .and_then(|mut config| config.write_all(source.settings.as_bytes()));
     settings.map_err(failed)?;
     if let Some(shallow) = &source.shallow {
         // Only a shallow clone has it; without it git looks for what is not there.
@@ -262,22 +264,6 @@ fn run(command: &mut Command, limit: &WaitLimit) -> Result<(), String> {
     let text = String::from_utf8_lossy(&complaint);
     let mut said = text.lines().filter(|line| !line.trim().is_empty());
     Err(shown(said.next_back().unwrap_or("git failed")))
-}
-
-/// The files that only the project has.
-fn not_covered(differing: &[String]) -> IsolatedRun {
-    let named = differing.iter().take(IsolatedRun::NAMED_MAX);
-    IsolatedRun {
-        not_covered: differing.len() as u64,
-        named: named.map(|name| told_name(name)).collect(),
-    }
-}
-
-/// A file's name as it is told elsewhere too, and not a long one: whatever somebody wrote.
-fn told_name(name: &str) -> String {
-    // Cut first: what is cut behind its quoting has lost the end of it.
-    let short: String = name.chars().take(CHARS_MAX).collect();
-    told_path(&short).into_owned()
 }
 
 /// One line, and not a long one.

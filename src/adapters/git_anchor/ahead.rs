@@ -41,7 +41,7 @@ pub(super) fn open_with_diff<T: Send>(
         if let Some(guess) = guess.filter(|guess| guess.is_of(&place)) {
             return Some((GitAnchor::of(root, place, guess.own), diff, asked));
         }
-        let git = GitAnchor::at(root, place, OwnRepository::empty(deadline)?)?;
+        let git = GitAnchor::at(root, place, OwnRepository::empty(root, deadline)?)?;
         let (asked, diff) = thread::scope(|scope| {
             let asked = scope.spawn(|| ask(&git.own, &git.place));
             let diff = take(&git.own, &git.place.top, git.commit(), Copies::WhereNeeded);
@@ -54,7 +54,7 @@ pub(super) fn open_with_diff<T: Send>(
 impl Guess {
     fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
         let plain = plain_repository(root)?;
-        let own = OwnRepository::empty(deadline)?.in_format_of(&plain.commit)?;
+        let own = OwnRepository::empty(root, deadline)?.in_format_of(&plain.commit)?;
         own.borrow_objects(&plain.dir)?;
         Some(Self { plain, own })
     }

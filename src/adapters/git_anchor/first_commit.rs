@@ -209,7 +209,7 @@ mod tests {
         /// As it is told where git has the objects, and where it has none.
         fn told(&self, has_objects: bool) -> Option<String> {
             let place = GitPlace::of(self.root(), GitDeadline::NONE).unwrap();
-            let own = OwnRepository::empty(GitDeadline::NONE).unwrap();
+            let own = OwnRepository::empty(self.root(), GitDeadline::NONE).unwrap();
             if has_objects {
                 own.borrow_objects(&place.common).unwrap();
             }

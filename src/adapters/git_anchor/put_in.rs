@@ -52,7 +52,7 @@ impl GitAnchor {
     /// Where git does not take it, or the disk.
     pub fn put_in(&self, patch: &[u8]) -> Result<(), PutInFault> {
         let files = patch_files(patch).map_err(|_| PutInFault::Refused)?;
-        let own = OwnRepository::empty(self.deadline()).ok_or(PutInFault::Refused)?;
+        let own = OwnRepository::empty(&self.root, self.deadline()).ok_or(PutInFault::Refused)?;
         let copies = own.path().join("copies");
         fs::create_dir(&copies)?;
         let full = |path: &String| format!("{}{path}", self.place.prefix);

@@ -55,13 +55,9 @@ impl<'a> Look<'a> {
         (proposal.is_pending() && now != proposed).then_some(now)
     }
 
-    /// What the required gates have against an approval, which is of the tree of now.
-    pub(super) fn gate_blockers_now(&self, proposal: &ProposalSnapshot) -> Vec<String> {
-        let on = TreeInQuestion {
-            tree: self.now.tree(),
-            ..self.on(proposal)
-        };
-        self.world.gate_blockers(&self.gates, &on)
+    /// What the required gates have against a proposal.
+    pub(super) fn gate_blockers(&self, proposal: &ProposalSnapshot) -> Vec<String> {
+        self.world.gate_blockers(&self.gates, &self.on(proposal))
     }
 
     /// The tests and manifests that changed since the last approval.
@@ -69,21 +65,24 @@ impl<'a> Look<'a> {
         self.world.changed_checks(self.changed.as_ref())
     }
 
-    /// The tree of a proposal, to ask the gates about it.
+    /// The tree to ask the gates about: while a proposal waits that of now, which an approval is of.
     pub(super) fn on<'b>(&'b self, proposal: &'b ProposalSnapshot) -> TreeInQuestion<'b> {
+        let is_pending = proposal.is_pending();
         TreeInQuestion {
-            tree: proposal.proposal.tree.as_ref(),
-            is_unreadable: proposal.is_pending() && self.now.is_unreadable(),
+            tree: match is_pending {
+                true => self.now.tree(),
+                false => proposal.proposal.tree.as_ref(),
+            },
+            is_unreadable: is_pending && self.now.is_unreadable(),
             since: Some(proposal.seq),
             changed: self.changed.as_ref(),
         }
     }
 
-    /// What stands in the way of a proposal: what the record says, and the gates on its tree.
+    /// What stands in the way of a proposal: what the record says, and the gates.
     pub(super) fn blockers(&self, proposal: &ProposalSnapshot) -> Vec<String> {
         let mut blockers = self.world.blockers(&proposal.proposal);
-        let gates = self.world.gate_blockers(&self.gates, &self.on(proposal));
-        blockers.extend(gates);
+        blockers.extend(self.gate_blockers(proposal));
         blockers
     }
 }

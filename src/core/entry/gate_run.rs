@@ -1,11 +1,12 @@
 //! [`GateRun`]: what makes an artifact evidence and not a claim; [`IsolatedRun`]: where it ran
-//! beside the project.
+//! beside the project, and [`GapCause`]: why it can never cover all of it.
 
 use serde::{Deserialize, Serialize};
 
 use super::WorkTree;
 use crate::id::Seq;
 use crate::told_path::told_path;
+use crate::word::words;
 
 /// A gate that the daemon ran itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -61,6 +62,19 @@ pub struct IsolatedRun {
     /// The first of them, relative to the repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<String>,
+    /// Why some of them differ also once all is committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<GapCause>,
+}
+
+words! {
+    /// Why files of a project differ from its commit, whatever is committed.
+    pub enum GapCause {
+        /// Git does not check them out: a sparse checkout.
+        Sparse = "sparse",
+        /// A filter of git's rewrites them for commits, and is not run where we look at them.
+        Filter = "filter",
+    }
 }
 
 impl IsolatedRun {
@@ -70,6 +84,20 @@ impl IsolatedRun {
     /// What was not covered, in words: `2 files (a.rs, b.rs)`; `None` when all of it was.
     pub fn gap(&self) -> Option<String> {
         (self.not_covered > 0).then(|| in_words(self.not_covered, &self.named))
+    }
+
+    /// What can be done about it.
+    pub fn advice(&self) -> &'static str {
+        match &self.cause {
+            Some(GapCause::Sparse) => {
+                "this checkout is sparse and does not have all of them: run this gate without isolation"
+            }
+            Some(GapCause::Filter) => {
+                "a filter of git's rewrites some of them for commits, and is not run here: run this \
+                 gate without isolation"
+            }
+            Some(GapCause::Other(_)) | None => "commit them and run it again",
+        }
     }
 }
 

@@ -183,8 +183,11 @@ pub(super) fn fold_decision(
     };
     if decision.approved {
         // The operator saw what stood in the way. What is carried on has its place behind what was seen.
+        // They may have been asked before an earlier approval, or in a session that was longer.
+        let before = world.judged_through();
+        let seen = decision.seen.filter(|_| entry.carried.is_none());
         world.approved_through = entry.seq;
-        world.seen_through = decision.seen.filter(|_| entry.carried.is_none());
+        world.seen_through = seen.map(|seen| seen.min(entry.seq).max(before));
         let mut blockers = std::mem::take(&mut world.open_blockers);
         blockers.retain(|blocker| !world.is_judged(blocker.seq));
         world.open_blockers = blockers;

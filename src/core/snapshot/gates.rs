@@ -248,9 +248,8 @@ impl Snapshot {
                     "required gate {name} is green on no known tree: the work tree could not be read"
                 ),
                 GateStatus::Stale => match self.gate_gap(gate, on.tree) {
-                    Some(gap) => format!(
-                        "required gate {name} ran on the commit alone and did not cover {gap}: \
-                         commit them and run it again"
+                    Some((gap, advice)) => format!(
+                        "required gate {name} ran on the commit alone and did not cover {gap}: {advice}"
                     ),
                     None => format!("required gate {name} has not run on this tree"),
                 },
@@ -268,11 +267,17 @@ impl Snapshot {
         blockers.collect()
     }
 
-    /// What the latest run did not cover, where it was on the very commit of a tree that has more.
-    pub fn gate_gap(&self, gate: &GateInForce, tree: Option<&WorkTree>) -> Option<String> {
+    /// What the latest run did not cover, where it was on the very commit of a tree that has more, and
+    /// what can be done about it.
+    pub fn gate_gap(
+        &self,
+        gate: &GateInForce,
+        tree: Option<&WorkTree>,
+    ) -> Option<(String, &'static str)> {
         let run = &self.gates.get(&gate.name)?.run;
         let is_its_commit = run.spec == gate.spec && run.tree.as_ref()?.commit == tree?.commit;
-        run.isolated.as_ref().filter(|_| is_its_commit)?.gap()
+        let isolated = run.isolated.as_ref().filter(|_| is_its_commit)?;
+        Some((isolated.gap()?, isolated.advice()))
     }
 
     /// How the latest run of a gate ended.

@@ -7,7 +7,7 @@ use crate::core::agent::Party;
 use crate::core::entry::{EntryKind, FinalityDecision, TreeFound, WorkTree};
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{DecisionSignature, NotSigned, SignedProposal, SigningState};
-use crate::core::snapshot::{Blocker, ChangedFiles, ProposalSnapshot, TreeInQuestion};
+use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
 use crate::daemon::decision_messages::{decision_messages, track_recorded};
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
@@ -43,10 +43,19 @@ impl Decisions {
         {
             return answer(reply, Err(refusal));
         }
+        let session = base.recorder.world().session_id.as_ref();
+        if params.approve
+            && let Some(told) = &params.session_id
+            && session != Some(told)
+        {
+            let why = "the record began again since you were asked";
+            return answer(reply, Err(unseen(why)));
+        }
         if let Some(seen) = params.seen.filter(|_| params.approve)
             && let Some(blocker) = base.recorder.world().blockers_since(seen).next()
         {
-            return answer(reply, Err(unseen(&blocker)));
+            let why = format!("since you were asked: {blocker}");
+            return answer(reply, Err(unseen(&why)));
         }
         if params.approve && base.configuration.is_trust_unknown() {
             return answer(
@@ -243,10 +252,10 @@ fn check_signed(
 }
 
 /// Nobody ends by an approval what they were not shown.
-fn unseen(blocker: &Blocker<'_>) -> Refusal {
+fn unseen(why: &str) -> Refusal {
     Refusal::new(
         RefusalCode::NewBlockers,
-        format!("since you were asked: {blocker}"),
+        why,
         "look at the proposal again: an approval ends what stands against it",
     )
 }

@@ -377,15 +377,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     let (reply, decided) = oneshot::channel();
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Decide {
-            params: DecideParams {
-                proposal_id: ids.proposal.clone(),
-                approve: true,
-                reason: None,
-                stale_tree: None,
-                seen: None,
-                signature: None,
-                signed_tree: None,
-            },
+            params: DecideParams::of(ids.proposal.clone(), true),
             reply,
         },
         tree: TreeFound::NoRepository,

@@ -27,13 +27,8 @@ async fn of_two_decisions_at_once_one_is_recorded() {
         rig.daemon.on_event(Event::TreeRead {
             purpose: TreePurpose::Decide {
                 params: DecideParams {
-                    proposal_id: proposal.clone(),
-                    approve,
                     reason: Some("because".to_owned()),
-                    stale_tree: None,
-                    seen: None,
-                    signature: None,
-                    signed_tree: None,
+                    ..DecideParams::of(proposal.clone(), approve)
                 },
                 reply,
             },
@@ -94,13 +89,8 @@ async fn decided_on(
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Decide {
             params: DecideParams {
-                proposal_id: proposal.clone(),
-                approve: rejection.is_none(),
                 reason: rejection.map(str::to_owned),
-                stale_tree: None,
-                seen: None,
-                signature: None,
-                signed_tree: None,
+                ..DecideParams::of(proposal.clone(), rejection.is_none())
             },
             reply,
         },

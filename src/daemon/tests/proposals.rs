@@ -69,13 +69,8 @@ pub(super) fn approve(
     rig.daemon.on_event(Event::TreeRead {
         purpose: TreePurpose::Decide {
             params: DecideParams {
-                proposal_id: proposal.clone(),
-                approve: true,
-                reason: None,
                 stale_tree: stale_tree.map(str::to_owned),
-                seen: None,
-                signature: None,
-                signed_tree: None,
+                ..DecideParams::of(proposal.clone(), true)
             },
             reply,
         },
@@ -262,13 +257,11 @@ async fn a_signed_rejection_counts_on_the_tree_that_it_was_signed_on_and_an_appr
         rig.daemon.on_event(Event::TreeRead {
             purpose: TreePurpose::Decide {
                 params: DecideParams {
-                    proposal_id: proposal.clone(),
-                    approve,
                     reason: Some("not yet".to_owned()),
                     stale_tree: Some("written meanwhile".to_owned()),
-                    seen: None,
                     signature: signature.ok(),
                     signed_tree: said,
+                    ..DecideParams::of(proposal.clone(), approve)
                 },
                 reply,
             },

@@ -39,13 +39,11 @@ impl Rig {
     pub(super) async fn reject(&mut self) {
         let world = self.daemon.base.recorder.world();
         let params = DecideParams {
-            proposal_id: world.pending_proposals.keys().next().unwrap().clone(),
-            approve: false,
             reason: Some("the tests are missing".to_owned()),
-            stale_tree: None,
-            seen: None,
-            signature: None,
-            signed_tree: None,
+            ..DecideParams::of(
+                world.pending_proposals.keys().next().unwrap().clone(),
+                false,
+            )
         };
         let (reply, decided) = oneshot::channel();
         self.daemon.on_event(Event::TreeRead {

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::perform;
 use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::client::{Client, Connection};
+use crate::core::id::{Seq, SessionId};
 use crate::deck::deck_options::DeckAbout;
-use crate::deck::model::{DaemonLink, Model};
+use crate::deck::model::{DaemonLink, Model, session_name};
 use crate::wire::control::{CapsuleList, Command, Reply, Role};
 
 async fn is_there(operator: &Client) {
@@ -76,6 +77,35 @@ async fn a_daemon_that_is_lost_is_asked_once_for_an_entry_and_answers_no_wish_fo
     assert_eq!((window.answered, window.has_failed), (7, true));
 }
 
+#[tokio::test]
+async fn an_approval_tells_its_session_and_is_not_sent_once_another_one_has_begun() {
+    let place = Place::default();
+    let daemon = FakeDaemon::start(&place, |_| {
+        Answering::Reply(Reply::Capsules(CapsuleList::default()))
+    })
+    .await;
+    let operator = place.client(Role::Deck);
+    is_there(&operator).await;
+    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    let id = SessionId::new("session_1795000000000_a1b2c3d4");
+    model.world.session_id = Some(id.clone());
+    let approve = |session: &str| Effect::Approve {
+        proposal_id: "p1".to_owned(),
+        stale_tree: None,
+        seen: 7,
+        session: session.to_owned(),
+    };
+    let told = perform(approve("99998888"), None, &operator, &mut model).await;
+    let is_error =
+        matches!(&told, Some(Msg::Notice(Level::Error, text)) if text.contains("another session"));
+    assert!(is_error, "{told:?}");
+    assert_eq!(daemon.so_far(), []);
+    perform(approve(session_name(&id)), None, &operator, &mut model).await;
+    let asked = daemon.so_far();
+    let is_told = |command: &Command| matches!(command, Command::Decide(params) if params.session_id.as_ref() == Some(&id) && params.seen == Some(Seq(7)));
+    assert!(asked.iter().any(is_told), "{asked:?}");
+}
+
 /// What belongs to no question of the deck's says of nothing that it was done.
 #[tokio::test]
 async fn a_reply_of_another_kind_is_told_as_an_error_and_what_was_written_is_kept() {
@@ -92,6 +122,7 @@ async fn a_reply_of_another_kind_is_told_as_an_error_and_what_was_written_is_kep
             proposal_id: "p1".to_owned(),
             stale_tree: None,
             seen: 0,
+            session: String::new(),
         },
         Effect::Reject {
             proposal_id: "p1".to_owned(),

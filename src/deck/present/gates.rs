@@ -28,7 +28,7 @@ fn shown(model: &Model, on: &TreeInQuestion<'_>, gate: &GateInForce) -> ui::Gate
         }
         (None, GateStatus::Stale, _) => {
             let how = match model.world.gate_gap(gate, on.tree) {
-                Some(gap) => format!("did not cover {gap}"),
+                Some((gap, _)) => format!("did not cover {gap}"),
                 None => "ran on another tree".to_owned(),
             };
             (missing(gate), how)

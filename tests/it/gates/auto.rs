@@ -1,8 +1,10 @@
 //! Mode `auto`: the gates sign off, and only where they have shown what they are asked.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use super::{evidence, trust_file};
+use super::{evidence, run_gates, trust_file};
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -175,6 +177,111 @@ fn a_file_that_was_changed_while_a_gate_saw_it_and_brought_back_approves_nothing
         listed.contains("REWRITTEN meanwhile: 1 file (state.txt)"),
         "{listed}"
     );
+}
+
+/// Has a gate look while somebody shows it another state: mode `auto` approves nothing, and says why.
+#[track_caller]
+fn approves_nothing_shown(project: &Project, show: impl Fn(), hide: impl Fn(), named: &str) {
+    let looks = "grep good src/state.txt && touch ../seen";
+    let ends = "until [ -e ../end ]; do sleep 0.02; done";
+    let cmd = format!("{WAITS}; {looks} && {ends}");
+    auto(project, &json!([{"name": "tests", "cmd": cmd}]));
+    let scene = Scene::new(project);
+    wait_for(project, "begun");
+    show();
+    go(project);
+    wait_for(project, "seen");
+    hide();
+    scene.write("end", "");
+    let text = told(project);
+    let why = format!("({named}) changed while required gate tests ran and came back");
+    assert!(text.contains(&why), "{text}");
+    assert!(!scene.is_decided());
+}
+
+#[test]
+fn a_folder_that_was_in_another_ones_place_while_a_gate_saw_it_approves_nothing() {
+    let project = Project::new();
+    project.write("src/state.txt", "bad\n");
+    let _daemon = project.daemon();
+    let good = project.base().join("good");
+    std::fs::create_dir(&good).unwrap();
+    std::fs::write(good.join("state.txt"), "good\n").unwrap();
+    let (src, away) = (project.root().join("src"), project.base().join("away"));
+    let swap = |from: &Path, to: &Path| std::fs::rename(from, to).unwrap();
+    let show = || {
+        swap(&src, &away);
+        swap(&good, &src);
+    };
+    let hide = || {
+        swap(&src, &good);
+        swap(&away, &src);
+    };
+    approves_nothing_shown(&project, show, hide, "src/");
+}
+
+#[test]
+fn a_file_that_the_project_alone_would_have_ignored_approves_nothing_either() {
+    let project = Project::new();
+    project.write("src/state.txt", "bad\n");
+    project.write(".git/info/exclude", "/src/\n");
+    let _daemon = project.daemon();
+    let write = |text: &str| {
+        std::fs::write(project.root().join("src/state.txt"), text).unwrap();
+    };
+    let named = "src/state.txt";
+    approves_nothing_shown(&project, || write("good\n"), || write("bad\n"), named);
+}
+
+#[test]
+fn a_gate_that_writes_what_is_ignored_beside_its_sources_and_above_them_is_approved() {
+    let project = Project::new();
+    project.write("src/deep/state.txt", "good\n");
+    project.write(".gitignore", "*.o\n/target/\n__pycache__/\n");
+    let _daemon = project.daemon();
+    let cmd = "mkdir -p target src/__pycache__; for at in . src src/deep; do rm -f $at/a.o; \
+               echo $at >$at/b.o; mv $at/b.o $at/a.o; done; grep good src/deep/state.txt";
+    auto(&project, &json!([{"name": "tests", "cmd": cmd}]));
+    for _ in ["all of it is new", "it was there"] {
+        let scene = Scene::new(&project);
+        wait_until("the decision", timeout(), || {
+            let decided = of_type(&project, "finality_decision").pop()?;
+            (decided["finality"]["proposalId"] == *scene.proposal).then_some(())
+        });
+    }
+}
+
+#[test]
+fn a_repository_whose_git_looks_at_a_copy_approves_nothing() {
+    let project = Project::new();
+    project.write("a.txt", "bad\n");
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "--quiet", "--message=bad"]);
+    let _daemon = project.daemon();
+    auto(
+        &project,
+        &json!([{"name": "tests", "cmd": "touch ../begun; grep good a.txt"}]),
+    );
+    let copy = project.base().join("copy");
+    let from = project.root().display().to_string();
+    let to = copy.display().to_string();
+    project.git(&["clone", "--quiet", &from, &to]);
+    project.git(&["config", "core.worktree", &to]);
+    project.write("a.txt", "good\n");
+    let scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    let gate = &report["gates"][0];
+    assert_eq!(
+        (&gate["exit_code"], &gate["ok"]),
+        (&json!(0), &json!(false)),
+        "{gate}"
+    );
+    assert!(!scene.is_decided());
+    let proposed = of_type(&project, "finality_proposal").remove(0);
+    assert_eq!(proposed["finality"]["tree"], Value::Null);
+    let told = project.run(["recover"]).expect_success().stdout;
+    assert!(told.contains("git looks at another folder"), "{told}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::sign_off::approve;
+use super::sign_off::{approve, refused};
 use super::{configure, evidence, run_gates, trust};
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
@@ -178,6 +178,29 @@ fn where_no_work_tree_can_be_made_nothing_runs_and_it_says_why() {
     let why = "a work tree of its own could not be made: the project is no git repository";
     assert!(told["content"].as_str().unwrap().contains(why), "{told}");
     assert!(!project.base().join("ran").exists());
+}
+
+#[test]
+fn where_the_project_never_has_all_of_its_commit_nobody_is_told_to_commit() {
+    let project = Project::new();
+    project.write("web/a.txt", "one\n");
+    project.write("server/b.txt", "one\n");
+    commit(&project);
+    project.git(&["sparse-checkout", "set", "--cone", "web"]);
+    assert!(!project.root().join("server").exists());
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": "true", "isolation": "worktree"}]),
+    );
+    let scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    assert_eq!(report["gates"][0]["not_covered"], "1 file (server/b.txt)");
+    let screen = refused(&scene);
+    let flat = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("run this gate without isolation"), "{screen}");
+    assert!(!flat.contains("commit them"), "{screen}");
 }
 
 #[test]

@@ -66,3 +66,26 @@ fn a_gate_has_no_terminal_though_the_deck_hosts_the_daemon_that_runs_it() {
     let report = run_gates(&mut operator, json!({}));
     assert_eq!(report["gates"][0]["ok"], true, "{report}");
 }
+
+#[test]
+fn the_card_says_what_a_gate_did_not_cover_also_where_the_work_tree_has_changed() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": "true", "isolation": "worktree"}]),
+    );
+    project.write("left.txt", "never committed\n");
+    let _scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    run_gates(&mut operator, json!({}));
+    project.write("later.txt", "nor this\n");
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50);
+    wait_for_waiting(&mut deck);
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("run the gates")
+    });
+    deck.wait_for_text("has changed since");
+    deck.wait_for_text("did not cover 1 file (left.txt): commit them");
+}

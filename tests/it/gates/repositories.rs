@@ -1,10 +1,12 @@
 //! Gates in repositories that are not as one expects them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{evidence, run_gates, trust};
+use crate::support::child::run;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
+use crate::support::script_file::write_program;
 
 /// One gate in the project and one in a work tree of its own, each of which sees this file.
 fn both(project: &Project, cmd: &str) {
@@ -162,4 +164,97 @@ fn of_the_users_own_configuration_of_git_what_names_a_program_is_not_obeyed_and_
     let told = project.run(["recover", "--json"]).expect_success().stdout;
     assert!(told.contains("a.txt"), "{told}");
     assert!(!mark.exists());
+}
+
+/// What `recover` says of the work tree where it is run by this shell line, which ends in it.
+#[track_caller]
+fn git_told(project: &Project, script: &str) -> Value {
+    let launch = project.ctxrelay(["--project"]);
+    let line = format!("{script} exec \"$0\" \"$@\"");
+    let launch = project.program("sh").envs(launch.env).args(["-c", &line]);
+    let launch = launch.arg(project.program(env!("CARGO_BIN_EXE_ctxrelay")).program);
+    let launch = launch.arg("--project").arg(project.root());
+    let told = run(&launch.args(["recover", "--json"])).expect_success();
+    told.json()["git"].clone()
+}
+
+fn write_beside(project: &Project, name: &str, text: &str) -> String {
+    let path = project.base().join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn what_a_user_ignores_is_ignored_wherever_and_for_whichever_repository_the_configuration_says_so()
+{
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let changed = |script: &str| git_told(&project, script)["changed"].clone();
+    let ignored = write_beside(&project, "logs", "*.log\n");
+    let ignores = format!("[core]\n\texcludesFile = {ignored}\n");
+    project.write("junk.log", "");
+    assert_eq!(changed(""), 1);
+    // Git obeys both files.
+    let of_xdg = write_beside(&project, "xdg/config/git/config", &ignores);
+    write_beside(&project, "home/.gitconfig", "[core]\n\tautocrlf = false\n");
+    assert_eq!(changed(""), 0);
+    // For this repository alone, and from a folder outside of it.
+    std::fs::rename(of_xdg, project.base().join("more")).unwrap();
+    let more = project.base().join("more").display().to_string();
+    let of = |root: &str| format!("[includeIf \"gitdir:{root}/\"]\n\tpath = {more}\n");
+    write_beside(
+        &project,
+        "home/.gitconfig",
+        &of(&project.root().display().to_string()),
+    );
+    assert_eq!(changed("cd ..;"), 0);
+    // From one that is not there any more.
+    assert_eq!(changed("mkdir gone; cd gone; rmdir ../gone;"), 0);
+    write_beside(&project, "home/.gitconfig", &of("/elsewhere"));
+    assert_eq!(changed(""), 1);
+}
+
+#[test]
+fn what_a_user_says_for_one_repository_holds_in_the_work_tree_that_is_made_of_it() {
+    let project = Project::new();
+    project.write("a.txt", "one\n");
+    commit(&project);
+    let more = write_beside(&project, "more", "[core]\n\tautocrlf = true\n");
+    let root = project.root().display();
+    let include = format!("[includeIf \"gitdir:{root}/\"]\n\tpath = {more}\n");
+    write_beside(&project, "home/.gitconfig", &include);
+    let _daemon = project.daemon();
+    both(&project, "grep one a.txt");
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    let runs = evidence(&project);
+    let tree = |at: usize| &runs[at]["artifact"]["verified"]["tree"]["tree"];
+    assert_eq!(report["gates"][1]["ok"], true, "{report}");
+    assert!(tree(0).is_string(), "{}", runs[0]);
+    assert_eq!(tree(0), tree(1));
+}
+
+#[test]
+fn what_git_lfs_keeps_is_read_in_its_older_words_and_without_it_the_repository_is_read_too() {
+    let project = Project::new();
+    let clean = "#!/bin/sh\ncat >/dev/null\necho pointer\n";
+    write_program(&project.bin().join("git-lfs"), clean);
+    let filter = |clean: &str| {
+        let text = format!("[filter \"lfs\"]\n\tclean = {clean}\n\trequired = true\n");
+        write_beside(&project, "home/.gitconfig", &text);
+    };
+    filter("git-lfs clean %f");
+    project.write(".gitattributes", "*.bin filter=lfs\n");
+    project.write("large.bin", "what is large\n");
+    commit(&project);
+    let _daemon = project.daemon();
+    for clean in ["git-lfs clean %f", "git lfs clean -- %f"] {
+        filter(clean);
+        let told = git_told(&project, "");
+        assert_eq!(told["changed"], 0, "{clean}: {told}");
+    }
+    filter("my-own-lfs %f");
+    let told = git_told(&project, "");
+    assert_eq!(told["files"], json!(["large.bin"]), "{told}");
 }

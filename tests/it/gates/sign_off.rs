@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{configure, evidence, run_gates, trust};
 use crate::capsule::note;
+use crate::keeping::confirm;
 use crate::support::gate_scene::Scene;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -68,6 +69,56 @@ fn a_blocker_that_is_recorded_while_the_operator_types_the_word_is_shown_before_
     line.type_text("approve\r");
     assert_eq!(line.wait_exit(), 0, "{}", line.screen());
     assert!(scene.is_decided());
+}
+
+#[test]
+fn what_was_shown_of_a_record_that_began_again_since_then_approves_nothing() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut claude = project.agent("claude");
+    for _ in 0..20 {
+        note(&mut claude, "claude", "next_step", "one more step");
+    }
+    let scene = Scene::new(&project);
+    let words = ["finality", "approve", &scene.proposal];
+    let mut line = Pty::spawn_sized(&project.ctxrelay(words), 200, 50);
+    line.wait_for_text("to go on");
+    let compact = project.ctxrelay(["ledger", "compact", "--apply"]);
+    let (code, screen) = confirm(&compact, "compact");
+    assert_eq!(code, 0, "{screen}");
+    note(&mut claude, "claude", "blocker", "it deletes all users");
+    line.type_text("approve\r");
+    assert_eq!(line.wait_exit(), 3, "{}", line.screen());
+    let screen = line.screen();
+    assert!(screen.contains("the record began again"), "{screen}");
+    assert!(!scene.is_decided());
+}
+
+#[test]
+fn the_card_of_a_work_tree_that_has_changed_tells_of_the_gates_that_ran_on_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    trust(&project, &json!([{"name": "tests", "cmd": TESTS}]));
+    let scene = Scene::new(&project);
+    project.write("state.txt", "whole\n");
+    let show = |more: &[&str]| {
+        let words = [&["finality", "show", &scene.proposal], more].concat();
+        project.run(words).expect_success()
+    };
+    let text = show(&[]).stdout;
+    assert!(text.contains("required gate tests has not run"), "{text}");
+    let mut operator = Operator::connect(&project);
+    run_gates(&mut operator, json!({}));
+    let shown = show(&["--json"]).json();
+    assert_eq!(
+        (&shown["stale"], &shown["blockers"]),
+        (&json!(true), &json!([]))
+    );
+    let text = show(&[]).stdout;
+    assert!(
+        text.contains("· green") && !text.contains("blocker"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(crate) enum CardStage {
     Approving {
         /// The last entry of what was shown by then.
         seen: u64,
+        /// The session that it is of.
+        session: String,
     },
     /// Types a reason; `enter` records the rejection.
     Rejecting(TextField),
@@ -82,10 +84,11 @@ impl CardSheet {
             CardStage::Gates { stop: true } => Some(Effect::StopGates),
             CardStage::Gates { stop: false } => Some(Effect::RunGates),
             CardStage::Reading => None,
-            CardStage::Approving { seen } => Some(Effect::Approve {
+            CardStage::Approving { seen, session } => Some(Effect::Approve {
                 proposal_id: self.id.clone(),
                 stale_tree: None,
                 seen: *seen,
+                session: session.clone(),
             }),
             CardStage::Denying(field) => {
                 let denial = card.asked.as_ref()?.denial()?;

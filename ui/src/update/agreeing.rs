@@ -305,8 +305,8 @@ pub(super) fn approve(deck: &mut Deck) {
     match stale.cloned() {
         Some(card) if super::applies(deck, Action::Approve) => confirm_stale(deck, &card),
         _ => {
-            let seen = deck.view.seen;
-            stage(deck, CardStage::Approving { seen });
+            let (seen, session) = (deck.view.seen, deck.view.session_id.clone());
+            stage(deck, CardStage::Approving { seen, session });
         }
     }
 }

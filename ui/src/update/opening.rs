@@ -239,6 +239,7 @@ pub(super) fn confirm_stale(deck: &mut Deck, card: &InboxCard) {
         proposal_id: card.id.clone(),
         stale_tree: card.stale_tree.clone(),
         seen: deck.view.seen,
+        session: deck.view.session_id.clone(),
     };
     let title = "Approve what was not proposed?";
     let word = (STALE_WORD.to_owned(), STALE_WORD);

@@ -74,6 +74,7 @@ fn a_proposal_is_approved_only_on_its_card_and_only_after_enter() {
             proposal_id: "p-1198".into(),
             stale_tree: None,
             seen: 0,
+            session: pair_at_work().session_id,
         }]
     );
     assert!(!shown(&deck).contains("Is it done?"));
@@ -419,6 +420,7 @@ fn what_is_not_as_it_was_proposed_is_approved_by_a_typed_word() {
             proposal_id: "p-1198".into(),
             stale_tree: Some("feedface".into()),
             seen: 0,
+            session: pair_at_work().session_id,
         }]
     );
     assert!(!shown(&deck).contains("Is it done?"));
@@ -441,6 +443,7 @@ fn an_approval_tells_what_was_shown_when_it_was_asked_for() {
         proposal_id: "p-1198".into(),
         stale_tree: None,
         seen: 41,
+        session: pair_at_work().session_id,
     };
     assert_eq!(keys(&mut deck, "<enter>"), [approved]);
 }
@@ -462,6 +465,7 @@ fn a_tree_that_changes_while_its_card_is_open_is_approved_by_a_typed_word_too() 
         proposal_id: "p-1198".into(),
         stale_tree: Some("feedface".into()),
         seen: 0,
+        session: pair_at_work().session_id,
     };
     assert_eq!(keys(&mut deck, "stale<enter>"), [approved]);
     assert!(!deck.tells_of_tree());

@@ -257,11 +257,3 @@ fn what_a_crash_left_behind_is_swept_with_folders_that_nobody_may_write() {
     assert!(rig.is_swept());
     assert!(outside.join("kept").exists() && other.exists());
 }
-
-#[test]
-fn a_name_that_shows_otherwise_than_it_is_is_told_as_it_is() {
-    let names = ["plain.rs", "a\tb", "a\u{202e}b"].map(str::to_owned);
-    let told = not_covered(&names);
-    assert_eq!(told.not_covered, 3);
-    assert_eq!(told.named, ["plain.rs", r#""a\tb""#, r#""a\u{202e}b""#]);
-}

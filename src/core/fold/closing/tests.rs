@@ -357,19 +357,20 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
     assert!(blockers(&record).is_empty());
 }
 
+fn failed() -> EntryKind {
+    EntryKind::Artifact(Artifact {
+        kind: ArtifactKind::from("tests".to_owned()),
+        title: "load".to_owned(),
+        summary: String::new(),
+        status: ArtifactStatus::Failed,
+        evidence: Vec::new(),
+        verified: None,
+        ran: None,
+    })
+}
+
 #[test]
 fn an_approval_ends_what_the_operator_saw_and_no_blocker_behind_that() {
-    let failed = || {
-        EntryKind::Artifact(Artifact {
-            kind: ArtifactKind::from("tests".to_owned()),
-            title: "load".to_owned(),
-            summary: String::new(),
-            status: ArtifactStatus::Failed,
-            evidence: Vec::new(),
-            verified: None,
-            ran: None,
-        })
-    };
     let mut record = Record::default();
     record
         .put("proposal", claude(), Some(Party::Human), proposal(&[]))
@@ -404,6 +405,28 @@ fn an_approval_ends_what_the_operator_saw_and_no_blocker_behind_that() {
     let mut carried: Vec<Seq> = (1..=record.0.seq.0).map(Seq).collect();
     carried.sort_by_key(|seq| record.0.place_when_carried(*seq));
     assert_eq!(carried, [1, 2, 5, 3, 4].map(Seq));
+}
+
+#[test]
+fn an_approval_judges_nothing_that_comes_later_and_leaves_what_an_earlier_one_has_judged() {
+    let approval = |of: &str, seen: u64| {
+        let mut yes = FinalityDecision::of(EntryId::new(of), true);
+        yes.seen = Some(Seq(seen));
+        EntryKind::FinalityDecision(yes)
+    };
+    let mut record = Record::default();
+    for proposal_id in ["one", "two", "three"] {
+        record.put(proposal_id, claude(), Some(Party::Human), proposal(&[]));
+    }
+    record.put("red", codex(), None, failed());
+    record.put("yes-1", Party::Human, Some(claude()), approval("one", 4));
+    // Asked before it failed.
+    record.put("yes-2", Party::Human, Some(claude()), approval("two", 3));
+    assert_eq!(record.0.failed_artifacts().count(), 0);
+    // Of a record that was longer.
+    record.put("yes-3", Party::Human, Some(claude()), approval("three", 90));
+    record.put("red-2", codex(), None, failed());
+    assert_eq!(record.0.failed_artifacts().count(), 1);
 }
 
 fn state(world: &Snapshot, proposal: &str) -> String {

@@ -3,7 +3,8 @@
 use super::*;
 use crate::agent::{Agent, Party};
 use crate::entry::{
-    Artifact, CommandRun, Entry, EntryKind, FinalityDecision, FinalityProposal, IsolatedRun,
+    Artifact, CommandRun, Entry, EntryKind, FinalityDecision, FinalityProposal, GapCause,
+    IsolatedRun,
 };
 use crate::fold::fold;
 use crate::id::SessionId;
@@ -185,9 +186,10 @@ fn what_a_run_of_the_commit_alone_did_not_cover_is_said() {
     let isolated = IsolatedRun {
         not_covered: 7,
         named,
+        cause: None,
     };
     let ran = GateRun {
-        isolated: Some(isolated),
+        isolated: Some(isolated.clone()),
         ..run(Some(&commit), 0)
     };
     let mut told = Told::default();
@@ -205,12 +207,33 @@ fn what_a_run_of_the_commit_alone_did_not_cover_is_said() {
     assert!(blockers(&commit).is_empty());
     let other = WorkTree {
         commit: Some("beef".to_owned()),
-        ..dirty
+        ..dirty.clone()
     };
     assert_eq!(
         blockers(&other),
         ["required gate tests has not run on this tree"]
     );
+    // Where committing them would not help, nobody is told to.
+    for (cause, advice) in [
+        (GapCause::Sparse, "this checkout is sparse"),
+        (GapCause::Filter, "a filter of git's rewrites some of them"),
+    ] {
+        let isolated = IsolatedRun {
+            cause: Some(cause),
+            ..isolated.clone()
+        };
+        let ran = GateRun {
+            isolated: Some(isolated),
+            ..run(Some(&commit), 0)
+        };
+        told.ran(Party::System, ArtifactStatus::Passed, ran);
+        let why = told.world.gate_blockers(&gates, &on(Some(&dirty), None));
+        assert!(why[0].contains(advice), "{why:?}");
+        assert!(
+            why[0].ends_with("run this gate without isolation"),
+            "{why:?}"
+        );
+    }
 }
 
 #[test]

@@ -280,6 +280,10 @@ pub struct DecideParams {
     /// recorded since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seq>,
+    /// The session in which `seen` counts: an approval is refused where another one has begun. Clients
+    /// before it did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
     /// The operator's signature, where decisions are signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<DecisionSignature>,
@@ -287,6 +291,22 @@ pub struct DecideParams {
     /// the agents have written meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_tree: Option<WorkTree>,
+}
+
+impl DecideParams {
+    /// A bare yes or no, of nothing that was shown.
+    pub fn of(proposal_id: EntryId, approve: bool) -> Self {
+        Self {
+            proposal_id,
+            approve,
+            reason: None,
+            stale_tree: None,
+            seen: None,
+            session_id: None,
+            signature: None,
+            signed_tree: None,
+        }
+    }
 }
 
 /// Arguments of [`Command::AcknowledgeAlarm`](super::Command::AcknowledgeAlarm).

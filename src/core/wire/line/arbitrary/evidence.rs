@@ -6,7 +6,7 @@ use super::{finding_id, id, ids, text, texts, tree};
 use crate::agent::Agent;
 use crate::entry::{
     Artifact, ArtifactStatus, CommandRun, EntryKind, FinalityDecision, FinalityProposal,
-    FindingFacts, FindingRecord, GateRun, IsolatedRun, RewrittenFiles,
+    FindingFacts, FindingRecord, GapCause, GateRun, IsolatedRun, RewrittenFiles,
 };
 use crate::id::Seq;
 use crate::signing::{DecisionSignature, Signer};
@@ -102,9 +102,12 @@ fn gate_run() -> impl Strategy<Value = GateRun> {
     let numbers = (any::<u32>(), any::<u32>(), prop::option::of(any::<u32>()));
     let tree = prop::option::of(tree());
     let flags = (any::<bool>(), any::<bool>());
-    let isolated = (any::<u32>(), texts()).prop_map(|(not_covered, named)| IsolatedRun {
+    let cause = prop::option::of(text().prop_map(GapCause::from));
+    let isolated = (any::<u32>(), texts(), cause);
+    let isolated = isolated.prop_map(|(not_covered, named, cause)| IsolatedRun {
         not_covered: not_covered.into(),
         named,
+        cause,
     });
     let isolated = prop::option::of(isolated);
     let rewritten = (any::<u32>(), texts()).prop_map(|(count, named)| RewrittenFiles {
