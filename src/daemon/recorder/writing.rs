@@ -186,23 +186,38 @@ impl<T> Recorder<T> {
         self.write_again_at
     }
 
-    /// Asks the disk again, when it is time to.
+    /// Asks the disk again, when it is time to and the writer has answered every fact that it was
+    /// given: one that fails only later would be recorded behind what came after it, which a new
+    /// round does not keep back. It is given no other one meanwhile, so that it answers the last.
     pub(in crate::daemon) fn write_again(&mut self) {
-        if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
-            self.write_again_at = None;
-            self.round += 1;
-            for kept in std::mem::take(&mut self.unwritten) {
-                let Unwritten {
-                    mut entries, then, ..
-                } = kept;
-                // The session that they were of may be sealed by now.
-                for entry in &mut entries {
-                    entry.session_id = self.session_id.clone();
-                }
-                self.give_fact(entries, then);
-            }
-            self.tried_again = self.asked();
+        if self.write_again_at.is_none_or(|at| Instant::now() < at) {
+            return;
         }
+        if self.has_facts_at_writer() {
+            self.write_again_at = Some(Instant::now() + WRITE_AGAIN);
+        } else {
+            self.give_unwritten();
+        }
+    }
+
+    fn has_facts_at_writer(&self) -> bool {
+        self.pending.values().any(|given| given.fact.is_some())
+    }
+
+    fn give_unwritten(&mut self) {
+        self.write_again_at = None;
+        self.round += 1;
+        for kept in std::mem::take(&mut self.unwritten) {
+            let Unwritten {
+                mut entries, then, ..
+            } = kept;
+            // The session that they were of may be sealed by now.
+            for entry in &mut entries {
+                entry.session_id = self.session_id.clone();
+            }
+            self.give_fact(entries, then);
+        }
+        self.tried_again = self.asked();
     }
 
     /// It is time to ask the disk again.

@@ -125,6 +125,29 @@ fn facts_are_kept_in_the_order_in_which_they_came_and_not_in_that_of_their_refus
 }
 
 #[test]
+fn a_fact_that_fails_only_after_it_was_time_to_try_again_keeps_its_place() {
+    let mut written = Written::new();
+    written.append_fact("one", "then");
+    written.append_fact("two", "then");
+    let gone = || LedgerError::Gone("/plums/ledger".into());
+    let _ = written.next_fails(gone());
+    // The disk is slow to refuse the second one.
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    written.append_fact("three", "then");
+    assert!(written.recorder.next_deadline().is_some());
+    let _ = written.next_fails(gone());
+    written.told(WriterEvent::Recovered);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    for _ in 0..3 {
+        written.next();
+    }
+    assert_eq!(written.texts(), ["one", "two", "three"]);
+    assert!(!written.recorder.has_unwritten());
+}
+
+#[test]
 fn no_more_facts_are_kept_than_fit_and_those_are_told_as_given_up() {
     let mut written = Written::new();
     for n in 0..=UNWRITTEN_MAX {
