@@ -307,6 +307,7 @@ impl From<TakeoverError> for Failure {
                 error.to_string(),
                 "this is how one daemon starts the next; use `ctxrelay daemon`",
             ),
+            TakeoverError::CannotStart(error) => error.into(),
             error => Self::internal("take over", error),
         }
     }

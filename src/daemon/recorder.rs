@@ -332,6 +332,11 @@ impl<T> Recorder<T> {
         !self.unwritten.is_empty()
     }
 
+    /// Whether that is so, or it is not known yet that the disk takes everything again.
+    pub(super) fn has_outage(&self) -> bool {
+        self.has_unwritten() || self.is_outage_told
+    }
+
     /// The last append failed, and none has succeeded since.
     pub(super) fn is_read_only(&self) -> bool {
         self.is_refusing

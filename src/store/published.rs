@@ -48,6 +48,12 @@ impl Published {
         let published: Self = serde_json::from_slice(&text).ok()?;
         owner::is_owned(dirs).then_some(published)
     }
+
+    /// Whether who goes by this comes to that one.
+    pub(super) fn leads_to(&self, other: &Self) -> bool {
+        let place = |it: &Self| (it.pid, it.control_port, it.proxy_port);
+        place(self) == place(other)
+    }
 }
 
 /// Where everything lies that a daemon shows of itself.

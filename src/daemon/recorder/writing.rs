@@ -24,6 +24,13 @@ impl<T> Recorder<T> {
         self.give_entries(entries, Some(then));
     }
 
+    /// As [`Self::append`], of what may stand in the record only behind every fact before it. Not
+    /// where some wait for the disk already.
+    pub(in crate::daemon) fn append_behind_facts(&mut self, entries: Vec<Entry>, then: T) {
+        let then = Some(then);
+        self.give(entries, Pending { then, fact: None }, Some(self.round));
+    }
+
     /// Appends what nobody waits for.
     pub(in crate::daemon) fn note(&mut self, entry: Entry) {
         self.give_entries(vec![entry], None);
