@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::dirs::{ProjectDirs, exists, read_private, remove_if_there};
+use super::dirs::{ProjectDirs, read_private, remove_if_there};
 use super::owner;
 
 /// Where the daemon is.
@@ -93,11 +93,6 @@ impl Places {
             }
         }
     }
-}
-
-/// Whether somebody published something and has not taken it back.
-pub(super) fn is_there(dirs: &ProjectDirs) -> bool {
-    exists(&dirs.state_file(PORTS_FILE))
 }
 
 /// Removes what an owner published that did not live to do it itself: somebody else may listen on
