@@ -11,6 +11,7 @@
 
 mod action;
 mod close;
+mod lost_facts;
 mod next_session;
 mod refusals;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub(super) use close::{CloseHow, ClosingRecord};
 pub(super) use next_session::WriterEvents;
 pub(super) use refusals::{GONE_HINT, space_refused};
 
+use self::lost_facts::LostFacts;
 use super::clock::now_ms;
 use crate::core::alarm::Alarm;
 use crate::core::entry::{Entry, EntryKind, TASK};
@@ -99,6 +101,8 @@ pub(super) struct Recorder<T> {
     next_token: u64,
     /// Facts that the disk refused, in their order.
     unwritten: Vec<Unwritten<T>>,
+    /// Facts that were given up, of which the record does not tell yet.
+    lost: Option<LostFacts>,
     write_again_at: Option<Instant>,
     /// The round in which facts are given to the writer: it records none behind one of the same
     /// round that failed.
@@ -130,6 +134,18 @@ struct Pending<T> {
     then: Option<T>,
     /// The entries of a fact, which is tried again when the disk refuses it.
     fact: Option<Vec<Entry>>,
+    /// It has waited for the disk before: it keeps its place.
+    is_again: bool,
+}
+
+impl<T> Pending<T> {
+    fn of(then: Option<T>, fact: Option<Vec<Entry>>) -> Self {
+        Self {
+            then,
+            fact,
+            is_again: false,
+        }
+    }
 }
 
 /// A fact that waits for the disk.
@@ -167,6 +183,7 @@ impl<T> Recorder<T> {
             actions: VecDeque::new(),
             next_token: 0,
             unwritten: Vec::new(),
+            lost: None,
             write_again_at: None,
             round: 0,
             tried_again: Asked(0),

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::lost_facts::{LostFacts, is_first};
 use super::refusals;
 use super::{Pending, Recorder, RecorderAction, Unwritten};
-use crate::core::agent::Party;
-use crate::core::entry::{Entry, EntryKind, ErrorCode};
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{AgentChanged, Entry, EntryKind, ErrorCode};
+use crate::core::id::RuntimeSession;
 use crate::store::ledger::{LedgerError, NotTaken, WriterEvent};
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -17,6 +19,13 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 /// How many facts are kept while the disk refuses. Codex gets nothing new meanwhile, so that few
 /// can come.
 pub(super) const UNWRITTEN_MAX: usize = 256;
+
+/// How many of these places are for what [`is_first`]: a batch of it.
+pub(super) const UNWRITTEN_RESERVED: usize = 64;
+
+/// What is said once more has happened than is kept.
+const LOSING: &str = "the record cannot be written, and more has happened meanwhile than is kept: what happens \
+                      now is lost";
 
 impl<T> Recorder<T> {
     /// Appends. Who waits goes on once it is durable, or has failed; never before this returns.
@@ -28,7 +37,7 @@ impl<T> Recorder<T> {
     /// where some wait for the disk already.
     pub(in crate::daemon) fn append_behind_facts(&mut self, entries: Vec<Entry>, then: T) {
         let then = Some(then);
-        self.give(entries, Pending { then, fact: None }, Some(self.round));
+        self.give(entries, Pending::of(then, None), Some(self.round));
     }
 
     /// Appends what nobody waits for.
@@ -71,23 +80,35 @@ impl<T> Recorder<T> {
     }
 
     fn give_entries(&mut self, entries: Vec<Entry>, then: Option<T>) {
-        self.give(entries, Pending { then, fact: None }, None);
+        self.give(entries, Pending::of(then, None), None);
     }
 
     fn give_fact(&mut self, entries: Vec<Entry>, then: Option<T>) {
+        let fact = Some(entries.clone());
+        self.give_pending_fact(entries, Pending::of(then, fact));
+    }
+
+    fn give_pending_fact(&mut self, entries: Vec<Entry>, pending: Pending<T>) {
         if !self.has_unwritten() {
-            let fact = Some(entries.clone());
-            return self.give(entries, Pending { then, fact }, Some(self.round));
+            return self.give(entries, pending, Some(self.round));
         }
         // Behind what waits already: the record tells things in their order. Where too many wait it
         // is given up, and does not overtake them.
         let token = self.take_token();
-        if self.unwritten.len() < UNWRITTEN_MAX {
-            self.keep(token, entries, then);
+        if pending.is_again || self.has_place(&entries) {
+            self.keep(token, entries, pending.then);
         } else {
-            let fact = Some(entries);
-            self.refuse(token, Pending { then, fact }, refusals::overloaded());
+            self.refuse(token, pending, refusals::overloaded());
         }
+    }
+
+    /// Whether these can be kept.
+    fn has_place(&self, entries: &[Entry]) -> bool {
+        let places = match entries.iter().any(is_first) {
+            true => UNWRITTEN_MAX,
+            false => UNWRITTEN_MAX - UNWRITTEN_RESERVED,
+        };
+        self.unwritten.len() < places
     }
 
     pub(super) fn take_token(&mut self) -> u64 {
@@ -123,7 +144,11 @@ impl<T> Recorder<T> {
 
     /// Nothing of it was recorded: a fact is kept, and a caller hears why.
     fn refuse(&mut self, token: u64, pending: Pending<T>, refusal: Refusal) {
-        let Pending { then, fact } = pending;
+        let Pending {
+            then,
+            fact,
+            is_again,
+        } = pending;
         let Some(entries) = fact else {
             match then {
                 Some(then) => {
@@ -134,9 +159,9 @@ impl<T> Recorder<T> {
             }
             return;
         };
-        let is_kept = refusal.code != RefusalCode::EntryRefused
-            && !self.is_writer_gone
-            && self.unwritten.len() < UNWRITTEN_MAX;
+        let has_place = is_again || self.has_place(&entries);
+        let is_kept =
+            refusal.code != RefusalCode::EntryRefused && !self.is_writer_gone && has_place;
         self.actions.push_back(RecorderAction::FactRefused {
             entries: entries.clone(),
             refusal: refusal.clone(),
@@ -156,8 +181,20 @@ impl<T> Recorder<T> {
                 .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
         } else {
             tracing::error!(code = %refusal.code, "a fact could not be recorded");
+            if !has_place {
+                self.lose(&entries);
+            }
             let refused = then.map(|then| RecorderAction::Refused { then, refusal });
             self.actions.extend(refused);
+        }
+    }
+
+    fn lose(&mut self, entries: &[Entry]) {
+        let before = self.lost;
+        self.lost = LostFacts::and(before, entries);
+        if before.is_none() && self.lost.is_some() && self.has_unwritten() {
+            let losing = RecorderAction::FactsLost(LOSING.to_owned());
+            self.actions.push_back(losing);
         }
     }
 
@@ -173,7 +210,7 @@ impl<T> Recorder<T> {
     }
 
     /// The facts that the disk has not taken yet, in their order.
-    pub(in crate::daemon) fn facts_on_the_way(&self) -> impl Iterator<Item = &Entry> {
+    pub(in crate::daemon) fn facts_on_the_way(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         let given = self.pending.iter();
         let given = given.filter_map(|(token, given)| Some((*token, given.fact.as_ref()?)));
         let waiting = self.unwritten.iter();
@@ -181,6 +218,20 @@ impl<T> Recorder<T> {
         let mut facts: Vec<_> = given.chain(waiting).collect();
         facts.sort_unstable_by_key(|(token, _)| *token);
         facts.into_iter().flat_map(|(_, entries)| entries)
+    }
+
+    /// What those of them say of an agent, of one pair's.
+    pub(in crate::daemon) fn said_on_the_way(
+        &self,
+        agent: Agent,
+        pair: RuntimeSession,
+    ) -> impl DoubleEndedIterator<Item = &AgentChanged> {
+        self.facts_on_the_way().filter_map(move |entry| {
+            let EntryKind::AgentChanged(said) = &entry.kind else {
+                return None;
+            };
+            (said.agent == agent && entry.pair() == pair).then_some(said)
+        })
     }
 
     /// What the loop has to do next, until there is nothing.
@@ -222,7 +273,11 @@ impl<T> Recorder<T> {
             for entry in &mut entries {
                 entry.session_id = self.session_id.clone();
             }
-            self.give_fact(entries, then);
+            let pending = Pending {
+                is_again: true,
+                ..Pending::of(then, Some(entries.clone()))
+            };
+            self.give_pending_fact(entries, pending);
         }
         self.tried_again = self.asked();
     }
@@ -294,14 +349,21 @@ impl<T> Recorder<T> {
     /// An outage is over once the disk has all that it refused, not once it takes something: a fact
     /// that it refuses each time would have the record tell of another outage every second.
     fn look_for_end_of_outage(&mut self) {
-        let is_over = self.is_outage_told
-            && !self.is_refusing
+        let is_over = !self.is_refusing
+            && !self.is_writer_gone
             && self.unwritten.is_empty()
             && self.has_answered(self.tried_again);
-        if is_over {
-            self.is_outage_told = false;
+        if !is_over {
+            return;
+        }
+        if std::mem::take(&mut self.is_outage_told) {
             self.is_outage_noted = false;
             self.actions.push_back(RecorderAction::Writable);
+        }
+        if let Some(lost) = self.lost.take() {
+            let text = lost.text();
+            self.keep_fact(Party::System, ErrorCode::FactsLost, text.clone());
+            self.actions.push_back(RecorderAction::FactsLost(text));
         }
     }
 
@@ -311,7 +373,7 @@ impl<T> Recorder<T> {
     fn append_outage(&mut self, why: &str) {
         let code = ErrorCode::LedgerUnwritable;
         let entry = self.entry(Party::System, None, code, why, None);
-        let (then, fact) = (None, Some(vec![entry.clone()]));
-        self.give(vec![entry], Pending { then, fact }, None);
+        let fact = Some(vec![entry.clone()]);
+        self.give(vec![entry], Pending::of(None, fact), None);
     }
 }
