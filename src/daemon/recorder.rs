@@ -101,6 +101,8 @@ pub(super) struct Recorder<T> {
     next_token: u64,
     /// Facts that the disk refused, in their order.
     unwritten: Vec<Unwritten<T>>,
+    /// What is said behind the facts when this daemon ends.
+    last_words: Option<Entry>,
     /// Facts that were given up, of which the record does not tell yet.
     lost: Option<LostFacts>,
     write_again_at: Option<Instant>,
@@ -183,6 +185,7 @@ impl<T> Recorder<T> {
             actions: VecDeque::new(),
             next_token: 0,
             unwritten: Vec::new(),
+            last_words: None,
             lost: None,
             write_again_at: None,
             round: 0,
@@ -330,7 +333,7 @@ impl<T> Recorder<T> {
 
     /// How many appends the writer has not answered yet, or the loop has not followed.
     pub(super) fn pending_count(&self) -> usize {
-        self.pending.len() + self.actions.len()
+        self.pending.len() + self.actions.len() + usize::from(self.last_words.is_some())
     }
 
     /// How far the writer has been asked by now.

@@ -36,6 +36,10 @@ impl LostFacts {
         })
     }
 
+    pub(super) fn count(self) -> u64 {
+        self.count
+    }
+
     /// A sentence for people.
     pub(super) fn text(self) -> String {
         let at = |ms| {

@@ -258,6 +258,32 @@ impl<T> Recorder<T> {
         }
     }
 
+    /// Gives what waits for the disk once more, and behind it the last words of this daemon.
+    pub(in crate::daemon) fn end_with(&mut self, last_words: Entry) {
+        self.last_words = Some(last_words);
+        self.give_last_words();
+    }
+
+    /// As [`Self::write_again`], not before the writer has answered the facts that it was given.
+    fn give_last_words(&mut self) {
+        let is_asked_again = self.has_unwritten();
+        if is_asked_again && self.has_facts_at_writer() {
+            return;
+        }
+        if let Some(last_words) = self.last_words.take() {
+            if is_asked_again {
+                self.give_unwritten();
+            }
+            self.note(last_words);
+        }
+    }
+
+    /// How much of what has happened is not recorded.
+    pub(in crate::daemon) fn unrecorded_count(&self) -> u64 {
+        let waiting = self.unwritten.iter().map(|kept| kept.entries.len() as u64);
+        waiting.sum::<u64>() + self.lost.map_or(0, LostFacts::count)
+    }
+
     fn has_facts_at_writer(&self) -> bool {
         self.pending.values().any(|given| given.fact.is_some())
     }
@@ -326,6 +352,7 @@ impl<T> Recorder<T> {
             }
         }
         self.look_for_end_of_outage();
+        self.give_last_words();
     }
 
     /// The disk takes nothing, perhaps only for a moment.

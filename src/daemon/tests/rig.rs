@@ -22,6 +22,7 @@ use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::{ConnId, Outlet, OutletReceiver};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
+use crate::daemon::fault::DaemonFault;
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::owners::Daemon;
 use crate::daemon::peer::ClientProcess;
@@ -111,6 +112,12 @@ impl Rig {
         others.append(&mut self.put_off);
         self.put_off = others;
         begun
+    }
+
+    /// Ends, with an adapter that has ended already.
+    pub async fn finish(self) -> Result<(), DaemonFault> {
+        drop(self.requests);
+        self.daemon.finish(true).await
     }
 
     /// The adapter lets go, after the daemon has begun to leave.
@@ -411,7 +418,8 @@ impl Rig {
         }
     }
 
-    async fn refuse_next(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
+    /// Hands in the next thing that happens; what was to be recorded was refused.
+    pub async fn refuse_next(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
         let event = match self.next().await {
             Event::Ledger(WriterEvent::Durable { token, .. }) => {
                 let path = self.daemon.base.recorder.ledger().path().to_owned();
