@@ -307,6 +307,7 @@ impl From<TakeoverError> for Failure {
                 error.to_string(),
                 "this is how one daemon starts the next; use `ctxrelay daemon`",
             ),
+            TakeoverError::CannotStart(error) => error.into(),
             error => Self::internal("take over", error),
         }
     }
@@ -314,12 +315,11 @@ impl From<TakeoverError> for Failure {
 
 impl From<DaemonFault> for Failure {
     fn from(fault: DaemonFault) -> Self {
-        Self::new(
-            ExitKind::Internal,
-            fault.code(),
-            fault.to_string(),
-            fault.hint(),
-        )
+        let kind = match fault {
+            DaemonFault::Unrecorded => ExitKind::State,
+            _ => ExitKind::Internal,
+        };
+        Self::new(kind, fault.code(), fault.to_string(), fault.hint())
     }
 }
 

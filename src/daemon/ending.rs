@@ -27,15 +27,14 @@ impl Daemon {
         }
         self.stop_serving(stop.kill);
         self.base.note_last_refusals();
-        self.base.recorder.note_fact(
-            Party::System,
-            LifecycleEvent::DaemonStopped,
-            if stop.kill {
-                "the daemon was killed by the operator"
-            } else {
-                "the daemon stopped"
-            },
-        );
+        let said = match stop.kill {
+            true => "the daemon was killed by the operator",
+            false => "the daemon stopped",
+        };
+        let event = LifecycleEvent::DaemonStopped;
+        let recorder = &mut self.base.recorder;
+        let last_words = recorder.entry(Party::System, None, event, said, None);
+        recorder.end_with(last_words);
         self.base.operations.stop(stop);
     }
 
@@ -44,25 +43,35 @@ impl Daemon {
     ///
     /// # Errors
     ///
-    /// When not everything is written and closed.
+    /// When not everything is written and closed, or the disk has refused what happened.
     pub(super) async fn finish(self, with_codex: bool) -> Result<(), DaemonFault> {
         if with_codex {
             self.agents.codex.shutdown().await;
         }
-        let how = if with_codex {
-            CloseHow::Ended
-        } else {
-            CloseHow::Left
+        let is_disowned = self.base.recorder.is_disowned();
+        // What waits while another process goes on has kept it from doing so.
+        let unrecorded = match with_codex && !is_disowned {
+            true => self.base.recorder.unrecorded_count(),
+            false => 0,
+        };
+        let how = match with_codex && unrecorded == 0 {
+            true => CloseHow::Ended,
+            false => CloseHow::Left,
         };
         let (costs, dirs) = (self.agents.costs, self.base.dirs);
-        let is_disowned = self.base.recorder.is_disowned();
         let (record, rows) = (
             self.base.recorder.into_closing(),
             self.deliveries.outbox.into_writer(),
         );
-        let closed = close_writers(record, rows, how, costs).await;
-        if closed == Err(DaemonFault::Service) && !is_disowned {
-            DaemonFault::Service.leave_mark(&dirs);
+        let mut closed = close_writers(record, rows, how, costs).await;
+        if closed.is_ok() && unrecorded > 0 {
+            tracing::error!(unrecorded, "{}", DaemonFault::Unrecorded);
+            closed = Err(DaemonFault::Unrecorded);
+        }
+        if let Err(fault @ (DaemonFault::Service | DaemonFault::Unrecorded)) = closed
+            && !is_disowned
+        {
+            fault.leave_mark(&dirs);
         }
         closed
     }

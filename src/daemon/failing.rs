@@ -15,7 +15,6 @@ use super::fault::DaemonFault;
 use super::owners::{Base, Daemon};
 use super::recorder::{CloseHow, ClosingRecord};
 use crate::core::agent::Party;
-use crate::store::failed;
 use crate::store::queue::QueueWriter;
 use crate::wire::status::NoticeKey;
 
@@ -82,10 +81,10 @@ impl Daemon {
 }
 
 impl Base {
-    /// Records that the daemon before this one failed, and has `status` and the deck say so for as
-    /// long as this one runs.
-    pub(super) fn note_failed(&mut self) {
-        let Some(fault) = failed::take(&self.dirs) else {
+    /// Records that the daemon before this one failed, if it left this mark, and has `status` and the
+    /// deck say so for as long as this one runs.
+    pub(super) fn note_failed(&mut self, mark: Option<String>) {
+        let Some(fault) = mark else {
             return;
         };
         let what = DaemonFault::of_code(&fault.into()).unwrap_or(DaemonFault::Loop);

@@ -30,6 +30,9 @@ pub enum DaemonFault {
     /// daemon is panicked: the daemon would go on deaf, blind or unseen.
     #[error("a part of the daemon failed by a fault of ctxrelay's own, and the daemon with it")]
     Service,
+    /// It was to end, and the disk refused what had happened, also when it was asked once more.
+    #[error("the daemon ended while the disk refused: what happened last is not recorded")]
+    Unrecorded,
     /// It was to end, and the disk did not take its last words in time. What writes them goes on, so
     /// that this process keeps the owner's lock until it ends.
     #[error("the daemon did not end in order: what writes the record and the queue is not done")]
@@ -38,12 +41,13 @@ pub enum DaemonFault {
 
 impl DaemonFault {
     /// Those that a start finds the mark of.
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Loop,
         Self::Writer,
         Self::Queue,
         Self::Codex,
         Self::Service,
+        Self::Unrecorded,
     ];
 
     /// The next step.
@@ -57,6 +61,9 @@ impl DaemonFault {
                 "what was acknowledged is on disk; see that the disk of the project works, and \
                  .contextrelay/state/contextrelay.log; a daemon can start once this process has ended"
             }
+            Self::Unrecorded => {
+                "what was acknowledged is on disk; make room there, or make the project writable, and                  start again; .contextrelay/state/contextrelay.log says how much is missing"
+            }
             _ => Self::HINT,
         }
     }
@@ -69,6 +76,7 @@ impl DaemonFault {
             Self::Queue => ErrorCode::QueueWriterGone,
             Self::Codex => ErrorCode::AdapterFailed,
             Self::Service => ErrorCode::ServiceFailed,
+            Self::Unrecorded => ErrorCode::FactsLost,
             Self::Hung => ErrorCode::NotInOrder,
         }
     }

@@ -23,7 +23,9 @@ impl Deliveries {
 
     /// Whether nothing more has to be waited for.
     pub(super) fn may_stop(&self, base: &Base) -> bool {
-        let is_at_work = !self.is_settled(base) || self.waits_for_proofs(base);
+        // Another process gets nothing as long as a fact waits for the disk, which is asked again.
+        let is_refused = base.operations.takeover().is_begun() && base.recorder.has_unwritten();
+        let is_at_work = !self.is_settled(base) || self.waits_for_proofs(base) || is_refused;
         base.operations.may_stop(is_at_work)
     }
 }

@@ -11,6 +11,7 @@
 
 mod action;
 mod close;
+mod lost_facts;
 mod next_session;
 mod refusals;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub(super) use close::{CloseHow, ClosingRecord};
 pub(super) use next_session::WriterEvents;
 pub(super) use refusals::{GONE_HINT, space_refused};
 
+use self::lost_facts::LostFacts;
 use super::clock::now_ms;
 use crate::core::alarm::Alarm;
 use crate::core::entry::{Entry, EntryKind, TASK};
@@ -99,6 +101,10 @@ pub(super) struct Recorder<T> {
     next_token: u64,
     /// Facts that the disk refused, in their order.
     unwritten: Vec<Unwritten<T>>,
+    /// What is said behind the facts when this daemon ends.
+    last_words: Option<Entry>,
+    /// Facts that were given up, of which the record does not tell yet.
+    lost: Option<LostFacts>,
     write_again_at: Option<Instant>,
     /// The round in which facts are given to the writer: it records none behind one of the same
     /// round that failed.
@@ -130,6 +136,18 @@ struct Pending<T> {
     then: Option<T>,
     /// The entries of a fact, which is tried again when the disk refuses it.
     fact: Option<Vec<Entry>>,
+    /// It has waited for the disk before: it keeps its place.
+    is_again: bool,
+}
+
+impl<T> Pending<T> {
+    fn of(then: Option<T>, fact: Option<Vec<Entry>>) -> Self {
+        Self {
+            then,
+            fact,
+            is_again: false,
+        }
+    }
 }
 
 /// A fact that waits for the disk.
@@ -167,6 +185,8 @@ impl<T> Recorder<T> {
             actions: VecDeque::new(),
             next_token: 0,
             unwritten: Vec::new(),
+            last_words: None,
+            lost: None,
             write_again_at: None,
             round: 0,
             tried_again: Asked(0),
@@ -313,7 +333,7 @@ impl<T> Recorder<T> {
 
     /// How many appends the writer has not answered yet, or the loop has not followed.
     pub(super) fn pending_count(&self) -> usize {
-        self.pending.len() + self.actions.len()
+        self.pending.len() + self.actions.len() + usize::from(self.last_words.is_some())
     }
 
     /// How far the writer has been asked by now.
@@ -330,6 +350,11 @@ impl<T> Recorder<T> {
     /// Whether something that has happened is not recorded because the disk refuses.
     pub(super) fn has_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
+    }
+
+    /// Whether that is so, or it is not known yet that the disk takes everything again.
+    pub(super) fn has_outage(&self) -> bool {
+        self.has_unwritten() || self.is_outage_told
     }
 
     /// The last append failed, and none has succeeded since.

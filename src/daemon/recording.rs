@@ -55,6 +55,12 @@ impl Daemon {
                     .later
                     .push(LaterInput::Claudes(ClaudeInput::Recordable));
             }
+            RecorderAction::FactsLost(text) => {
+                // It stays for as long as this daemon runs, and the record has it then.
+                if self.base.notices.set(NoticeKey::FactsLost, text) {
+                    self.base.clients.status_changed();
+                }
+            }
             RecorderAction::SpaceChanged => space_changed(
                 self.base.recorder.space(),
                 &mut self.base.notices,

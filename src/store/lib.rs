@@ -41,6 +41,7 @@ pub mod trust;
 pub mod user_config;
 pub mod user_file;
 pub mod work_folders;
+pub mod write_probe;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

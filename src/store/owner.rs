@@ -41,8 +41,6 @@ pub struct OwnerLock {
     folder: File,
     /// Another process has it as well: the previous owner, in case that we fail, or the next one.
     shared: bool,
-    /// The last owner had published something, and did not live to take it back.
-    was_left: bool,
 }
 
 impl OwnerLock {
@@ -58,7 +56,6 @@ impl OwnerLock {
                 file: open_file(dirs)?,
                 folder: open_folder(&dirs.relay)?,
                 shared: false,
-                was_left: false,
             };
             if !lock.take()? {
                 return Ok(None);
@@ -68,7 +65,6 @@ impl OwnerLock {
                 continue;
             }
             lock.sign()?;
-            lock.was_left = published::is_there(dirs);
             published::void(dirs);
             return Ok(Some(lock));
         }
@@ -76,11 +72,6 @@ impl OwnerLock {
             "{} is removed again and again by somebody else",
             lock_path(dirs).display()
         )))
-    }
-
-    /// Whether the last owner was killed, or died with its machine.
-    pub fn was_left(&self) -> bool {
-        self.was_left
     }
 
     /// Takes on the lock of the owner before us, by its [`Self::descriptors`]. It is not free for a
@@ -99,7 +90,6 @@ impl OwnerLock {
             file: file.into(),
             folder: folder.into(),
             shared: true,
-            was_left: false,
         };
         // Taking changes nothing on what has the lock, and fails when another open file has it.
         if !lock.is_named(dirs)? || !lock.take()? {

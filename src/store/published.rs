@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::dirs::{ProjectDirs, exists, read_private, remove_if_there};
+use super::dirs::{ProjectDirs, read_private, remove_if_there};
 use super::owner;
 
 /// Where the daemon is.
@@ -48,6 +48,12 @@ impl Published {
         let published: Self = serde_json::from_slice(&text).ok()?;
         owner::is_owned(dirs).then_some(published)
     }
+
+    /// Whether who goes by this comes to that one.
+    pub(super) fn leads_to(&self, other: &Self) -> bool {
+        let place = |it: &Self| (it.pid, it.control_port, it.proxy_port);
+        place(self) == place(other)
+    }
 }
 
 /// Where everything lies that a daemon shows of itself.
@@ -87,11 +93,6 @@ impl Places {
             }
         }
     }
-}
-
-/// Whether somebody published something and has not taken it back.
-pub(super) fn is_there(dirs: &ProjectDirs) -> bool {
-    exists(&dirs.state_file(PORTS_FILE))
 }
 
 /// Removes what an owner published that did not live to do it itself: somebody else may listen on

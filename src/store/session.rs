@@ -41,7 +41,8 @@ pub fn read_current(dirs: &ProjectDirs) -> io::Result<Option<SessionId>> {
     }
 }
 
-/// Makes a session the current one.
+/// Makes a session the current one. Writes nothing where it is that already: on a full disk a daemon
+/// can go on with what is there.
 ///
 /// # Errors
 ///
@@ -52,6 +53,9 @@ pub fn write_current(dirs: &ProjectDirs, session: &SessionId) -> io::Result<()> 
             io::ErrorKind::InvalidInput,
             format!("{:?} is not a session id", session.as_str()),
         ));
+    }
+    if read_current(dirs).is_ok_and(|named| named.as_ref() == Some(session)) {
+        return Ok(());
     }
     write_private(&dirs.current(), format!("{session}\n").as_bytes())
 }
@@ -113,7 +117,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::testing::Place;
+    use crate::testing::{Full, Place};
 
     #[test]
     fn new_ids_are_well_formed_whatever_the_clock_says() {
@@ -137,6 +141,17 @@ mod tests {
         write_current(&place.dirs, &id).unwrap();
         assert_eq!(read_current(&place.dirs).unwrap(), Some(id));
         assert!(write_current(&place.dirs, &SessionId::new("../x")).is_err());
+    }
+
+    #[test]
+    fn a_session_stays_the_current_one_without_room_to_say_so_again() {
+        let place = Place::new();
+        let [id, other] = [7, 8].map(|random| new_id(1_795_000_000_000, random));
+        write_current(&place.dirs, &id).unwrap();
+        let _full = Full::after(0, &place.dirs.current());
+        write_current(&place.dirs, &id).unwrap();
+        assert!(write_current(&place.dirs, &other).is_err());
+        assert_eq!(read_current(&place.dirs).unwrap(), Some(id));
     }
 
     #[test]

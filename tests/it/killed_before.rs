@@ -3,9 +3,10 @@
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
 
+const SAID: &str = "the one before this one ended without a word";
+
 #[test]
 fn a_daemon_that_was_killed_is_named_by_the_next_one_and_by_no_other() {
-    const SAID: &str = "the one before this one ended without a word";
     let project = Project::new();
     let mut first = project.daemon();
     assert!(project.ledger_naming(SAID).is_empty());
@@ -18,4 +19,40 @@ fn a_daemon_that_was_killed_is_named_by_the_next_one_and_by_no_other() {
     let third = project.daemon();
     assert_eq!(project.ledger_naming(SAID).len(), 1);
     third.stop();
+}
+
+#[test]
+fn a_daemon_that_ended_because_its_lock_was_removed_has_said_so() {
+    let project = Project::new();
+    let mut first = project.daemon();
+    std::fs::remove_file(project.state().join("state/daemon.lock")).unwrap();
+    wait_until("the daemon's end", timeout(), || first.child().try_exit());
+    let second = project.daemon();
+    assert!(project.ledger_naming(SAID).is_empty());
+    second.stop();
+}
+
+#[test]
+fn a_daemon_that_was_killed_is_named_also_behind_a_start_that_failed() {
+    let project = Project::new();
+    let mut first = project.daemon();
+    first.crash();
+    let queue = project.state().join("state/queue.db");
+    let away = queue.with_extension("away");
+    std::fs::rename(&queue, &away).unwrap();
+    std::fs::create_dir(&queue).unwrap();
+    assert_ne!(project.run(["daemon"]).code(), 0);
+    std::fs::remove_dir(&queue).unwrap();
+    std::fs::rename(&away, &queue).unwrap();
+    let second = project.daemon();
+    assert_eq!(project.ledger_naming(SAID).len(), 1);
+    second.stop();
+    // Nor does a start that fails first of all make one of a project that had none.
+    let other = Project::new();
+    other.write(".contextrelay/state/queue.db/in_the_way", "");
+    assert_ne!(other.run(["daemon"]).code(), 0);
+    std::fs::remove_dir_all(other.state().join("state/queue.db")).unwrap();
+    let first = other.daemon();
+    assert!(other.ledger_naming(SAID).is_empty());
+    first.stop();
 }

@@ -1,6 +1,6 @@
 //! The check that what is acknowledged can be written where it has to stand.
 
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
@@ -9,9 +9,7 @@ use super::check::{Check, bad, good, note};
 use crate::cli::disk;
 use crate::host::ProjectContext;
 use crate::store::dirs::exists;
-
-/// What is written, in bytes: more than a file keeps in its own entry, and what a long message takes.
-const PROBE_BYTES: usize = 64 * 1024;
+use crate::store::write_probe::write_probe;
 
 /// What permissions and figures of the disk do not tell: a quota, a disk without inodes, a folder of
 /// its own that is on another disk or is mounted read-only.
@@ -38,7 +36,7 @@ pub(super) fn check(setting: &ProjectContext) -> Check {
     let there = |folder: &Path| folder.ancestors().find(|it| exists(it)).map(Path::to_owned);
     let folders: Vec<PathBuf> = folders.into_iter().filter_map(there).collect();
     for folder in &folders {
-        if let Err(error) = probe(folder) {
+        if let Err(error) = write_probe(folder) {
             let message = format!("nothing can be written in {}: {error}", folder.display());
             return bad(ID, message, next_step(&error, folder));
         }
@@ -52,15 +50,6 @@ pub(super) fn check(setting: &ProjectContext) -> Check {
         return bad(ID, message, next_step(&error, &path));
     }
     good(ID, "the record, the state and the registry can be written")
-}
-
-/// Writes a file without a name where the system has such, which is gone with its end; a watch of
-/// the folder sees nothing of it.
-fn probe(folder: &Path) -> io::Result<()> {
-    let mut file = tempfile::tempfile_in(folder)?;
-    file.write_all(&[0; PROBE_BYTES])?;
-    // A disk may find out that it is full when it has to have it.
-    file.sync_data()
 }
 
 fn next_step(error: &io::Error, place: &Path) -> String {

@@ -28,6 +28,8 @@ words! {
         CurrentChanged = "current_changed",
         /// The loop failed, and the daemon with it.
         DaemonFailed = "daemon_failed",
+        /// More happened than was kept while the record could not be written.
+        FactsLost = "facts_lost",
         /// Entries before this one are somebody else's word.
         ForeignHistory = "foreign_history",
         /// Lines of somebody else stood behind the end.
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 35] = [
+    const TEXTS: [&str; 36] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -95,6 +97,7 @@ mod tests {
         "config_not_migrated",
         "current_changed",
         "daemon_failed",
+        "facts_lost",
         "foreign_history",
         "foreign_lines",
         "foreign_queue",

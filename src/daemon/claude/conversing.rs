@@ -18,7 +18,9 @@ pub(in crate::daemon) fn conversation<T>(
 ) -> Option<AgentChanged> {
     let known = recorder.world().agent(Agent::Claude);
     let session = session.filter(|id| is_plain(id)).map(ThreadId::new)?;
-    if known.conversation(pair) == Some(&session) {
+    let mut said = recorder.said_on_the_way(Agent::Claude, pair.clone()).rev();
+    let said = said.find_map(|said| said.thread_id.as_ref());
+    if said.or_else(|| known.conversation(pair)) == Some(&session) {
         return None;
     }
     let now = claude.state(pair)?.now();

@@ -304,12 +304,19 @@ impl Daemon {
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
-        let known = self.base.recorder.world().agent(Agent::Codex);
-        // One that cannot be used is started again and again, for as long as messages wait for it.
+        // One that cannot be used is started again and again, for as long as messages wait for it, also
+        // while nothing can be recorded.
+        let (recorder, shared) = (&self.base.recorder, RuntimeSession::default());
+        let mut said = recorder.said_on_the_way(Agent::Codex, shared);
+        let known = recorder.world().agent(Agent::Codex);
+        let (state, known_why) = match said.next_back() {
+            Some(said) => (said.state, &said.why),
+            None => (known.state, &known.why),
+        };
         let stands = self.base.notices.has(&NoticeKey::Codex);
         let is_same = |known: &String| stands || known == why;
-        let is_known =
-            known.state == AgentState::Offline && known.why.as_ref().is_some_and(is_same);
+        let is_known = state == AgentState::Offline && known_why.as_ref().is_some_and(is_same);
+        drop(said);
         if self.agents.codex.server().is_some() && !is_known {
             self.base.recorder.keep_fact(
                 Party::System,
@@ -346,7 +353,16 @@ impl Daemon {
                 .inferences
                 .forget(Agent::Codex, &RuntimeSession::default());
         }
-        let changed = is_another || is_other_server || !known.state.is_attached();
+        let (recorder, shared) = (&self.base.recorder, RuntimeSession::default());
+        let mut said = recorder.said_on_the_way(Agent::Codex, shared);
+        let changed = match said.next_back() {
+            Some(said) => {
+                let is_its = said.thread_id.as_ref() == Some(&thread_id) && said.pid == pid;
+                !is_its || !said.state.is_attached()
+            }
+            None => is_another || is_other_server || !known.state.is_attached(),
+        };
+        drop(said);
         if changed {
             let (state, why) = match self.agents.codex.rests_at_limit() {
                 true => (AgentState::Limited, known.why.clone()),

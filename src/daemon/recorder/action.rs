@@ -38,6 +38,8 @@ pub(in crate::daemon) enum RecorderAction<T> {
     Unwritable(String),
     /// The record can be written again.
     Writable,
+    /// Something that has happened is not in the record, and will not be.
+    FactsLost(String),
     /// There is less room on the disk, or more.
     SpaceChanged,
     /// Somebody else wrote to the record.

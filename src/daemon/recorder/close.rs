@@ -14,7 +14,7 @@ use crate::store::ledger::Ledger;
 pub(in crate::daemon) enum CloseHow {
     /// Nothing is under way: its head is marked as that of an orderly end.
     Ended,
-    /// Another process goes on with what is under way.
+    /// Another process goes on with what is under way; or something that happened is not recorded.
     Left,
     /// Something of ours failed. The world may be folded by halves and is not written down; every
     /// line is ours, so that nothing that is put behind them counts.

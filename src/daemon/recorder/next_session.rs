@@ -49,8 +49,7 @@ impl<T> Recorder<T> {
         match &appended {
             Ok(stored) => self.take_in(stored),
             Err(LedgerError::Late(_)) => {
-                let (then, fact) = (Some(late), None);
-                self.pending.insert(token, Pending { then, fact });
+                self.pending.insert(token, Pending::of(Some(late), None));
             }
             Err(_) => {}
         }

@@ -165,6 +165,7 @@ fn words(actions: &[RecorderAction<&'static str>]) -> Vec<String> {
             ),
             RecorderAction::Unwritable(_) => "unwritable".to_owned(),
             RecorderAction::Writable => "writable".to_owned(),
+            RecorderAction::FactsLost(_) => "lost".to_owned(),
             RecorderAction::SpaceChanged => "space".to_owned(),
             RecorderAction::Foreign(_) => "foreign".to_owned(),
             RecorderAction::WriterGone => "writer gone".to_owned(),

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::lost_facts::{LostFacts, is_first};
 use super::refusals;
 use super::{Pending, Recorder, RecorderAction, Unwritten};
-use crate::core::agent::Party;
-use crate::core::entry::{Entry, EntryKind, ErrorCode};
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{AgentChanged, Entry, EntryKind, ErrorCode};
+use crate::core::id::RuntimeSession;
 use crate::store::ledger::{LedgerError, NotTaken, WriterEvent};
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -18,10 +20,24 @@ const WRITE_AGAIN: Duration = Duration::from_secs(1);
 /// can come.
 pub(super) const UNWRITTEN_MAX: usize = 256;
 
+/// How many of these places are for what [`is_first`]: a batch of it.
+pub(super) const UNWRITTEN_RESERVED: usize = 64;
+
+/// What is said once more has happened than is kept.
+const LOSING: &str = "the record cannot be written, and more has happened meanwhile than is kept: what happens \
+                      now is lost";
+
 impl<T> Recorder<T> {
     /// Appends. Who waits goes on once it is durable, or has failed; never before this returns.
     pub(in crate::daemon) fn append(&mut self, entries: Vec<Entry>, then: T) {
         self.give_entries(entries, Some(then));
+    }
+
+    /// As [`Self::append`], of what may stand in the record only behind every fact before it. Not
+    /// where some wait for the disk already.
+    pub(in crate::daemon) fn append_behind_facts(&mut self, entries: Vec<Entry>, then: T) {
+        let then = Some(then);
+        self.give(entries, Pending::of(then, None), Some(self.round));
     }
 
     /// Appends what nobody waits for.
@@ -64,23 +80,35 @@ impl<T> Recorder<T> {
     }
 
     fn give_entries(&mut self, entries: Vec<Entry>, then: Option<T>) {
-        self.give(entries, Pending { then, fact: None }, None);
+        self.give(entries, Pending::of(then, None), None);
     }
 
     fn give_fact(&mut self, entries: Vec<Entry>, then: Option<T>) {
+        let fact = Some(entries.clone());
+        self.give_pending_fact(entries, Pending::of(then, fact));
+    }
+
+    fn give_pending_fact(&mut self, entries: Vec<Entry>, pending: Pending<T>) {
         if !self.has_unwritten() {
-            let fact = Some(entries.clone());
-            return self.give(entries, Pending { then, fact }, Some(self.round));
+            return self.give(entries, pending, Some(self.round));
         }
         // Behind what waits already: the record tells things in their order. Where too many wait it
         // is given up, and does not overtake them.
         let token = self.take_token();
-        if self.unwritten.len() < UNWRITTEN_MAX {
-            self.keep(token, entries, then);
+        if pending.is_again || self.has_place(&entries) {
+            self.keep(token, entries, pending.then);
         } else {
-            let fact = Some(entries);
-            self.refuse(token, Pending { then, fact }, refusals::overloaded());
+            self.refuse(token, pending, refusals::overloaded());
         }
+    }
+
+    /// Whether these can be kept.
+    fn has_place(&self, entries: &[Entry]) -> bool {
+        let places = match entries.iter().any(is_first) {
+            true => UNWRITTEN_MAX,
+            false => UNWRITTEN_MAX - UNWRITTEN_RESERVED,
+        };
+        self.unwritten.len() < places
     }
 
     pub(super) fn take_token(&mut self) -> u64 {
@@ -116,7 +144,11 @@ impl<T> Recorder<T> {
 
     /// Nothing of it was recorded: a fact is kept, and a caller hears why.
     fn refuse(&mut self, token: u64, pending: Pending<T>, refusal: Refusal) {
-        let Pending { then, fact } = pending;
+        let Pending {
+            then,
+            fact,
+            is_again,
+        } = pending;
         let Some(entries) = fact else {
             match then {
                 Some(then) => {
@@ -127,9 +159,9 @@ impl<T> Recorder<T> {
             }
             return;
         };
-        let is_kept = refusal.code != RefusalCode::EntryRefused
-            && !self.is_writer_gone
-            && self.unwritten.len() < UNWRITTEN_MAX;
+        let has_place = is_again || self.has_place(&entries);
+        let is_kept =
+            refusal.code != RefusalCode::EntryRefused && !self.is_writer_gone && has_place;
         self.actions.push_back(RecorderAction::FactRefused {
             entries: entries.clone(),
             refusal: refusal.clone(),
@@ -149,8 +181,20 @@ impl<T> Recorder<T> {
                 .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
         } else {
             tracing::error!(code = %refusal.code, "a fact could not be recorded");
+            if !has_place {
+                self.lose(&entries);
+            }
             let refused = then.map(|then| RecorderAction::Refused { then, refusal });
             self.actions.extend(refused);
+        }
+    }
+
+    fn lose(&mut self, entries: &[Entry]) {
+        let before = self.lost;
+        self.lost = LostFacts::and(before, entries);
+        if before.is_none() && self.lost.is_some() && self.has_unwritten() {
+            let losing = RecorderAction::FactsLost(LOSING.to_owned());
+            self.actions.push_back(losing);
         }
     }
 
@@ -166,7 +210,7 @@ impl<T> Recorder<T> {
     }
 
     /// The facts that the disk has not taken yet, in their order.
-    pub(in crate::daemon) fn facts_on_the_way(&self) -> impl Iterator<Item = &Entry> {
+    pub(in crate::daemon) fn facts_on_the_way(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         let given = self.pending.iter();
         let given = given.filter_map(|(token, given)| Some((*token, given.fact.as_ref()?)));
         let waiting = self.unwritten.iter();
@@ -174,6 +218,20 @@ impl<T> Recorder<T> {
         let mut facts: Vec<_> = given.chain(waiting).collect();
         facts.sort_unstable_by_key(|(token, _)| *token);
         facts.into_iter().flat_map(|(_, entries)| entries)
+    }
+
+    /// What those of them say of an agent, of one pair's.
+    pub(in crate::daemon) fn said_on_the_way(
+        &self,
+        agent: Agent,
+        pair: RuntimeSession,
+    ) -> impl DoubleEndedIterator<Item = &AgentChanged> {
+        self.facts_on_the_way().filter_map(move |entry| {
+            let EntryKind::AgentChanged(said) = &entry.kind else {
+                return None;
+            };
+            (said.agent == agent && entry.pair() == pair).then_some(said)
+        })
     }
 
     /// What the loop has to do next, until there is nothing.
@@ -186,23 +244,68 @@ impl<T> Recorder<T> {
         self.write_again_at
     }
 
-    /// Asks the disk again, when it is time to.
+    /// Asks the disk again, when it is time to and the writer has answered every fact that it was
+    /// given: one that fails only later would be recorded behind what came after it, which a new
+    /// round does not keep back. It is given no other one meanwhile, so that it answers the last.
     pub(in crate::daemon) fn write_again(&mut self) {
-        if self.write_again_at.is_some_and(|at| Instant::now() >= at) {
-            self.write_again_at = None;
-            self.round += 1;
-            for kept in std::mem::take(&mut self.unwritten) {
-                let Unwritten {
-                    mut entries, then, ..
-                } = kept;
-                // The session that they were of may be sealed by now.
-                for entry in &mut entries {
-                    entry.session_id = self.session_id.clone();
-                }
-                self.give_fact(entries, then);
-            }
-            self.tried_again = self.asked();
+        if self.write_again_at.is_none_or(|at| Instant::now() < at) {
+            return;
         }
+        if self.has_facts_at_writer() {
+            self.write_again_at = Some(Instant::now() + WRITE_AGAIN);
+        } else {
+            self.give_unwritten();
+        }
+    }
+
+    /// Gives what waits for the disk once more, and behind it the last words of this daemon.
+    pub(in crate::daemon) fn end_with(&mut self, last_words: Entry) {
+        self.last_words = Some(last_words);
+        self.give_last_words();
+    }
+
+    /// As [`Self::write_again`], not before the writer has answered the facts that it was given.
+    fn give_last_words(&mut self) {
+        let is_asked_again = self.has_unwritten();
+        if is_asked_again && self.has_facts_at_writer() {
+            return;
+        }
+        if let Some(last_words) = self.last_words.take() {
+            if is_asked_again {
+                self.give_unwritten();
+            }
+            self.note(last_words);
+        }
+    }
+
+    /// How much of what has happened is not recorded.
+    pub(in crate::daemon) fn unrecorded_count(&self) -> u64 {
+        let waiting = self.unwritten.iter().map(|kept| kept.entries.len() as u64);
+        waiting.sum::<u64>() + self.lost.map_or(0, LostFacts::count)
+    }
+
+    fn has_facts_at_writer(&self) -> bool {
+        self.pending.values().any(|given| given.fact.is_some())
+    }
+
+    fn give_unwritten(&mut self) {
+        self.write_again_at = None;
+        self.round += 1;
+        for kept in std::mem::take(&mut self.unwritten) {
+            let Unwritten {
+                mut entries, then, ..
+            } = kept;
+            // The session that they were of may be sealed by now.
+            for entry in &mut entries {
+                entry.session_id = self.session_id.clone();
+            }
+            let pending = Pending {
+                is_again: true,
+                ..Pending::of(then, Some(entries.clone()))
+            };
+            self.give_pending_fact(entries, pending);
+        }
+        self.tried_again = self.asked();
     }
 
     /// It is time to ask the disk again.
@@ -249,6 +352,7 @@ impl<T> Recorder<T> {
             }
         }
         self.look_for_end_of_outage();
+        self.give_last_words();
     }
 
     /// The disk takes nothing, perhaps only for a moment.
@@ -272,14 +376,21 @@ impl<T> Recorder<T> {
     /// An outage is over once the disk has all that it refused, not once it takes something: a fact
     /// that it refuses each time would have the record tell of another outage every second.
     fn look_for_end_of_outage(&mut self) {
-        let is_over = self.is_outage_told
-            && !self.is_refusing
+        let is_over = !self.is_refusing
+            && !self.is_writer_gone
             && self.unwritten.is_empty()
             && self.has_answered(self.tried_again);
-        if is_over {
-            self.is_outage_told = false;
+        if !is_over {
+            return;
+        }
+        if std::mem::take(&mut self.is_outage_told) {
             self.is_outage_noted = false;
             self.actions.push_back(RecorderAction::Writable);
+        }
+        if let Some(lost) = self.lost.take() {
+            let text = lost.text();
+            self.keep_fact(Party::System, ErrorCode::FactsLost, text.clone());
+            self.actions.push_back(RecorderAction::FactsLost(text));
         }
     }
 
@@ -289,7 +400,7 @@ impl<T> Recorder<T> {
     fn append_outage(&mut self, why: &str) {
         let code = ErrorCode::LedgerUnwritable;
         let entry = self.entry(Party::System, None, code, why, None);
-        let (then, fact) = (None, Some(vec![entry.clone()]));
-        self.give(vec![entry], Pending { then, fact }, None);
+        let fact = Some(vec![entry.clone()]);
+        self.give(vec![entry], Pending::of(None, fact), None);
     }
 }

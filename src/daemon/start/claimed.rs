@@ -32,8 +32,6 @@ pub(in crate::daemon) struct Claimed {
     pub(super) foreign_queue: Option<PathBuf>,
     /// It was not made here.
     pub(super) is_clone: bool,
-    /// The daemon before could not say that it ends.
-    pub(super) was_killed: bool,
     pub(super) ports: Ports,
     pub(super) inherited: Option<Inherited>,
     pub(super) registration: Registration,
@@ -118,8 +116,6 @@ impl Claimed {
                 (lock.ok_or(StartError::Owned)?, None)
             }
         };
-        // Of a clone it is somebody else's.
-        let was_killed = !is_clone && lock.was_left();
         mark_state(&dirs).map_err(|source| StartError::Unwritable {
             path: dirs.state.clone(),
             source,
@@ -168,7 +164,6 @@ impl Claimed {
             adopted,
             foreign_queue,
             is_clone,
-            was_killed,
             ports,
             inherited,
             registration: Registration {

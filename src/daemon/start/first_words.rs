@@ -15,6 +15,7 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::signing::{self, SignerMet};
 use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::UserDirs;
+use crate::store::failed;
 use crate::store::mend::Mended;
 
 /// What was found, and is to be said once the loop is put together.
@@ -25,6 +26,8 @@ pub(super) struct FirstWords {
     /// How many entries ContextRelay 3 left, and what Claude never fetched from it.
     pub(super) adopted: Option<(u64, Unread)>,
     pub(super) is_clone: bool,
+    /// The daemon before did not come to an orderly end.
+    pub(super) was_killed: bool,
     /// Entries are somebody else's word.
     pub(super) has_foreign_history: bool,
     /// What `current` named in vain.
@@ -75,13 +78,15 @@ impl FirstWords {
         if self.queue_was_older {
             daemon.base.note_older_queue();
         }
+        let failed = failed::take(&daemon.base.dirs);
         let (event, said, ends) = if server_runs_on {
             let said = "the daemon goes on in another process";
             let told = daemon.base.nothing_came_after_a_start();
             (LifecycleEvent::DaemonTakenOver, said, told)
         } else {
             let ends = daemon.base.note_unfinished(self.is_clone);
-            let said = match claimed.was_killed {
+            // One that failed has left its mark, and an entry of its own.
+            let said = match self.was_killed && failed.is_none() {
                 true => "the daemon started; the one before this one ended without a word",
                 false => "the daemon started",
             };
@@ -106,7 +111,7 @@ impl FirstWords {
                 ),
             );
         }
-        daemon.base.note_failed();
+        daemon.base.note_failed(failed);
         for (kind, said) in finish_mending(&daemon.deliveries.outbox, self.mended) {
             daemon.base.recorder.keep_fact(Party::System, kind, said);
         }

@@ -22,7 +22,7 @@ use crate::daemon::owners::Daemon;
 use crate::daemon::recorder::{Keepers, Recorder, RecorderParts};
 use crate::daemon::tree_commit::TreeCommit;
 use crate::store::disk_space::DiskSpace;
-use crate::store::head::{HeadKeeper, Heads};
+use crate::store::head::{HeadKeeper, Heads, Kept};
 use crate::store::ledger::{self, CheckpointKeeper, Ledger, Stored};
 use crate::store::mend::mend;
 use crate::store::search::Search;
@@ -87,13 +87,18 @@ impl Claimed {
         let channel = Channel::new(commit, programs, Arc::clone(&redactor));
         let heads = Heads::open(user_dirs, &dirs.instance_id())
             .map_err(|source| self.builder.registry_failed(source))?;
-        let believed_after = heads.kept().map_or(0, |kept| kept.foreign_through);
+        let kept = heads.kept();
+        let believed_after = kept.as_ref().map_or(0, |kept| kept.foreign_through);
         let SessionChoice {
             session,
             is_new,
             missing,
             lost,
-        } = SessionChoice::of(dirs, heads.kept().as_ref())?;
+        } = SessionChoice::of(dirs, kept.as_ref())?;
+        // A start that fails before its first entry changes nothing on that.
+        let is_its_end = |kept: &Kept| kept.head.session_id == session && kept.head.seq > 0;
+        let has_predecessor = self.inherited.is_none() && !self.is_clone;
+        let was_killed = has_predecessor && kept.is_some_and(|it| is_its_end(&it) && !it.clean);
         let mended = mend(dirs, &session);
         let space = Arc::new(DiskSpace::new(dirs, self.loaded.config.storage));
         let mut opened = ledger::open_watched(
@@ -152,6 +157,7 @@ impl Claimed {
             is_new: is_new || report.entries == 0,
             adopted: is_adopted.then(|| (report.entries, self.unread())),
             is_clone: self.is_clone,
+            was_killed,
             has_foreign_history: if self.is_clone {
                 !is_new
             } else {

@@ -61,17 +61,45 @@ impl Base {
 }
 
 impl Daemon {
-    /// Begins a takeover: another process goes on.
+    /// Begins a takeover: another process goes on. Not before the record has taken what is known so
+    /// far: where it cannot, nothing was stopped and nobody let go of Codex.
     pub(in crate::daemon) fn begin_takeover(
         &mut self,
         reply: oneshot::Sender<Result<(), Refusal>>,
     ) {
-        if self.base.operations.is_stopping() {
-            let _ = reply.send(Err(crate::daemon::reply::stopping()));
+        if let Some(refusal) = self.takeover_refusal() {
+            let _ = reply.send(Err(refusal));
             return;
         }
-        if self.base.recorder.has_unwritten() {
-            let refusal = Refusal::new(
+        self.agents.append_touched_so_far(&mut self.base);
+        let recorder = &mut self.base.recorder;
+        let said = "the daemon hands over to another process";
+        let event = LifecycleEvent::DaemonHandedOver;
+        let entry = recorder.entry(Party::System, None, event, said, None);
+        recorder.append_behind_facts(
+            vec![entry],
+            Box::new(|daemon, recorded| {
+                let may = match (recorded, daemon.takeover_refusal()) {
+                    (Err(refusal), _) => Err(refusal.clone()),
+                    (Ok(_), Some(refusal)) => Err(refusal),
+                    (Ok(_), None) => Ok(()),
+                };
+                let begins = may.is_ok();
+                // Who asked may have given it up, because the disk took so long.
+                if reply.send(may).is_ok() && begins {
+                    daemon.leave_to_next();
+                }
+            }),
+        );
+    }
+
+    /// Why another process cannot go on now.
+    fn takeover_refusal(&self) -> Option<Refusal> {
+        if self.base.operations.is_stopping() {
+            return Some(crate::daemon::reply::stopping());
+        }
+        if self.base.recorder.has_outage() {
+            return Some(Refusal::new(
                 RefusalCode::LedgerUnwritable,
                 "something that happened is not recorded yet",
                 match self.base.recorder.is_ledger_gone() {
@@ -80,37 +108,30 @@ impl Daemon {
                         "`ctxrelay status` says why: free space there or make it writable first"
                     }
                 },
-            );
-            let _ = reply.send(Err(refusal));
-            return;
+            ));
         }
-        if self.base.operations.is_ending_session() {
-            // That may take longer than the adapter is waited for, and nothing of it can be left to
-            // another process: this one would end, and Codex's turn with it.
-            let refusal = Refusal::new(
+        // That may take longer than the adapter is waited for, and nothing of it can be left to
+        // another process: this one would end, and Codex's turn with it.
+        self.base.operations.is_ending_session().then(|| {
+            Refusal::new(
                 RefusalCode::InFlight,
                 "a session is being ended or deleted",
                 "nothing was changed; try again once that is done",
-            );
-            let _ = reply.send(Err(refusal));
-            return;
-        }
+            )
+        })
+    }
+
+    fn leave_to_next(&mut self) {
         self.base.operations.takeover_mut().begin();
         // A row must not say that an attempt began which nobody makes any more.
         self.agents.codex.begin_takeover();
         self.stop_serving(false);
         self.base.note_last_refusals();
-        self.base.recorder.note_fact(
-            Party::System,
-            LifecycleEvent::DaemonHandedOver,
-            "the daemon hands over to another process",
-        );
         self.base.operations.stop(Stop {
             kill: false,
             by: Instant::now() + RELEASE_WAIT,
         });
         self.release_codex();
-        let _ = reply.send(Ok(()));
     }
 
     /// Asks the adapter to let go, once it has what was to be handed over: the rows say that an

@@ -36,6 +36,7 @@ use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::fd_channel;
 use crate::daemon::codex_lane::LaneState;
 use crate::daemon::recent_writes::RecentWrites;
+use crate::daemon::start_error::StartError;
 use crate::store::dirs::ProjectDirs;
 use crate::store::owner::OwnerLock;
 use crate::store::publisher::Publisher;
@@ -117,6 +118,9 @@ pub enum TakeoverError {
     /// It cannot be read.
     #[error("what the daemon before this one left cannot be read: {0}")]
     Text(#[from] serde_json::Error),
+    /// Our daemon could not run. The one before knows, and has stopped nothing.
+    #[error(transparent)]
+    CannotStart(#[from] StartError),
     /// It is of another version.
     #[error("what the daemon before this one left is of form {0}, and this program knows {FORMAT}")]
     Format(u32),

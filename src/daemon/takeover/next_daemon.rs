@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!  previous                            next
-//!         <──────────── greeting
+//!         <──────────── greeting, or failed
 //!    comes to a halt
 //!         takeover ──────────────────>
 //!                                       opens what is in the files
@@ -33,6 +33,7 @@ use super::next_daemon_error::NextDaemonError;
 use super::{FORMAT, Takeover, TakeoverError};
 use crate::daemon::start_error::StartError;
 use crate::store::dirs::ProjectDirs;
+use crate::store::write_probe::write_probe;
 
 /// From the start of the next process to its greeting. It takes milliseconds.
 const GREET_WAIT: Duration = Duration::from_secs(10);
@@ -65,6 +66,25 @@ enum Word {
     Ready,
     /// It cannot.
     Failed { code: String, message: String },
+}
+
+impl Word {
+    /// Why its daemon cannot run.
+    fn why_not(self) -> String {
+        match self {
+            Self::Failed { code, message } => format!("{message} ({code})"),
+            Self::Ready => "it said that it was ready before it had anything".to_owned(),
+        }
+    }
+}
+
+/// What the next process says first.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum FirstLine {
+    Greeting(Greeting),
+    /// It knows already that its daemon cannot run.
+    Word(Word),
 }
 
 /// The last line of the previous process.
@@ -101,18 +121,19 @@ impl NextDaemon {
         // The command has the other end, and would keep the socket open after the child's end.
         drop(command);
         let next = Self { child, socket };
-        let greeting: Option<Greeting> = next.line(GREET_WAIT);
-        match greeting {
-            Some(greeting) if greeting.format == FORMAT => Ok(next),
-            greeting => {
-                next.dismiss();
-                let version = greeting.map_or_else(
-                    || "of a version that does not know how".to_owned(),
-                    |greeting| format!("version {}, which keeps other books", greeting.version),
-                );
-                Err(NextDaemonError::OtherVersion { program, version })
+        let version = match next.line(GREET_WAIT) {
+            Some(FirstLine::Greeting(greeting)) if greeting.format == FORMAT => return Ok(next),
+            Some(FirstLine::Greeting(greeting)) => {
+                format!("version {}, which keeps other books", greeting.version)
             }
-        }
+            Some(FirstLine::Word(word)) => {
+                next.dismiss();
+                return Err(NextDaemonError::NotUp(word.why_not()));
+            }
+            None => "of a version that does not know how".to_owned(),
+        };
+        next.dismiss();
+        Err(NextDaemonError::OtherVersion { program, version })
     }
 
     /// Gives it the takeover, once its daemon can run. Blocks.
@@ -135,7 +156,7 @@ impl NextDaemon {
                     }
                     Err(error) => format!("it ended before it began: {error}"),
                 },
-                Some(Word::Failed { code, message }) => format!("{message} ({code})"),
+                Some(word) => word.why_not(),
                 None => "it ended without a word, or did not get ready in time".to_owned(),
             },
         };
@@ -187,6 +208,13 @@ impl PreviousDaemon {
             .and_then(|()| socket.set_write_timeout(Some(TAKEOVER_WAIT)))
             .map_err(nobody)?;
         let before = Self { socket };
+        // Said now, while the one before has stopped nothing yet.
+        if let Err(source) = write_probe(&dirs.state) {
+            let path = dirs.state.clone();
+            let error = StartError::Unwritable { path, source };
+            before.refuse(&error);
+            return Err(error.into());
+        }
         let greeting = Greeting {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -292,6 +320,15 @@ mod tests {
         assert!(!before.committed_within(SOON));
         let late = say(&theirs, &LastWord::Commit).unwrap_err();
         assert_eq!(late.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn one_that_cannot_run_says_so_before_anything_is_given_to_it() {
+        let mut command = Command::new("sh");
+        let word = r#"{"failed":{"code":"unwritable","message":"the disk is full"}}"#;
+        command.args(["-c", &format!("echo '{word}' >&0")]);
+        let error = NextDaemon::start(command).unwrap_err().to_string();
+        assert!(error.contains("the disk is full (unwritable)"), "{error}");
     }
 
     #[test]

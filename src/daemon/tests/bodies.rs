@@ -88,9 +88,7 @@ async fn a_daemon_that_leaves_while_a_text_is_read_hands_it_to_the_adapter_first
     rig.record().await;
     rig.store();
     assert_eq!(rig.delivered(), []);
-    let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::BeginTakeover { reply });
-    begun.await.unwrap().unwrap();
+    rig.begin_takeover().await.unwrap();
     rig.settle().await;
     let mut asked = Vec::new();
     while let Ok(request) = rig.requests.try_recv() {

@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::rig::Rig;
+use super::unwritten::recover;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
@@ -516,6 +517,33 @@ async fn a_codex_that_fails_at_each_try_with_other_words_is_said_once_and_shown_
     fails(&mut rig, ErrorCode::CodexTooOld, "codex ended: too old");
     rig.settle().await;
     assert_eq!(said(&rig), 3);
+}
+
+#[tokio::test]
+async fn a_codex_that_fails_at_each_try_while_nothing_can_be_recorded_waits_for_the_disk_once() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    for second in 0..5 {
+        rig.fact(CodexFact::ServerStarted {
+            pid: 4_000_003,
+            keeper: 4_000_004,
+            version: "0.169.0".to_owned(),
+            port: 4500,
+        });
+        let why = format!("codex ended: 12:00:0{second} no room");
+        rig.fact(CodexFact::ServerLost {
+            why: why.clone(),
+            gave_up: true,
+        });
+        let code = ErrorCode::CodexFailed;
+        rig.fact(CodexFact::Unavailable { code, why });
+        rig.fail_writes().await;
+        assert_eq!(rig.daemon.base.recorder.facts_on_the_way().count(), 1);
+    }
+    recover(&mut rig).await;
+    let recent = rig.daemon.base.recorder.recent().iter();
+    let gone = recent.filter(|stored| stored.entry.content.contains("app-server is gone"));
+    assert_eq!(gone.count(), 1);
 }
 
 #[tokio::test]

@@ -1,20 +1,19 @@
 //! Leaving everything to another process: nobody is told something untrue, nothing goes out behind
 //! the adapter's back, and the next one knows what this one knew.
 
-use tokio::sync::oneshot;
-
 use super::rig::Rig;
+use super::unwritten::recover;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
+use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{EntryKind, TurnStatus};
 use crate::core::id::{ThreadId, TurnId};
-use crate::daemon::event::Event;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, IdsParams, RefusalCode,
-    Reply, Role, SendParams, WaitMessagesParams,
+    ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, HookParams, IdsParams,
+    RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
 };
 
 fn wait(agent: Agent) -> Command {
@@ -76,9 +75,7 @@ async fn whoever_waits_asks_the_next_one_and_codex_hears_that_nothing_came() {
     let codex = rig.connect(Role::Codex, None, false);
     let claude_waits = rig.ask(&claude, wait(Agent::Claude));
     let codex_waits = rig.ask(&codex, wait(Agent::Codex));
-    let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::BeginTakeover { reply });
-    begun.await.unwrap().unwrap();
+    rig.begin_takeover().await.unwrap();
     let late = rig.ask(&claude, message());
     rig.let_go().await;
     for moved in [claude_waits, late] {
@@ -101,9 +98,7 @@ async fn nothing_goes_out_once_the_adapter_was_asked_to_let_go() {
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
-    let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::BeginTakeover { reply });
-    begun.await.unwrap().unwrap();
+    rig.begin_takeover().await.unwrap();
     // The adapter had not begun with it.
     let why = "another process goes on".to_owned();
     let message_id = first.clone();
@@ -227,9 +222,7 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
         panic!("no page");
     };
     assert_eq!(page.messages[0].message_id, id);
-    let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::BeginTakeover { reply });
-    begun.await.unwrap().unwrap();
+    rig.begin_takeover().await.unwrap();
     rig.settle().await;
     assert!(
         !rig.daemon.deliveries.may_stop(&rig.daemon.base),
@@ -258,11 +251,44 @@ async fn who_may_not_leave_is_told_the_way_out_that_there_is() {
     });
     // The file was taken away: room would not help.
     rig.fail_writes().await;
-    let (reply, refused) = oneshot::channel();
-    rig.daemon.on_event(Event::BeginTakeover { reply });
-    let refusal = refused.await.unwrap().unwrap_err();
+    let refusal = rig.begin_takeover().await.unwrap_err();
     assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
     assert!(refusal.hint.contains("ctxrelay kill"), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn on_a_disk_that_refuses_nothing_is_stopped_and_codex_is_not_let_go() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let hooks = rig.connect(Role::Hook, None, false);
+    let hook = HookParams {
+        event: "PostToolUse".into(),
+        tool: Some("Edit".to_owned()),
+        path: Some("src/login.rs".to_owned()),
+        ..HookParams::default()
+    };
+    rig.call(&hooks, Command::Hook(hook)).await.unwrap();
+    rig.settle().await;
+    // Nobody has been refused anything yet.
+    let ledger = rig.daemon.base.recorder.ledger().path().to_owned();
+    let away = ledger.with_extension("away");
+    std::fs::rename(&ledger, &away).unwrap();
+    let refusal = rig.begin_takeover().await.unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
+    let refusal = rig.begin_takeover().await.unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::LedgerUnwritable);
+    assert!(!rig.daemon.base.operations.is_stopping());
+    std::iter::from_fn(|| rig.requests.try_recv().ok()).for_each(|request| {
+        assert!(!matches!(request, CodexRequest::Release { .. }));
+    });
+
+    std::fs::rename(&away, &ledger).unwrap();
+    recover(&mut rig).await;
+    drop(rig.leave().await);
+    let record = std::fs::read_to_string(&ledger).unwrap();
+    for once in ["src/login.rs", "hands over to another process"] {
+        assert_eq!(record.matches(once).count(), 1, "{once}: {record}");
+    }
 }
 
 #[tokio::test]
@@ -277,9 +303,7 @@ async fn it_is_not_left_while_a_session_is_being_ended_or_deleted() {
         let mut rig = Rig::with_codex(&place).await;
         let operator = rig.connect(Role::Deck, None, true);
         let ended = rig.ask(&operator, ends);
-        let (reply, refused) = oneshot::channel();
-        rig.daemon.on_event(Event::BeginTakeover { reply });
-        let refusal = refused.await.unwrap().unwrap_err();
+        let refusal = rig.begin_takeover().await.unwrap_err();
         assert_eq!(refusal.code, RefusalCode::InFlight);
         rig.settle().await;
         ended.await.unwrap().unwrap();

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +22,7 @@ use crate::core::snapshot::Snapshot;
 use crate::daemon::attach::{ConnId, Outlet, OutletReceiver};
 use crate::daemon::codex_lane::CodexLane;
 use crate::daemon::event::Event;
+use crate::daemon::fault::DaemonFault;
 use crate::daemon::handle::DaemonHandle;
 use crate::daemon::owners::Daemon;
 use crate::daemon::peer::ClientProcess;
@@ -93,18 +95,51 @@ impl Rig {
     /// Leaves everything to another process, and returns what that one gets. The app-server goes
     /// on.
     pub async fn leave(mut self) -> Takeover {
-        let (reply, begun) = oneshot::channel();
-        self.daemon.on_event(Event::BeginTakeover { reply });
-        begun.await.unwrap().unwrap();
+        self.begin_takeover().await.unwrap();
         self.let_go().await
+    }
+
+    /// Begins to leave, or is told why it cannot. Hands in what the ledger's writer says until then,
+    /// and nothing else.
+    pub async fn begin_takeover(&mut self) -> Result<(), Refusal> {
+        let (reply, mut begun) = oneshot::channel();
+        self.daemon.on_event(Event::BeginTakeover { reply });
+        let mut others = VecDeque::new();
+        let begun = loop {
+            match begun.try_recv() {
+                Ok(begun) => break begun,
+                Err(TryRecvError::Empty) => match self.next().await {
+                    event @ Event::Ledger(_) => self.daemon.on_event(event),
+                    event => others.push_back(event),
+                },
+                Err(TryRecvError::Closed) => panic!("no answer"),
+            }
+        };
+        others.append(&mut self.put_off);
+        self.put_off = others;
+        begun
+    }
+
+    /// Ends, with an adapter that has ended already.
+    pub async fn finish(self) -> Result<(), DaemonFault> {
+        drop(self.requests);
+        self.daemon.finish(true).await
     }
 
     /// The adapter lets go, after the daemon has begun to leave.
     pub async fn let_go(mut self) -> Takeover {
         loop {
-            if let CodexRequest::Release { reply } = self.requests.try_recv().unwrap() {
-                reply.send(Passed::with_server()).unwrap();
-                break;
+            match self.requests.try_recv() {
+                Ok(CodexRequest::Release { reply }) => {
+                    reply.send(Passed::with_server()).unwrap();
+                    break;
+                }
+                Ok(_) => {}
+                // Not before the rows are written of what it was to be given first.
+                Err(_) => {
+                    let event = self.next().await;
+                    self.daemon.on_event(event);
+                }
             }
         }
         self.daemon.on_event(Event::CodexSilent);
@@ -389,7 +424,8 @@ impl Rig {
         }
     }
 
-    async fn refuse_next(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
+    /// Hands in the next thing that happens; what was to be recorded was refused.
+    pub async fn refuse_next(&mut self, why: impl Fn(std::path::PathBuf) -> LedgerError) {
         let event = match self.next().await {
             Event::Ledger(WriterEvent::Durable { token, .. }) => {
                 let path = self.daemon.base.recorder.ledger().path().to_owned();

@@ -272,9 +272,7 @@ async fn who_leaves_hands_over_first_what_its_rows_say() {
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = send(&mut rig, &claude, Agent::Claude).await;
-    let (reply, begun) = oneshot::channel();
-    rig.daemon.on_event(Event::BeginTakeover { reply });
-    begun.await.unwrap().unwrap();
+    rig.begin_takeover().await.unwrap();
     // The adapter is not asked to let go before it has the message.
     assert!(rig.requests.try_recv().is_err());
     rig.store();

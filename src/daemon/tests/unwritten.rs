@@ -8,9 +8,11 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::event::Event;
+use crate::daemon::fault::DaemonFault;
 use crate::daemon::start::adopt;
+use crate::daemon::stop::Stop;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
-use crate::store::ledger::WriterEvent;
+use crate::store::ledger::{LedgerError, WriterEvent};
 use crate::store::testing::Place;
 use crate::wire::control::{
     AgentActionKind, Command, GetMessagesParams, RefusalCode, Role, SendParams,
@@ -368,4 +370,78 @@ async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
     // A disk that is only full gets its facts yet.
     recover(&mut rig).await;
     assert!(!rig.daemon.base.recorder.has_unwritten());
+}
+
+#[tokio::test]
+async fn a_stop_asks_the_disk_once_more_and_is_recorded_behind_what_waited() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.fact(CodexFact::ThreadAdopted {
+        thread_id: ThreadId::new("thread-2"),
+    });
+    rig.fail_writes().await;
+    // It works again, and nobody has found that out.
+    rig.daemon.stop(Stop::now(false));
+    rig.settle().await;
+    let said = said(&rig, |_| true);
+    let ends = ["Codex works on thread thread-2", "the daemon stopped"];
+    assert!(said.ends_with(&ends.map(str::to_owned)), "{said:?}");
+    assert_eq!(rig.finish().await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_stop_that_comes_while_the_disk_is_slow_to_refuse_waits_for_its_answer() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let adopt = |rig: &mut Rig, thread: &str| {
+        rig.fact(CodexFact::ThreadAdopted {
+            thread_id: ThreadId::new(thread),
+        });
+    };
+    adopt(&mut rig, "thread-2");
+    let first = rig.daemon.base.recorder.asked();
+    adopt(&mut rig, "thread-3");
+    let both = rig.daemon.base.recorder.asked();
+    while !rig.daemon.base.recorder.has_answered(first) {
+        rig.refuse_next(LedgerError::Gone).await;
+    }
+    rig.daemon.stop(Stop::now(false));
+    while !rig.daemon.base.recorder.has_answered(both) {
+        rig.refuse_next(LedgerError::Gone).await;
+    }
+    rig.settle().await;
+    let said = said(&rig, |_| true);
+    let ends = [
+        "Codex works on thread thread-2",
+        "Codex works on thread thread-3",
+        "the daemon stopped",
+    ];
+    assert!(said.ends_with(&ends.map(str::to_owned)), "{said:?}");
+}
+
+#[tokio::test]
+async fn a_stop_that_leaves_facts_unrecorded_is_no_orderly_one_and_the_next_start_says_so() {
+    for can_leave_mark in [true, false] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        rig.fact(CodexFact::ThreadAdopted {
+            thread_id: ThreadId::new("thread-2"),
+        });
+        rig.fail_writes().await;
+        rig.daemon.stop(Stop::now(false));
+        rig.fail_writes().await;
+        assert_eq!(rig.finish().await, Err(DaemonFault::Unrecorded));
+        if !can_leave_mark {
+            std::fs::remove_file(place.dirs.state_file("failed")).unwrap();
+        }
+        let rig = Rig::start(&place).await;
+        let said = said(&rig, |_| true);
+        let names = |text: &str| said.iter().any(|said| said.contains(text));
+        assert_eq!(
+            names("what happened last is not recorded"),
+            can_leave_mark,
+            "{said:?}"
+        );
+        assert_eq!(names("ended without a word"), !can_leave_mark, "{said:?}");
+    }
 }

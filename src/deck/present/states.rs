@@ -204,7 +204,15 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             Trouble,
             &[
                 "Make room on that disk, or make .contextrelay/ writable for you again.",
-                "It goes on by itself then, and what waits is not lost.",
+                "It goes on by itself then, and what waits is recorded. Where more happens than \
+                 can wait, a row of its own says what was lost.",
+            ],
+        ),
+        Some(NoticeKey::FactsLost) => (
+            Trouble,
+            &[
+                "Look in the agents' own terminals what they said and did at that time.",
+                "The record has a line that says this. This row goes away with the next start.",
             ],
         ),
         Some(NoticeKey::LongTexts) => (

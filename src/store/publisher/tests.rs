@@ -52,6 +52,21 @@ fn present(place: &testing::Place) -> usize {
 }
 
 #[test]
+fn who_goes_on_in_its_own_process_needs_no_room_to_be_found() {
+    let place = testing::Place::new();
+    let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();
+    start(&place, &lock, false).0.leave();
+    let _full = testing::Full::after(0, &Places::of(&place.dirs).ports);
+    let again = |pid| {
+        let at = lock.place().unwrap();
+        Publisher::start(&place.dirs, at, imprint(pid), true, |work| work())
+    };
+    again(4711).unwrap().0.leave();
+    let error = again(4712).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
 fn what_is_shown_has_the_known_shape_and_no_secret_and_goes_with_its_owner() {
     let place = testing::Place::new();
     let lock = OwnerLock::try_acquire(&place.dirs).unwrap().unwrap();

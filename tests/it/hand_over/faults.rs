@@ -7,14 +7,18 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::child::is_alive;
+use crate::support::child::{is_alive, run};
+use crate::support::daemon::Daemon;
 use crate::support::hand_over::{
     LockWatch, Tidy, end_daemon, expect_sound, of_type, pid, script, status, successor,
 };
 use crate::support::mcp::McpClient;
 use crate::support::operator::Operator;
+use crate::support::privileged;
 use crate::support::project::Project;
+use crate::support::small_disk::SmallDisk;
 use crate::support::wait::{timeout, wait_until};
+use crate::support::ws::RpcSocket;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ctxrelay");
 
@@ -250,4 +254,72 @@ fn a_deck_that_hosts_says_at_once_that_it_must_be_left() {
     let mut operator = Operator::connect(&project);
     let refused = operator.hand_over(PROGRAM).unwrap_err();
     assert_eq!(refused.data["code"], "hosted_by_deck", "{refused:?}");
+}
+
+/// Room for a beginning, and no more.
+const DISK_KIB: u32 = 600;
+
+#[test]
+fn on_a_full_disk_nothing_is_stopped_and_what_the_agents_did_is_recorded_once_there_is_room() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::without_git();
+    std::fs::create_dir(project.state()).unwrap();
+    // It is to run full, and not only low.
+    let config = json!({"storage": {"lowWaterMegabytes": 0}});
+    project.write(".contextrelay/config.json", &config.to_string());
+    let disk = SmallDisk::over(&project, &project.state(), DISK_KIB);
+    let mut daemon = Daemon::start(&disk.launch(&project.ctxrelay(["daemon"])));
+    let outside = |path: &str| disk.outside(&project.state().join(path));
+    let on_disk = |args: &[&str]| run(&disk.launch(&project.ctxrelay(args.iter().copied())));
+    let status = || on_disk(&["status", "--json"]).expect_success().json();
+    let mut operator = Operator::connect(&project);
+    let token = std::fs::read_to_string(outside("state/claude-token")).unwrap();
+    let url = format!("ws://127.0.0.1:{}/ws", project.ports.control);
+    let mut hook = RpcSocket::open(&url, Some(token.trim_end()), &[]).unwrap();
+    hook.expect(
+        "hello",
+        json!({"protocol": 1, "role": "hook", "pid": 4_000_000}),
+    );
+    let paths: Vec<String> = (0..45)
+        .map(|n| format!("src/{}/{n}.rs", "a_folder_with_a_long_name".repeat(8)))
+        .collect();
+    for path in &paths {
+        let path = project.root().join(path);
+        let params =
+            json!({"event": "PostToolUse", "claudePid": null, "tool": "Write", "path": path});
+        hook.expect("hook/report", params);
+    }
+    let ballast = outside("ballast");
+    for _ in 0..3 {
+        // Takes what there is and then fails: nothing is free any more.
+        std::fs::write(&ballast, vec![0; DISK_KIB as usize * 1024]).unwrap_err();
+        let refused = operator.hand_over(PROGRAM).unwrap_err();
+        let why = format!("{} {}", refused.message, refused.data);
+        assert!(why.contains("No space left"), "{why}");
+        std::fs::remove_file(&ballast).unwrap();
+        assert_eq!(pid(&status()), daemon.pid());
+    }
+    operator.hand_over(PROGRAM).unwrap();
+    wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    let next = status();
+    let ledger = PathBuf::from(next["ledger"]["path"].as_str().unwrap());
+    let recorded = std::fs::read_to_string(disk.outside(&ledger)).unwrap();
+    for once in [
+        "a_folder_with_a_long_name/44.rs",
+        "hands over to another process",
+    ] {
+        assert_eq!(recorded.matches(once).count(), 1, "{once}: {recorded}");
+    }
+    kill_process(
+        Pid::from_raw(pid(&next).cast_signed()).unwrap(),
+        Signal::TERM,
+    )
+    .unwrap();
+    wait_until("the daemon's end", timeout(), || {
+        (!is_alive(pid(&next))).then_some(())
+    });
 }

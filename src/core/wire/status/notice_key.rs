@@ -30,6 +30,8 @@ words! {
         DeletionFailed = "deletion_failed",
         /// Nothing wakes Claude any more.
         Doorbell = "doorbell",
+        /// More happened than was kept while the record could not be written.
+        FactsLost = "facts_lost",
         GateFailed = "gate_failed",
         InferenceFailed = "inference_failed",
         KeptTextsFailed = "kept_texts_failed",

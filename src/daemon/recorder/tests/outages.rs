@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use super::super::writing::UNWRITTEN_MAX;
+use super::super::writing::{UNWRITTEN_MAX, UNWRITTEN_RESERVED};
 use super::{Written, words};
+use crate::core::agent::{Agent, Party};
+use crate::core::entry::{DeliveryRecord, DeliveryResult, EntryKind};
+use crate::core::id::EntryId;
 use crate::daemon::recorder::RecorderAction;
 use crate::store::ledger::{LedgerError, WriterEvent};
 
@@ -125,24 +128,114 @@ fn facts_are_kept_in_the_order_in_which_they_came_and_not_in_that_of_their_refus
 }
 
 #[test]
-fn no_more_facts_are_kept_than_fit_and_those_are_told_as_given_up() {
+fn a_fact_that_fails_only_after_it_was_time_to_try_again_keeps_its_place() {
     let mut written = Written::new();
-    for n in 0..=UNWRITTEN_MAX {
+    written.append_fact("one", "then");
+    written.append_fact("two", "then");
+    let gone = || LedgerError::Gone("/plums/ledger".into());
+    let _ = written.next_fails(gone());
+    // The disk is slow to refuse the second one.
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    written.append_fact("three", "then");
+    assert!(written.recorder.next_deadline().is_some());
+    let _ = written.next_fails(gone());
+    written.told(WriterEvent::Recovered);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    for _ in 0..3 {
+        written.next();
+    }
+    assert_eq!(written.texts(), ["one", "two", "three"]);
+    assert!(!written.recorder.has_unwritten());
+}
+
+#[test]
+fn no_more_facts_are_kept_than_fit_and_the_record_says_how_many_were_given_up() {
+    let mut written = Written::new();
+    let delivered = |written: &Written| {
+        let kind = EntryKind::Delivery(DeliveryRecord {
+            message_id: EntryId::new("a message"),
+            attempt_id: None,
+            to: Agent::Claude,
+            result: DeliveryResult::Acknowledged,
+            outcome: None,
+            rung: None,
+            turn_id: None,
+            given: None,
+        });
+        let recorder = &written.recorder;
+        recorder.entry(Party::System, None, kind, "delivered", None)
+    };
+    let plain = UNWRITTEN_MAX - UNWRITTEN_RESERVED;
+    for n in 0..=plain {
         assert!(written.append_fact(&n.to_string(), "then").is_empty());
     }
-    let (mut given_up, mut refused) = (Vec::new(), Vec::new());
-    for _ in 0..=UNWRITTEN_MAX {
+    let (mut given_up, mut others) = (Vec::new(), Vec::new());
+    for _ in 0..=plain {
         let actions = written.next_fails(written.no_space());
-        let words = words(&actions);
-        refused.extend(words.iter().filter(|it| it.starts_with("refused")).cloned());
-        given_up.extend(words.into_iter().filter(|word| word.ends_with("given up")));
+        for word in words(&actions) {
+            match word.ends_with("given up") {
+                true => given_up.push(word),
+                false if word.ends_with("kept") => {}
+                false => others.push(word),
+            }
+        }
     }
-    let last = format!("fact {UNWRITTEN_MAX} ledger_unwritable given up");
+    let last = format!("fact {plain} ledger_unwritable given up");
     assert_eq!(given_up, [last]);
-    assert_eq!(refused, ["refused then ledger_unwritable"]);
+    others.dedup();
+    assert_eq!(
+        others,
+        ["unwritable", "lost", "refused then ledger_unwritable"]
+    );
     // The next one does not overtake those that wait.
     assert_eq!(
         words(&written.append_fact("next", "then")),
         ["fact next overloaded given up", "refused then overloaded"]
     );
+    // The last places are for what became of a message, and the like.
+    for _ in 0..UNWRITTEN_RESERVED {
+        let delivered = delivered(&written);
+        written.recorder.append_fact(vec![delivered], "then");
+        assert!(written.actions().is_empty());
+    }
+    let batch = vec![delivered(&written), written.said("with it")];
+    written.recorder.append_fact(batch, "then");
+    assert_eq!(
+        words(&written.actions()),
+        [
+            "fact delivered overloaded given up",
+            "refused then overloaded"
+        ]
+    );
+
+    // A try that fails takes no place from any of them.
+    let _outage = written.next();
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    for _ in 0..UNWRITTEN_MAX {
+        let words = words(&written.next_fails(written.no_space()));
+        assert!(
+            words.iter().all(|it| !it.ends_with("given up")),
+            "{words:?}"
+        );
+    }
+    written.told(WriterEvent::Recovered);
+    written.recorder.write_again_now();
+    written.recorder.write_again();
+    for _ in 1..UNWRITTEN_MAX {
+        written.next();
+    }
+    let words = words(&written.next());
+    assert_eq!(words[1..], ["writable", "lost"]);
+    assert_eq!(written.texts().len(), 1 + UNWRITTEN_MAX);
+    written.next();
+    let said = written.texts().pop().unwrap();
+    assert!(
+        said.starts_with("4 things that happened were not recorded"),
+        "{said}"
+    );
+    assert!(!written.recorder.has_unwritten());
+    assert!(written.events.try_recv().is_err(), "and once");
 }
