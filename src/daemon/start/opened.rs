@@ -95,10 +95,8 @@ impl Claimed {
             missing,
             lost,
         } = SessionChoice::of(dirs, kept.as_ref())?;
-        // A start that fails before its first entry changes nothing on that.
-        let is_its_end = |kept: &Kept| kept.head.session_id == session && kept.head.seq > 0;
-        let has_predecessor = self.inherited.is_none() && !self.is_clone;
-        let was_killed = has_predecessor && kept.is_some_and(|it| is_its_end(&it) && !it.clean);
+        let has_no_end = |kept: Kept| kept.head.session_id == session && !kept.clean;
+        let is_open = kept.is_some_and(has_no_end) && self.inherited.is_none() && !self.is_clone;
         let mended = mend(dirs, &session);
         let space = Arc::new(DiskSpace::new(dirs, self.loaded.config.storage));
         let mut opened = ledger::open_watched(
@@ -157,7 +155,8 @@ impl Claimed {
             is_new: is_new || report.entries == 0,
             adopted: is_adopted.then(|| (report.entries, self.unread())),
             is_clone: self.is_clone,
-            was_killed,
+            // A start that failed before its first entry is no daemon that ended.
+            was_killed: is_open && report.entries > 0,
             has_foreign_history: if self.is_clone {
                 !is_new
             } else {
