@@ -115,11 +115,12 @@ impl CodexState {
         self.needs_sign_in = false;
     }
 
-    /// Whether this is another thread than before. What that one does is told next.
+    /// Whether this is another thread than before. What that one does is told next, and what the one
+    /// before did counts no more.
     pub(super) fn adopt(&mut self, thread: ThreadId) -> bool {
         let is_other = self.thread.as_ref() != Some(&thread);
-        self.thread = Some(thread);
-        if is_other {
+        let before = self.thread.replace(thread);
+        if is_other && before.is_some() {
             self.activity = None;
         }
         is_other
