@@ -11,6 +11,7 @@ mod input;
 mod pump;
 mod recovering;
 mod state;
+mod trial;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,6 +20,7 @@ pub use carried::CarriedFlow;
 use compaction::CompactionHold;
 pub use input::{Activity, AdapterAnswer, CodexInput};
 pub use state::CodexState;
+use trial::Trial;
 
 use super::{Backlog, DeliveryEffect, DeliveryFact, DeliveryWay, Moment, OnBusy, Outcome};
 use crate::agent::Agent;
@@ -82,28 +84,6 @@ pub struct CodexFlow {
     heard: BTreeMap<EntryId, Heard>,
     /// What senders are told once the proof is durable.
     outcomes: BTreeMap<EntryId, Outcome>,
-}
-
-/// Whether a limit that is said to be over has been tried. One message is the test: what waits
-/// behind it in the app-server's queue would die with it (Codex 0.169.0, observed).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-enum Trial {
-    /// There is nothing to try.
-    #[default]
-    None,
-    /// The next message is the test.
-    Next,
-    /// This one is out, and its turn has not ended.
-    Runs(EntryId),
-}
-
-impl Trial {
-    /// The turn that was the test is gone with its app-server.
-    fn begin_anew(&mut self) {
-        if matches!(self, Self::Runs(_)) {
-            *self = Self::Next;
-        }
-    }
 }
 
 /// Answers about one attempt under one app-server. Each counts once: one that is heard again is
@@ -497,13 +477,6 @@ impl CodexFlow {
 
     fn rest(&mut self, at: &Moment) {
         self.resting_until = Some(at.now_ms + self.timeouts.rest_ms);
-    }
-
-    /// If this message was the test, it was none.
-    fn untried(&mut self, id: &EntryId) {
-        if matches!(&self.trial, Trial::Runs(test) if test == id) {
-            self.trial = Trial::Next;
-        }
     }
 
     /// It is known what became of a message.

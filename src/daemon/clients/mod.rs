@@ -246,7 +246,7 @@ impl Clients {
         outside.map(|(conn, _)| conn)
     }
 
-    /// The bridges of every Claude, whoever works with it.
+    /// The bridges of every Claude, also of those that a program asks.
     pub fn all_bridges(&self) -> impl Iterator<Item = &Attachment> {
         let clients = self.attached.values();
         clients.filter(|client| client.hello.role == Role::Claude)

@@ -124,7 +124,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
-        self.untried(id);
+        self.trial.untried(id);
         if self.asked_back.take_withdrawn(id) {
             return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Activity, AdapterAnswer, AttemptId, Backlog, CodexFlow, DeliveryEffect, DeliveryFact,
-    DeliveryResult, EntryId, Heard, Moment, OnBusy, Outcome, Trial,
+    DeliveryResult, EntryId, Heard, Moment, OnBusy, Outcome,
 };
 use crate::delivery::{Delivery, DeliveryState};
 
@@ -46,7 +46,7 @@ impl CodexFlow {
         if !is_free && !may_overtake {
             return;
         }
-        let is_free = is_free && !matches!(self.trial, Trial::Runs(_));
+        let is_free = is_free && !self.trial.runs();
         // A steer overtakes; nothing else does.
         let next = backlog
             .index_of_codex()
@@ -67,9 +67,7 @@ impl CodexFlow {
         );
         backlog.goes_into(&id, self.state.thread());
         self.in_flight.push(id.clone());
-        if self.trial == Trial::Next {
-            self.trial = Trial::Runs(id.clone());
-        }
+        self.trial.goes_out(&id);
         effects.push(DeliveryEffect::Store(id.clone()));
         effects.push(DeliveryEffect::DeliverToAdapter {
             id,
@@ -203,7 +201,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(&id);
-        self.untried(&id);
+        self.trial.untried(&id);
         comes_back(backlog, &id, at, effects);
     }
 
@@ -215,7 +213,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
-        self.untried(id);
+        self.trial.untried(id);
         if self.asked_back.take_withdrawn(id) {
             return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
         }
@@ -279,7 +277,7 @@ impl CodexFlow {
             self.landed(id);
             if result != DeliveryResult::Confirmed {
                 // It tried nothing out.
-                self.untried(id);
+                self.trial.untried(id);
             }
         }
         if row.is_none() {

@@ -52,7 +52,7 @@ impl CodexFlow {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.landed(id);
-        self.untried(id);
+        self.trial.untried(id);
         if !backlog.get(id).is_some_and(Delivery::is_on_its_way) {
             return;
         }

@@ -1,0 +1,43 @@
+//! [`Trial`]: the one message that tries whether a limit is over.
+
+use crate::id::EntryId;
+
+/// Whether a limit that is said to be over has been tried. One message is the test: what waits
+/// behind it in the app-server's queue would die with it (Codex 0.169.0, observed).
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(super) enum Trial {
+    /// There is nothing to try.
+    #[default]
+    None,
+    /// The next message is the test.
+    Next,
+    /// This one is out, and its turn has not ended.
+    Runs(EntryId),
+}
+
+impl Trial {
+    pub(super) fn runs(&self) -> bool {
+        matches!(self, Self::Runs(_))
+    }
+
+    /// This message goes out.
+    pub(super) fn goes_out(&mut self, id: &EntryId) {
+        if *self == Self::Next {
+            *self = Self::Runs(id.clone());
+        }
+    }
+
+    /// If this message was the test, it was none.
+    pub(super) fn untried(&mut self, id: &EntryId) {
+        if matches!(self, Self::Runs(test) if test == id) {
+            *self = Self::Next;
+        }
+    }
+
+    /// The turn that was the test is gone with its app-server.
+    pub(super) fn begin_anew(&mut self) {
+        if self.runs() {
+            *self = Self::Next;
+        }
+    }
+}
