@@ -107,7 +107,9 @@ fn the_number_of_an_entry_names_no_message_whose_id_ends_with_it() {
     }
     let rows = project.run(["queue", "list", "--json"]).expect_success();
     let rows = rows.json()["messages"].as_array().unwrap().clone();
-    let is_named = |number: usize| rows.iter().any(|row| row["name"] == number.to_string());
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names.len(), 20);
+    let is_named = |number: usize| names.contains(&number.to_string().as_str());
     let unnamed: Vec<usize> = (0..40).filter(|number| !is_named(*number)).collect();
     assert!(unnamed.len() >= 20, "{rows:#?}");
     for number in unnamed {

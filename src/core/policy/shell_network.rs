@@ -285,7 +285,7 @@ fn fetching(name: &str, arguments: &[ShellWord]) -> Option<Need> {
     if FETCH_AND_RUN.contains(&name) {
         let stays = |it: &&str| matches!(*it, "--no" | "--no-install" | "--offline");
         let runs = words.iter().any(|it| !it.starts_with('-'));
-        return may_fetch().filter(|_| runs && !words.iter().any(|it| stays(&it)));
+        return may_fetch().filter(|_| runs && !words.iter().any(stays));
     }
     let is_local = words.first().is_some_and(|it| LOCAL.contains(it));
     if !MAY_FETCH.contains(&name) || is_local {
