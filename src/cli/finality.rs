@@ -412,6 +412,10 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
         let proposal = find(&world, name)?;
         let look = Look::new(context, &world);
         context.out.aside(card(&look, proposal))?;
+        if !proposal.is_pending() {
+            let (code, why) = (RefusalCode::WrongState, proposal.why_over());
+            return Err(Failure::state(code, why, "see `ctxrelay finality list`"));
+        }
         let what = format!("You are about to {word} this proposal of {}.", proposal.by);
         let stale = look.stale(proposal).filter(|_| approve).map(str::to_owned);
         if approve {

@@ -46,6 +46,16 @@ impl ProposalSnapshot {
             (None, Some(ProposalEnd::Superseded(_))) => ProposalState::Superseded,
         }
     }
+
+    /// Why there is nothing to decide, of one that does not wait.
+    pub fn why_over(&self) -> String {
+        let by = match &self.ended {
+            Some(end) => format!(" by entry {}", end.by()),
+            None => String::new(),
+        };
+        let (id, state) = (&self.id, self.state());
+        format!("proposal {id} does not wait any more: {state}{by}")
+    }
 }
 
 words! {

@@ -49,13 +49,9 @@ pub(super) fn not_pending(world: &Snapshot, id: &EntryId) -> Refusal {
             "see `ctxrelay finality list`",
         );
     };
-    let by = match &over.ended {
-        Some(end) => format!(" by entry {}", end.by()),
-        None => String::new(),
-    };
     Refusal::new(
         RefusalCode::WrongState,
-        format!("proposal {id} does not wait any more: {}{by}", over.state()),
+        over.why_over(),
         "see `ctxrelay finality list`",
     )
 }

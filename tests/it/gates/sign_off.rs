@@ -69,6 +69,16 @@ fn a_blocker_that_is_recorded_while_the_operator_types_the_word_is_shown_before_
     line.type_text("approve\r");
     assert_eq!(line.wait_exit(), 0, "{}", line.screen());
     assert!(scene.is_decided());
+    // There is nothing more to decide, and no word is asked for.
+    let rejects = ["finality", "reject", &scene.proposal, "--reason", "no"];
+    for words in [&["finality", "approve", &scene.proposal][..], &rejects] {
+        let words = words.iter().copied();
+        let mut line = Pty::spawn_sized(&project.ctxrelay(words), 200, 50);
+        assert_eq!(line.wait_exit(), 3, "{}", line.screen());
+        let screen = line.screen();
+        assert!(screen.contains("does not wait any more"), "{screen}");
+        assert!(!screen.contains("to go on"), "{screen}");
+    }
 }
 
 #[test]
