@@ -235,8 +235,10 @@ fn a_doorbell_wakes_an_idle_claude_before_and_after_clear_and_compact(scene: &mu
         if let Some(command) = command {
             let before = scene.pair.project.ledger().len();
             scene.claude.submit(command);
-            if command == "/compact" {
-                scene.claude.wait_for_text("Compacted");
+            // What is told before that is told to the conversation that goes.
+            match command {
+                "/clear" => scene.claude.wait_until_gone("Monitor event"),
+                _ => scene.claude.wait_for_text("Compacted"),
             }
             scene.wait_idle();
             assert!(scene.pair.project.ledger().len() >= before);
