@@ -1,5 +1,6 @@
 // What an agent's command can do without our program: approves a proposal over the operator's
-// socket by hand, and leaves the answer in a file.
+// socket by hand, and leaves the last answer in a file once each try has one: they are worked on side
+// by side.
 // usage: node raw.mjs SOCKET PROPOSAL ANSWER [TRIES]
 import { renameSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -37,6 +38,7 @@ client.write(
   ].join("\r\n"),
 );
 let read = Buffer.alloc(0);
+let answered = 0;
 let upgraded = false;
 client.on("data", (data) => {
   read = Buffer.concat([read, data]);
@@ -61,6 +63,7 @@ client.on("data", (data) => {
     read = read.subarray(at + length);
     if (kind !== 1) continue;
     const value = JSON.parse(body.toString());
-    if (value.id === last) finish(value);
+    answered += typeof value.id === "number" ? 1 : 0;
+    if (answered === last) finish(value);
   }
 });
