@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::pair::{attached_codex, codex_works, of_type, status, verify, wait_status};
 use crate::support::child::run;
 use crate::support::mcp::McpClient;
-use crate::support::model_request::says;
+use crate::support::model_request::{ModelRequest, says};
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
 use crate::support::pty::Key;
@@ -250,5 +250,59 @@ fn what_the_human_stopped_is_theirs_also_after_the_daemon_was_killed() {
     wait_settled(&pair);
     assert_eq!(pair.responses.times_heard("the word is held"), 1);
     gate.open();
+    verify(&pair);
+}
+
+/// How the message stands in the queue.
+fn in_list(pair: &Pair, id: &Value) -> Option<Value> {
+    let queue = run(&pair.ctxrelay(["queue", "list", "--json"])).expect_success();
+    let rows = queue.json()["messages"].as_array().unwrap().clone();
+    let row = rows.into_iter().find(|row| row["id"] == *id)?;
+    Some(row["state"].clone())
+}
+
+#[test]
+fn what_the_person_takes_out_of_codexs_queue_or_gives_up_there_begins_no_turn() {
+    let Some(pair) = Pair::new() else { return };
+    let _daemon = pair.daemon();
+    let _codex = attached_codex(&pair);
+    let mut operator = Operator::connect(&pair.project);
+    let mut claude = as_claude(&pair);
+    begun(&pair, &mut claude);
+    for (word, is_rebuilt) in [("drop the plum", false), ("drop the pear", true)] {
+        let (id, gate) = behind_a_turn(&pair, &mut claude, word);
+        if is_rebuilt {
+            operator.call("queue/rebuild", json!({})).unwrap();
+            assert_eq!(in_list(&pair, &id), Some(json!("ambiguous")));
+        } else {
+            let dry = pair.ctxrelay(["queue", "remove", id.as_str().unwrap()]);
+            let dry = run(&dry).expect_success().stdout;
+            assert!(dry.contains("is taken out of Codex's own queue"), "{dry}");
+        }
+        let remove = json!({"id": id, "change": "remove"});
+        operator.call("queue/change", remove).unwrap();
+        wait_until("the end of the message", timeout(), || {
+            in_list(&pair, &id).is_none().then_some(())
+        });
+        gate.open();
+        wait_settled(&pair);
+        // The next turn has what comes next.
+        let next = format!("next, behind {word}");
+        send(&mut claude, &next);
+        pair.responses
+            .wait_for_request("the next turn", says(next.as_str()));
+        wait_settled(&pair);
+        let told = pair.responses.requests();
+        let told = told.iter().map(ModelRequest::user_text);
+        let of_it = told.filter(|text| text.contains(&format!("\n{word}")));
+        assert_eq!(of_it.count(), 0, "{word}");
+        let ends = of_type(&pair, "runtime_event").into_iter();
+        let ends = ends.filter(|line| line["runtimeEvent"]["messageId"] == id);
+        let ends: Vec<Value> = ends.collect();
+        let last = &ends.last().unwrap()["runtimeEvent"];
+        assert_eq!(last["status"], "cancelled", "{ends:#?}");
+        // Of what came back out of the queue it is known that nobody had it.
+        assert!(is_rebuilt || last["attemptId"].is_null(), "{ends:#?}");
+    }
     verify(&pair);
 }

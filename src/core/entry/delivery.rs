@@ -30,9 +30,11 @@ pub struct DeliveryRecord {
 }
 
 impl DeliveryRecord {
-    /// Whether it was taken back when its receiver had been given it, perhaps.
-    pub fn may_have_arrived(&self) -> bool {
-        self.result == DeliveryResult::Cancelled && self.attempt_id.is_some()
+    /// Whether it was taken back when its receiver had been given it, perhaps. `before`: where it
+    /// stood until then.
+    pub fn may_have_arrived(&self, before: Option<DeliveryResult>) -> bool {
+        self.result == DeliveryResult::Cancelled
+            && (self.attempt_id.is_some() || before == Some(DeliveryResult::Ambiguous))
     }
 
     /// Whether nobody said that it was read, but a hook handed it into a turn and that turn came to

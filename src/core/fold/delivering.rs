@@ -49,8 +49,10 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         record.result,
         DeliveryResult::Confirmed | DeliveryResult::Acknowledged
     );
+    let message = world.unsettled.get(&record.message_id);
+    let may_have_arrived = record.may_have_arrived(message.and_then(|message| message.result));
     if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
-        take_delivery(Arc::make_mut(handoff), record);
+        take_delivery(Arc::make_mut(handoff), record.result, may_have_arrived);
     }
     if proven && let Some(rung) = &record.rung {
         world.agents.entry(record.to).or_default().proven_rung =
@@ -59,7 +61,7 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     if matches!(
         record.result,
         DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled
-    ) && !record.may_have_arrived()
+    ) && !may_have_arrived
     {
         // Nobody was asked, so the next thing that the receiver says is no answer to it.
         world
@@ -120,14 +122,14 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
 }
 
 /// Whether the receiver of a handoff has it.
-fn take_delivery(handoff: &mut HandoffSnapshot, record: &DeliveryRecord) {
-    match record.result {
+fn take_delivery(handoff: &mut HandoffSnapshot, result: DeliveryResult, may_have_arrived: bool) {
+    match result {
         DeliveryResult::Confirmed | DeliveryResult::Acknowledged => {
             handoff.delivered = true;
             handoff.never_delivered = false;
         }
         DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled => {
-            handoff.never_delivered = !handoff.delivered && !record.may_have_arrived();
+            handoff.never_delivered = !handoff.delivered && !may_have_arrived;
         }
         DeliveryResult::Requeued => handoff.never_delivered = false,
         DeliveryResult::Ambiguous => {}

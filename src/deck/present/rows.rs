@@ -261,6 +261,8 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
             took_ms: None,
         });
     };
+    let mut earlier = records.into_iter().flat_map(BTreeMap::values).rev().skip(1);
+    let before = earlier.next().map(|(record, _)| record.result);
     let first_proof = records
         .into_iter()
         .flat_map(BTreeMap::values)
@@ -305,7 +307,7 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
             ui::OutcomeState::Done,
             format!("{} has it; you took it off the queue", to.title()),
         ),
-        DeliveryResult::Cancelled if last.may_have_arrived() => (
+        DeliveryResult::Cancelled if last.may_have_arrived(before) => (
             ui::OutcomeState::Attention,
             format!(
                 "taken back by you; nobody can know whether {} has read it",

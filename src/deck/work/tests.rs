@@ -321,6 +321,34 @@ fn what_stops_a_handoff_is_said_step_by_step() {
 }
 
 #[test]
+fn what_was_taken_back_never_arrived_unless_nobody_can_know() {
+    let ambiguous = Step::Delivery {
+        of: 0,
+        result: 4,
+        turn: 0,
+    };
+    let cancelled = Step::Delivery {
+        of: 0,
+        result: 5,
+        turn: 0,
+    };
+    for (steps, stage) in [
+        (&[cancelled][..], ui::HandoffStage::Undelivered),
+        (&[ambiguous, cancelled], ui::HandoffStage::Ambiguous),
+    ] {
+        let mut record = Record::default();
+        let mut world = Snapshot::default();
+        fold(&mut world, &record.entry(Step::Handoff { to_codex: true }));
+        for step in steps {
+            fold(&mut world, &record.entry(*step));
+        }
+        let tasks = index_of(&world, 0).tasks(&world);
+        let row = tasks.columns.iter().find_map(|rows| rows.get(0)).unwrap();
+        assert_eq!(row.stage, stage, "{steps:?}");
+    }
+}
+
+#[test]
 fn a_handoff_that_its_sender_closed_says_so() {
     let closes = Step::Answer {
         of: 0,

@@ -125,10 +125,11 @@ impl CodexFlow {
     ) {
         self.landed(id);
         self.trial.untried(id);
+        comes_back(backlog, id, at, effects);
         if self.asked_back.take_withdrawn(id) {
+            // As any that waits and nobody has.
             return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
         }
-        comes_back(backlog, id, at, effects);
         if self.state.is_busy() {
             self.asked_back.kept = Some((id.clone(), at.now_ms + KEPT_MS));
         }

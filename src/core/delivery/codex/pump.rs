@@ -215,6 +215,7 @@ impl CodexFlow {
         self.landed(id);
         self.trial.untried(id);
         if self.asked_back.take_withdrawn(id) {
+            comes_back(backlog, id, at, effects);
             return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
         }
         let row = backlog.get(id);

@@ -282,6 +282,12 @@ fn a_handoff_that_its_receiver_never_got_stands_in_the_way_of_nothing_until_it_i
     let mut record = Record::default();
     record.put("work", claude(), Some(codex()), handoff(&[]));
     assert!(stands(&record));
+    // Taken back when it may have been read: somebody may be at work on it.
+    let perhaps = [DeliveryResult::Ambiguous, DeliveryResult::Cancelled];
+    for result in perhaps {
+        record.put("perhaps", Party::System, None, became(result));
+    }
+    assert!(stands(&record));
     for result in [
         DeliveryResult::Rejected,
         DeliveryResult::Expired,

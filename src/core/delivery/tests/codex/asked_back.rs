@@ -37,6 +37,8 @@ fn what_the_operator_takes_back_is_cancelled_once_it_is_out_of_the_queue_and_els
                 if *it == id(1) && *result == DeliveryResult::Cancelled)
         };
         assert!(effects.iter().any(is_cancelled), "{effects:?}");
+        // Nobody has it, and the record can say so.
+        assert_eq!(state(&lane, 1), DeliveryState::Queued);
         assert_eq!(handed(&effects), [id(2)]);
     }
     // It began a turn meanwhile.
