@@ -37,6 +37,8 @@ pub struct Checks {
     pub announced: BTreeSet<(u64, EntryId)>,
     /// Codex got them because it asked: whatever becomes of that, others may come before them.
     pub fetched: BTreeSet<EntryId>,
+    /// The operator took them back. A crash may forget that; then they come later.
+    pub taken_back: BTreeSet<EntryId>,
     /// Sent again after their turn ended early, and not shown since.
     pub owed: BTreeSet<EntryId>,
     /// Of these Claude's context holds the beginning.
@@ -199,6 +201,7 @@ impl World {
                     && fate.results.is_empty()
                     && !self.checks.shown.contains_key(*earlier)
                     && !self.checks.fetched.contains(*earlier)
+                    && !self.checks.taken_back.contains(*earlier)
             });
             // What nobody knows the fate of is passed by, and so is what the operator asked for
             // again; what the disk has not heard of yet neither.

@@ -108,6 +108,7 @@ impl World {
         }
         let (id, to, state) = rows[self.rng.usize(..rows.len())].clone();
         if to == Agent::Codex && state == DeliveryState::Offered {
+            self.checks.taken_back.insert(id.clone());
             return self.codex(CodexInput::Withdrawn { id });
         }
         let result = match state {
@@ -120,6 +121,9 @@ impl World {
         };
         if result == DeliveryResult::Cancelled && daemon.backlog.has_left(&id) {
             return;
+        }
+        if result == DeliveryResult::Cancelled {
+            self.checks.taken_back.insert(id.clone());
         }
         let mut effects = Vec::new();
         daemon
