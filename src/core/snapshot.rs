@@ -208,6 +208,10 @@ pub struct AgentSnapshot {
     pub turn_id: Option<TurnId>,
     /// Codex: what the running turn is about.
     pub turn_text: Option<String>,
+    /// Codex: the turn whose end is not on record, with its thread, until another begins. It may run,
+    /// or have ended with nobody there to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unended_turn: Option<(ThreadId, TurnId)>,
     /// Codex: the turn that the human stopped, until another begins: what waits behind it is theirs
     /// to let go on, over restarts too.
     pub stopped_turn: Option<TurnId>,
@@ -376,6 +380,7 @@ impl AgentSnapshot {
             TurnStatus::InProgress => {
                 self.turn_id = id.cloned();
                 self.turn_text = Some(text.to_owned());
+                self.unended_turn = Some((turn.thread_id.clone(), turn.turn_id.clone()));
                 // The same one may be told again, from the history.
                 self.stopped_turn.take_if(|stopped| Some(&*stopped) != id);
             }
@@ -384,6 +389,8 @@ impl AgentSnapshot {
                     self.turn_id = None;
                     self.turn_text = None;
                 }
+                self.unended_turn
+                    .take_if(|(_, unended)| *unended == turn.turn_id);
             }
         }
         if turn.stopped_by == Some(Party::Human) {

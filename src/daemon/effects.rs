@@ -9,7 +9,7 @@ use crate::core::entry::{
     AgentChanged, ApprovalEnd, ApprovalStep, DeliveryResult, Entry, EntryKind, LifecycleEvent,
     TurnRecord, TurnStatus,
 };
-use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::id::{EntryId, TurnId};
 use crate::wire::control::Refusal;
 
 impl Daemon {
@@ -135,12 +135,13 @@ impl Base {
     /// the app-server with it. To be called before the record says that this one started, which
     /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
     /// what waited for an answer, for which nobody was left, and to who waits for what Codex was at
-    /// or was to be given again, unless the record is a clone's.
-    pub(super) fn note_unfinished(&mut self, is_clone: bool) -> Vec<Entry> {
+    /// or was to be given again, unless the record is a clone's. `asked`: the turn whose end Codex's
+    /// history is to tell.
+    pub(super) fn note_unfinished(&mut self, is_clone: bool, asked: Option<&TurnId>) -> Vec<Entry> {
         let told = match is_clone {
             true => Vec::new(),
             false => [
-                self.nothing_came_of_unfinished(),
+                self.nothing_came_of_unfinished(asked),
                 self.nothing_came_after_a_start(),
             ]
             .concat(),
@@ -150,14 +151,14 @@ impl Base {
         let turns: Vec<TurnRecord> = world
             .agents
             .values()
-            .filter_map(|agent| {
-                Some(TurnRecord {
-                    thread_id: agent.thread_id.clone().unwrap_or_else(ThreadId::unknown),
-                    turn_id: agent.turn_id.clone()?,
-                    status: TurnStatus::Interrupted,
-                    started_by: Party::System,
-                    stopped_by: None,
-                })
+            .filter_map(|agent| agent.unended_turn.clone())
+            .filter(|(_, turn_id)| Some(turn_id) != asked)
+            .map(|(thread_id, turn_id)| TurnRecord {
+                thread_id,
+                turn_id,
+                status: TurnStatus::Interrupted,
+                started_by: Party::System,
+                stopped_by: None,
             })
             .collect();
         let asked: Vec<(EntryId, Agent)> = world

@@ -7,14 +7,15 @@ use super::running_tools::first_words;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryWay, OnBusy};
 use crate::core::entry::{Entry, EntryKind, Message};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::{EntryId, RuntimeSession, TurnId};
 
 impl Base {
-    /// Of the messages that Codex was at work on when the daemon before this one ended.
-    pub(super) fn nothing_came_of_unfinished(&self) -> Vec<Entry> {
+    /// Of the messages that Codex was at work on when the daemon before this one ended, except in a
+    /// turn whose end its history is to tell.
+    pub(super) fn nothing_came_of_unfinished(&self, asked: Option<&TurnId>) -> Vec<Entry> {
         let in_turn = self.recorder.world().in_turn.iter();
-        let started = in_turn.filter(|(_, (_, message))| {
-            let is_its = message.from == Party::Agent(Agent::Claude);
+        let started = in_turn.filter(|(_, (turn, message))| {
+            let is_its = message.from == Party::Agent(Agent::Claude) && Some(turn) != asked;
             is_its && message.rung == Some(DeliveryWay::Queue) && !message.answered_in_turn
         });
         let told = started.filter_map(|(id, (_, message))| {

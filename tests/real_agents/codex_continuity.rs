@@ -52,14 +52,18 @@ pub fn wait_packets(pair: &Pair, cause: &str, status: &str, times: usize) {
 /// before it leaves, and a prompt of that moment would be ahead of it.
 #[track_caller]
 pub fn wait_in_thread(pair: &Pair, packet: &str, times: usize) {
-    let sessions = pair.codex_home.config().with_file_name("sessions");
     wait_until(&format!("{times} packets in the thread"), timeout(), || {
-        let text = file_texts(&sessions).concat();
+        let text = all_threads(pair);
         let items = text
             .lines()
             .filter(|line| line.contains(r#""type":"response_item""#) && line.contains(packet));
         (items.count() == times).then_some(())
     });
+}
+
+/// All that Codex has written down of its threads.
+pub fn all_threads(pair: &Pair) -> String {
+    file_texts(&pair.codex_home.config().with_file_name("sessions")).concat()
 }
 
 /// The texts of all files below a folder.

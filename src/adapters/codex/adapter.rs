@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::hold::ChildRecord;
 use crate::adapters::program_search::ProgramSearch;
-use crate::core::id::ThreadId;
+use crate::core::id::{ThreadId, TurnId};
 use crate::core::redact::Redactor;
 
 use super::compaction_hook::CompactionHook;
@@ -55,6 +55,8 @@ pub struct CodexOptions {
     pub proxy_token: String,
     /// The thread of an earlier daemon.
     pub resume_thread: Option<ThreadId>,
+    /// The turn whose end the record does not have, with its thread.
+    pub unended_turn: Option<(ThreadId, TurnId)>,
     /// What the owner before us left running. Its thread is then the one that counts.
     pub inherited: Option<Passed>,
     /// Our hook in the app-server.
@@ -78,6 +80,7 @@ impl std::fmt::Debug for CodexOptions {
             .field("preferred_port", &self.preferred_port)
             .field("control_port", &self.control_port)
             .field("resume_thread", &self.resume_thread)
+            .field("unended_turn", &self.unended_turn)
             .finish_non_exhaustive()
     }
 }
@@ -103,13 +106,18 @@ pub fn start(options: CodexOptions) -> (CodexHandle, mpsc::Receiver<CodexFact>) 
     let (wanted, wishes) = mpsc::channel(1);
 
     let Passed {
-        thread_state,
+        mut thread_state,
         server: inherited,
         terminals,
     } = options.inherited.unwrap_or_else(|| Passed {
         thread_state: ThreadState::new(options.resume_thread),
         ..Passed::default()
     });
+    if let Some((thread_id, turn_id)) = options.unended_turn
+        && inherited.is_none()
+    {
+        thread_state.lacks_end_of(&thread_id, turn_id);
+    }
     let release = CancellationToken::new();
 
     let proxy = Proxy {

@@ -183,6 +183,7 @@ impl Run {
             };
             let failure = match why {
                 Why::Unavailable(unavailable) if unavailable.code != ErrorCode::CodexFailed => {
+                    self.close_turns().await;
                     self.tell_unavailable(&unavailable).await;
                     return End::GaveUp(unavailable);
                 }

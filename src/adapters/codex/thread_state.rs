@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::core::delivery::recovery::Unconfirmed;
-use crate::core::id::ThreadId;
+use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::approval::CodexApproval;
 use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateBuckets;
@@ -77,6 +77,14 @@ impl ThreadState {
             ..Self::default()
         };
         state.of_new_process()
+    }
+
+    /// The record has no end of this turn, and the app-server that ran it has ended.
+    pub(super) fn lacks_end_of(&mut self, thread_id: &ThreadId, turn_id: TurnId) {
+        let book = self.visible.as_mut();
+        if let Some(book) = book.filter(|book| book.thread_id() == thread_id) {
+            book.lacks_end_of(turn_id);
+        }
     }
 
     /// As another process has it from here on.

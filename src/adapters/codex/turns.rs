@@ -3,6 +3,8 @@
 //! Pure. What it is told may come twice (live, and again from history after a reconnect) or start
 //! in the middle of a turn.
 
+use std::mem;
+
 use serde::{Deserialize, Serialize};
 
 use crate::core::between_words::cut_between_words;
@@ -55,6 +57,27 @@ struct OpenTurn {
     /// Something was put into it that can prolong it.
     #[serde(default)]
     is_prolonged: bool,
+    /// It began before this process, which knows of it by the record alone.
+    #[serde(default)]
+    is_of_before: bool,
+}
+
+impl OpenTurn {
+    fn new(id: TurnId) -> Self {
+        Self {
+            id,
+            client_ids: Vec::new(),
+            user_messages: 0,
+            answer: None,
+            error: None,
+            compactions: Vec::new(),
+            has_items: false,
+            is_final: false,
+            trace: TurnTrace::default(),
+            is_prolonged: false,
+            is_of_before: false,
+        }
+    }
 }
 
 /// How a turn ended.
@@ -72,6 +95,16 @@ impl TurnBook {
             open: None,
             closed: None,
         }
+    }
+
+    /// The record has no end of this turn, which an app-server ran that has ended since: the history
+    /// tells it.
+    pub(super) fn lacks_end_of(&mut self, turn_id: TurnId) {
+        self.closed.take_if(|closed| *closed == turn_id);
+        self.open.get_or_insert_with(|| OpenTurn {
+            is_of_before: true,
+            ..OpenTurn::new(turn_id)
+        });
     }
 
     pub(super) fn thread_id(&self) -> &ThreadId {
@@ -95,18 +128,7 @@ impl TurnBook {
             thread_id: self.thread_id.clone(),
             turn_id: turn_id.clone(),
         });
-        self.open = Some(OpenTurn {
-            id: turn_id,
-            client_ids: Vec::new(),
-            user_messages: 0,
-            answer: None,
-            error: None,
-            compactions: Vec::new(),
-            has_items: false,
-            is_final: false,
-            is_prolonged: false,
-            trace: TurnTrace::default(),
-        });
+        self.open = Some(OpenTurn::new(turn_id));
     }
 
     /// A command begins.
@@ -276,7 +298,10 @@ impl TurnBook {
         if is_open || runs {
             self.started(&turn.id, facts);
             // Of a turn that begins for us with its history, what was compacted was told before.
-            if let Some(open) = self.open.as_mut().filter(|_| !is_open) {
+            let begins = |open: &mut OpenTurn| mem::take(&mut open.is_of_before) || !is_open;
+            if let Some(open) = self.open.as_mut()
+                && begins(open)
+            {
                 let ids = turn.items.iter().filter_map(|item| match item {
                     Item::ContextCompaction { id } => Some(id.clone()),
                     _ => None,

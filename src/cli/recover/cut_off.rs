@@ -95,6 +95,9 @@ impl RecoveredTurns {
                 }
                 TurnStatus::Completed => {
                     self.open.remove(&turn.turn_id);
+                    // It ended behind the daemon that ran it.
+                    let is_it = |told: &InterruptedTurn| told.turn.as_ref() == Some(&turn.turn_id);
+                    self.interrupted.take_back(is_it);
                 }
             },
             // Claude's program tells when its turn ends; one that goes before that has lost it.

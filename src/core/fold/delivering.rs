@@ -143,7 +143,11 @@ pub(super) fn fold_turn_end(world: &mut Snapshot, entry: &Entry, turn: &TurnReco
     }
     let of_turn =
         |_: &EntryId, (had_by, _): &mut (TurnId, MessageSnapshot)| *had_by == turn.turn_id;
-    let ended: Vec<_> = world.in_turn.extract_if(.., of_turn).collect();
+    let mut ended: Vec<_> = world.in_turn.extract_if(.., of_turn).collect();
+    // It may have ended behind the daemon, which the next one took for being cut off.
+    let behind = |_: &EntryId, message: &mut MessageSnapshot| message.was_last_in(&turn.turn_id);
+    let behind = world.cut_off.extract_if(.., behind);
+    ended.extend(behind.map(|(id, message)| (id, (turn.turn_id.clone(), message))));
     if turn.status == TurnStatus::Completed {
         return;
     }

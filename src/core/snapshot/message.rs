@@ -65,6 +65,19 @@ impl Snapshot {
         let in_turn = || self.in_turn.get(id).map(|(_, message)| message);
         unsettled.or_else(in_turn).or_else(|| self.cut_off.get(id))
     }
+
+    /// The messages that a turn of Codex's has, or had when it was cut off; the oldest first.
+    pub fn had_by(&self, turn: &TurnId) -> Vec<(&EntryId, &MessageSnapshot)> {
+        let running = self
+            .in_turn
+            .iter()
+            .filter(|(_, (had_by, _))| had_by == turn);
+        let running = running.map(|(id, (_, message))| (id, message));
+        let cut_off = self.cut_off.iter().filter(|(_, it)| it.was_last_in(turn));
+        let mut had: Vec<_> = running.chain(cut_off).collect();
+        had.sort_by_key(|(_, message)| message.seq);
+        had
+    }
 }
 
 impl MessageSnapshot {
@@ -81,6 +94,11 @@ impl MessageSnapshot {
             cut_off_in: self.cut_off_in.clone(),
             ..row
         }
+    }
+
+    /// Of the turns that had it and ended early, this is the last.
+    pub(crate) fn was_last_in(&self, turn: &TurnId) -> bool {
+        self.cut_off_in.last() == Some(turn)
     }
 
     /// This turn had it and ended early.

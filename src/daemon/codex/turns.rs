@@ -212,7 +212,7 @@ impl Daemon {
 
 impl Base {
     /// A message of ours that comes into a turn, with what that goes on with.
-    fn relayed_of(&self, entry: &Entry) -> Relayed {
+    pub(super) fn relayed_of(&self, entry: &Entry) -> Relayed {
         let asked = entry.goes_on_with();
         let asked = asked.and_then(|id| self.recorder.stored_of(&id).ok().flatten());
         match asked {

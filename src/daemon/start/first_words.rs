@@ -84,7 +84,11 @@ impl FirstWords {
             let told = daemon.base.nothing_came_after_a_start();
             (LifecycleEvent::DaemonTakenOver, said, told)
         } else {
-            let ends = daemon.base.note_unfinished(self.is_clone);
+            let asked = match self.is_clone {
+                true => None,
+                false => daemon.return_to_unended_turn(),
+            };
+            let ends = daemon.base.note_unfinished(self.is_clone, asked.as_ref());
             // One that failed has left its mark, and an entry of its own.
             let said = match self.was_killed && failed.is_none() {
                 true => "the daemon started; the one before this one ended without a word",

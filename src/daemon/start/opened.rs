@@ -11,7 +11,7 @@ use super::first_words::FirstWords;
 use super::{Builder, StartError};
 use crate::core::agent::Agent;
 use crate::core::fold::forget_deliveries;
-use crate::core::id::{SessionId, ThreadId};
+use crate::core::id::{SessionId, ThreadId, TurnId};
 use crate::core::redact::Redactor;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::clock::now_ms;
@@ -209,6 +209,13 @@ impl Opened {
     /// Codex's thread, as far as the record knows it.
     pub(super) fn thread(&self) -> Option<ThreadId> {
         self.world.agent(Agent::Codex).thread_id.clone()
+    }
+
+    /// The turn of Codex whose end the record does not have, with its thread. Of a clone's none: it ran
+    /// elsewhere.
+    pub(super) fn unended_turn(&self) -> Option<(ThreadId, TurnId)> {
+        let unended = &self.world.agent(Agent::Codex).unended_turn;
+        unended.clone().filter(|_| !self.claimed.is_clone)
     }
 
     /// Set once the project's folder is not where it was: what lies there then is not ours.

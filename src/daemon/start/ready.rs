@@ -115,6 +115,7 @@ impl Bound {
             proxy_listener: proxy,
             proxy_token: opened.claimed.secrets.proxy.clone(),
             resume_thread: opened.thread(),
+            unended_turn: opened.unended_turn(),
             inherited: codex_left,
             hook,
             redactor: Arc::clone(&opened.redactor),

@@ -3,6 +3,7 @@
 use super::rig::{Guest, Rig};
 use super::silence::{agent_action, ended};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
+use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, TurnStatus};
@@ -190,8 +191,40 @@ async fn at_a_usage_limit_it_hears_of_what_is_not_sent_again_by_itself() {
     }
 }
 
+/// Whether Codex was asked for, which has its history read.
+fn is_asked(rig: &mut Rig) -> bool {
+    let asked = std::iter::from_fn(|| rig.requests.try_recv().ok());
+    asked
+        .filter(|request| matches!(request, CodexRequest::Ensure { .. }))
+        .count()
+        == 1
+}
+
+/// The ends of turns on record.
+fn turn_ends(rig: &Rig) -> Vec<(TurnId, TurnStatus)> {
+    let entries = rig.daemon.base.recorder.recent().iter();
+    let ends = entries.filter_map(|stored| match &stored.entry.kind {
+        EntryKind::Turn(turn) if turn.status != TurnStatus::InProgress => {
+            Some((turn.turn_id.clone(), turn.status))
+        }
+        _ => None,
+    });
+    ends.collect()
+}
+
+fn cut_off(rig: &Rig) -> Vec<EntryId> {
+    rig.daemon
+        .base
+        .recorder
+        .world()
+        .cut_off
+        .keys()
+        .cloned()
+        .collect()
+}
+
 #[tokio::test]
-async fn a_turn_that_ended_with_the_daemon_is_told_by_the_next_one_once() {
+async fn a_turn_that_ended_with_the_daemon_is_told_by_the_next_one_once_codex_has_said_so() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
@@ -200,17 +233,107 @@ async fn a_turn_that_ended_with_the_daemon_is_told_by_the_next_one_once() {
     rig.steered("turn-1", &steered);
     rig.settle().await;
     drop(rig);
-    for _ in 0..2 {
-        let mut rig = Rig::with_codex(&place).await;
+    // This one ends before Codex has answered.
+    let mut rig = Rig::start(&place).await;
+    assert!(is_asked(&mut rig));
+    assert_eq!(told(&rig), []);
+    assert_eq!(turn_ends(&rig), []);
+    assert_eq!(cut_off(&rig), [asked.clone(), steered.clone()]);
+    drop(rig);
+    for starts in 0..2 {
+        let mut rig = Rig::start(&place).await;
+        assert_eq!(is_asked(&mut rig), starts == 0);
+        rig.codex_runs().await;
         // Its rollout is read, and says how it ended.
         dies(&mut rig, "turn-1", &asked, None, true).await;
         let told = told(&rig);
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(told[0].0, asked);
-        assert!(told[0].1.contains("died with the daemon"), "{told:?}");
+        assert!(told[0].1.contains("died with its app-server"), "{told:?}");
+        assert_eq!(cut_off(&rig), [asked.clone(), steered.clone()]);
         let backlog = rig.daemon.deliveries.outbox.backlog();
         assert_eq!(backlog.count(Agent::Claude), 1, "it is on its way");
     }
+}
+
+#[tokio::test]
+async fn a_turn_that_came_to_its_end_behind_the_daemon_has_its_answer_relayed_and_is_not_cut_off() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let asked = begun(&mut rig, &claude, question(), "turn-1").await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    rig.codex_runs().await;
+    // As its history has it.
+    rig.user_message("turn-1", Some(&asked));
+    rig.completed("turn-1", std::slice::from_ref(&asked), "you may");
+    rig.settle().await;
+    assert_eq!(told(&rig), []);
+    assert_eq!(cut_off(&rig), []);
+    let completed = (TurnId::new("turn-1"), TurnStatus::Completed);
+    assert_eq!(turn_ends(&rig), [completed]);
+    assert!(rig.daemon.base.recorder.world().open_questions.is_empty());
+    let entries = rig.daemon.base.recorder.recent().iter();
+    let answers = entries.filter(|stored| match &stored.entry.kind {
+        EntryKind::Message(message) => message.in_reply_to.as_ref() == Some(&asked),
+        _ => false,
+    });
+    let answers: Vec<&str> = answers.map(|stored| &*stored.entry.content).collect();
+    assert_eq!(answers, ["you may"]);
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    assert!(!is_asked(&mut rig));
+}
+
+#[tokio::test]
+async fn what_a_tool_had_answered_before_the_daemon_ended_is_not_answered_again_by_the_next_one() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let word = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "are they green?".to_owned(),
+        ..SendParams::default()
+    });
+    let asked = begun(&mut rig, &claude, word, "turn-1").await;
+    let result = Command::Send(SendParams {
+        from: Some(Agent::Codex),
+        text: "they are green".to_owned(),
+        turn_id: Some("turn-1".to_owned()),
+        ..SendParams::default()
+    });
+    drop(rig.ask(&codex, result));
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    rig.codex_runs().await;
+    rig.completed("turn-1", &[asked], "I have told it");
+    rig.settle().await;
+    let entries = rig.daemon.base.recorder.recent().iter();
+    let said = entries.filter(|stored| stored.entry.source == Party::Agent(Agent::Codex));
+    let said = said.filter(|stored| matches!(stored.entry.kind, EntryKind::Message(_)));
+    let said: Vec<&str> = said.map(|stored| &*stored.entry.content).collect();
+    assert_eq!(said, ["they are green"]);
+}
+
+#[tokio::test]
+async fn of_a_turn_without_a_message_of_ours_codex_is_not_started_to_be_asked() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    rig.user_message("turn-1", None);
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    assert!(!is_asked(&mut rig));
+    assert_eq!(turn_ends(&rig), []);
+    // Whoever starts it has it told.
+    rig.codex_runs().await;
+    rig.completed("turn-1", &[], "done");
+    rig.settle().await;
+    let completed = (TurnId::new("turn-1"), TurnStatus::Completed);
+    assert_eq!(turn_ends(&rig), [completed]);
 }
 
 #[tokio::test]

@@ -104,7 +104,8 @@ async fn of_what_codex_answered_before_the_daemon_died_claude_is_not_told_that_n
         said(&mut rig, &codex, says("turn-1", named, &[])).await;
         drop(rig);
         for _ in 0..2 {
-            let rig = Rig::with_codex(&place).await;
+            let mut rig = Rig::with_codex(&place).await;
+            dies(&mut rig, "turn-1", &asked, None, true).await;
             assert_eq!(told(&rig), []);
             // It can still be had again.
             assert_eq!(rig.daemon.status().agents.codex.cut_off, 1);
@@ -133,7 +134,8 @@ async fn a_word_on_the_way_through_a_handoff_or_one_that_was_refused_is_no_answe
             .unwrap();
         said(&mut rig, &codex, says).await;
         drop(rig);
-        let rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::with_codex(&place).await;
+        dies(&mut rig, "turn-1", &asked, None, true).await;
         let told = told(&rig);
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(told[0].0, asked);
@@ -158,7 +160,8 @@ async fn a_compaction_in_a_turn_changes_nothing_of_what_the_next_daemon_tells() 
             rig.compact(&operator).await;
         }
         drop(rig);
-        let rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::with_codex(&place).await;
+        dies(&mut rig, "turn-1", &handed, None, true).await;
         let told = told(&rig);
         let about: Vec<_> = told.iter().map(|(id, _)| id).collect();
         assert_eq!(about, vec![&handed; count]);

@@ -445,3 +445,55 @@ fn a_prompt_is_shown_up_to_the_word_that_does_not_fit() {
     let text = format!("\n{words}{token} is it");
     assert_eq!(preview(&[UserInput::Text { text }]), words.trim_end());
 }
+
+#[test]
+fn a_turn_that_only_the_record_knew_of_ends_as_the_history_has_it_and_tells_nothing_twice() {
+    let written = |path: &str| {
+        let value = json!({"type": "fileChange", "id": path, "status": "completed",
+            "changes": [{"path": path, "kind": {"type": "add"}, "diff": ""}]});
+        serde_json::from_value::<Item>(value).unwrap()
+    };
+    let compaction = || Item::ContextCompaction { id: "c".to_owned() };
+    let answer = || {
+        let value = json!({"type": "agentMessage", "text": "the answer", "phase": "final_answer"});
+        serde_json::from_value::<Item>(value).unwrap()
+    };
+    let items = vec![
+        user("m1", "hi"),
+        written("told.rs"),
+        compaction(),
+        written("untold.rs"),
+        answer(),
+    ];
+    let mut told = Told::new();
+    told.book.lacks_end_of("U".into());
+    told.book.recall(
+        &turn("U", "completed", items),
+        true,
+        true,
+        |_| false,
+        &mut told.facts,
+    );
+    assert_eq!(told.facts[0], message("U", "m1", false));
+    let [
+        _,
+        CodexFact::TurnTraced {
+            files,
+            is_over: true,
+            ..
+        },
+        end,
+    ] = &told.facts[..]
+    else {
+        panic!("{:?}", told.facts);
+    };
+    assert!(format!("{files:?}").contains("untold.rs"), "{files:?}");
+    assert!(!format!("{files:?}").contains("\"told.rs"), "{files:?}");
+    let whole = ended("U", TurnStatus::Completed, Some("the answer"), &["m1"]);
+    assert_eq!(*end, whole);
+    // One that runs keeps what was seen of it.
+    let mut told = Told::new();
+    told.started("U");
+    told.book.lacks_end_of("V".into());
+    assert_eq!(told.book.open_turn(), Some(&"U".into()));
+}

@@ -42,7 +42,11 @@ impl Record {
     }
 
     fn ended(&mut self, status: &str, meta: Value) -> &mut Self {
-        let turn = json!({"kind": "turn", "status": status, "threadId": "th", "turnId": "t1",
+        self.turn("t1", status, meta)
+    }
+
+    fn turn(&mut self, id: &str, status: &str, meta: Value) -> &mut Self {
+        let turn = json!({"kind": "turn", "status": status, "threadId": "th", "turnId": id,
             "startedBy": "claude"});
         let turn = json!({"source": "codex", "runtimeEvent": turn, "meta": meta});
         self.put("end", "runtime_event", turn)
@@ -89,6 +93,40 @@ fn what_is_closed_in_its_turn_or_behind_it_is_not_cut_off() {
             record.codex_says(in_reply_to, handles, json!({}));
             assert_eq!(record.cut_off(), ["b"]);
         }
+    }
+}
+
+#[test]
+fn a_turn_that_ended_behind_its_daemon_has_cut_nothing_off_where_it_came_to_its_end() {
+    let unended = |record: &Record| record.0.agent(Agent::Codex).unended_turn.clone();
+    let had = |record: &Record| -> Vec<String> {
+        let had = record.0.had_by(&"t1".into());
+        had.iter().map(|(id, _)| id.to_string()).collect()
+    };
+    let mut record = Record::default();
+    record.turn("t1", "inProgress", json!({}));
+    record.begun("b", false).begun("a", true);
+    let running = Some(("th".into(), "t1".into()));
+    // Whatever is said of Codex meanwhile, it lacks its end.
+    for state in ["idle", "offline"] {
+        let event = json!({"kind": "agent_state", "agent": "codex", "status": state});
+        let event = json!({"source": "system", "runtimeEvent": event});
+        record.put(state, "runtime_event", event);
+        assert_eq!(unended(&record), running);
+    }
+    record.daemon_starts();
+    assert_eq!(record.cut_off(), ["a", "b"]);
+    assert_eq!(unended(&record), running);
+    assert_eq!(had(&record), ["b", "a"]);
+    record.turn("t0", "completed", json!({}));
+    assert_eq!(unended(&record), running);
+    for (ends, cut_off) in [("completed", &[][..]), ("failed", &["a", "b"])] {
+        let mut record = Record(record.0.clone());
+        record.ended(ends, json!({SENT_AGAIN: "a"}));
+        assert_eq!(record.cut_off(), cut_off);
+        assert_eq!(unended(&record), None);
+        let marked = record.0.cut_off.get(&EntryId::new("a"));
+        assert!(marked.is_none_or(|message| message.will_be_sent_again));
     }
 }
 
