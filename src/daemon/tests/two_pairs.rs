@@ -828,3 +828,20 @@ async fn codex_fetches_what_any_claude_has_for_it() {
     let ids: Vec<_> = page.messages.iter().map(|it| &it.message_id).collect();
     assert_eq!(ids, [&id]);
 }
+
+#[tokio::test]
+async fn a_claude_reads_the_handoff_that_it_names_whosever_it_is() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let id = two.handed_over(two.second.bridge.conn).await;
+    let read = Command::ReadContext(ReadContextParams {
+        handoff_id: Some(id.clone()),
+        ..ReadContextParams::default()
+    });
+    let Ok(Reply::Context(page)) = two.call(two.first.bridge.conn, read).await else {
+        panic!("no page");
+    };
+    let ids: Vec<_> = page.entries.iter().map(|entry| &entry["id"]).collect();
+    assert_eq!(ids, [id.as_str()]);
+    assert_eq!(page.open_handoffs.len(), 0, "those are of its own pair");
+}
