@@ -845,3 +845,22 @@ async fn a_claude_reads_the_handoff_that_it_names_whosever_it_is() {
     assert_eq!(ids, [id.as_str()]);
     assert_eq!(page.open_handoffs.len(), 0, "those are of its own pair");
 }
+
+#[tokio::test]
+async fn a_sender_hears_of_the_dead_bridge_of_the_claude_to_which_it_sends_alone() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    two.rig.daemon.disconnect(two.second.bridge.conn);
+    two.rig.settle().await;
+    for (pair, is_dead) in [("default", false), ("second", true)] {
+        let send = SendParams {
+            runtime_session_id: Some(RuntimeSession::new(pair)),
+            ..said("hello")
+        };
+        let sent = two.call(two.codex.conn, Command::Send(send)).await;
+        let Ok(Reply::Sent(sent)) = sent else {
+            panic!("{sent:?}");
+        };
+        assert_eq!(sent.waits_for_human.is_some(), is_dead, "{pair}");
+    }
+}
