@@ -222,15 +222,17 @@ impl Clients {
         }
     }
 
-    /// This hook was given bodies to hand over.
+    /// This client was given bodies: a hook to hand them over, a Claude that answers one prompt to
+    /// read them.
     pub fn give_bodies(&mut self, conn: ConnId, ids: &[EntryId]) {
         if let Some(client) = self.attached.get_mut(&conn) {
             client.given.extend(ids.iter().cloned());
         }
     }
 
-    /// This hook says that it has handed these over: those of them that it was given, each once.
-    pub fn bodies_handed(&mut self, conn: ConnId, mut ids: Vec<EntryId>) -> Vec<EntryId> {
+    /// This client says that it has handed these over, or read them: those of them that it was given,
+    /// each once.
+    pub fn bodies_done(&mut self, conn: ConnId, mut ids: Vec<EntryId>) -> Vec<EntryId> {
         let given = self.attached.get_mut(&conn);
         let mut given = given.map(|client| &mut client.given);
         ids.retain(|id| given.as_mut().is_some_and(|given| given.remove(id)));

@@ -864,3 +864,39 @@ async fn a_sender_hears_of_the_dead_bridge_of_the_claude_to_which_it_sends_alone
         assert_eq!(sent.waits_for_human.is_some(), is_dead, "{pair}");
     }
 }
+
+#[tokio::test]
+async fn a_claude_settles_nothing_that_waits_for_another_pairs() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let (id, _) = two.send("default", OnBusy::Queue).await;
+    let ids = IdsParams {
+        agent: Agent::Claude,
+        ids: vec![id.clone()],
+        rung: None,
+    };
+    let (own, other) = (two.first.bridge.conn, two.second.bridge.conn);
+    let fetched = Command::Fetched(ids.clone());
+    two.call(other, fetched).await.unwrap();
+    let ack = Command::Ack(ids);
+    assert_eq!(
+        two.call(other, ack.clone()).await,
+        Ok(Reply::Acked(Vec::new()))
+    );
+    let get = Command::GetMessages(GetMessagesParams {
+        ack: vec![id.clone()],
+        ..GetMessagesParams::of(Agent::Claude)
+    });
+    let Ok(Reply::Messages(page)) = two.call(other, get).await else {
+        panic!("no page");
+    };
+    assert_eq!(page.acked, []);
+    assert_eq!(
+        two.hook(true, "UserPromptSubmit", None).await.ids,
+        std::slice::from_ref(&id)
+    );
+    assert!(two.is_unsettled(&id));
+    let acked = Reply::Acked(vec![id.clone()]);
+    assert_eq!(two.call(own, ack).await, Ok(acked));
+    assert!(!two.is_unsettled(&id));
+}
