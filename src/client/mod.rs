@@ -69,8 +69,11 @@ pub enum ClientError {
     /// There is no project in this folder, so there is no daemon either.
     #[error("{} is no ctxrelay project: nothing is recorded or relayed there", .0.display())]
     NoProject(PathBuf),
-    /// The project's folder was moved or removed while a client worked in it.
-    #[error("the project is no longer in {}: its folder was moved or removed", .0.display())]
+    /// The project's folder, or ours in it, was moved or removed while a client worked there.
+    #[error(
+        "the project is no longer in {}: its folder, or the .contextrelay/ in it, was moved or removed",
+        .0.display()
+    )]
     ProjectGone(PathBuf),
     /// The call was sent and the connection broke before its answer: it may have taken effect.
     #[error("the connection to the ctxrelay daemon broke before it answered")]
@@ -103,7 +106,8 @@ impl ClientError {
                 RefusalCode::FolderLost,
                 self.to_string(),
                 format!(
-                    "your operator moves it back to {}, or starts the agents again in its new place",
+                    "your operator moves it back to {}, or starts the agents again in its new place; \
+                     after `ctxrelay uninit`, `ctxrelay init` begins there again",
                     root.display()
                 ),
             ),

@@ -29,7 +29,7 @@ use super::{Client, ClientError, Connection, Dial, Dormancy, NOTIFICATIONS_MAX, 
 use crate::wire::control::{Command, Hello, Notification, PROTOCOL, RefusalCode, Reply, Welcome};
 use crate::wire::jsonrpc::Frame;
 use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
-use frame::{cancel_frame, not_read, refusal, request_frame, with_id};
+use frame::{cancel_frame, not_read, refusal, request_frame, rest_of, with_id};
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
 /// wild, and the caller is told instead of the queue growing.
@@ -153,21 +153,26 @@ impl WebSocketHandle {
     /// Asks. When the daemon goes on in another process just then, that one is asked: the first
     /// said that it did nothing.
     pub(super) async fn call(&self, command: Command) -> Result<Reply, ClientError> {
+        let asked = Instant::now();
         for _ in 0..MOVES_MAX {
             let mut connection = self.connection.clone();
             connection.borrow_and_update();
-            match self.call_once(&command).await {
+            match self.call_once(&command, asked).await {
                 Err(ClientError::Refused(refusal)) if refusal.code == RefusalCode::DaemonMoving => {
                     let _ = timeout(self.connect_wait, connection.changed()).await;
                 }
                 result => return result,
             }
         }
-        self.call_once(&command).await
+        self.call_once(&command, asked).await
     }
 
-    async fn call_once(&self, command: &Command) -> Result<Reply, ClientError> {
-        let answer_wait = match command {
+    /// `asked`: since then a command's own waiting time runs.
+    async fn call_once(&self, command: &Command, asked: Instant) -> Result<Reply, ClientError> {
+        let deadline = Instant::now() + self.connect_wait;
+        self.reachable(deadline).await?;
+        let command = rest_of(command, asked.elapsed());
+        let answer_wait = match &*command {
             Command::WaitMessages(params) => {
                 Duration::from_millis(params.timeout_ms).saturating_add(WAIT_GRACE)
             }
@@ -175,10 +180,7 @@ impl WebSocketHandle {
             Command::AskApproval(_) => PERSON_WAIT,
             _ => ANSWER_WAIT,
         };
-        let frame = request_frame(command)?;
-        let deadline = Instant::now() + self.connect_wait;
-        self.reachable(deadline).await?;
-
+        let frame = request_frame(&command)?;
         let claimed = Arc::new(AtomicBool::new(false));
         let (answer, mut answered) = oneshot::channel();
         let is_over = CancellationToken::new();

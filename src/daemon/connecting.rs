@@ -80,8 +80,12 @@ impl Daemon {
         }
     }
 
-    pub(super) fn probe_deadline(&mut self) {
+    pub(super) fn place_deadline(&mut self) {
         let now_ms = self.base.clock.now_ms();
+        for (pair, heir) in self.base.clients.free_places(now_ms) {
+            self.place_is_free(&pair, heir);
+            self.base.clients.status_changed();
+        }
         for lost in self.base.clients.probes_due(now_ms) {
             self.place_was_lost(lost);
         }
@@ -107,8 +111,7 @@ impl Daemon {
         let bridge = holder.number();
         self.tell_ladder(&pair, LadderInput::Left { bridge });
         self.base.clients.tell_receiver(holder, false);
-        self.receives(heir);
-        self.base.clients.tell_receiver(heir, true);
+        self.place_is_free(&pair, Some(heir));
         self.base.clients.status_changed();
     }
 }
@@ -120,9 +123,10 @@ impl Base {
         self.clients.ping_answered(conn, now_ms);
     }
 
-    /// When a bridge that was asked whether it lives must have answered, or is asked again.
-    pub(super) fn next_probe(&self) -> Option<Instant> {
-        let next_ms = self.clients.next_probe_ms();
+    /// When a bridge that was asked whether it lives must have answered, or is asked again, or the
+    /// place of a pair is kept no longer.
+    pub(super) fn next_place(&self) -> Option<Instant> {
+        let next_ms = self.clients.next_place_ms();
         next_ms.map(|at_ms| self.clock.instant(at_ms))
     }
 }

@@ -66,7 +66,7 @@ const BY_THEMSELVES: [ByItself; 15] = [
         |it| it.agents.next_limit_deadline(&it.base),
         Daemon::limit_deadline,
     ),
-    (|it| it.base.next_probe(), Daemon::probe_deadline),
+    (|it| it.base.next_place(), Daemon::place_deadline),
     (
         |it| it.base.next_refusals(),
         |it| it.base.note_refusals_due(),

@@ -82,7 +82,7 @@ impl Daemon {
                     pid: claude.pid,
                     turn_text: turn.and_then(ShownClaude::words),
                     tool: turn.and_then(ShownClaude::tool),
-                    why: tools::gone(&self.base.clients, &self.agents.claude_processes)
+                    why: tools::gone(&self.base.clients, &self.agents.claude_processes, None)
                         .or(claude.why),
                     installed: self.base.programs.is_installed(Agent::Claude),
                     unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
@@ -90,8 +90,12 @@ impl Daemon {
                     limit: self.agents.limits.status(Agent::Claude, outside_ms),
                     cut_off: cut_off_claude.len() as u64,
                     cut_off_ids: told(&cut_off_claude),
-                    tools_gone: tools::gone(&self.base.clients, &self.agents.claude_processes)
-                        .is_some(),
+                    tools_gone: tools::gone(
+                        &self.base.clients,
+                        &self.agents.claude_processes,
+                        None,
+                    )
+                    .is_some(),
                     context: self.agents.contexts.fill(Agent::Claude),
                     continuity: self.agents.continuity_status(&self.base, Agent::Claude),
                     pairs: pairs_of(&claude.statuses),

@@ -231,10 +231,10 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
 /// Said to Claude of what it fetched: unlike what a hook handed it, no end of a turn makes that read.
 pub(super) const ACKNOWLEDGE: &str = "When read, acknowledge by id with ack_messages.";
 
-/// Said to a second bridge of the same pair.
-pub(super) const NOT_RECEIVER: &str = "Another session of this agent receives this project's messages; here nothing arrives by itself.";
+/// Said to a second bridge of the same pair, and to that of a Claude that answers one prompt.
+pub(super) const NOT_RECEIVER: &str = "Messages go to the first session of this agent in a terminal, or wait for it; here nothing arrives by itself.";
 
-/// What a second bridge of the same pair is to know; `None` for every other.
+/// What a bridge is to know that gets no messages; `None` for every other.
 pub(super) fn not_receiver(call: &ToolCall) -> Option<&'static str> {
     match &*call.client.connection().borrow() {
         Connection::Connected(welcome) if !welcome.receiver => Some(NOT_RECEIVER),

@@ -220,5 +220,24 @@ fn a_project_whose_folder_was_moved_is_not_to_be_begun_where_it_was() {
     assert!(dial.look().is_ok());
     let refusal = ClientError::ProjectGone(dirs.root.clone()).to_refusal();
     assert_eq!(refusal.code, RefusalCode::FolderLost);
-    assert!(!refusal.hint.contains("init"), "{refusal:?}");
+    let (_, to_begin) = refusal.hint.split_once("after `ctxrelay uninit`").unwrap();
+    assert_eq!(refusal.hint.matches(" init").count(), 1, "{refusal:?}");
+    assert!(to_begin.contains("`ctxrelay init`"), "{refusal:?}");
+}
+
+#[test]
+fn a_project_that_was_given_up_where_it_is_is_not_said_to_have_been_moved() {
+    let (dir, dirs) = project();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let _owner = own(&dirs);
+    publish(&dirs, listener.local_addr().unwrap().port());
+    let program = dir.path().join("nothing");
+    let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
+    let dial = project_dial(dirs.clone(), Role::Claude, Some(autostart));
+    assert!(dial.look().is_ok());
+    fs::remove_dir_all(&dirs.relay).unwrap();
+    let gone = Dormancy::Gone(dirs.root.clone());
+    assert_eq!(dial.look(), Err(DialError::Dormant(gone)));
+    let said = ClientError::ProjectGone(dirs.root.clone()).to_string();
+    assert!(said.contains("or the .contextrelay/ in it"), "{said}");
 }

@@ -1,10 +1,26 @@
 //! Commands and refusals as JSON-RPC frames.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::client::ClientError;
-use crate::wire::control::{Command, Refusal, RefusalCode};
+use crate::wire::control::{Command, Refusal, RefusalCode, WaitMessagesParams};
 use crate::wire::jsonrpc::{CANCEL_REQUEST, ErrorObject, Frame};
+
+/// A command that was asked so long ago and is sent now: of its own waiting time it has the rest.
+pub(super) fn rest_of(command: &Command, passed: Duration) -> Cow<'_, Command> {
+    let Command::WaitMessages(params) = command else {
+        return Cow::Borrowed(command);
+    };
+    let whole = Duration::from_millis(params.timeout_ms);
+    let rest_ms = whole.saturating_sub(passed).as_millis();
+    Cow::Owned(Command::WaitMessages(WaitMessagesParams {
+        timeout_ms: u64::try_from(rest_ms).unwrap_or(u64::MAX),
+        ..params.clone()
+    }))
+}
 
 /// A command as a request without its id.
 pub(super) fn request_frame(command: &Command) -> Result<Frame, ClientError> {

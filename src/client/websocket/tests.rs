@@ -121,6 +121,41 @@ async fn a_call_that_the_daemon_says_it_has_not_read_is_sent_to_the_next_one() {
 }
 
 #[tokio::test]
+async fn a_wait_that_goes_on_at_the_next_daemon_has_what_is_left_of_its_time() {
+    let place = Place::default();
+    let asked = AtomicU32::new(0);
+    let daemon = FakeDaemon::start(&place, move |_| {
+        match asked.fetch_add(1, Ordering::Relaxed) {
+            0 | 1 => Answering::EndUnread,
+            _ => Answering::Reply(Reply::Done),
+        }
+    })
+    .await;
+    let wait = Command::WaitMessages(WaitMessagesParams {
+        agent: Agent::Claude,
+        after: None,
+        reply_to: None,
+        timeout_ms: 10_000,
+        runtime_session_id: None,
+    });
+    assert_eq!(
+        within(place.client(Role::Claude).call(wait)).await,
+        Ok(Reply::Done)
+    );
+    let times: Vec<u64> = daemon.so_far().iter().map(timeout_ms).collect();
+    // Between two connections is a pause.
+    assert!(times.is_sorted_by(|one, next| one > next), "{times:?}");
+    assert_eq!(times.len(), 3);
+}
+
+fn timeout_ms(command: &Command) -> u64 {
+    match command {
+        Command::WaitMessages(params) => params.timeout_ms,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn a_new_daemon_on_another_port_is_found_and_gets_the_subscriptions_again() {
     let place = Place::default();
     let first = FakeDaemon::start(&place, done).await;

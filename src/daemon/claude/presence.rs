@@ -6,7 +6,9 @@
 //! 2.1.330, observed).
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use crate::adapters::process::{StartedProcess, age};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
@@ -25,8 +27,9 @@ const BELL_LATE_MS: i64 = 10_000;
 
 impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
-    /// turn that hooks handed messages into.
+    /// turn that hooks handed messages into, and who had its place.
     pub(in crate::daemon) fn recall_claudes(&mut self) {
+        self.base.keep_places();
         for pair in self.deliveries.pairs_of_claude() {
             let known = self.base.recorder.world().agent(Agent::Claude);
             let process = known.status(&pair).pid;
@@ -41,13 +44,7 @@ impl Daemon {
             self.agents.claude_processes.bridge_left(&gone.hello);
             let bridge = conn.number();
             self.tell_ladder(pair, LadderInput::Left { bridge });
-            match gone.heir {
-                Some(heir) => {
-                    self.receives(heir);
-                    self.base.clients.tell_receiver(heir, true);
-                }
-                None => self.hang_bell(pair),
-            }
+            self.place_is_free(pair, gone.heir);
         } else if gone.doorbell {
             self.hang_bell(pair);
         }
@@ -67,6 +64,17 @@ impl Daemon {
             self.base.clients.status_changed();
         }
         self.agents.say_silence(&mut self.base);
+    }
+
+    /// Nobody has the place of a pair: the bridge that waited for it does from now on.
+    pub(in crate::daemon) fn place_is_free(&mut self, pair: &RuntimeSession, heir: Option<ConnId>) {
+        match heir {
+            Some(heir) => {
+                self.receives(heir);
+                self.base.clients.tell_receiver(heir, true);
+            }
+            None => self.hang_bell(pair),
+        }
     }
 
     /// This bridge gets the deliveries of its pair from now on.
@@ -101,7 +109,9 @@ impl Daemon {
         is_up_to_date(&mut self.base.clients, &mut self.base.notices, Role::Hook);
         self.hang_bell(&pair);
         let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
-        if self.agents.claude.state(&pair).is_none_or(is_away) {
+        if self.agents.claude.state(&pair).is_none_or(is_away)
+            && !self.base.clients.is_kept_for_another(&pair, pid)
+        {
             // Its bridge died, or comes yet.
             self.claude_attached(&pair, pid);
         }
@@ -175,7 +185,11 @@ impl Agents {
                 let rings = hello
                     .agent_pid
                     .is_none_or(|process| !self.claude_processes.is_monitor_off(process));
-                other.doorbell && hello.runtime_session_id == *pair && is_its && rings
+                other.doorbell
+                    && hello.runtime_session_id == *pair
+                    && is_its
+                    && rings
+                    && !base.clients.is_kept_for_another(pair, hello.agent_pid)
             })
             .map(|(conn, _)| conn)
     }
@@ -213,6 +227,24 @@ impl Agents {
 }
 
 impl Base {
+    /// A daemon starts: the place of each pair is its Claude's that the record knows, while that runs.
+    fn keep_places(&mut self) {
+        let world = self.recorder.world();
+        let claudes = world.agent(Agent::Claude);
+        let recorded_ms = now_ms().saturating_sub(world.last_at_ms);
+        let recorded = Duration::from_millis(recorded_ms.try_into().unwrap_or_default());
+        for pair in claudes.pairs_here() {
+            let Some(pid) = claudes.status(&pair).pid else {
+                continue;
+            };
+            // A younger process has only the same number.
+            if age(pid).is_some_and(|age| age >= recorded) {
+                let (claude, now_ms) = (StartedProcess::of(pid), self.clock.now_ms());
+                self.clients.keep_place(pair, claude, now_ms);
+            }
+        }
+    }
+
     /// Has the operator know of a Claude to which nothing comes, because another one of its pair has
     /// that.
     pub(in crate::daemon) fn say_second_claude(&mut self) {

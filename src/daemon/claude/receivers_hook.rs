@@ -16,7 +16,11 @@ pub(in crate::daemon) fn is_receivers_hook(
     if (clients.get(hook)).is_some_and(|hook| hook.hello.in_print_mode) {
         return false;
     }
-    let Some(ladder) = claude.ladder(&clients.pair(hook, None)) else {
+    let pair = clients.pair(hook, None);
+    if clients.is_kept_for_another(&pair, process) {
+        return false;
+    }
+    let Some(ladder) = claude.ladder(&pair) else {
         return true;
     };
     if ladder.receiver().is_some() {

@@ -34,9 +34,9 @@ impl Agents {
                 mode: mode.into(),
                 rung: DeliveryWay::None,
                 proven: false,
-                why: tools::gone(&base.clients, &self.claude_processes).unwrap_or_else(|| {
-                    "no Claude bridge is attached; messages wait here".to_owned()
-                }),
+                why: tools::gone(&base.clients, &self.claude_processes, None).unwrap_or_else(
+                    || "no Claude bridge is attached; messages wait here".to_owned(),
+                ),
             };
         };
         let process = receiver.and_then(|bridge| bridge.hello.agent_pid);
@@ -88,7 +88,7 @@ impl Agents {
                 (Some(by), Rung::Pull) => *by == DeliveryWay::Pull,
                 _ => false,
             };
-        let tools_gone = tools::gone(&base.clients, &self.claude_processes);
+        let tools_gone = tools::gone(&base.clients, &self.claude_processes, None);
         if let Some(gone) = &tools_gone {
             why = format!("{gone}. {why}");
         }

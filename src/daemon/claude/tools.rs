@@ -2,11 +2,12 @@
 //! it.
 
 use crate::core::agent::Agent;
+use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::claude_processes::ClaudeProcesses;
 use crate::daemon::clients::Clients;
 use crate::daemon::clock::now_ms;
-use crate::wire::control::Role;
+use crate::wire::control::{Hello, Role};
 
 /// A bridge of Claude came.
 pub(in crate::daemon) fn came(clients: &Clients, claudes: &mut ClaudeProcesses, conn: ConnId) {
@@ -28,12 +29,20 @@ pub(in crate::daemon) fn called(clients: &Clients, claudes: &mut ClaudeProcesses
     }
 }
 
-/// What to do about a Claude that lives and has no tools.
-pub(in crate::daemon) fn gone(clients: &Clients, claudes: &ClaudeProcesses) -> Option<String> {
+/// What to do about a Claude that lives and has no tools: that of a pair, or any.
+pub(in crate::daemon) fn gone(
+    clients: &Clients,
+    claudes: &ClaudeProcesses,
+    pair: Option<&RuntimeSession>,
+) -> Option<String> {
     // Known by what of it is still here: its doorbell, or the bridge that came for a call.
+    let is_of_pair = |hello: &Hello| pair.is_none_or(|pair| hello.runtime_session_id == *pair);
     let is_gone = clients.iter().any(|(_, other)| {
         let is_of_claude = other.doorbell || other.hello.role == Role::Claude;
-        let claude = other.hello.agent_pid.filter(|_| is_of_claude);
+        let claude = other
+            .hello
+            .agent_pid
+            .filter(|_| is_of_claude && is_of_pair(&other.hello));
         claude.is_some_and(|claude| claudes.has_no_tools(claude))
     });
     is_gone.then(|| {

@@ -21,7 +21,7 @@ pub(in crate::daemon) struct Attachment {
     pub doorbell: bool,
     /// When it came, ms since the epoch.
     pub since_ms: i64,
-    /// Bodies that it was given to hand over, and has not said that it did.
+    /// Bodies that it has, and of which it has not said yet that it handed them over, or read them.
     pub(super) given: BTreeSet<EntryId>,
     /// It wants every entry.
     pub(super) subscribed: bool,

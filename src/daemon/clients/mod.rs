@@ -10,6 +10,7 @@
 
 mod ack_waiters;
 mod attachment;
+mod kept_places;
 mod outdated;
 mod probes;
 mod refused;
@@ -30,6 +31,7 @@ pub(super) use ack_waiters::ACK_WAITERS_MAX;
 use ack_waiters::AckWaiters;
 pub(super) use ack_waiters::{AckWaiter, When, too_many_ack_waiters};
 pub(super) use attachment::Attachment;
+use kept_places::KeptPlaces;
 use outdated::OutdatedAgents;
 use probes::LivenessProbes;
 pub(super) use probes::{ANSWER_MS, PlaceLost};
@@ -46,6 +48,7 @@ const PAIR_CHARS_MAX: usize = 100;
 pub(super) struct Clients {
     attached: BTreeMap<ConnId, Attachment>,
     probes: LivenessProbes,
+    kept: KeptPlaces,
     waiters: Waiters,
     ack_waiters: AckWaiters,
     refusals: OperatorRefusals,
@@ -110,7 +113,8 @@ impl Clients {
     }
 
     /// Somebody came. Whether the place of its pair is free and its own: a bridge that finds it
-    /// taken has the holder asked whether it lives. `now_ms`: of the steady clock.
+    /// taken has the holder asked whether it lives, and so has the holder that comes behind one that
+    /// waits. `now_ms`: of the steady clock.
     ///
     /// # Errors
     ///
@@ -141,11 +145,16 @@ impl Clients {
         self.check_room(operator)?;
         let is_bridge = hello.role == Role::Claude;
         let may_receive = is_bridge && !hello.in_print_mode;
-        let takes_place = may_receive && self.receiver(&pair).is_none();
+        let takes_place = may_receive
+            && self.receiver(&pair).is_none()
+            && !self.is_kept_for_another(&pair, hello.agent_pid);
+        if takes_place {
+            self.kept.remove(&pair);
+        }
         let mut client = Attachment::new(hello, operator, process, since_ms, outlet);
         client.receiver = takes_place;
         self.attached.insert(conn, client);
-        if may_receive && !takes_place {
+        if may_receive && self.bridges_of(&pair).nth(1).is_some() {
             self.probe_holder(&pair, now_ms);
         }
         Ok(takes_place)
@@ -213,15 +222,17 @@ impl Clients {
         }
     }
 
-    /// This hook was given bodies to hand over.
+    /// This client was given bodies: a hook to hand them over, a Claude that answers one prompt to
+    /// read them.
     pub fn give_bodies(&mut self, conn: ConnId, ids: &[EntryId]) {
         if let Some(client) = self.attached.get_mut(&conn) {
             client.given.extend(ids.iter().cloned());
         }
     }
 
-    /// This hook says that it has handed these over: those of them that it was given, each once.
-    pub fn bodies_handed(&mut self, conn: ConnId, mut ids: Vec<EntryId>) -> Vec<EntryId> {
+    /// This client says that it has handed these over, or read them: those of them that it was given,
+    /// each once.
+    pub fn bodies_done(&mut self, conn: ConnId, mut ids: Vec<EntryId>) -> Vec<EntryId> {
         let given = self.attached.get_mut(&conn);
         let mut given = given.map(|client| &mut client.given);
         ids.retain(|id| given.as_mut().is_some_and(|given| given.remove(id)));

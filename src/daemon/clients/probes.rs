@@ -98,10 +98,11 @@ impl Clients {
         }
     }
 
-    /// When a probe is due, ms.
-    pub fn next_probe_ms(&self) -> Option<i64> {
+    /// When a probe is due, or a place is kept no longer, ms.
+    pub fn next_place_ms(&self) -> Option<i64> {
         let asked = self.probes.asked.values();
-        asked.map(|probe| probe.due_ms()).min()
+        let due = asked.map(|probe| probe.due_ms());
+        due.chain(self.next_free_ms()).min()
     }
 
     /// Asks those again whose time has come. Those that did not answer lose their places.

@@ -207,8 +207,9 @@ pub(in crate::daemon) fn context(
     drop(world);
     let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
     let mut from = check_cursor(params.cursor.as_deref())?;
+    // A handoff that is named is read whosever it is.
     let of_pair = EntryFilter {
-        runtime_session: pair,
+        runtime_session: pair.filter(|_| params.handoff_id.is_none()),
         ..EntryFilter::default()
     };
     let mut entries = Vec::new();

@@ -118,8 +118,8 @@ impl Daemon {
     /// A hook has printed these. It can have printed only what it was given itself: what it says of
     /// other messages proves nothing.
     pub(super) fn hook_handed(&mut self, conn: ConnId, mut params: IdsParams, reply: ReplySender) {
-        params.ids = self.base.clients.bodies_handed(conn, params.ids);
-        self.fetched(params, reply);
+        params.ids = self.base.clients.bodies_done(conn, params.ids);
+        self.fetched(conn, params, reply);
     }
 
     fn receivers_hook(&mut self, pair: &RuntimeSession, params: &HookParams, asked: AskedHook) {

@@ -14,7 +14,9 @@ use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Waiter, Wants, When};
 use crate::daemon::owners::{Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{AckedPartly, GetMessagesParams, IdsParams, WaitMessagesParams};
+use crate::wire::control::{
+    AckedPartly, GetMessagesParams, IdsParams, Refusal, RefusalCode, WaitMessagesParams,
+};
 
 /// The longest wait, in ms: Claude's own tool timeout can be as short as a minute.
 const WAIT_MS_MAX: u64 = 50_000;
@@ -26,7 +28,10 @@ impl Daemon {
         params: GetMessagesParams,
         reply: ReplySender,
     ) {
-        let acked = self.acknowledge(params.agent, &params.ack);
+        if self.answers_one_prompt(conn) {
+            return answer(reply, Err(receives_nothing()));
+        }
+        let acked = self.acknowledge(conn, params.agent, &params.ack);
         let result = DeliveryResult::Acknowledged;
         let ids = acked.acked.clone();
         let when = When::Page {
@@ -44,6 +49,9 @@ impl Daemon {
         reply: ReplySender,
     ) {
         let asked = params.reply_to.as_ref();
+        if asked.is_none() && self.answers_one_prompt(conn) {
+            return answer(reply, Err(receives_nothing()));
+        }
         let checked = asked.map(|id| check_awaited(&self.base.recorder, params.agent, id));
         if let Some(Err(refusal)) = checked {
             return answer(reply, Err(refusal));
@@ -68,7 +76,11 @@ impl Daemon {
     }
 
     /// These bodies were handed to the agent: that proves them delivered.
-    pub(super) fn fetched(&mut self, params: IdsParams, reply: ReplySender) {
+    pub(super) fn fetched(&mut self, conn: ConnId, mut params: IdsParams, reply: ReplySender) {
+        params.ids.retain(|id| self.is_its(conn, params.agent, id));
+        if self.answers_one_prompt(conn) {
+            self.base.clients.give_bodies(conn, &params.ids);
+        }
         let rung = params.rung.unwrap_or(DeliveryWay::Pull);
         if params.agent == Agent::Claude {
             for (pair, ids) in self.deliveries.by_pair(&params.ids) {
@@ -92,25 +104,24 @@ impl Daemon {
         self.answer_when_recorded(&params.ids, result, When::Done, reply);
     }
 
-    pub(super) fn ack(&mut self, params: IdsParams, reply: ReplySender) {
-        let acked = self.acknowledge(params.agent, &params.ids);
+    pub(super) fn ack(&mut self, conn: ConnId, params: IdsParams, reply: ReplySender) {
+        let acked = self.acknowledge(conn, params.agent, &params.ids);
         let result = DeliveryResult::Acknowledged;
         self.answer_when_recorded(&acked.acked.clone(), result, When::Acked(acked), reply);
     }
 
     /// Records that these were read, as far as they are the agent's and were shown whole.
-    fn acknowledge(&mut self, agent: Agent, ids: &[EntryId]) -> AckedPartly {
-        let is_its = |id: &&EntryId| {
-            self.deliveries
-                .outbox
-                .get(id)
-                .is_some_and(|row| row.to == agent)
-        };
+    fn acknowledge(&mut self, conn: ConnId, agent: Agent, ids: &[EntryId]) -> AckedPartly {
+        let is_its = |id: &&EntryId| self.is_its(conn, agent, id);
+        let mut ids: Vec<EntryId> = ids.iter().filter(is_its).cloned().collect();
+        if self.answers_one_prompt(conn) {
+            // The answers that it waited for. The rest waits for another Claude.
+            ids = self.base.clients.bodies_done(conn, ids);
+        }
+        let backlog = self.deliveries.outbox.backlog();
         let (ids, unfinished): (Vec<EntryId>, Vec<EntryId>) = ids
-            .iter()
-            .filter(is_its)
-            .cloned()
-            .partition(|id| self.deliveries.outbox.backlog().can_be_acknowledged(id));
+            .into_iter()
+            .partition(|id| backlog.can_be_acknowledged(id));
         for id in &ids {
             self.deliveries
                 .outbox
@@ -127,6 +138,21 @@ impl Daemon {
         }
     }
 
+    /// Whether a message is for the agent that this client is of: for the Claude of its pair, or for
+    /// Codex, which is one for all pairs.
+    fn is_its(&self, conn: ConnId, agent: Agent, id: &EntryId) -> bool {
+        self.deliveries.outbox.get(id).is_some_and(|row| {
+            let own = || self.base.clients.pair(conn, None);
+            row.to == agent && (agent == Agent::Codex || row.runtime_session == own())
+        })
+    }
+
+    /// Whether this client's Claude answers one prompt of a program.
+    fn answers_one_prompt(&self, conn: ConnId) -> bool {
+        let client = self.base.clients.get(conn);
+        client.is_some_and(|client| client.hello.in_print_mode)
+    }
+
     /// Tells the ladders of the pairs that these belong to, in their order.
     fn tell_ladders_of(&mut self, ids: &[EntryId], input: impl Fn(Vec<EntryId>) -> LadderInput) {
         for (pair, ids) in self.deliveries.by_pair(ids) {
@@ -140,6 +166,15 @@ impl Daemon {
         // Nothing of it leaves or is stored in the queue.
         let _ = self.perform(Agent::Codex, effects);
     }
+}
+
+/// What waits is not for a Claude that answers one prompt.
+fn receives_nothing() -> Refusal {
+    Refusal::new(
+        RefusalCode::NotFromHere,
+        "a Claude that answers one prompt receives no messages: they wait for the one in its terminal",
+        "to wait for the answer to what you sent, call wait_for_messages with handoff_id",
+    )
 }
 
 impl Deliveries {

@@ -131,8 +131,8 @@ impl Daemon {
             Command::Handoff(params) => self.hand_off(conn, params, reply),
             Command::GetMessages(params) => self.get_messages(conn, params, reply),
             Command::WaitMessages(params) => self.wait_messages(conn, params, reply),
-            Command::Fetched(params) => self.fetched(params, reply),
-            Command::Ack(params) => self.ack(params, reply),
+            Command::Fetched(params) => self.fetched(conn, params, reply),
+            Command::Ack(params) => self.ack(conn, params, reply),
             Command::AppendNote(params) => {
                 let session = base.clients.pair(conn, params.runtime_session_id.clone());
                 let (deciding, approvals) = (&self.decisions.deciding, &self.decisions.approvals);

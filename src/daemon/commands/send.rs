@@ -210,7 +210,7 @@ impl Daemon {
                     seq: stored[0].entry.seq,
                     duplicate: false,
                     receiver_missing: is_missing(&daemon.base.programs, world, to),
-                    waits_for_human: daemon.agents.waits_for_human(&daemon.base, to),
+                    waits_for_human: daemon.agents.waits_for_human(&daemon.base, to, &pair),
                     unanswered: unanswered_by(
                         world,
                         &from,
@@ -272,7 +272,10 @@ impl Daemon {
             receiver_missing: row.is_some_and(|row| {
                 is_missing(&self.base.programs, self.base.recorder.world(), row.to)
             }),
-            waits_for_human: row.and_then(|row| self.agents.waits_for_human(&self.base, row.to)),
+            waits_for_human: row.and_then(|row| {
+                let pair = &row.runtime_session;
+                self.agents.waits_for_human(&self.base, row.to, pair)
+            }),
             unanswered: Vec::new(),
         })
     }
@@ -321,15 +324,16 @@ impl Agents {
         }
     }
 
-    /// What a sender should know of a receiver that its human stopped, or cut off from its tools.
-    fn waits_for_human(&self, base: &Base, to: Agent) -> Option<String> {
+    /// What a sender should know of a receiver that its human stopped, or cut off from its tools; of
+    /// Claudes that of a pair.
+    fn waits_for_human(&self, base: &Base, to: Agent, pair: &RuntimeSession) -> Option<String> {
         match to {
             Agent::Codex => self.codex.is_paused().then(|| {
                 "your operator stopped Codex's turn (Esc or Ctrl-C): this waits until they write \
                  to Codex, or release it in the deck's Inbox"
                     .to_owned()
             }),
-            Agent::Claude => tools::gone(&base.clients, &self.claude_processes)
+            Agent::Claude => tools::gone(&base.clients, &self.claude_processes, Some(pair))
                 .map(|why| format!("{why}; tell your operator")),
         }
     }

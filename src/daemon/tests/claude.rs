@@ -3,10 +3,11 @@
 use super::rig::Rig;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
-use crate::core::id::RuntimeSession;
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookParams, HookReply, Notification, Reply, Role,
+    Command, GetMessagesParams, HookParams, HookReply, IdsParams, Notification, RefusalCode, Reply,
+    Role, SendParams, WaitMessagesParams,
 };
 
 fn prompt(claude_pid: u32) -> Command {
@@ -101,6 +102,87 @@ async fn a_claude_that_a_program_asks_gets_nothing_that_waits_for_the_persons_on
     rig.daemon.disconnect(bridge.conn);
     rig.settle().await;
     assert_eq!(claude(&rig), AgentState::Busy);
+}
+
+fn ids(ids: &[&EntryId]) -> IdsParams {
+    IdsParams {
+        agent: Agent::Claude,
+        ids: ids.iter().map(|id| (*id).clone()).collect(),
+        rung: None,
+    }
+}
+
+fn wait(reply_to: Option<&EntryId>) -> Command {
+    Command::WaitMessages(WaitMessagesParams {
+        agent: Agent::Claude,
+        after: None,
+        reply_to: reply_to.cloned(),
+        timeout_ms: 10_000,
+        runtime_session_id: None,
+    })
+}
+
+#[tokio::test]
+async fn a_claude_that_a_program_asks_takes_nothing_from_the_persons_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let asked = rig.connect_in_print_mode(Role::Claude, 7_000_001);
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let get = GetMessagesParams::of(Agent::Claude);
+    let get_and_ack = GetMessagesParams {
+        ack: vec![id.clone()],
+        ..get.clone()
+    };
+    for command in [
+        Command::GetMessages(get),
+        Command::GetMessages(get_and_ack),
+        wait(None),
+    ] {
+        let refused = rig.call(&asked, command).await.unwrap_err();
+        assert_eq!(refused.code, RefusalCode::NotFromHere);
+    }
+    let none = Ok(Reply::Acked(Vec::new()));
+    assert_eq!(rig.call(&asked, Command::Ack(ids(&[&id]))).await, none);
+    let hook = rig.connect(Role::Hook, None, false);
+    let reply = rig.call(&hook, prompt(7_000_000)).await;
+    let Ok(Reply::Hook(HookReply { ids, .. })) = reply else {
+        panic!("{reply:?}");
+    };
+    assert_eq!(ids, [id]);
+}
+
+#[tokio::test]
+async fn a_claude_that_a_program_asks_gets_the_answer_to_its_own_question() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let asked = rig.connect_in_print_mode(Role::Claude, 7_000_001);
+    let other = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let question = rig.send(&asked, Agent::Claude, OnBusy::Queue).await;
+    let answer = Command::Send(SendParams {
+        from: Some(Agent::Codex),
+        text: "the fair one".to_owned(),
+        in_reply_to: Some(question.clone()),
+        ..SendParams::default()
+    });
+    rig.call(&codex, answer).await.unwrap();
+    let Ok(Reply::Messages(page)) = rig.call(&asked, wait(Some(&question))).await else {
+        panic!("no page");
+    };
+    let [answer] = page.messages.as_slice() else {
+        panic!("{page:?}");
+    };
+    let answer = &answer.message_id;
+    rig.call(&asked, Command::Fetched(ids(&[answer])))
+        .await
+        .unwrap();
+    let ack = Command::Ack(ids(&[&other, answer]));
+    let acked = Reply::Acked(vec![answer.clone()]);
+    assert_eq!(rig.call(&asked, ack).await, Ok(acked));
+    let unsettled = &rig.daemon.base.recorder.world().unsettled;
+    assert!(unsettled.contains_key(&other) && !unsettled.contains_key(answer));
 }
 
 #[tokio::test]

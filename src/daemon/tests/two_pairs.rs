@@ -828,3 +828,75 @@ async fn codex_fetches_what_any_claude_has_for_it() {
     let ids: Vec<_> = page.messages.iter().map(|it| &it.message_id).collect();
     assert_eq!(ids, [&id]);
 }
+
+#[tokio::test]
+async fn a_claude_reads_the_handoff_that_it_names_whosever_it_is() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let id = two.handed_over(two.second.bridge.conn).await;
+    let read = Command::ReadContext(ReadContextParams {
+        handoff_id: Some(id.clone()),
+        ..ReadContextParams::default()
+    });
+    let Ok(Reply::Context(page)) = two.call(two.first.bridge.conn, read).await else {
+        panic!("no page");
+    };
+    let ids: Vec<_> = page.entries.iter().map(|entry| &entry["id"]).collect();
+    assert_eq!(ids, [id.as_str()]);
+    assert_eq!(page.open_handoffs.len(), 0, "those are of its own pair");
+}
+
+#[tokio::test]
+async fn a_sender_hears_of_the_dead_bridge_of_the_claude_to_which_it_sends_alone() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    two.rig.daemon.disconnect(two.second.bridge.conn);
+    two.rig.settle().await;
+    for (pair, is_dead) in [("default", false), ("second", true)] {
+        let send = SendParams {
+            runtime_session_id: Some(RuntimeSession::new(pair)),
+            ..said("hello")
+        };
+        let sent = two.call(two.codex.conn, Command::Send(send)).await;
+        let Ok(Reply::Sent(sent)) = sent else {
+            panic!("{sent:?}");
+        };
+        assert_eq!(sent.waits_for_human.is_some(), is_dead, "{pair}");
+    }
+}
+
+#[tokio::test]
+async fn a_claude_settles_nothing_that_waits_for_another_pairs() {
+    let place = Place::new();
+    let mut two = Two::new(&place).await;
+    let (id, _) = two.send("default", OnBusy::Queue).await;
+    let ids = IdsParams {
+        agent: Agent::Claude,
+        ids: vec![id.clone()],
+        rung: None,
+    };
+    let (own, other) = (two.first.bridge.conn, two.second.bridge.conn);
+    let fetched = Command::Fetched(ids.clone());
+    two.call(other, fetched).await.unwrap();
+    let ack = Command::Ack(ids);
+    assert_eq!(
+        two.call(other, ack.clone()).await,
+        Ok(Reply::Acked(Vec::new()))
+    );
+    let get = Command::GetMessages(GetMessagesParams {
+        ack: vec![id.clone()],
+        ..GetMessagesParams::of(Agent::Claude)
+    });
+    let Ok(Reply::Messages(page)) = two.call(other, get).await else {
+        panic!("no page");
+    };
+    assert_eq!(page.acked, []);
+    assert_eq!(
+        two.hook(true, "UserPromptSubmit", None).await.ids,
+        std::slice::from_ref(&id)
+    );
+    assert!(two.is_unsettled(&id));
+    let acked = Reply::Acked(vec![id.clone()]);
+    assert_eq!(two.call(own, ack).await, Ok(acked));
+    assert!(!two.is_unsettled(&id));
+}
