@@ -268,7 +268,7 @@ fn each_pair_recovers_its_own_work_and_is_told_of_the_others() {
         assert_eq!(others[0]["pair"], other.0);
         for agent in ["claude", "codex"] {
             let resume = told["resume"][agent].as_str().unwrap();
-            assert!(resume.contains(&format!("Last note, by codex: {}", own.1)));
+            assert!(resume.contains(own.1), "{resume}");
             assert!(!resume.contains(other.1), "{resume}");
         }
         let undelivered = told["undelivered"].as_array().unwrap().iter();

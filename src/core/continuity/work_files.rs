@@ -225,11 +225,12 @@ impl WorkSources<'_> {
         rows.map(line).collect()
     }
 
-    /// Of this pair, and neither of somebody else's record nor of a task of long ago.
+    /// Of this pair, and neither of somebody else's record nor of a task that nobody was at.
     fn is_ours(&self, entry: &Entry) -> bool {
         let is_here = entry.runtime_session.is_none()
             || self.world.pair_of_entry(self.agent, entry) == *self.pair;
-        entry.seq > self.world.foreign_through && is_here && !entry.only_rebuilds_task()
+        let is_of_work = !entry.only_rebuilds_task() && !entry.is_of_task_only();
+        entry.seq > self.world.foreign_through && is_here && is_of_work
     }
 
     fn fact<'e>(&self, entry: &'e Entry) -> Option<&'e ContinuityFact> {
