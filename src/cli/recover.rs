@@ -130,6 +130,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         let asked = &mut past.world.open_approvals;
         asked.retain(|_, asked| asked.request.is_user_question());
     }
+    past.turns.see_who_runs(now_ms());
     Ok(past)
 }
 

@@ -28,6 +28,13 @@ impl<T> CountedLatest<T> {
         self.total += 1;
     }
 
+    /// Takes those back of the kept ones that turn out to be none.
+    pub(super) fn take_back(&mut self, is_it: impl Fn(&T) -> bool) {
+        let before = self.kept.len();
+        self.kept.retain(|item| !is_it(item));
+        self.total -= before - self.kept.len();
+    }
+
     /// Those that are kept, oldest first.
     pub(super) fn iter(&self) -> std::collections::vec_deque::Iter<'_, T> {
         self.kept.iter()
@@ -51,5 +58,8 @@ mod tests {
         }
         assert!(latest.iter().eq(&[4, 5]));
         assert_eq!(latest.total(), 5);
+        latest.take_back(|item| *item == 4);
+        assert!(latest.iter().eq(&[5]));
+        assert_eq!(latest.total(), 4);
     }
 }
