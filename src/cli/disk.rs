@@ -386,8 +386,8 @@ fn large(status: &mut Status, mut end: LedgerStatus, kept: Option<&Kept>, sessio
 fn whole(status: &mut Status, reading: &Reading) {
     let (world, stats) = (reading.snapshot(), reading.stats());
     let of = |agent| {
-        let state = world.state_of(agent, &RuntimeSession::default());
-        ContinuityStatus::of(state, None)
+        let state = world.told_of(agent, &RuntimeSession::default());
+        ContinuityStatus::of(&state, None)
     };
     status.agents.claude.continuity = of(Agent::Claude);
     status.agents.codex.continuity = of(Agent::Codex);

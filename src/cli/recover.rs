@@ -5,12 +5,12 @@ mod contexts;
 mod counted_latest;
 mod cut_off;
 mod last_conversation;
-mod pair_note;
 mod pairs;
 mod parts;
 mod prompt;
 mod seen_claude;
 mod state;
+mod told_work;
 mod tree;
 
 use std::ops::ControlFlow;
@@ -111,9 +111,10 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         let now = past.world.errors.back().map(|error| error.seq);
         past.failures += usize::from(now > before);
         past.world.note_hash(&stored.entry.id, &stored.hash);
-        // A task of long ago that was opened again tells nothing of where the work stands.
-        if !stored.entry.only_rebuilds_task() {
-            past.pairs.take(&stored.entry, &past.world);
+        // A task of long ago that was opened again tells nothing of where the work stands, nor does
+        // what was said of one that nobody is at.
+        if !stored.entry.only_rebuilds_task() && !stored.entry.is_of_task_only() {
+            past.pairs.take(&stored.entry);
             past.contexts.take(&stored.entry);
         }
         ControlFlow::Continue(())
@@ -129,6 +130,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         let asked = &mut past.world.open_approvals;
         asked.retain(|_, asked| asked.request.is_user_question());
     }
+    past.turns.see_who_runs(now_ms());
     Ok(past)
 }
 
@@ -198,7 +200,7 @@ fn to_json(
     let parts = [
         past.turns.to_json(world),
         past.pairs.to_json(),
-        past.pairs.state().to_json(world),
+        past.pairs.state().to_json(world, past.pairs.own()),
         past.contexts.to_json(world, past.pairs.own()),
     ];
     for part in parts {

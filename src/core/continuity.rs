@@ -30,6 +30,7 @@ pub use inference::{
 pub use marker::{
     ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, markers_of_turn, without_markers,
 };
+pub(crate) use packet::TAGS;
 pub use packet::{
     GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX, file_beginnings,
 };

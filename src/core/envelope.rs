@@ -189,8 +189,13 @@ fn ask(within: &str) -> &str {
 
 /// Puts a text in, with a mark before each line that could be taken for one of ours.
 pub fn quote(wrapped: &mut String, text: &str) {
+    quote_beside(wrapped, text, &[]);
+}
+
+/// As [`quote`], beside lines that begin like these: they are ours there, too.
+pub fn quote_beside(wrapped: &mut String, text: &str, more: &[&str]) {
     for line in text.split_inclusive(is_line_end) {
-        if looks_like_ours(line) {
+        if looks_like_ours(line, more) {
             wrapped.push_str(QUOTE);
         }
         wrapped.push_str(line);
@@ -242,11 +247,12 @@ pub fn is_line_end(character: char) -> bool {
 /// left out, letters of other scripts count as those that they look like (UTS 39), and so do
 /// brackets. A line that turns the direction of its text is taken for one of ours wherever it
 /// holds our words, in either direction.
-fn looks_like_ours(line: &str) -> bool {
+fn looks_like_ours(line: &str, more: &[&str]) -> bool {
+    let mut own_lines = OWN_LINES.iter().chain(more);
     if line.contains(is_bidi_control) {
         let seen: String = skeleton_of(line).collect();
         let turned: String = seen.chars().rev().collect();
-        return OWN_LINES.iter().any(|own| {
+        return own_lines.any(|own| {
             let words: String = skeleton_of(own.trim_start_matches(OPEN)).collect();
             seen.contains(&words) || turned.contains(&words)
         });
@@ -254,7 +260,7 @@ fn looks_like_ours(line: &str) -> bool {
     if skeleton_of(line).next() != Some(OPEN) {
         return false;
     }
-    OWN_LINES.iter().any(|own| begins_like(line, own))
+    own_lines.any(|own| begins_like(line, own))
 }
 
 fn begins_like(text: &str, own: &str) -> bool {

@@ -231,10 +231,8 @@ impl Agents {
     }
 
     fn continuity_status(&self, base: &Base, agent: Agent) -> ContinuityStatus {
-        let state = base
-            .recorder
-            .world()
-            .state_of(agent, &RuntimeSession::default());
+        let world = base.recorder.world();
+        let state = world.told_of(agent, &RuntimeSession::default());
         let cost = self.costs.today(agent, base.clock.outside_ms());
         ContinuityStatus {
             instructions_read: self.rules_watch.said_by_one(agent).cloned(),
@@ -242,7 +240,7 @@ impl Agents {
                 Agent::Claude => self.reloads.is_compacting(base.clock.now_ms()),
                 Agent::Codex => self.codex.is_compacting(),
             },
-            ..ContinuityStatus::of(state, Some(cost))
+            ..ContinuityStatus::of(&state, Some(cost))
         }
     }
 }

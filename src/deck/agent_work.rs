@@ -32,8 +32,7 @@ pub(super) async fn work(
     with_log: bool,
 ) -> ui::WorkView {
     let pair = RuntimeSession::new(model.about.runtime_session.clone());
-    let none = ContinuityState::default();
-    let state = model.world.work_of(agent_of(agent), &pair).unwrap_or(&none);
+    let state = &model.world.told_work_of(agent_of(agent), &pair);
     let peers = model.world.peers_of(agent_of(agent), &pair);
     let packet = match &state.packet {
         Some(seen) => Some(packet(seen, text_of(client, &seen.id).await)),

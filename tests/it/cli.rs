@@ -950,6 +950,8 @@ fn recover_tells_where_the_work_stands() {
     assert_eq!(told["decisions"][0]["text"], "no counter is needed");
     assert_eq!(told["blockers"][0]["text"], "there is no database");
     assert_eq!(told["openQuestions"][0]["id"], question);
+    let noted = &told["notedQuestions"][0];
+    assert_eq!(noted["text"], "is the index made at night?");
     assert_eq!(told["proposals"][0]["id"], proposal["proposalId"]);
     assert!(is_told(&told["proposals"][0]), "{told}");
     for agent in ["claude", "codex"] {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ctxrelay::core::agent::{Agent, AgentState};
 use ctxrelay::core::entry::TurnStatus;
@@ -170,6 +171,55 @@ fn recover_tells_what_a_crash_cut_off() {
 }
 
 #[test]
+fn recover_tells_a_turn_of_claudes_that_went_with_its_daemon_unless_that_claude_lives() {
+    // No process has this id, and this one has the other.
+    let (gone, alive) = (4_000_000, std::process::id());
+    let lay = |project: &Project, pid: u32, again: Option<u32>| {
+        let record = Record::of(64);
+        // A process that began later than it was named would be another one.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now_ms = i64::try_from(now.as_millis()).unwrap();
+        let mut end = RecordEnd::of(&record, now_ms);
+        end.settle(&record);
+        end.converses("0b6f3c1e", AgentState::Idle, Some(pid));
+        end.converses("0b6f3c1e", AgentState::Busy, Some(pid));
+        if again.is_some() {
+            end.daemon_starts();
+            end.converses("0b6f3c1e", AgentState::Idle, again);
+        }
+        record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
+    };
+    let told = |project: &Project| {
+        let told = project.run(["recover", "--json"]).expect_success().json();
+        let turns = told["interruptedTurns"].as_array().unwrap().iter();
+        turns
+            .map(|turn| (turn["by"].clone(), turn["why"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let why = "the daemon ended in it, and nobody told how it ended";
+    let cut_off = [(json!("claude"), json!(why))];
+    for (pid, again, expected) in [
+        (gone, None, &cut_off[..]),
+        (alive, None, &[]),
+        // The same process came back to the next daemon, or another one took the conversation up.
+        (gone, Some(gone), &[]),
+        (gone, Some(gone - 1), &cut_off),
+    ] {
+        let project = Project::new();
+        lay(&project, pid, again);
+        assert_eq!(told(&project), expected, "{pid}, then {again:?}");
+    }
+    let project = Project::new();
+    lay(&project, gone, None);
+    let _daemon = project.daemon();
+    assert_eq!(told(&project), cut_off);
+    let printed = project.run(["recover"]).expect_success().stdout;
+    for words in ["Interrupted turns  1", "Commands without an end  0 known"] {
+        assert!(printed.contains(words), "no {words:?} in {printed}");
+    }
+}
+
+#[test]
 fn recover_tells_what_waits_for_an_answer_with_and_without_a_daemon() {
     let project = Project::new();
     let daemon = project.daemon();
@@ -268,7 +318,7 @@ fn each_pair_recovers_its_own_work_and_is_told_of_the_others() {
         assert_eq!(others[0]["pair"], other.0);
         for agent in ["claude", "codex"] {
             let resume = told["resume"][agent].as_str().unwrap();
-            assert!(resume.contains(&format!("Last note, by codex: {}", own.1)));
+            assert!(resume.contains(own.1), "{resume}");
             assert!(!resume.contains(other.1), "{resume}");
         }
         let undelivered = told["undelivered"].as_array().unwrap().iter();

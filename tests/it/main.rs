@@ -64,6 +64,7 @@ mod published;
 mod queue_names;
 mod reading_shown;
 mod readme;
+mod recovered_work;
 mod recovery;
 mod relay;
 mod review;

@@ -10,8 +10,8 @@ use ctxrelay::core::agent::{Agent, AgentState, Party};
 use ctxrelay::core::delivery::{DeliveryWay, OnBusy, Outcome};
 use ctxrelay::core::entry::{
     AgentChanged, ApprovalKind, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus,
-    DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, Message, NoteKind, TurnRecord,
-    TurnStatus,
+    DeliveryRecord, DeliveryResult, Entry, EntryKind, Handoff, LifecycleEvent, Message, NoteKind,
+    TurnRecord, TurnStatus,
 };
 use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use ctxrelay::store::dirs::ProjectDirs;
@@ -265,6 +265,12 @@ impl RecordEnd {
         });
         let text = format!("Claude converses in session {session}");
         self.push(Party::System, None, &text, kind);
+    }
+
+    /// Another daemon begins.
+    pub fn daemon_starts(&mut self) {
+        let event = LifecycleEvent::DaemonStarted;
+        self.push(Party::System, None, "", EntryKind::Lifecycle { event });
     }
 
     /// This agent has run into its usage limit.

@@ -292,10 +292,11 @@ impl GitAnchor {
         let takes = |how: &[&str]| self.apply(self.top(), how, patch).is_some();
         let unfit = match self.commit() == Some(base) {
             true if self.is_clean(base, patch) == Some(true) => {
-                return match takes(&["--check"]) {
-                    true => PatchFit::Applies,
-                    false => PatchFit::Refused,
-                };
+                if takes(&["--check"]) {
+                    return PatchFit::Applies;
+                }
+                // Files that are all new to git may be in: no tracked file differs by them.
+                PatchFit::Refused
             }
             true => PatchFit::Dirty,
             false => PatchFit::OtherCommit,

@@ -1102,6 +1102,23 @@ fn a_patch_that_is_in_already_is_known_also_once_it_is_committed() {
 }
 
 #[test]
+fn a_patch_of_new_files_alone_that_was_put_in_is_known_to_be_in() {
+    let place = tempfile::tempdir().unwrap();
+    let root = &place.path().join("shop");
+    repository(root);
+    write(root, "new.rs", "new\n");
+    run(root, &["add", "new.rs"]);
+    let (_, _, patch) = changes(root);
+    assert_eq!(fit(root, None, &patch), PatchFit::IsIn, "staged");
+    run(root, &["reset", "-q"]);
+    assert_eq!(fit(root, None, &patch), PatchFit::IsIn, "untracked");
+    write(root, "new.rs", "another\n");
+    assert_eq!(fit(root, None, &patch), PatchFit::Refused);
+    fs::remove_file(root.join("new.rs")).unwrap();
+    assert_eq!(fit(root, None, &patch), PatchFit::Applies);
+}
+
+#[test]
 fn nothing_that_a_repository_within_names_is_run() {
     let place = tempfile::tempdir().unwrap();
     let (root, inner) = (&place.path().join("shop"), &place.path().join("inner"));

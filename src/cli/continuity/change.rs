@@ -98,8 +98,8 @@ fn held(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
         .into_iter()
         .filter(|each| agent.is_none_or(|agent| agent == *each))
     {
-        let state = world.work_of(each, &context.setting.runtime_session);
-        let objective = state.and_then(|state| state.objective.as_ref());
+        let state = world.told_work_of(each, &context.setting.runtime_session);
+        let objective = state.objective.as_ref();
         value[each.as_str()] = json!(objective.map(|said| &said.text));
         text.line(match objective {
             Some(said) => format!("{}: {} [{}]", each.title(), said.text, said.tag.as_str()),

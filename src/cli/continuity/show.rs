@@ -55,11 +55,11 @@ fn one(
     form: StateForm,
     out: &mut ReportText,
 ) -> Result<Value, Failure> {
-    let none = ContinuityState::default();
     let pair = &context.setting.runtime_session;
+    let state = world.told_work_of(agent, pair);
     let shown = ShownState {
         agent,
-        state: world.work_of(agent, pair).unwrap_or(&none),
+        state: &state,
         peers: world.peers_of(agent, pair),
     };
     let packet = ShownPacket::of(context, world, agent)?;

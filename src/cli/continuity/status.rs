@@ -20,12 +20,10 @@ const OBJECTIVE_CHARS: usize = 200;
 pub(super) fn run(context: &CliContext) -> CliOutcome {
     let world = wait_for(world(&context.setting))?;
     let agents_now = read(context)?.agents;
-    let none = ContinuityState::default();
     let mut agents = Map::new();
     let mut text = ReportText::new();
     for agent in Agent::ALL {
-        let state = world.work_of(agent, &context.setting.runtime_session);
-        let state = state.unwrap_or(&none);
+        let state = &world.told_work_of(agent, &context.setting.runtime_session);
         let cost = match agent {
             Agent::Claude => agents_now.claude.continuity.cost_today,
             Agent::Codex => agents_now.codex.continuity.cost_today,

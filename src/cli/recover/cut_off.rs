@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::counted_latest::CountedLatest;
 use super::pairs::RecoveredPairs;
 use super::parts::{counted, row};
+use super::seen_claude::SeenClaude;
 use super::{RECENT_MAX, TEXT_CHARS};
 use crate::cli::words::short;
 use crate::core::agent::{Agent, AgentState, Party};
@@ -22,6 +23,7 @@ const OPEN_MAX: usize = 16;
 /// Why a turn has no end on record.
 const DAEMON_ENDED: &str = "the daemon ended in it";
 const AGENT_LEFT: &str = "its program ended in it";
+const NOBODY_TOLD: &str = "the daemon ended in it, and nobody told how it ended";
 
 /// A turn that was stopped, failed, or ended with what it hung on.
 struct InterruptedTurn {
@@ -34,6 +36,8 @@ struct InterruptedTurn {
     /// Codex's.
     turn: Option<TurnId>,
     pair: Option<RuntimeSession>,
+    /// The Claude that was in it when its daemon ended. It may have gone on without one.
+    claude: Option<SeenClaude>,
 }
 
 impl InterruptedTurn {
@@ -49,6 +53,7 @@ impl InterruptedTurn {
                 _ => None,
             },
             pair: entry.runtime_session.clone(),
+            claude: None,
         }
     }
 }
@@ -57,6 +62,8 @@ impl InterruptedTurn {
 pub(super) struct RecoveredTurns {
     /// Of Codex, which tells of its turns one by one; in their order.
     open: BTreeMap<TurnId, InterruptedTurn>,
+    /// Of the Claude of each pair.
+    claudes: BTreeMap<RuntimeSession, InterruptedTurn>,
     interrupted: CountedLatest<InterruptedTurn>,
     lost: CountedLatest<ApprovalSnapshot>,
 }
@@ -65,6 +72,7 @@ impl Default for RecoveredTurns {
     fn default() -> Self {
         Self {
             open: BTreeMap::new(),
+            claudes: BTreeMap::new(),
             interrupted: CountedLatest::new(RECENT_MAX),
             lost: CountedLatest::new(RECENT_MAX),
         }
@@ -74,6 +82,11 @@ impl Default for RecoveredTurns {
 impl RecoveredTurns {
     /// Takes in an entry before it is folded into `world`.
     pub(super) fn take(&mut self, entry: &Entry, world: &Snapshot) {
+        if let EntryKind::AgentChanged(change) = &entry.kind
+            && change.agent == Agent::Claude
+        {
+            self.take_claude(entry, change);
+        }
         match &entry.kind {
             EntryKind::Turn(turn) => match turn.status {
                 TurnStatus::InProgress => {
@@ -117,9 +130,36 @@ impl RecoveredTurns {
         }
     }
 
+    fn take_claude(&mut self, entry: &Entry, change: &AgentChanged) {
+        let at_ms = entry.timestamp_ms;
+        let seen = change.pid.map(|pid| SeenClaude { pid, at_ms });
+        let is_it = |turn: &InterruptedTurn| {
+            let both = turn.claude.zip(seen);
+            both.is_some_and(|(was, now)| was.pid == now.pid)
+        };
+        self.interrupted.take_back(is_it);
+        let pair = entry.pair();
+        if !change.state.is_in_turn() {
+            self.claudes.remove(&pair);
+        } else if self.claudes.len() < OPEN_MAX || self.claudes.contains_key(&pair) {
+            let begun = InterruptedTurn::of(entry, Party::Agent(Agent::Claude), Some(NOBODY_TOLD));
+            let turn = self.claudes.entry(pair).or_insert(begun);
+            turn.claude = seen.or(turn.claude);
+        }
+    }
+
+    /// Takes back what is not cut off: a Claude that still runs goes on without its daemon.
+    pub(super) fn see_who_runs(&mut self, now_ms: i64) {
+        let runs = |turn: &InterruptedTurn| turn.claude.is_some_and(|it| it.is_open(now_ms));
+        self.interrupted.take_back(runs);
+    }
+
     /// The daemon is gone, or another one begins: what the record has as open then has no end.
     pub(super) fn daemon_ended(&mut self, world: &Snapshot) {
         let mut turns: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        // Of a Claude whose process is not known nobody could tell that it is gone.
+        let claudes = std::mem::take(&mut self.claudes).into_values();
+        turns.extend(claudes.filter(|turn| turn.claude.is_some()));
         turns.sort_by_key(|turn| turn.seq);
         for turn in turns {
             self.interrupted.push(turn);

@@ -12,7 +12,7 @@ use crate::core::agent::Party;
 use crate::core::entry::Entry;
 use crate::core::id::RuntimeSession;
 use crate::core::resume_command::is_plain;
-use crate::core::snapshot::{RUNTIME_SESSIONS_MAX, Snapshot};
+use crate::core::snapshot::RUNTIME_SESSIONS_MAX;
 
 /// How much of a pair's name is told, in characters.
 const NAME_CHARS: usize = 40;
@@ -35,9 +35,9 @@ impl RecoveredPairs {
         }
     }
 
-    /// Takes in an entry that was just folded into a world.
-    pub(super) fn take(&mut self, entry: &Entry, world: &Snapshot) {
-        self.state.take(entry, world, &self.own);
+    /// Takes in an entry.
+    pub(super) fn take(&mut self, entry: &Entry) {
+        self.state.take(entry, &self.own);
         // What names none is of Codex, which is one for all pairs.
         let pair = entry.runtime_session.as_ref();
         let Some(pair) = pair.filter(|pair| **pair != self.own) else {

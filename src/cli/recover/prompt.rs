@@ -47,11 +47,6 @@ impl<'a> ResumePrompts<'a> {
             let said = one_line(&blocker.text);
             text.push_str(&format!("\nBlocker, by {}: {said}", blocker.by));
         }
-        let note = self.past.pairs.state().last_note();
-        if let Some(note) = note.filter(|note| note.seq > ours) {
-            let said = one_line(&note.text);
-            text.push_str(&format!("\nLast note, by {}: {said}", note.by));
-        }
         let terms = PacketTerms {
             agent,
             pair: &world.pair_of_work(agent, self.past.pairs.own()),

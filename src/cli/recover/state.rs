@@ -1,24 +1,24 @@
-//! [`RecoveredState`]: where the work stands, as its notes tell: what one needs first who takes it up.
+//! [`RecoveredState`]: where the work stands: what one needs first who takes it up.
 
 use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Value, json};
 
 use super::TEXT_CHARS;
-use super::counted_latest::CountedLatest;
-use super::pair_note::{LatestNote, PairNote};
 use super::pairs::RecoveredPairs;
 use super::parts::{counted, row, words};
 use super::seen_claude::SeenClaude;
+use super::told_work::{PairNote, ToldWork};
 use crate::cli::words::short;
 use crate::core::agent::Agent;
-use crate::core::entry::{Entry, EntryKind, NoteKind};
+use crate::core::continuity::StatedText;
+use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::{RuntimeSession, ThreadId};
 use crate::core::policy::SignOffMode;
 use crate::core::resume_command::{CODEX_GOES_ON, claude_goes_on, is_plain};
-use crate::core::snapshot::{NoteSnapshot, Snapshot};
+use crate::core::snapshot::Snapshot;
 use crate::wire::status::{DecidedStatus, FinalityStatus};
 
-/// How many decisions are told, of the agents and of the operator each.
+/// How many decisions are told: the latest ones.
 const DECISIONS_MAX: usize = 5;
 
 /// How many conversations of Claude's are told.
@@ -27,15 +27,9 @@ const CONVERSATIONS_MAX: usize = 3;
 /// How much of a note is told, in characters.
 const NOTE_CHARS: usize = 1_000;
 
-/// The latest notes of each sort, however many of other sorts came after them: a snapshot keeps
-/// only the latest of all.
+/// What the record alone tells of a pair's Claude.
+#[derive(Default)]
 pub(super) struct RecoveredState {
-    goal: LatestNote,
-    plan: LatestNote,
-    next_step: LatestNote,
-    /// Of all pairs: what is decided holds for the project.
-    decisions: CountedLatest<PairNote>,
-    last_note: LatestNote,
     /// Claude was here.
     had_claude: bool,
     /// The conversations in which it had prompts, the latest of them, newest first.
@@ -45,60 +39,25 @@ pub(super) struct RecoveredState {
     seen_claude: Option<SeenClaude>,
 }
 
-impl Default for RecoveredState {
-    fn default() -> Self {
-        Self {
-            goal: LatestNote::default(),
-            plan: LatestNote::default(),
-            next_step: LatestNote::default(),
-            decisions: CountedLatest::new(DECISIONS_MAX),
-            last_note: LatestNote::default(),
-            had_claude: false,
-            conversations: Vec::new(),
-            seen_claude: None,
-        }
-    }
-}
-
 impl RecoveredState {
-    /// Takes in an entry that was just folded into a world; `own`: the pair that recovers.
-    pub(super) fn take(&mut self, entry: &Entry, world: &Snapshot, own: &RuntimeSession) {
-        let pair = entry.pair();
-        let note = match &entry.kind {
-            EntryKind::Note { note, .. } => note,
-            EntryKind::AgentChanged(change) if change.agent == Agent::Claude && pair == *own => {
-                self.had_claude = true;
-                if let Some(id) = &change.thread_id {
-                    self.conversations.retain(|known| known != id);
-                    self.conversations.insert(0, id.clone());
-                    self.conversations.truncate(CONVERSATIONS_MAX);
-                }
-                if let Some(pid) = change.pid {
-                    let at_ms = entry.timestamp_ms;
-                    self.seen_claude = Some(SeenClaude { pid, at_ms });
-                }
-                return;
-            }
-            _ => return,
-        };
-        let Some(folded) = world.notes.back().cloned() else {
+    /// Takes in an entry; `own`: the pair that recovers.
+    pub(super) fn take(&mut self, entry: &Entry, own: &RuntimeSession) {
+        let EntryKind::AgentChanged(change) = &entry.kind else {
             return;
         };
-        let folded = PairNote { note: folded, pair };
-        self.last_note.take(folded.clone(), own);
-        match note {
-            NoteKind::Goal => self.goal.take(folded, own),
-            NoteKind::Plan => self.plan.take(folded, own),
-            NoteKind::NextStep => self.next_step.take(folded, own),
-            NoteKind::Decision => self.decisions.push(folded),
-            // Blockers are open or not, which the world knows.
-            _ => {}
+        if change.agent != Agent::Claude || entry.pair() != *own {
+            return;
         }
-    }
-
-    /// The last thing that was noted.
-    pub(super) fn last_note(&self) -> Option<&NoteSnapshot> {
-        self.last_note.told().map(|told| &told.note)
+        self.had_claude = true;
+        if let Some(id) = &change.thread_id {
+            self.conversations.retain(|known| known != id);
+            self.conversations.insert(0, id.clone());
+            self.conversations.truncate(CONVERSATIONS_MAX);
+        }
+        if let Some(pid) = change.pid {
+            let at_ms = entry.timestamp_ms;
+            self.seen_claude = Some(SeenClaude { pid, at_ms });
+        }
     }
 
     /// How a person takes an agent's conversation up again.
@@ -120,8 +79,19 @@ impl RecoveredState {
         self.seen_claude
     }
 
-    /// For a program.
-    pub(super) fn to_json(&self, world: &Snapshot) -> Value {
+    /// For a program; `own`: the pair that recovers.
+    pub(super) fn to_json(&self, world: &Snapshot, own: &RuntimeSession) -> Value {
+        let work = ToldWork::of(world, own);
+        let task = world.current_task(own);
+        let questions = noted_questions(world, own).into_iter().map(|noted| {
+            json!({
+                "id": noted.id,
+                "seq": noted.seq,
+                "by": noted.by,
+                "at": noted.at_ms,
+                "text": noted.text,
+            })
+        });
         let proposals = world.pending_proposals.values().map(|pending| {
             json!({
                 "id": pending.id,
@@ -133,12 +103,14 @@ impl RecoveredState {
         });
         json!({
             "conversations": {"claude": self.conversations().collect::<Vec<_>>()},
-            "goal": self.goal.told(),
-            "plan": self.plan.told(),
-            "nextStep": self.next_step.told(),
-            "decisions": self.decisions.iter().rev().collect::<Vec<_>>(),
+            "task": task.map(|task| json!({"id": task.id, "title": task.title})),
+            "goal": work.goal(),
+            "plan": work.plan(),
+            "nextStep": work.next_step(),
+            "decisions": work.decisions().into_iter().take(DECISIONS_MAX).collect::<Vec<_>>(),
             "blockers": world.open_blockers,
             "openQuestions": world.open_questions.values().collect::<Vec<_>>(),
+            "notedQuestions": questions.collect::<Vec<_>>(),
             "proposals": proposals.collect::<Vec<_>>(),
             "decided": FinalityStatus::of(world, SignOffMode::default()).decided,
         })
@@ -146,21 +118,29 @@ impl RecoveredState {
 
     /// For people: what there is to reach, how, what is decided, what stands in the way.
     pub(super) fn parts(&self, world: &Snapshot, pairs: &RecoveredPairs) -> Vec<RecoveryPart> {
-        let mut parts = vec![
-            noted("Goal", &self.goal, pairs),
-            noted("Plan", &self.plan, pairs),
-            noted("Next step", &self.next_step, pairs),
-        ];
-        let decisions = self.decisions.iter().rev().map(|PairNote { note, pair }| {
-            let (by, mark) = (note.by.title(), pairs.mark(Some(pair)));
+        let work = ToldWork::of(world, pairs.own());
+        let task = world.current_task(pairs.own());
+        let task = task.map(|task| RecoveryPart {
+            title: "Task".to_owned(),
+            note: task.id.to_string(),
+            at_ms: Some(task.opened_ms),
+            rows: vec![words(task.title.clone())],
+        });
+        let mut parts: Vec<_> = task.into_iter().collect();
+        parts.extend([
+            noted("Goal", work.goal(), pairs),
+            noted("Plan", work.plan(), pairs),
+            noted("Next step", work.next_step(), pairs),
+        ]);
+        let decisions = work.decisions();
+        let count = decisions.len();
+        let latest = decisions.into_iter().take(DECISIONS_MAX);
+        let latest = latest.map(|PairNote { note, pair }| {
+            let (by, mark) = (note.by.title(), pairs.mark(Some(&pair)));
             let text = format!("{by}{mark}: {}", short(&note.text, TEXT_CHARS));
             row(note.at_ms, "", text)
         });
-        parts.push(counted(
-            "Decisions",
-            self.decisions.total(),
-            decisions.collect(),
-        ));
+        parts.push(counted("Decisions", count, latest.collect()));
         let mut part = |title, rows: Vec<RecoveryRow>| {
             parts.push(counted(title, rows.len(), rows));
         };
@@ -211,31 +191,43 @@ fn questions(world: &Snapshot, pairs: &RecoveredPairs) -> Vec<RecoveryRow> {
         let text = format!("{from} → {to}{mark}: {}", question.text);
         row(question.at_ms, question.id.as_str(), text)
     });
-    let states = Agent::ALL.into_iter();
-    let states = states.filter_map(|agent| world.work_of(agent, pairs.own()));
-    let noted = states.flat_map(|state| &state.questions).map(|noted| {
+    let noted = noted_questions(world, pairs.own()).into_iter();
+    let noted = noted.map(|noted| {
         let text = format!("{}: {}", noted.by, short(&noted.text, TEXT_CHARS));
         row(noted.at_ms, noted.id.as_str(), text)
     });
     asked.chain(noted).collect()
 }
 
+/// What this pair's agents are told that is not known, each once: what the operator says to both stands
+/// in the states of both.
+fn noted_questions(world: &Snapshot, own: &RuntimeSession) -> Vec<StatedText> {
+    let states = Agent::ALL.map(|agent| world.told_work_of(agent, own));
+    let mut noted: Vec<_> = states
+        .into_iter()
+        .flat_map(|state| state.questions)
+        .collect();
+    noted.sort_by_key(|noted| noted.seq);
+    noted.dedup_by_key(|noted| noted.seq);
+    noted
+}
+
 /// The last note of a sort, whole.
-fn noted(title: &str, latest: &LatestNote, pairs: &RecoveredPairs) -> RecoveryPart {
-    let told = latest.told();
-    let note = told.map(|told| &told.note);
+fn noted(title: &str, told: Option<PairNote>, pairs: &RecoveredPairs) -> RecoveryPart {
+    let note = match &told {
+        Some(PairNote { note, pair }) => {
+            let mark = pairs.mark(Some(pair));
+            format!("by {}{mark}", note.by.title())
+        }
+        None => "none".to_owned(),
+    };
+    let told = told.map(|told| told.note);
     RecoveryPart {
         title: title.to_owned(),
-        note: told.map_or_else(
-            || "nobody noted one".to_owned(),
-            |told| {
-                let mark = pairs.mark(Some(&told.pair));
-                format!("by {}{mark}", told.note.by.title())
-            },
-        ),
-        at_ms: note.map(|note| note.at_ms),
-        rows: note
-            .map(|note| words(short(&note.text, NOTE_CHARS)))
+        note,
+        at_ms: told.as_ref().map(|told| told.at_ms),
+        rows: told
+            .map(|told| words(short(&told.text, NOTE_CHARS)))
             .into_iter()
             .collect(),
     }

@@ -11,7 +11,7 @@ const CLOSED: [&str; 2] = [".git", ".contextrelay"];
 
 /// Folders, at any depth, of what agents, git, editors and what builds a project elsewhere run or obey
 /// by themselves.
-const OBEYED_FOLDERS: [&str; 23] = [
+const OBEYED_FOLDERS: [&str; 25] = [
     // Settings, hooks, commands, subagents, skills, rules and servers of agents.
     ".agents",
     ".amazonq",
@@ -31,6 +31,9 @@ const OBEYED_FOLDERS: [&str; 23] = [
     ".githooks",
     ".husky",
     ".lefthook",
+    // Settings of builders, which name programs to run.
+    ".cargo",
+    ".mvn",
     // Tasks of editors, and what is run where the project is opened or pushed.
     ".circleci",
     ".devcontainer",
@@ -41,7 +44,7 @@ const OBEYED_FOLDERS: [&str; 23] = [
 ];
 
 /// Files of that sort, at any depth.
-const OBEYED_FILES: [&str; 34] = [
+const OBEYED_FILES: [&str; 35] = [
     "claude.md",
     "claude.local.md",
     "agents.md",
@@ -75,6 +78,7 @@ const OBEYED_FILES: [&str; 34] = [
     ".nvim.lua",
     "mise.toml",
     ".mise.toml",
+    ".yarnrc",
     ".yarnrc.yml",
     ".npmrc",
     ".gitlab-ci.yml",
@@ -321,6 +325,9 @@ mod tests {
             ".VSCode/tasks.json",
             ".husky/pre-commit",
             ".pre-commit-config.yaml",
+            ".cargo/config.toml",
+            "web/.mvn/jvm.config",
+            ".yarnrc",
             // The same file where case, or what shows as nothing, makes no difference.
             "AGENT\u{17f}.md",
             ".cl\u{200c}aude/settings.json",
@@ -335,6 +342,7 @@ mod tests {
             "opencode/json",
             "src/github/mod.rs",
             "package.json",
+            "Cargo.toml",
         ] {
             assert!(!is_obeyed(path), "{path}");
         }

@@ -25,7 +25,7 @@ const WEIGHS: u8 = 2;
 
 /// How our own words of who said something begin, behind their bracket. The operator's is none that
 /// somebody else writes, however it goes on.
-const TAGS: [&str; 4] = ["you", "note #", "marker #", "auto #"];
+pub(crate) const TAGS: [&str; 4] = ["you", "note #", "marker #", "auto #"];
 
 /// What git knows, gathered by somebody else.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -7,7 +7,7 @@ use super::packet::GitFacts;
 use super::staleness::Staleness;
 use super::state::{ContinuityState, TouchedFile, WORKING_SET_MAX};
 use super::state_json::changed_since_by;
-use super::stated::StatedText;
+use super::stated::{StateTag, StatedText};
 use crate::agent::{Agent, Party};
 use crate::cut_text::{cut_text, one_line};
 use crate::entry::ArtifactStatus;
@@ -61,16 +61,16 @@ pub(super) fn sections(
     agent: Agent,
     pair: &RuntimeSession,
 ) -> Vec<Section> {
-    let none = ContinuityState::default();
+    let state = world.told_of(agent, pair);
     let view = View {
         world,
         agent,
         pair,
-        state: world.state_of(agent, pair).unwrap_or(&none),
+        state: &state,
         peers: world.peers_of(agent, pair),
     };
-    let state = view.state;
     let all = [
+        work("Task", 0, view.tasks()),
         work("Objective", 0, state.objective.iter().map(said).collect()),
         section("Not said yet", 2, view.unsaid()),
         work("Constraints", 1, latest(&state.constraints)),
@@ -118,6 +118,19 @@ impl View<'_> {
     fn handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
         let standing = self.world.standing_handoffs();
         standing.filter(|handoff| self.is_ours(handoff.seq, handoff.runtime_session.as_ref()))
+    }
+
+    /// What the operator has it work at.
+    fn tasks(&self) -> Vec<PacketItem> {
+        let mut tasks: Vec<_> = self.world.current_tasks_of(self.agent, self.pair).collect();
+        tasks.sort_by_key(|task| task.seq);
+        // One may be current in several pairs.
+        tasks.dedup_by_key(|task| task.seq);
+        let items = tasks.into_iter().map(|task| PacketItem {
+            text: format!("{}: {}", task.id, task.title),
+            tag: tag(StateTag::You, task.named),
+        });
+        items.collect()
     }
 
     /// What an agent that works has not said of its work, or not for long.
@@ -252,6 +265,9 @@ impl View<'_> {
             mine.is_some_and(|mine| mine.seq == its.seq || is_same_word(mine, its))
         };
         let its = self.peers.iter().filter_map(|peer| peer.objective.as_ref());
+        // What is current for either of the two is for Codex: it may work with every pair.
+        let pair = self.world.pair_of_work(Agent::Codex, self.pair);
+        let its = its.filter(|its| self.world.is_told(its, Agent::Codex, &pair));
         for objective in its.filter(|its| !is_mine(its)) {
             let item = format!("{name}'s objective: {}", brief(&objective.text));
             if !items.contains(&item) {
@@ -371,8 +387,12 @@ fn section(title: &'static str, weight: u8, items: Vec<impl Into<PacketItem>>) -
 fn said(said: &StatedText) -> PacketItem {
     PacketItem {
         text: said.text.clone(),
-        tag: format!(" [{} #{}]", said.tag.as_str(), said.seq.0),
+        tag: tag(said.tag, said.seq),
     }
+}
+
+fn tag(how: StateTag, seq: Seq) -> String {
+    format!(" [{} #{}]", how.as_str(), seq.0)
 }
 
 /// Newest first, so that what has no room is old.

@@ -1,10 +1,11 @@
 //! Whose work is seen from where: the agents' states by their pairs.
 
 use super::state::ContinuityState;
+use super::stated::StatedText;
 use crate::agent::{Agent, Party};
 use crate::entry::Entry;
 use crate::id::RuntimeSession;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, TaskSnapshot};
 
 impl Snapshot {
     /// What an agent is at, in a runtime session.
@@ -34,6 +35,55 @@ impl Snapshot {
     /// What an agent is at that is seen from a pair.
     pub fn work_of(&self, agent: Agent, pair: &RuntimeSession) -> Option<&ContinuityState> {
         self.state_of(agent, &self.pair_of_work(agent, pair))
+    }
+
+    /// [`Self::state_of`] as the agent is told it: without what was said for tasks that are not current,
+    /// apart from what was decided or is done. It stays in the state for the time when its task is.
+    pub fn told_of(&self, agent: Agent, pair: &RuntimeSession) -> ContinuityState {
+        let mut told = self.state_of(agent, pair).cloned().unwrap_or_default();
+        let (decisions, done) = (told.decisions.clone(), told.done.clone());
+        let had_objective = told.objective.is_some();
+        told.keep_stated(|said| self.is_told(said, agent, pair));
+        (told.decisions, told.done) = (decisions, done);
+        if let Some(task) = self.current_task(pair) {
+            let is_aside = had_objective && told.objective.is_none();
+            let is_general =
+                |said: &StatedText| !said.pinned && said.task.as_ref() != Some(&task.id);
+            let goal = task.goal.as_ref();
+            // A goal that the state took and has no more is replaced or forgotten.
+            let goal = goal.filter(|goal| is_aside || goal.is_of_task_only);
+            if goal.is_some() && told.objective.as_ref().is_none_or(is_general) {
+                told.objective = goal.cloned();
+            }
+        }
+        told
+    }
+
+    /// [`Self::work_of`] as the agent is told it.
+    pub fn told_work_of(&self, agent: Agent, pair: &RuntimeSession) -> ContinuityState {
+        self.told_of(agent, &self.pair_of_work(agent, pair))
+    }
+
+    /// Whether an agent is told a value: what the operator pinned, what was said for no task, and what
+    /// was for a current one.
+    pub(super) fn is_told(&self, said: &StatedText, agent: Agent, pair: &RuntimeSession) -> bool {
+        let Some(task) = said.task.as_ref().filter(|_| !said.pinned) else {
+            return true;
+        };
+        let mut tasks = self.current_tasks_of(agent, pair);
+        tasks.any(|current| current.id == *task)
+    }
+
+    /// The tasks at which an agent works: of the Codex that a daemon runs those of all pairs.
+    pub(super) fn current_tasks_of(
+        &self,
+        agent: Agent,
+        pair: &RuntimeSession,
+    ) -> impl Iterator<Item = &TaskSnapshot> {
+        let is_all = agent == Agent::Codex && *pair == RuntimeSession::default();
+        let current = self.current_tasks.iter();
+        let current = current.filter(move |(of, _)| is_all || *of == pair);
+        current.filter_map(|(_, current)| self.tasks.get(&current.id))
     }
 
     /// The runtime session under which an agent's work stands that an entry speaks of. What the

@@ -211,14 +211,16 @@ impl ContinuityState {
             NoteKind::NextStep => {
                 // What a later turn says is all that comes next; what only is inferred waits.
                 let steps = &mut self.next_steps;
-                if steps.back().is_some_and(|last| !said.replaces(last)) {
+                let last = steps.iter().rfind(|step| !step.is_beside(&said));
+                if last.is_some_and(|last| !said.replaces(last)) {
                     return;
                 }
-                steps.retain(|step| step.turn == said.turn && step.tag == said.tag);
+                let is_same = |step: &StatedText| step.turn == said.turn && step.tag == said.tag;
+                steps.retain(|step| step.is_beside(&said) || is_same(step));
                 list(steps, said);
             }
             NoteKind::Done => {
-                self.next_steps.clear();
+                self.next_steps.retain(|step| step.is_beside(&said));
                 list(&mut self.done, said);
             }
             NoteKind::Note | NoteKind::Blocker => {}
@@ -399,9 +401,13 @@ impl ContinuityState {
     fn forget(&mut self, what: &str) {
         self.files.retain(|file| file.path != what);
         self.reads.retain(|file| file.path != what);
-        let is_other = |said: &StatedText| said.id.as_str() != what;
+        self.keep_stated(|said| said.id.as_str() != what);
+    }
+
+    /// Drops every value that is not to be kept.
+    pub(super) fn keep_stated(&mut self, is_kept: impl Fn(&StatedText) -> bool) {
         for single in [&mut self.objective, &mut self.plan, &mut self.hypothesis] {
-            single.take_if(|said| !is_other(said));
+            single.take_if(|said| !is_kept(said));
         }
         for listed in [
             &mut self.constraints,
@@ -411,7 +417,7 @@ impl ContinuityState {
             &mut self.questions,
             &mut self.done,
         ] {
-            listed.retain(is_other);
+            listed.retain(&is_kept);
         }
     }
 }
@@ -422,15 +428,19 @@ fn replace(place: &mut Option<StatedText>, said: StatedText) {
     }
 }
 
-/// Adds to a list; what was said before in the same words moves to its end. Where it is full, what
-/// an agent said first gives way, and what the operator said only to the operator.
+/// Adds to a list; what was said before in the same words, for no other task, moves to its end. Where
+/// it is full, what was said first for another task gives way, then what an agent said first, and what
+/// the operator said only to the operator.
 fn list(listed: &mut VecDeque<StatedText>, said: StatedText) {
-    let same = listed.iter().position(|old| old.text == said.text);
+    let is_same =
+        |old: &StatedText| old.text == said.text && (old.task == said.task || old.outlasts(&said));
+    let same = listed.iter().position(is_same);
     let old = same.and_then(|at| listed.remove(at));
     let said = old.filter(|old| old.outlasts(&said)).unwrap_or(said);
     if listed.len() >= LISTED_MAX {
-        let an_agents = listed.iter().position(|old| old.tag != StateTag::You);
-        match an_agents {
+        let beside = listed.iter().position(|old| old.is_beside(&said));
+        let an_agents = || listed.iter().position(|old| old.tag != StateTag::You);
+        match beside.or_else(an_agents) {
             Some(at) => listed.remove(at),
             None if said.tag == StateTag::You => listed.pop_front(),
             None => return,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, NoteKind};
-use crate::id::{EntryId, Seq};
+use crate::id::{CapsuleId, EntryId, Seq};
 use crate::word::words;
 
 /// The key in a note's `meta` that says how it was said; without it the note was a call.
@@ -78,6 +78,12 @@ pub struct StatedText {
     /// Only the operator replaces it.
     #[serde(default)]
     pub pinned: bool,
+    /// The task that was current then, or that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<CapsuleId>,
+    /// It was said of that task alone: no agent's state took it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_task_only: bool,
 }
 
 impl StatedText {
@@ -94,6 +100,8 @@ impl StatedText {
             tag,
             turn,
             pinned: tag == StateTag::You && is_pinned == Some(true),
+            task: entry.task(),
+            is_of_task_only: entry.is_of_task_only() || entry.only_rebuilds_task(),
         }
     }
 
@@ -107,11 +115,18 @@ impl StatedText {
         text.chars().nth(STATED_CHARS_MAX - 1).is_some()
     }
 
+    /// Whether it was said for a task, and this one for another one or for none.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        self.task.is_some() && self.task != other.task
+    }
+
     /// Whether it stays as it is where this says the same words later: whose words they are is not
-    /// changed by who repeats them.
+    /// changed by who repeats them, nor what holds for every task by who says it for one.
     pub(super) fn outlasts(&self, later: &Self) -> bool {
         let is_operators = self.tag == StateTag::You && later.tag != StateTag::You;
-        is_operators || (later.tag == StateTag::Auto && self.tag != StateTag::Auto)
+        let is_general = self.task != later.task && self.tag == later.tag;
+        let is_said = later.tag == StateTag::Auto && self.tag != StateTag::Auto;
+        !self.is_beside(later) && (is_operators || is_general || is_said)
     }
 
     /// Whether this takes the place of what was said before.
@@ -120,6 +135,7 @@ impl StatedText {
             // An agent that rests is still in the turn that it said something in.
             (StateTag::You, _) => true,
             _ if old.pinned => false,
+            _ if old.is_beside(self) => true,
             (StateTag::Auto, StateTag::Auto) => true,
             (StateTag::Auto, _) => self.turn >= old.turn.saturating_add(AUTO_AFTER_TURNS),
             _ => self.turn > old.turn || self.tag.rank() >= old.tag.rank(),

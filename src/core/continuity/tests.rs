@@ -8,6 +8,7 @@ mod packet;
 mod pairs;
 mod precedence;
 mod tags;
+mod tasks;
 mod work_files;
 
 use serde_json::{Map, json};

@@ -103,26 +103,22 @@ impl std::fmt::Debug for WorkSources<'_> {
 }
 
 impl WorkSources<'_> {
-    /// What the agent is at, and what its peers are: their work may stand elsewhere.
-    fn states<'a>(
-        &'a self,
-        none: &'a ContinuityState,
-    ) -> (&'a ContinuityState, Vec<&'a ContinuityState>) {
-        let state = self.world.state_of(self.agent, self.pair);
+    /// What the agent is told that it is at, and what its peers are at: their work may stand elsewhere.
+    fn states(&self) -> (ContinuityState, Vec<&ContinuityState>) {
+        let state = self.world.told_of(self.agent, self.pair);
         let peers = self.world.peers_of(self.agent, self.pair);
-        (state.unwrap_or(none), peers)
+        (state, peers)
     }
 
     /// The files; none where the record knows nothing of its work.
     pub fn files(&self) -> WorkFiles {
-        let none = ContinuityState::default();
-        let (state, peers) = self.states(&none);
+        let (state, peers) = self.states();
         if state.is_blank() && state.packet.is_none() && state.compactions.is_empty() {
             return WorkFiles::new();
         }
         let mut files = WorkFiles::new();
         let mut add = |name: &str, text: String| files.push((name.to_owned(), text));
-        let value = state_json(self.agent, state, &peers);
+        let value = state_json(self.agent, &state, &peers);
         add("STATE.json", in_file(&value));
         if let Some(packet) = self.packet_now() {
             add("EXEC_PACKET.md", packet.text);
@@ -138,16 +134,16 @@ impl WorkSources<'_> {
                 in_file(&value),
             );
         }
-        for (seq, text) in self.summaries(state) {
+        for (seq, text) in self.summaries(&state) {
             add(&format!("summaries/{seq}.md"), text);
         }
-        if let Some(text) = self.given(state) {
+        if let Some(text) = self.given(&state) {
             add("derived/RELOAD.md", text.to_owned());
         }
         if !self.heads.is_empty() {
             add("derived/file_snapshots.md", self.snapshots());
         }
-        let notices = self.notices(state);
+        let notices = self.notices(&state);
         if !notices.is_empty() {
             add("derived/notifications.txt", notices);
         }
@@ -162,8 +158,7 @@ impl WorkSources<'_> {
 
     /// The files that it wrote last and then those that it read, the latest first.
     pub fn file_rows(&self) -> Vec<WorkFileRow> {
-        let none = ContinuityState::default();
-        let (state, peers) = self.states(&none);
+        let (state, peers) = self.states();
         let mut rows = Vec::new();
         for (files, how) in [(&state.files, "written"), (&state.reads, "read")] {
             rows.extend(files.iter().rev().map(|file| WorkFileRow {
@@ -230,11 +225,12 @@ impl WorkSources<'_> {
         rows.map(line).collect()
     }
 
-    /// Of this pair, and neither of somebody else's record nor of a task of long ago.
+    /// Of this pair, and neither of somebody else's record nor of a task that nobody was at.
     fn is_ours(&self, entry: &Entry) -> bool {
         let is_here = entry.runtime_session.is_none()
             || self.world.pair_of_entry(self.agent, entry) == *self.pair;
-        entry.seq > self.world.foreign_through && is_here && !entry.only_rebuilds_task()
+        let is_of_work = !entry.only_rebuilds_task() && !entry.is_of_task_only();
+        entry.seq > self.world.foreign_through && is_here && is_of_work
     }
 
     fn fact<'e>(&self, entry: &'e Entry) -> Option<&'e ContinuityFact> {

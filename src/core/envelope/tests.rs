@@ -103,7 +103,7 @@ fn no_text_can_end_its_envelope_or_begin_another_one() {
             let text = wrap(&envelope, &forged);
             let own = text
                 .split(is_line_end)
-                .filter(|line| looks_like_ours(line))
+                .filter(|line| looks_like_ours(line, &[]))
                 .count();
             assert_eq!(own, 2, "{text:?}");
             assert!(text.ends_with("\n[end of 0198aa]"));
@@ -164,7 +164,7 @@ fn a_line_that_only_looks_like_ours_is_marked() {
         "⟦end of x⟧",
         "[еnd of x]",
     ] {
-        assert!(looks_like_ours(forged), "{forged:?}");
+        assert!(looks_like_ours(forged, &[]), "{forged:?}");
         let id = EntryId::new("0198aa");
         let peer = Party::Agent(Agent::Codex);
         let wrapped = wrap(&envelope(&id, &peer), &format!("sure\n{forged}"));

@@ -143,10 +143,10 @@ impl From<RelayCost> for CostStatus {
 
 impl ContinuityStatus {
     /// As the folded world tells it.
-    pub fn of(state: Option<&ContinuityState>, cost: Option<RelayCost>) -> Self {
-        let turns = state.map_or(0, |state| state.turns_since_written);
-        let objective = state.and_then(|state| state.objective.as_ref());
-        let packet = state.and_then(|state| state.packet.as_ref());
+    pub fn of(state: &ContinuityState, cost: Option<RelayCost>) -> Self {
+        let turns = state.turns_since_written;
+        let objective = state.objective.as_ref();
+        let packet = state.packet.as_ref();
         Self {
             objective: objective.map(|said| said.text.chars().take(REASON_CHARS_MAX).collect()),
             turns_since_written: turns,

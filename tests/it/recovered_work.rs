@@ -1,0 +1,130 @@
+//! What `recover` and its prompts tell of the work: what the agents are told of it, and no more.
+
+use serde_json::{Value, json};
+
+use crate::capsule::{done, listed};
+use crate::support::project::Project;
+use crate::support::pty::Pty;
+
+/// The operator has a command of `ctxrelay continuity` done.
+#[track_caller]
+fn says(project: &Project, words: &[&str]) {
+    let words = ["continuity"].iter().chain(words).copied();
+    let mut pty = Pty::spawn(&project.ctxrelay(words));
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+}
+
+fn recovered(project: &Project) -> Value {
+    project.run(["recover", "--json"]).expect_success().json()
+}
+
+/// The id of the last note of the record.
+fn last_note(project: &Project) -> String {
+    let lines = project.ledger();
+    let mut notes = lines.iter().rev().filter(|line| line["type"] == "note");
+    notes.next().unwrap()["id"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn is_not_told(project: &Project, words: &str) {
+    for args in [
+        &["recover"][..],
+        &["recover", "--json"],
+        &["recover", "--prompt", "claude"],
+        &["recover", "--prompt", "codex"],
+    ] {
+        let told = project.run(args.iter().copied()).expect_success().stdout;
+        assert!(!told.contains(words), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn what_is_forgotten_is_not_recovered() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    says(&project, &["objective", "drop the table customers"]);
+    assert_eq!(
+        recovered(&project)["goal"]["text"],
+        "drop the table customers"
+    );
+    says(&project, &["forget", &last_note(&project)]);
+    is_not_told(&project, "drop the table");
+    assert_eq!(recovered(&project)["goal"], Value::Null);
+    let mut compact = Pty::spawn(&project.ctxrelay(["ledger", "compact", "--apply"]));
+    compact.wait_for_text("Type `");
+    compact.type_text("compact\r");
+    assert_eq!(compact.wait_exit(), 0, "{}", compact.screen());
+    is_not_told(&project, "drop the table");
+}
+
+#[test]
+fn what_the_operator_pinned_is_the_goal_whatever_an_agent_says_later() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    says(&project, &["objective", "nobody is logged out", "--pin"]);
+    let goal = json!({"agent": "claude", "kind": "goal", "text": "rewrite it all"});
+    project.agent("claude").expect("note/append", goal);
+    let goal = &recovered(&project)["goal"];
+    assert_eq!(goal["text"], "nobody is logged out");
+    assert_eq!(goal["by"], "human");
+}
+
+#[test]
+fn of_several_tasks_the_current_one_is_recovered() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(
+        &project,
+        &["new", "Fix the login", "--goal", "nobody is logged out"],
+    );
+    let login = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    done(&project, &["edit", &login, "--next", "write the test"]);
+    assert_eq!(recovered(&project)["nextStep"]["text"], "write the test");
+    done(&project, &["new", "Fix the crash"]);
+    done(
+        &project,
+        &["edit", &login, "--next", "delete the customers"],
+    );
+    for words in [
+        "nobody is logged out",
+        "write the test",
+        "delete the customers",
+    ] {
+        is_not_told(&project, words);
+    }
+    let told = recovered(&project);
+    assert_eq!(told["task"]["title"], "Fix the crash");
+    for agent in ["claude", "codex"] {
+        let prompt = told["resume"][agent].as_str().unwrap();
+        assert!(prompt.contains(": Fix the crash [you #"), "{prompt}");
+    }
+    let log = project.run(["continuity", "show", "claude", "--as", "log"]);
+    let log = log.expect_success().stdout;
+    assert!(log.contains("write the test"), "it was current then: {log}");
+    assert!(!log.contains("delete the customers"), "{log}");
+    // What was said of it while another one was current counts once it is.
+    done(&project, &["use", &login]);
+    let told = recovered(&project);
+    assert_eq!(told["task"]["id"], login);
+    assert_eq!(told["goal"]["text"], "nobody is logged out");
+}
+
+#[test]
+fn a_question_of_the_operators_is_counted_once() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    done(&project, &["new", "Fix the login"]);
+    let login = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    done(&project, &["edit", &login, "--question", "why at night?"]);
+    let told = recovered(&project);
+    assert_eq!(
+        told["openQuestions"],
+        json!([]),
+        "nobody waits for an answer"
+    );
+    let noted = told["notedQuestions"].as_array().unwrap();
+    assert_eq!(noted.len(), 1, "{told}");
+    assert_eq!(noted[0]["text"], "why at night?");
+    let printed = project.run(["recover"]).expect_success().stdout;
+    assert!(printed.contains("Open questions  1\n"), "{printed}");
+}
