@@ -3,6 +3,7 @@
 
 use super::agent_action::can_act_on;
 use super::applies::{applies, can_start, is_decided, is_tried_again, selected_agent};
+use super::opening::asks_before_quit;
 use super::taking_text::why_none;
 use super::tasking::selected as selected_capsule;
 use crate::action::Action;
@@ -68,12 +69,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         {
             "not connected to the daemon: nothing can be sent now"
         }
-        Action::Suspend => {
-            let quit = deck.key(Action::Quit);
-            return Some(format!(
-                "the daemon runs in this deck and would stop with it: {quit} leaves it in the background"
-            ));
-        }
+        Action::Suspend => return Some(why_not_suspended(deck)),
         Action::LockKey => "no key is unlocked here",
         Action::Restart => "the daemon runs",
         Action::Clear => "the record is empty: nothing to clear",
@@ -144,6 +140,20 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+/// And what helps: it depends on what the key that leaves does now.
+fn why_not_suspended(deck: &Deck) -> String {
+    let stops = "the daemon runs in this deck and would stop with it";
+    let here = deck.keymap.key_of(&deck.contexts(), Action::Quit);
+    let quit = here.unwrap_or_else(|| deck.key(Action::Quit));
+    match asks_before_quit(&deck.view) {
+        true => format!("{stops}: {quit} asks whether it goes on in the background"),
+        false if deck.view.demo => stops.to_owned(),
+        false => {
+            format!("{stops}: after {quit}, `ctxrelay daemon --detach` runs it without a deck")
+        }
+    }
 }
 
 /// Whether the task in front, or the list of them, is not there yet.
