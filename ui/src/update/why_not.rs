@@ -12,9 +12,10 @@ use crate::model::{Agent, AgentState, InboxCard, InboxKind};
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 
-/// A few words; `None` when it would do something, here or on a row that it finds by itself.
+/// A few words; `None` when it would do something, here or on a row that it finds by itself. The key
+/// that starts the daemon leads to the state of the work while one runs.
 pub(crate) fn why_not(deck: &Deck, action: Action) -> Option<String> {
-    if applies(deck, action) || aim(deck, action).is_some() {
+    if applies(deck, action) || aim(deck, action).is_some() || action == Action::Restart {
         return None;
     }
     Some(reason(deck, action).unwrap_or_else(|| "not here".to_owned()))
@@ -71,7 +72,6 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         }
         Action::Suspend => return Some(why_not_suspended(deck)),
         Action::LockKey => "no key is unlocked here",
-        Action::Restart => "the daemon runs",
         Action::Clear => "the record is empty: nothing to clear",
         Action::Steps => {
             "nothing is missing: both agents are here, and the daemon has nothing to say"
