@@ -397,8 +397,6 @@ pub(super) fn stage(deck: &mut Deck, next: CardStage) {
         CardStage::Gates { .. } => Action::Gates,
         CardStage::Acknowledging => Action::Acknowledge,
         CardStage::Rejecting(_) | CardStage::Denying(_) => Action::Reject,
-        // Of the choices that `a` shows.
-        CardStage::Answering { .. } => Action::Approve,
         _ => Action::Approve,
     };
     if !super::applies(deck, action) {
