@@ -74,31 +74,18 @@ fn wait(
     }
 }
 
-/// Keeps what the screen is told while somebody else has the terminal. Keys were meant for that one.
+/// Keeps what the screen is told while somebody else has the terminal. Keys were meant for that one;
+/// size, time and view are those of the next frame anyway.
 pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
-    let is_kept = matches!(
+    let is_kept = !matches!(
         msg,
-        Msg::NotSent { .. }
-            | Msg::Refused { .. }
-            | Msg::Sent { .. }
-            | Msg::Written { .. }
-            | Msg::AskPassphrase { .. }
-            | Msg::AwaitKey { .. }
-            | Msg::Unlocked(_)
-            | Msg::Notice(..)
-            | Msg::EntryText { .. }
-            | Msg::Thread(_)
-            | Msg::Work(_)
-            | Msg::Rules(_)
-            | Msg::Recovery(_)
-            | Msg::Finding { .. }
-            | Msg::Capsules(_)
-            | Msg::Capsule { .. }
-            | Msg::Alike { .. }
-            | Msg::Exported { .. }
-            | Msg::CapsuleText(_)
-            | Msg::Found(_)
-            | Msg::OwnFiles(_)
+        Msg::Key(_)
+            | Msg::Mouse(_)
+            | Msg::Paste(_)
+            | Msg::Resize(..)
+            | Msg::Focus(_)
+            | Msg::Tick(_)
+            | Msg::View(_)
     );
     if is_kept && missed.len() < MISSED_MAX {
         missed.push(msg);
@@ -122,6 +109,21 @@ mod tests {
             missed[..],
             [Msg::AskPassphrase { .. }, Msg::Unlocked(Ok(()))]
         ));
+    }
+
+    #[test]
+    fn what_was_asked_for_and_comes_while_the_editor_is_open_is_not_lost() {
+        let mut missed = Vec::new();
+        let (commit, read) = ("abc".to_owned(), Ok("+ a line".to_owned()));
+        keep(&mut missed, Msg::Diff { commit, read });
+        keep(&mut missed, Msg::FindingPlaces(Vec::new()));
+        // What is typed there is no key here.
+        keep(&mut missed, Msg::Paste("q".to_owned()));
+        keep(&mut missed, Msg::Tick(1));
+        assert!(
+            matches!(missed[..], [Msg::Diff { .. }, Msg::FindingPlaces(_)]),
+            "{missed:?}"
+        );
     }
 
     #[test]

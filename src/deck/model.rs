@@ -1,7 +1,7 @@
 //! [`Model`]: what the daemon told so far. The same fold as the daemon's keeps it current, so
 //! that an entry costs no call.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::deck_options::{DeckAbout, WaitingTrust};
 use super::findings::FindingRows;
@@ -90,8 +90,6 @@ pub struct Model {
     pub about: DeckAbout,
     /// How many steps there are among `deliveries`.
     steps: usize,
-    /// Who has written an entry that was read.
-    writers: BTreeSet<Agent>,
 }
 
 impl Model {
@@ -135,7 +133,6 @@ impl Model {
             findings: FindingRows::default(),
             about,
             steps: 0,
-            writers: BTreeSet::new(),
         }
     }
 
@@ -201,7 +198,6 @@ impl Model {
             self.deliveries.clear();
             self.own.clear();
             self.steps = 0;
-            self.writers.clear();
         }
         self.unclear.begin_again(&self.world, is_same);
         self.take_steps(&rows);
@@ -219,17 +215,7 @@ impl Model {
         self.forget_steps();
     }
 
-    /// Whether an agent has written anything of what was read.
-    pub fn has_written(&self, agent: Agent) -> bool {
-        self.writers.contains(&agent)
-    }
-
     fn take_steps(&mut self, rows: &WindowPage) {
-        let sources = rows.rows.iter().filter_map(|row| match row {
-            WindowRow::Entry { entry, .. } => entry.source.agent(),
-            _ => None,
-        });
-        self.writers.extend(sources);
         for row in &rows.rows {
             if let WindowRow::Entry { entry, .. } = row {
                 self.own.take(entry);
@@ -288,7 +274,6 @@ impl Model {
         self.work.take(&self.world, touched);
         self.remember(entry);
         self.own.take(entry);
-        self.writers.extend(entry.source.agent());
         let mut timeline = std::mem::take(&mut self.timeline);
         timeline.append(self, entry);
         self.timeline = timeline;

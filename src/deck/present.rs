@@ -28,7 +28,7 @@ use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, TreeFound, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
-use crate::core::snapshot::{Blocker, ProposalSnapshot, Snapshot, TreeInQuestion};
+use crate::core::snapshot::{Blocker, ProposalSnapshot, RecentActivity, Snapshot, TreeInQuestion};
 use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
@@ -115,10 +115,11 @@ fn questions(world: &Snapshot) -> Vec<ui::QuestionRow> {
     rows.collect()
 }
 
-/// Both agents have written something: the pair was complete once.
+/// An agent has worked in this session, however much of the record was read. Whoever has only one agent
+/// has no pair to complete.
 fn has_worked(model: &Model) -> bool {
     let mut agents = Agent::ALL.into_iter();
-    agents.all(|agent| model.has_written(agent))
+    agents.any(|agent| model.world.agent(agent).activity != RecentActivity::default())
 }
 
 fn daemon(model: &Model) -> ui::HeaderDaemon {

@@ -128,7 +128,6 @@ impl Thread {
         // What another handoff leads to is that one's thread.
         let has_answers = match &entry.kind {
             EntryKind::Message(_) | EntryKind::FinalityProposal(_) => true,
-            EntryKind::Handoff(_) => is_root,
             _ => is_root,
         };
         if has_answers && self.asked.insert(entry.id.clone()) {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use ratatui::layout::Position;
 use ratatui::text::Span;
 
 use crate::action::Action;
@@ -121,6 +122,8 @@ pub struct Deck {
     pub(crate) glyphs: Glyphs,
     pub(crate) opens_panes: bool,
     pub(crate) notice: Option<Notice>,
+    /// Where a click has changed what lies over the panes, as long as the mouse stays there.
+    pub(crate) clicked: Option<Position>,
     pub(crate) drafts: Drafts,
     pub(crate) fetched: FetchedEntries,
     pub(crate) search: RecordSearch,
@@ -171,6 +174,7 @@ impl Deck {
             glyphs: settings.glyphs,
             opens_panes: settings.opens_panes,
             notice: None,
+            clicked: None,
             drafts: Drafts::default(),
             fetched: FetchedEntries::default(),
             search: RecordSearch::default(),

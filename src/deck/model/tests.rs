@@ -570,3 +570,27 @@ fn a_codex_that_works_without_a_terminal_is_asked_about_before_the_deck_is_left(
     });
     assert_eq!(leave(&model), [], "it asks");
 }
+
+#[test]
+fn what_the_pair_needs_stands_over_the_timeline_until_an_agent_has_worked_whatever_was_read() {
+    let first_run = |model: &Model| present(model, 0).first_run;
+    // The daemon alone has written.
+    let started = |line| WindowRow::of(entry(lifecycle(line), line));
+    let mut model = read(vec![started(1)], 1);
+    model.world = Snapshot::default();
+    fold(&mut model.world, &entry(lifecycle(1), 1));
+    assert!(first_run(&model));
+    let before = model.world.clone();
+    // One agent is enough: there may be no other.
+    assert!(model.append(&entry(message(2), 2)));
+    assert!(!first_run(&model));
+    // Of what stands far back nothing was read.
+    let mut world = before;
+    for line in 2..=5 {
+        fold(&mut world, &entry(message(line), line));
+    }
+    fold(&mut world, &entry(lifecycle(6), 6));
+    model.reset(world, page(vec![started(6)], 6), 0);
+    assert_eq!(lines(&model), [6]);
+    assert!(!first_run(&model));
+}

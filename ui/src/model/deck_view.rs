@@ -172,7 +172,7 @@ pub struct DeckView {
     pub findings: Arc<Vec<FindingRow>>,
     /// What the pair needs, also what is there already; see [`FirstStep::done`].
     pub missing: Vec<FirstStep>,
-    /// The pair has not worked together yet: the timeline begins with what is missing, until
+    /// No agent has worked in this session yet: the timeline begins with what is missing, until
     /// nothing is.
     pub first_run: bool,
     /// The operator's rules for the agents.

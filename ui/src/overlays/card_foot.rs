@@ -56,6 +56,7 @@ impl CardSheet {
                     .to_owned()
             }
             CardStage::Reading
+            | CardStage::Gone
             | CardStage::Rejecting(_)
             | CardStage::Denying(_)
             | CardStage::Answering { .. } => {
@@ -95,6 +96,7 @@ impl CardSheet {
             CardStage::Acknowledging => {
                 vec![(Action::Open, "I have seen it"), (Action::Back, "not yet")]
             }
+            CardStage::Gone => vec![(Action::Back, "close")],
             CardStage::Rejecting(_) | CardStage::Denying(_) | CardStage::Answering { .. } => {
                 Vec::new()
             }

@@ -51,6 +51,9 @@ pub(crate) enum CardStage {
         /// Stop those that run; otherwise run them.
         stop: bool,
     },
+    /// Was typing when the card went. Letters that are on their way are no commands: only `esc` does
+    /// anything.
+    Gone,
 }
 
 /// An opened card.
@@ -83,7 +86,7 @@ impl CardSheet {
             CardStage::Gates { stop } if *stop != card.are_gates_running() => None,
             CardStage::Gates { stop: true } => Some(Effect::StopGates),
             CardStage::Gates { stop: false } => Some(Effect::RunGates),
-            CardStage::Reading => None,
+            CardStage::Reading | CardStage::Gone => None,
             CardStage::Approving { seen, session } => Some(Effect::Approve {
                 proposal_id: self.id.clone(),
                 stale_tree: None,

@@ -21,8 +21,9 @@ pub(crate) struct Confirm {
     pub(crate) lines: Vec<String>,
     /// The word to be typed.
     pub(crate) word: String,
-    pub(crate) field: TextField,
-    pub(crate) effect: Effect,
+    field: TextField,
+    /// What it does; `None` once that cannot be done any more.
+    pub(crate) effect: Option<Effect>,
     /// The first line of its words that is shown.
     pub(crate) scroll: usize,
 }
@@ -40,9 +41,23 @@ impl Confirm {
             lines,
             word,
             field: TextField::line(hint),
-            effect,
+            effect: Some(effect),
             scroll: 0,
         }
+    }
+
+    /// What it asks cannot be done any more. It says why and stays until `esc`: the rest of the word may
+    /// be on its way, and its letters are commands on what lies below.
+    pub(crate) fn take_back(&mut self, why: &str) {
+        self.title = "Over";
+        self.lines = vec![why.to_owned()];
+        self.effect = None;
+        self.scroll = 0;
+    }
+
+    /// The field for the word, as long as one is asked for.
+    pub(super) fn field_mut(&mut self) -> Option<&mut TextField> {
+        self.effect.is_some().then_some(&mut self.field)
     }
 
     /// Whether the word stands there.
@@ -79,7 +94,9 @@ impl Confirm {
     /// Its keys, and where they stand.
     pub(super) fn keys(&self, deck: &Deck, screen: Rect) -> (Rect, KeyFooter) {
         let mut keys = vec![(Action::Open, "do it")];
-        if self.scroll_max(screen) > 0 {
+        if self.effect.is_none() {
+            keys = vec![(Action::Back, "close")];
+        } else if self.scroll_max(screen) > 0 {
             keys.push((Action::MoveDown, "read on"));
             keys.push((Action::Back, "leave it"));
         } else {
@@ -121,6 +138,11 @@ impl Confirm {
         );
         let has_gap = usize::from(inner.height) >= rows + 4;
         let bottom = inner.bottom() + u16::from(!has_gap);
+        let (place, keys) = self.keys(deck, screen);
+        keys.draw(place, buf);
+        if self.effect.is_none() {
+            return;
+        }
         if inner.height >= 4 {
             let asked = Line::from(vec![
                 Span::styled("Type ", theme.style(ThemeRole::TextMuted)),
@@ -130,8 +152,6 @@ impl Confirm {
             let asked = fit_line(asked, usize::from(inner.width));
             buf.set_line(inner.x, bottom - 4, &asked, inner.width);
         }
-        let (place, keys) = self.keys(deck, screen);
-        keys.draw(place, buf);
         if inner.height >= 3 {
             self.field.draw(
                 Rect {

@@ -62,9 +62,10 @@ impl Overlay {
                 | CardStage::Retrying
                 | CardStage::Acknowledging
                 | CardStage::Gates { .. } => &[KeyContext::Overlay],
-                CardStage::Rejecting(_) | CardStage::Denying(_) | CardStage::Answering { .. } => {
-                    &[KeyContext::Input]
-                }
+                CardStage::Rejecting(_)
+                | CardStage::Denying(_)
+                | CardStage::Answering { .. }
+                | CardStage::Gone => &[KeyContext::Input],
             },
             Self::Messages(sheet) => match sheet.stage {
                 MessagesStage::Reading => &[KeyContext::Messages, KeyContext::Overlay],
@@ -108,7 +109,7 @@ impl Overlay {
             Self::Finding(sheet) => sheet.ruling.as_mut().map(|(_, field)| field),
             Self::Capsule(sheet) => sheet.asks.as_mut().map(CapsuleAsk::field_mut),
             Self::Composer(composer) => Some(composer.field_mut()),
-            Self::Confirm(confirm) => Some(&mut confirm.field),
+            Self::Confirm(confirm) => confirm.field_mut(),
             Self::Search(search) if search.chip.is_none() => Some(&mut search.field),
             Self::Place(place) => Some(&mut place.field),
             Self::Begin(begin) => Some(&mut begin.field),

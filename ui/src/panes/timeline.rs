@@ -291,6 +291,10 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
         return out;
     }
     let key = deck.key(Action::Steps);
+    let does = match deck.opens_panes {
+        true => " to do it from here",
+        false => " to copy the commands",
+    };
     out.extend([
         Line::from(vec![
             Span::styled(
@@ -299,7 +303,7 @@ pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
             ),
             Span::styled("   press ", theme.style(ThemeRole::TextMuted)),
             Span::styled(key, theme.style(ThemeRole::Key)),
-            Span::styled(" to do it from here", theme.style(ThemeRole::TextMuted)),
+            Span::styled(does, theme.style(ThemeRole::TextMuted)),
         ]),
         Line::default(),
     ]);

@@ -107,12 +107,16 @@ pub(super) fn agree(deck: &mut Deck) -> Vec<Effect> {
 
 /// A question whose word stands there, or not yet.
 fn agree_on_question(deck: &mut Deck, confirm: Confirm) -> Vec<Effect> {
-    if !confirm.is_typed() {
-        deck.say(Level::Info, format!("type {} first", confirm.word));
-        deck.overlays.push(Overlay::Confirm(confirm));
-        return Vec::new();
-    }
-    let effect = confirm.effect;
+    let effect = match confirm.effect.clone() {
+        Some(effect) if confirm.is_typed() => effect,
+        asked => {
+            if asked.is_some() {
+                deck.say(Level::Info, format!("type {} first", confirm.word));
+            }
+            deck.overlays.push(Overlay::Confirm(confirm));
+            return Vec::new();
+        }
+    };
     if matches!(effect, Effect::Approve { .. } | Effect::Trust { .. }) {
         // The card that it was asked from is answered.
         deck.overlays.pop();
@@ -142,9 +146,10 @@ fn agree_on_ticks(deck: &mut Deck, sheet: TickSheet) -> Vec<Effect> {
 
 /// What a card's stage decides, or by which keys it is decided.
 fn agree_on_card(deck: &mut Deck, mut card: CardSheet) -> Vec<Effect> {
-    let Some(shown) = deck.card(&card.id) else {
+    let was_typing = matches!(card.stage, CardStage::Gone);
+    let Some(shown) = deck.card(&card.id).filter(|_| !was_typing) else {
         // The key may have been on its way when the card went.
-        if deck.drafts.left_on(&card.id).next().is_some() {
+        if was_typing || deck.drafts.left_on(&card.id).next().is_some() {
             deck.say(Level::Warn, GONE);
             deck.overlays.push(Overlay::Card(card));
         }
@@ -392,8 +397,6 @@ pub(super) fn stage(deck: &mut Deck, next: CardStage) {
         CardStage::Gates { .. } => Action::Gates,
         CardStage::Acknowledging => Action::Acknowledge,
         CardStage::Rejecting(_) | CardStage::Denying(_) => Action::Reject,
-        // Of the choices that `a` shows.
-        CardStage::Answering { .. } => Action::Approve,
         _ => Action::Approve,
     };
     if !super::applies(deck, action) {

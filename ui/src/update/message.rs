@@ -280,6 +280,7 @@ fn key(deck: &mut Deck, event: KeyEvent) -> Vec<Effect> {
     }
     // A key press means that the notice has been read, or is in the way.
     deck.notice = None;
+    deck.clicked = None;
     deck.wanted = None;
     let contexts = deck.contexts();
     let action = deck.keymap.action(&contexts, Key::from_event(&event));

@@ -13,8 +13,9 @@ use crate::action::Action;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::hint_bar::hint_at;
+use crate::keymap::KeyContext;
 use crate::layout::Layout;
-use crate::model::TimelineGo;
+use crate::model::{Level, TimelineGo};
 use crate::overlays::{Overlay, SearchSheet};
 use crate::pane::Pane;
 use crate::panes::{board_at, is_board, place_on_bar, row_at, scroll_bar};
@@ -24,9 +25,18 @@ use crate::widgets::width_of;
 /// Rows of one notch of the wheel.
 const WHEEL: isize = 3;
 
+/// Columns and rows that a hand moves the mouse by while it clicks twice.
+const TREMBLE: u16 = 1;
+
+/// What is said of a click that may be the second half of the one before.
+const TWICE: &str = "a second click in one place does nothing: click beside it, or press the key";
+
 pub(super) fn mouse(deck: &mut Deck, event: MouseEvent) -> Vec<Effect> {
     let screen = Rect::new(0, 0, deck.size.0, deck.size.1);
     let at = Position::new(event.column, event.row);
+    let is_near =
+        |from: &Position| from.x.abs_diff(at.x) <= TREMBLE && from.y.abs_diff(at.y) <= TREMBLE;
+    deck.clicked = deck.clicked.filter(is_near);
     match event.kind {
         MouseEventKind::ScrollDown => wheel(deck, screen, at, 1),
         MouseEventKind::ScrollUp => wheel(deck, screen, at, -1),
@@ -39,7 +49,14 @@ pub(super) fn mouse(deck: &mut Deck, event: MouseEvent) -> Vec<Effect> {
                 }
                 asked
             }
-            None => click(deck, screen, at),
+            None => {
+                let before = in_front(deck);
+                let effects = click(deck, screen, at);
+                if in_front(deck) != before {
+                    deck.clicked = Some(at);
+                }
+                effects
+            }
         },
         MouseEventKind::Drag(MouseButton::Left) if deck.timeline.is_dragged => {
             let to = on_scroll_bar(deck, screen, at, true);
@@ -51,6 +68,12 @@ pub(super) fn mouse(deck: &mut Deck, event: MouseEvent) -> Vec<Effect> {
         }
         _ => Vec::new(),
     }
+}
+
+/// How much lies over the panes, and which keys count there.
+fn in_front(deck: &Deck) -> (usize, &'static [KeyContext]) {
+    let front = deck.overlays.last();
+    (deck.overlays.len(), front.map_or(&[], Overlay::contexts))
 }
 
 /// The place of the record that stands at this height of the timeline's scroll bar; `is_held`: the
@@ -121,6 +144,11 @@ fn click(deck: &mut Deck, screen: Rect, at: Position) -> Vec<Effect> {
     let layout = Layout::of(deck, screen);
     let notice = notice_area(deck, &layout);
     if deck.notice.take().is_some() && notice.contains(at) {
+        return Vec::new();
+    }
+    if deck.clicked.is_some() && (!deck.overlays.is_empty() || layout.hints.contains(at)) {
+        // The key that decides may stand where the one that asks stood a moment ago.
+        deck.say(Level::Info, TWICE);
         return Vec::new();
     }
     if !deck.overlays.is_empty() {

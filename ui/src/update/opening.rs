@@ -321,13 +321,18 @@ pub(super) fn ask_steps(deck: &mut Deck) {
     )));
 }
 
+/// Whether somebody would notice that the deck is left.
+pub(super) fn asks_before_quit(view: &DeckView) -> bool {
+    !noticed(view).is_empty() && !view.demo && view.daemon.state != DaemonState::Ended
+}
+
 /// Asks when somebody would notice; `Some` when there is nothing to ask.
 pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
     let view = &deck.view;
-    let mut lines = noticed(view);
-    if lines.is_empty() || view.demo || view.daemon.state == DaemonState::Ended {
+    if !asks_before_quit(view) {
         return Some(());
     }
+    let mut lines = noticed(view);
     match deck.drafts.on_their_way() {
         0 => {}
         1 => lines.push("What you wrote last may not be recorded yet.".to_owned()),

@@ -24,14 +24,19 @@ pub(super) fn take_back_outdated(deck: &mut Deck, is_another_record: bool) {
     take_back_gone(deck);
     let (inbox, overlays, rows) = (&deck.view.inbox, &deck.overlays, &deck.inbox.rows);
     deck.drafts.forget_cards(|id| {
-        let is_open = |overlay: &Overlay| matches!(overlay, Overlay::Card(card) if card.id == *id);
-        // What was answered from here is on record.
+        // What was answered from here is on record; what was being typed when the card went is not.
         let is_given = || {
             let row = rows.iter().find(|row| row.card.id == *id);
             row.is_some_and(|row| row.card.is_given())
         };
+        let is_read = |overlay: &Overlay| match overlay {
+            Overlay::Card(card) if card.id == *id => {
+                matches!(card.stage, CardStage::Gone) || !is_given()
+            }
+            _ => false,
+        };
         let is_there = inbox.iter().any(|card| card.id == *id);
-        is_there || (overlays.iter().any(is_open) && !is_given())
+        is_there || overlays.iter().any(is_read)
     });
 }
 
@@ -40,11 +45,14 @@ fn take_back_gone(deck: &mut Deck) {
     let mut is_gone = false;
     for overlay in &mut deck.overlays {
         if let Overlay::Card(sheet) = overlay
-            && !matches!(sheet.stage, CardStage::Reading)
+            && !matches!(sheet.stage, CardStage::Reading | CardStage::Gone)
             && !deck.view.inbox.iter().any(|card| card.id == sheet.id)
         {
             sheet.keep(&mut deck.drafts);
-            sheet.stage = CardStage::Reading;
+            sheet.stage = match sheet.field_mut() {
+                Some(_) => CardStage::Gone,
+                None => CardStage::Reading,
+            };
             is_gone = true;
         }
     }
@@ -58,17 +66,18 @@ fn take_back_gone(deck: &mut Deck) {
 fn take_back_answers(deck: &mut Deck) {
     let inbox = &deck.view.inbox;
     let mut said = None;
-    deck.overlays.retain(|overlay| {
+    deck.overlays.retain_mut(|overlay| {
         let Some(id) = answered(overlay) else {
             return true;
         };
         let card = inbox.iter().find(|card| card.id == id);
-        said = match card {
-            None => Some(GONE),
-            Some(card) if card.is_given() => Some(GIVEN),
+        let text = match card {
+            None => GONE,
+            Some(card) if card.is_given() => GIVEN,
             Some(_) => return true,
         };
-        false
+        said = Some(text);
+        stays_as_over(overlay, text)
     });
     if let Some(text) = said {
         deck.say(Level::Warn, text);
@@ -83,10 +92,21 @@ fn answered(overlay: &Overlay) -> Option<&str> {
             _ => None,
         }),
         Overlay::Confirm(confirm) => match &confirm.effect {
-            Effect::Approve { proposal_id, .. } => Some(proposal_id),
+            Some(Effect::Approve { proposal_id, .. }) => Some(proposal_id),
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Takes a question back. Whether it stays, to say why: one for which a word is being typed does.
+fn stays_as_over(overlay: &mut Overlay, why: &str) -> bool {
+    match overlay {
+        Overlay::Confirm(confirm) => {
+            confirm.take_back(why);
+            true
+        }
+        _ => false,
     }
 }
 
@@ -126,17 +146,23 @@ fn effects(choice: &Choice) -> impl Iterator<Item = &Effect> {
 }
 
 fn take_back_clearing(deck: &mut Deck) {
-    let before = deck.overlays.len();
-    deck.overlays.retain(|overlay| match overlay {
-        Overlay::Confirm(confirm) => !matches!(confirm.effect, Effect::ClearSession { .. }),
-        Overlay::Choice(choice) => {
-            let mut options = choice.options.iter();
-            !options.any(|option| matches!(option.pick, Pick::Clear { .. }))
-        }
-        _ => true,
+    let text = "another session has begun: nothing was cleared from here";
+    let mut is_taken_back = false;
+    deck.overlays.retain_mut(|overlay| {
+        let clears = match &*overlay {
+            Overlay::Confirm(confirm) => {
+                matches!(confirm.effect, Some(Effect::ClearSession { .. }))
+            }
+            Overlay::Choice(choice) => {
+                let mut options = choice.options.iter();
+                options.any(|option| matches!(option.pick, Pick::Clear { .. }))
+            }
+            _ => false,
+        };
+        is_taken_back |= clears;
+        !clears || stays_as_over(overlay, text)
     });
-    if deck.overlays.len() < before {
-        let text = "another session has begun: nothing was cleared from here";
+    if is_taken_back {
         deck.say(Level::Warn, text);
     }
 }

@@ -198,7 +198,9 @@ fn next_card_entry(deck: &mut Deck) {
 /// Closes the overlay in front, or takes a card one step back.
 fn close(deck: &mut Deck) -> Vec<Effect> {
     match deck.overlays.pop() {
-        Some(Overlay::Card(mut card)) if !matches!(card.stage, CardStage::Reading) => {
+        Some(Overlay::Card(mut card))
+            if !matches!(card.stage, CardStage::Reading | CardStage::Gone) =>
+        {
             card.keep(&mut deck.drafts);
             card.stage = CardStage::Reading;
             deck.overlays.push(Overlay::Card(card));

@@ -3,6 +3,7 @@
 
 use super::agent_action::can_act_on;
 use super::applies::{applies, can_start, is_decided, is_tried_again, selected_agent};
+use super::opening::asks_before_quit;
 use super::taking_text::why_none;
 use super::tasking::selected as selected_capsule;
 use crate::action::Action;
@@ -11,9 +12,10 @@ use crate::model::{Agent, AgentState, InboxCard, InboxKind};
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
 
-/// A few words; `None` when it would do something, here or on a row that it finds by itself.
+/// A few words; `None` when it would do something, here or on a row that it finds by itself. The key
+/// that starts the daemon leads to the state of the work while one runs.
 pub(crate) fn why_not(deck: &Deck, action: Action) -> Option<String> {
-    if applies(deck, action) || aim(deck, action).is_some() {
+    if applies(deck, action) || aim(deck, action).is_some() || action == Action::Restart {
         return None;
     }
     Some(reason(deck, action).unwrap_or_else(|| "not here".to_owned()))
@@ -68,14 +70,8 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         {
             "not connected to the daemon: nothing can be sent now"
         }
-        Action::Suspend => {
-            let quit = deck.key(Action::Quit);
-            return Some(format!(
-                "the daemon runs in this deck and would stop with it: {quit} leaves it in the background"
-            ));
-        }
+        Action::Suspend => return Some(why_not_suspended(deck)),
         Action::LockKey => "no key is unlocked here",
-        Action::Restart => "the daemon runs",
         Action::Clear => "the record is empty: nothing to clear",
         Action::Steps => {
             "nothing is missing: both agents are here, and the daemon has nothing to say"
@@ -144,6 +140,20 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+/// And what helps: it depends on what the key that leaves does now.
+fn why_not_suspended(deck: &Deck) -> String {
+    let stops = "the daemon runs in this deck and would stop with it";
+    let here = deck.keymap.key_of(&deck.contexts(), Action::Quit);
+    let quit = here.unwrap_or_else(|| deck.key(Action::Quit));
+    match asks_before_quit(&deck.view) {
+        true => format!("{stops}: {quit} asks whether it goes on in the background"),
+        false if deck.view.demo => stops.to_owned(),
+        false => {
+            format!("{stops}: after {quit}, `ctxrelay daemon --detach` runs it without a deck")
+        }
+    }
 }
 
 /// Whether the task in front, or the list of them, is not there yet.

@@ -4,7 +4,9 @@
 use ctxrelay_ui::model::{
     AlikeTo, DeckView, GateState, InboxKind, Level, OutcomeState, RowOutcome,
 };
-use ctxrelay_ui::scenes::{asked, gates_running, keys, pair_at_work, quiet, terminal};
+use ctxrelay_ui::scenes::{
+    asked, empty_first_run, gates_running, keys, pair_at_work, quiet, terminal,
+};
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 50)];
@@ -134,6 +136,21 @@ fn outside_tmux_the_command_is_copied_and_no_start_is_offered() {
         let effects = keys(&mut deck, "<enter>");
         let copies = matches!(&effects[..], [Effect::CopyText(_)]);
         assert_eq!(copies, !offered, "{effects:?}");
+    }
+}
+
+#[test]
+fn what_the_key_for_what_is_missing_does_is_said_as_it_is_in_and_outside_of_tmux() {
+    for (opens_panes, said) in [
+        (true, "press s to do it from here"),
+        (false, "press s to copy the commands"),
+    ] {
+        let settings = Settings {
+            opens_panes,
+            ..Settings::new().expect("keymap")
+        };
+        let screen = shown(&deck_of(settings, empty_first_run(), (120, 40)));
+        assert!(screen.contains(said), "{screen}");
     }
 }
 

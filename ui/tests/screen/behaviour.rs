@@ -8,8 +8,8 @@ use ctxrelay_ui::model::{
     TimelineRow, UnclearMessage, Verdict,
 };
 use ctxrelay_ui::scenes::{
-    NOW_MS, asked, asked_user, empty_first_run, gated, gates_running, handed_over, held_up, keys,
-    long_session, pair_at_work, quiet, ruled, terminal, trust_waits,
+    NOW_MS, SCENES, asked, asked_user, empty_first_run, gated, gates_running, handed_over, held_up,
+    keys, long_session, pair_at_work, quiet, ruled, terminal, trust_waits,
 };
 use ctxrelay_ui::{
     AgentAction, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
@@ -993,6 +993,58 @@ fn leaving_asks_nothing_when_nobody_would_notice() {
     assert_eq!(keys(&mut deck(view), "q"), [Effect::Quit(QuitChoice::Stay)]);
     let mut fresh = Deck::new(Settings::new().expect("keymap")).expect("theme");
     assert_eq!(keys(&mut fresh, "q"), [Effect::Quit(QuitChoice::Stop)]);
+}
+
+#[test]
+fn what_is_said_of_a_deck_that_cannot_be_suspended_is_what_the_key_then_does() {
+    let (mut asked, mut stopped) = (0, 0);
+    for scene in SCENES {
+        for is_alone in [false, true] {
+            let settings = Settings::new().expect("keymap");
+            let mut deck = scene.deck_with(settings, (200, 50));
+            let mut view = deck.view().clone();
+            if view.daemon.state != DaemonState::Hosting {
+                continue;
+            }
+            if is_alone {
+                view.attached.clear();
+                view.agents.clear();
+                view.running_gate = None;
+            }
+            update(&mut deck, Msg::View(Box::new(view)));
+            keys(&mut deck, "<ctrl-z>");
+            let screen = shown(&deck);
+            let Some((_, helps)) = screen.split_once("would stop with it: ") else {
+                continue;
+            };
+            if screen.contains("Leave the deck") {
+                // It is asked already.
+                continue;
+            }
+            let name = scene.name;
+            if let Some((key, _)) = helps.split_once(" asks whether it goes on") {
+                let key = if key == "q" { "q" } else { "<ctrl-c>" };
+                assert_eq!(keys(&mut deck, key), [], "{name}");
+                assert!(shown(&deck).contains("Leave the deck"), "{name}");
+                asked += 1;
+            } else {
+                let (key, _) = helps
+                    .strip_prefix("after ")
+                    .unwrap()
+                    .split_once(',')
+                    .unwrap();
+                let key = if key == "q" { "q" } else { "<ctrl-c>" };
+                assert!(
+                    helps.contains("`ctxrelay daemon --detach`"),
+                    "{name}: {helps}"
+                );
+                let left = [Effect::Quit(QuitChoice::Stop)];
+                assert_eq!(keys(&mut deck, key), left, "{name}");
+                stopped += 1;
+            }
+        }
+    }
+    assert!(asked > 5 && stopped > 5, "{asked}, {stopped}");
 }
 
 #[test]

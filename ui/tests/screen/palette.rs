@@ -73,6 +73,13 @@ fn what_does_not_apply_says_why_and_does_nothing() {
 }
 
 #[test]
+fn the_command_that_starts_the_daemon_does_what_its_key_does_while_one_runs() {
+    let asked = keys(&mut deck(quiet()), "R");
+    assert_eq!(asked, [Effect::ReadRecovery]);
+    assert_eq!(keys(&mut deck(quiet()), ":start daemon<enter>"), asked);
+}
+
+#[test]
 fn an_action_of_another_pane_finds_its_row() {
     let mut deck = deck(pair_at_work());
     assert_eq!(deck.focus(), Pane::Timeline);

@@ -1,12 +1,13 @@
 //! No single key decides, sends, spends or destroys anything: each action is tried wherever it can
 //! be done, and what comes of one press is looked at.
 
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::keymap::KeyContext;
 use ctxrelay_ui::model::{CapsuleLine, CapsuleView, DeckView};
 use ctxrelay_ui::scenes::{
-    empty_first_run, failed, gated, gates_running, held_up, keys, opened_finding, pair_at_work,
-    quiet, reviewed, stale, terminal, trouble,
+    SCENES, asked_user, empty_first_run, failed, gated, gates_running, held_up, keys,
+    opened_finding, pair_at_work, quiet, reviewed, screen, stale, terminal, trouble,
 };
 use ctxrelay_ui::{AgentAction, Deck, Effect, Keymap, Msg, Settings, update};
 
@@ -220,6 +221,123 @@ fn a_command_of_the_palette_is_no_more_than_its_key() {
                 assert!(is_harmless, "{name}, command {row}: {effect:?}");
             }
         }
+    }
+}
+
+fn mouse(deck: &mut Deck, kind: MouseEventKind, (column, row): (u16, u16)) -> Vec<Effect> {
+    let modifiers = KeyModifiers::NONE;
+    let event = MouseEvent {
+        kind,
+        column,
+        row,
+        modifiers,
+    };
+    update(deck, Msg::Mouse(event))
+}
+
+fn click(deck: &mut Deck, at: (u16, u16)) -> Vec<Effect> {
+    let mut effects = mouse(deck, MouseEventKind::Down(MouseButton::Left), at);
+    effects.extend(mouse(deck, MouseEventKind::Up(MouseButton::Left), at));
+    effects
+}
+
+/// Where keys stand, and some of the cells of the words behind them.
+fn key_cells(deck: &Deck) -> Vec<(u16, u16)> {
+    let size = deck.size();
+    let hints = screen(&self::deck(quiet), SIZE);
+    let hints = (0..SIZE.0).map(|x| &hints[(x, SIZE.1 - 1)]);
+    let key = hints
+        .filter(|cell| cell.symbol() != " ")
+        .map(|cell| cell.fg);
+    let key = key.into_iter().next().expect("a hint");
+    let drawn = screen(deck, size);
+    let mut cells = Vec::new();
+    for y in 0..size.1 {
+        // The first cell of the key that is read, and how many blanks stand before this one.
+        let (mut from, mut blanks) = (None, 0);
+        for x in 0..size.0 {
+            let cell = &drawn[(x, y)];
+            let is_frame = ["│", "╭", "╰"].contains(&cell.symbol());
+            blanks = if cell.symbol() == " " { blanks + 1 } else { 0 };
+            if is_frame || blanks > 1 {
+                from = None;
+            } else if blanks == 0 && cell.fg == key {
+                from = from.or(Some(x));
+            }
+            if from.is_some_and(|from| (x - from) % 4 == 0) {
+                cells.push((x, y));
+            }
+        }
+    }
+    cells
+}
+
+#[test]
+fn two_clicks_on_a_key_decide_send_and_destroy_nothing() {
+    let mut clicked = 0;
+    for scene in SCENES {
+        for size in [(80, 24), (100, 24), (120, 40)] {
+            let there = scene.deck_with(Settings::new().expect("keymap"), size);
+            let world = there.view().clone();
+            for at in key_cells(&there) {
+                let mut deck = there.clone();
+                let first = click(&mut deck, at);
+                if !first.iter().all(|effect| is_harmless(effect, &world)) {
+                    // It was asked for before.
+                    continue;
+                }
+                for effect in first {
+                    answer(&mut deck, effect);
+                }
+                for effect in click(&mut deck, at) {
+                    let is_harmless = is_harmless(&effect, &world);
+                    let name = scene.name;
+                    assert!(is_harmless, "{name}, {size:?}, {at:?}: {effect:?}");
+                }
+                clicked += 1;
+            }
+        }
+    }
+    assert!(clicked > 2_000, "{clicked}");
+}
+
+#[test]
+fn what_a_click_asks_is_decided_by_a_click_elsewhere_or_once_the_mouse_was_elsewhere() {
+    let cells = |deck: &Deck, words: &str| {
+        let screen = terminal(deck, deck.size()).backend().to_string();
+        let lines = screen.lines().enumerate();
+        let found = lines.filter_map(|(y, line)| {
+            let from = line.find(words)?;
+            // The backend puts a quotation mark before each line.
+            let x = line[..from].chars().count() - 1;
+            Some((x as u16, y as u16))
+        });
+        found.last().expect("the words")
+    };
+    for (world, asks, decides) in [
+        (pair_at_work as World, "a approve as", "approve   esc"),
+        (asked_user, "a answer", "choose   esc"),
+    ] {
+        let mut deck = deck(world);
+        keys(&mut deck, "3<enter>");
+        let asking = cells(&deck, asks);
+        assert_eq!(click(&mut deck, asking), []);
+        let deciding = cells(&deck, decides);
+        let is_told = |deck: &Deck| {
+            let screen = terminal(deck, SIZE).backend().to_string();
+            screen.contains("a second click in one place does nothing")
+        };
+        // The same place, and the next one.
+        for at in [asking, (asking.0 + 1, asking.1)] {
+            assert_eq!(click(&mut deck, at), []);
+            assert!(is_told(&deck));
+        }
+        let mut moved = deck.clone();
+        let elsewhere = (deciding.0 + 5, deciding.1);
+        assert_eq!(click(&mut deck, elsewhere).len(), 1);
+        mouse(&mut moved, MouseEventKind::Moved, (0, 0));
+        mouse(&mut moved, MouseEventKind::Moved, deciding);
+        assert_eq!(click(&mut moved, deciding).len(), 1);
     }
 }
 
