@@ -8,7 +8,9 @@ use ctxrelay_ui::scenes::{
     empty_first_run, failed, gated, gates_running, held_up, keys, opened_finding, pair_at_work,
     quiet, reviewed, stale, terminal, trouble,
 };
-use ctxrelay_ui::{AgentAction, Deck, Effect, Keymap, Msg, Settings, update};
+use ctxrelay_ui::{AgentAction, Deck, Effect, Keymap, Msg, update};
+
+use crate::kit::deck;
 
 type World = fn() -> DeckView;
 
@@ -117,13 +119,6 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
     }
 }
 
-fn deck(world: World) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
-    update(&mut deck, Msg::View(Box::new(world())));
-    deck
-}
-
 fn tasks() -> Vec<CapsuleLine> {
     let ours = CapsuleLine {
         id: "cap_1".to_owned(),
@@ -191,7 +186,7 @@ fn one_press_decides_sends_and_destroys_nothing() {
     let mut pressed = 0;
     for (name, world) in WORLDS {
         for place in PLACES {
-            let mut there = deck(world);
+            let mut there = deck(world());
             go(&mut there, place);
             for key in &all_keys {
                 let mut deck = there.clone();
@@ -210,7 +205,7 @@ fn one_press_decides_sends_and_destroys_nothing() {
 fn a_command_of_the_palette_is_no_more_than_its_key() {
     for (name, world) in WORLDS {
         // Each row of the list, from top to bottom.
-        let mut palette = deck(world);
+        let mut palette = deck(world());
         keys(&mut palette, ":");
         for row in 0..60 {
             let mut deck = palette.clone();
@@ -229,7 +224,7 @@ const WHAT_IS_TO_BE_DONE: &str = "what is to be done";
 
 /// The screen after a key at a place.
 fn pressed(place: &str, key: &str) -> String {
-    let mut deck = deck(reviewed);
+    let mut deck = deck(reviewed());
     go(&mut deck, place);
     go(&mut deck, key);
     terminal(&deck, SIZE).backend().to_string()
@@ -253,7 +248,7 @@ fn a_coordinator_and_a_handoff_are_none_of_the_screens_with_such_keys_of_their_o
         assert!(screen.contains("what came of it"), "{place}: {screen}");
     }
     for place in ["F", "F<enter>"] {
-        let mut deck = deck(reviewed);
+        let mut deck = deck(reviewed());
         go(&mut deck, place);
         go(&mut deck, "h");
         let sent = keys(&mut deck, "<enter>");
