@@ -56,7 +56,6 @@ impl Place {
             Some(port) => Ok(Endpoint::Control {
                 port,
                 token: TOKEN.to_owned(),
-                older: None,
             }),
             None => Err(DialError::NotYet("nobody is there".to_owned())),
         })
