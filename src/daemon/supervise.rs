@@ -40,7 +40,6 @@ pub(super) fn supervised_thread(events: &mpsc::WeakSender<Event>, work: impl FnO
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::daemon::attach::ConnId;
 

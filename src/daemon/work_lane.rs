@@ -69,7 +69,6 @@ impl WorkLane {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::sync::Arc;
 
     use super::*;

@@ -97,8 +97,6 @@ pub(super) async fn read_turn(client: &Client) -> LiveTurn {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::sync::Arc;
 
     use serde_json::json;

@@ -216,7 +216,6 @@ impl Capsules {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

@@ -155,7 +155,6 @@ fn with(path: &Path, log: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::queue::Queue;
     use crate::testing::Place;

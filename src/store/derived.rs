@@ -43,7 +43,6 @@ pub fn discard_checkpoint(dirs: &ProjectDirs) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::testing::Place;
 

@@ -427,8 +427,6 @@ pub fn free_name(folder: &Path, name: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::time::SystemTime;
 
     use super::*;

@@ -309,7 +309,6 @@ impl OperatorKey {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

@@ -140,8 +140,6 @@ pub fn read_user_file(path: &Path) -> io::Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::PathBuf;

@@ -255,7 +255,6 @@ impl Capsule {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::Map;
 
     use super::*;

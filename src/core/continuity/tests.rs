@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod beginnings;
 mod file_names;
 mod inferring;

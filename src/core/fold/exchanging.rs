@@ -36,8 +36,6 @@ fn is_of_person(entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::delivery::OnBusy;
     use crate::entry::Message;

@@ -61,8 +61,6 @@ impl AgentSnapshot {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::agent::{AgentState, Party};
     use crate::entry::{Entry, EntryKind};

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::{Deck, Effect, Msg, QuitChoice, Settings, update};

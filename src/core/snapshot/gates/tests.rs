@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use crate::agent::{Agent, Party};
 use crate::entry::{

@@ -1,7 +1,5 @@
 //! The scenes show what the deck makes of such entries: README's pictures are those of the product.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::scenes::{NOW_MS, compacted, disconnected, failed, pair_at_work, scene, trouble};
 use serde_json::Map;
