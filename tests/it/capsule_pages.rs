@@ -202,11 +202,7 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
     let mut predecessor = None;
     for number in 1..=count {
         let session = SessionId::new(format!("session_1795000000000_{number:08x}"));
-        let note = EntryKind::Note {
-            note: NoteKind::Decision,
-            handles: Vec::new(),
-            withdraws: None,
-        };
+        let note = EntryKind::note(NoteKind::Decision);
         let steps = [
             (Party::System, "", EntryKind::SessionStarted { predecessor }),
             (Party::Human, "Fix", TaskStep::Opened.of(task.clone())),
@@ -218,15 +214,9 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
                 id: EntryId::new(format!("e{number}-{at}")),
                 timestamp_ms: 1_795_000_000_000,
                 session_id: session.clone(),
-                source,
-                target: None,
                 content: content.to_owned(),
-                whole: None,
-                kind,
-                runtime_session: None,
-                carried: None,
-                meta: serde_json::Map::new(),
                 seq: Seq(at),
+                ..Entry::new(source, kind)
             };
             if matches!(entry.kind, EntryKind::Note { .. }) {
                 entry.meta.insert(TASK.to_owned(), json!(task));

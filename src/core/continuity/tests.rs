@@ -8,7 +8,7 @@ mod precedence;
 mod tags;
 mod work_files;
 
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::*;
 use crate::agent::{Agent, AgentState, Party};
@@ -47,15 +47,9 @@ impl Record {
             id: EntryId::new(format!("n{seq}")),
             timestamp_ms: 1_000 * i64::try_from(seq).unwrap(),
             session_id: SessionId::new("session_1_aaaaaaaa"),
-            source,
-            target: None,
             content: content.to_owned(),
-            whole: None,
-            kind,
-            runtime_session: None,
-            carried: None,
-            meta: Map::new(),
             seq: Seq(seq),
+            ..Entry::new(source, kind)
         }
     }
 
@@ -130,11 +124,7 @@ impl Record {
 }
 
 fn note(kind: NoteKind) -> EntryKind {
-    EntryKind::Note {
-        note: kind,
-        handles: Vec::new(),
-        withdraws: None,
-    }
+    EntryKind::note(kind)
 }
 
 fn claude() -> Party {

@@ -47,15 +47,11 @@ mod tests {
             id: EntryId::new(format!("m{seq}")),
             timestamp_ms: 1,
             session_id: SessionId::new("session_1_aaaaaaaa"),
-            source,
             target: to.map(Party::Agent),
             content: "a text".to_owned(),
-            whole: None,
-            kind,
             runtime_session: Some(RuntimeSession::default()),
-            carried: None,
-            meta: serde_json::Map::new(),
             seq: Seq(seq),
+            ..Entry::new(source, kind)
         }
     }
 
