@@ -13,6 +13,7 @@ mod claude;
 mod clear;
 mod codex;
 mod codex_hook;
+mod commands;
 mod compact;
 mod compacting;
 mod compacting_waits;
