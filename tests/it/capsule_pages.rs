@@ -100,8 +100,7 @@ fn each_task_that_nobody_touches_stands_on_one_page_whatever_becomes_of_others_m
 
 #[test]
 fn what_was_carried_along_is_in_the_log_where_the_session_that_it_began_in_is_gone() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
     let first = clear(&project, false);
@@ -129,8 +128,7 @@ fn what_was_carried_along_is_in_the_log_where_the_session_that_it_began_in_is_go
 
 #[test]
 fn of_many_tasks_and_entries_a_page_is_shown_and_their_number_said() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     clear(&project, false);

@@ -57,8 +57,7 @@ fn queue_state(project: &Project, id: &str) -> Option<String> {
 
 #[test]
 fn each_token_lets_its_own_roles_in_and_no_other() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     for (file, admitted) in TOKENS {
         for role in ROLES {
             let said = greet(&mut with_token(&project, file), role);
@@ -83,8 +82,7 @@ fn each_token_lets_its_own_roles_in_and_no_other() {
 
 #[test]
 fn nobody_but_the_receivers_own_bridge_or_hook_fetches_proves_or_acknowledges_its_mail() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let to_claude = send(&project, "codex");
     let to_codex = send(&project, "claude");
     let before = [&to_claude, &to_codex].map(|id| queue_state(&project, id));
@@ -152,8 +150,7 @@ fn nobody_but_the_receivers_own_bridge_or_hook_fetches_proves_or_acknowledges_it
 
 #[test]
 fn a_reader_reads_and_speaks_for_nobody() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = send(&project, "codex");
     for role in ["cli", "deck"] {
         let mut reader = come(&project, role);
@@ -220,8 +217,7 @@ fn a_reader_reads_and_speaks_for_nobody() {
 
 #[test]
 fn codexs_tools_and_the_metrics_have_their_own_tokens_too() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": PROTOCOL, "capabilities": {},
         "clientInfo": {"name": "ctxrelay-tests", "version": "0"}}})
@@ -250,8 +246,7 @@ fn codexs_tools_and_the_metrics_have_their_own_tokens_too() {
 
 #[test]
 fn the_operators_socket_lets_no_agent_in() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     for role in ["claude", "codex", "hook"] {
         let refused = Operator::greet_as(&project, role).unwrap_err();
         assert_eq!(refused.data["code"], "wrong_role", "{role}");
