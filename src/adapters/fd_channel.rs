@@ -117,7 +117,6 @@ pub fn receive(mut socket: &UnixStream) -> io::Result<FdMessage> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs::File;
     use std::os::fd::AsFd as _;
     use std::thread;

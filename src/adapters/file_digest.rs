@@ -90,7 +90,6 @@ fn state(root: &Path, path: &str, mut take: impl FnMut(&[u8])) -> io::Result<Fil
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
     use std::os::unix::fs::symlink;
 

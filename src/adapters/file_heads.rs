@@ -61,7 +61,6 @@ impl<'a> FileHeads<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::hidden::has_hidden;
 

@@ -60,7 +60,6 @@ impl FilesNow {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::cell::Cell;
     use std::fs;
 

@@ -421,7 +421,6 @@ fn outputs() -> io::Result<(PipeReader, [io::PipeWriter; 2])> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -219,7 +219,6 @@ fn names(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::process::{Command, Stdio};
 
     use super::*;

@@ -184,7 +184,6 @@ pub(super) fn complaint(command: &mut GitCommand) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
     use std::time::Duration;
 

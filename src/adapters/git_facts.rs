@@ -123,7 +123,6 @@ fn names_of(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use std::process::Command;
 

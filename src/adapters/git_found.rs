@@ -104,7 +104,6 @@ fn is_git_dir(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::process::{Command, Stdio};
 
     use super::*;

@@ -110,7 +110,6 @@ fn read(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
     use std::process::Command;
 

@@ -219,7 +219,6 @@ pub(super) fn open_folder(path: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::unix::fs::symlink;
     use std::path::PathBuf;
     use std::time::{Instant, SystemTime};

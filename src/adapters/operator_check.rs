@@ -121,7 +121,6 @@ fn variables(environment: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::io::{BufRead as _, BufReader};
     use std::process::{Child, Command, Stdio};
 

@@ -86,7 +86,6 @@ fn has_open(pid: u32, names: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::fd::OwnedFd;
     use std::process::Command;
     use std::time::{Duration, Instant};

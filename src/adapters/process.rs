@@ -109,7 +109,6 @@ fn ps(columns: &str, pid: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -48,7 +48,6 @@ fn is_runnable(file: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
 
     use super::*;

@@ -161,7 +161,6 @@ fn read(root: &Path, name: &str) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::capsule::{
         Capsule, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering, StandsNow,

@@ -105,7 +105,6 @@ fn heads(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::{from_value, json};
 
     use super::*;

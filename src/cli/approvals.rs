@@ -318,7 +318,6 @@ fn word(effect: ChoiceEffect) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::entry::ApprovalKind;
 

@@ -336,7 +336,6 @@ pub fn parse(args: Vec<OsString>) -> Result<Cli, clap::Error> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

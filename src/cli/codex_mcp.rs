@@ -242,7 +242,6 @@ fn codex(context: &CliContext, program: &Path, args: &[OsString]) -> Result<Capt
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -395,8 +395,6 @@ pub(super) fn runtime() -> Result<Runtime, Failure> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::cell::Cell;
     use std::future::pending;
 

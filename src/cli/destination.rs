@@ -143,7 +143,6 @@ pub(in crate::cli) fn unwritable(path: &Path, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::time::SystemTime;
 
     use super::*;

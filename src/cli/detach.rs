@@ -286,7 +286,6 @@ fn first_line(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     /// Far above what a shell takes.

@@ -92,7 +92,6 @@ impl ExitKind {
             | RefusalCode::HostedByDeck
             | RefusalCode::NoHello
             | RefusalCode::NotHandedOver
-            | RefusalCode::OutdatedAgent
             | RefusalCode::Overloaded
             | RefusalCode::Protocol
             | RefusalCode::ProtocolVersion
@@ -386,7 +385,6 @@ mod tests {
                     "hosted_by_deck",
                     "no_hello",
                     "not_handed_over",
-                    "outdated_agent",
                     "overloaded",
                     "protocol",
                     "protocol_version",

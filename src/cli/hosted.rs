@@ -106,8 +106,6 @@ pub(super) fn clients(setting: &ProjectContext) -> (Client, Client) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::adapters::program_search::ProgramSearch;
     use crate::core::id::RuntimeSession;

@@ -19,7 +19,7 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use crate::core::instructions::managed_instructions;
 use crate::core::managed_block::{Unpaired, diff, with_block, without_block};
-use crate::store::dirs::{exists, read_private, write_private};
+use crate::store::dirs::{exists, if_there, read_private, write_private};
 use crate::store::user_file::{behind, replace};
 
 /// How long the daemon that writes the first entry may take to end.
@@ -336,11 +336,7 @@ pub fn edit(
 
 /// What a file holds; `None` where there is none.
 fn content(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match read_private(path, FILE_BYTES_MAX) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(path, &error)),
-    }
+    if_there(read_private(path, FILE_BYTES_MAX)).map_err(|error| unreadable(path, &error))
 }
 
 fn agrees(context: &CliContext, name: &str) -> Result<bool, Failure> {

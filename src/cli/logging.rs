@@ -156,7 +156,6 @@ impl Write for LogFile {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -313,7 +313,6 @@ async fn report(live: &Live, command: &Command) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn why(names: &[&str], has_terminal: bool) -> Option<String> {

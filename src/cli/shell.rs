@@ -20,7 +20,6 @@ pub fn quote(word: &OsStr) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -235,8 +235,6 @@ impl TerminalModes {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::fs::File;
     use std::io::{BufRead as _, BufReader, Lines};
     use std::process::{Child, ChildStdout, Command, Stdio};

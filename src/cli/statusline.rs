@@ -152,7 +152,6 @@ fn columns() -> u16 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     async fn said(command: &str, input: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! [`Endpoint`] and [`Dial`]: where a daemon is, looked up again before each attempt.
 
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,9 +26,6 @@ pub enum Endpoint {
         port: u16,
         /// The role's token. Never logged.
         token: String,
-        /// The one token that older daemons have for all roles, for one that refuses the role's.
-        /// Never logged.
-        older: Option<String>,
     },
     /// The operator's socket; no token, the peer's process is checked.
     Operator {
@@ -150,18 +147,8 @@ const NO_DAEMON: &str = "no daemon runs for this project";
 fn published(dirs: &ProjectDirs, role: Role) -> Result<Endpoint, DialError> {
     let published = Published::read(dirs).ok_or_else(|| DialError::NotYet(NO_DAEMON.to_owned()))?;
     let port = published.control_port;
-    let secret = secret_of(role);
-    let reader = || read_token(dirs, Secret::Reader);
-    let (token, older) = match read_token(dirs, secret) {
-        Ok(token) if secret == Secret::Reader => (token, None),
-        Ok(token) => (token, reader().ok()),
-        // A daemon from the time before each role had a token of its own.
-        Err(error) if error.kind() == ErrorKind::NotFound && secret != Secret::Reader => {
-            (reader().map_err(unreadable)?, None)
-        }
-        Err(error) => return Err(unreadable(error)),
-    };
-    Ok(Endpoint::Control { port, token, older })
+    let token = read_token(dirs, secret_of(role)).map_err(unreadable)?;
+    Ok(Endpoint::Control { port, token })
 }
 
 /// The token with which a role comes in.

@@ -1,6 +1,5 @@
 //! [`FakeDaemon`]: the server's side of the control protocol for tests, answered by a closure.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(
     clippy::result_large_err,
     reason = "the signature of tungstenite's callback"
@@ -56,7 +55,6 @@ impl Place {
             Some(port) => Ok(Endpoint::Control {
                 port,
                 token: TOKEN.to_owned(),
-                older: None,
             }),
             None => Err(DialError::NotYet("nobody is there".to_owned())),
         })

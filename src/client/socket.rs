@@ -55,15 +55,7 @@ pub(super) async fn open(endpoint: &Endpoint) -> Result<Socket, OpenError> {
         .max_message_size(Some(ANSWER_BYTES_MAX))
         .max_frame_size(Some(FRAME_BYTES_MAX));
     match endpoint {
-        Endpoint::Control { port, token, older } => {
-            let opened = open_control(*port, token, config).await;
-            match (opened, older) {
-                (Err(OpenError::Unauthorized), Some(older)) => {
-                    open_control(*port, older, config).await
-                }
-                (opened, _) => opened,
-            }
-        }
+        Endpoint::Control { port, token } => open_control(*port, token, config).await,
         Endpoint::Operator { path } => {
             let request = "ws://localhost/ws".into_client_request()?;
             let stream = UnixStream::connect(path)

@@ -207,7 +207,6 @@ fn compacts_at(agent: Agent, window: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
 
     use super::*;

@@ -193,7 +193,7 @@ impl Message {
 }
 
 /// A handoff's details; the content is the ask.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Handoff {
     /// Why it is handed over.
     pub reason: String,
@@ -234,7 +234,7 @@ words! {
 }
 
 /// An artifact's details.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     pub kind: ArtifactKind,
     /// One line.
@@ -368,9 +368,36 @@ words! {
 impl EntryKind {
     /// The `type` of the entry in which a compaction says what it left behind.
     pub const SUMMARY: &str = "summary";
+
+    /// A note that answers and takes back nothing.
+    pub fn note(note: NoteKind) -> Self {
+        Self::Note {
+            note,
+            handles: Vec::new(),
+            withdraws: None,
+        }
+    }
 }
 
 impl Entry {
+    /// One that says no more than this: it has no id, session, time and place yet.
+    pub fn new(source: Party, kind: EntryKind) -> Self {
+        Self {
+            id: EntryId::new(""),
+            timestamp_ms: 0,
+            session_id: SessionId::new(""),
+            source,
+            target: None,
+            content: String::new(),
+            whole: None,
+            kind,
+            runtime_session: None,
+            carried: None,
+            meta: Map::new(),
+            seq: Seq(0),
+        }
+    }
+
     /// The pair that it belongs to; the first where it names none.
     pub fn pair(&self) -> RuntimeSession {
         self.runtime_session.clone().unwrap_or_default()

@@ -51,8 +51,6 @@ impl fmt::Debug for LineHash {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

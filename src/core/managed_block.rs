@@ -107,7 +107,6 @@ pub fn diff(before: &str, after: &str) -> Vec<(bool, String)> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use proptest::prelude::*;
 

@@ -108,7 +108,6 @@ fn count(n: u64, one: &str, many: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
 
     use super::*;

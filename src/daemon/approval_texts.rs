@@ -130,7 +130,6 @@ impl ApprovalTexts {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::entry::ApprovalKind;
     use crate::core::redact::OwnRules;

@@ -146,8 +146,6 @@ impl Outlet {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use tokio_util::sync::CancellationToken;
 
     use super::{OUTLET_MAX, Outlet};

@@ -165,7 +165,6 @@ impl ClaudeProcesses {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn bridge(pid: u32) -> Hello {

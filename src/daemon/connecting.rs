@@ -7,7 +7,6 @@ use super::attach::{ConnId, Outlet};
 use super::claude::tools;
 use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
 use super::clock::now_ms;
-use super::outdated::is_up_to_date;
 use super::owners::{Base, Daemon};
 use super::peer::ClientProcess;
 use super::registering::know_agents;
@@ -47,10 +46,6 @@ impl Daemon {
         // The parent of a bridge or hook is an agent.
         let agent = agent.into_iter().collect();
         know_agents(&mut self.agents.agent_processes, &self.base.events, agent);
-        // A hook says nothing about the doorbell beside it.
-        if role != Role::Hook {
-            is_up_to_date(&mut self.base.clients, &mut self.base.notices, role);
-        }
         if role == Role::Claude {
             tools::came(&self.base.clients, &mut self.agents.claude_processes, conn);
         }

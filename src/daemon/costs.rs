@@ -118,7 +118,6 @@ fn day(ms: i64) -> jiff::civil::Date {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;

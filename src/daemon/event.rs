@@ -37,7 +37,7 @@ use crate::store::queue::QueueEvent;
 use crate::wire::claude::transcript::{CompactBoundary, TranscriptEnd};
 use crate::wire::control::{
     ClearParams, Cleared, Command, DecideParams, Hello, PolicySet, ProposeParams, Recorded,
-    Refusal, Role, Welcome,
+    Refusal, Welcome,
 };
 
 /// What wakes the loop. Behind each arrow stands the file of the daemon whose flow takes it.
@@ -55,11 +55,6 @@ pub enum Event {
         /// Where its notifications go.
         outlet: Outlet,
         reply: oneshot::Sender<Result<Welcome, Refusal>>,
-    },
-    /// An agent was refused because it runs what was started before an update. → `outdated`
-    Outdated {
-        /// As what it came.
-        role: Role,
     },
     /// A client answered a ping. → `connecting`
     PingAnswered { conn: ConnId },
@@ -195,7 +190,6 @@ impl Event {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Connected { .. } => "connected",
-            Self::Outdated { .. } => "outdated",
             Self::PingAnswered { .. } => "heard",
             Self::Disconnected { .. } => "disconnected",
             Self::Command { command, .. } => command.method(),

@@ -20,7 +20,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::ApprovalRequest;
 use crate::core::redact::Redactor;
 use crate::wire::control::{
-    AskApprovalParams, Command, Hello, Refusal, RefusalCode, Reply, Role, Welcome,
+    AskApprovalParams, Command, Hello, Refusal, RefusalCode, Reply, Welcome,
 };
 
 /// How many events may wait for the loop. Connections wait for a place (back-pressure on the
@@ -157,12 +157,6 @@ impl DaemonHandle {
             closed,
             probes,
         })
-    }
-
-    /// An agent was refused because it runs what was started before an update.
-    pub(super) fn came_outdated(&self, role: Role) {
-        // With a full loop it is not told: the agent tries again.
-        let _ = self.events.try_send(Event::Outdated { role });
     }
 
     /// The client answered a ping. With a full loop it is not told: the next one comes.

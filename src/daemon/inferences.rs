@@ -171,7 +171,6 @@ impl LatestWords {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn question(turns: u64, unwritten: u64) -> Question {

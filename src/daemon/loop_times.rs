@@ -75,7 +75,6 @@ impl LoopTimes {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use prometheus_client::encoding::text::encode;
 
     use super::*;

@@ -65,7 +65,6 @@ fn rewrite_one(root: &Path, name: &str, body: &str) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

@@ -231,7 +231,6 @@ mod operations;
 mod operator;
 mod operator_refusals;
 mod outbox;
-mod outdated;
 mod owners;
 mod peer;
 mod pending_decisions;

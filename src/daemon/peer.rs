@@ -69,7 +69,6 @@ fn parent_that_started(pid: u32) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::process::{Command, Stdio};
 
     use super::*;

@@ -202,7 +202,6 @@ fn failed() -> Refusal {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::sync::mpsc;
 
     use tokio::sync::oneshot;

@@ -308,15 +308,11 @@ impl<T> Recorder<T> {
             id: EntryId::new(uuid::Uuid::now_v7().to_string()),
             timestamp_ms: now_ms(),
             session_id: self.session_id.clone(),
-            source,
             target,
             content: content.into(),
-            whole: None,
             meta: self.meta_of(&kind, runtime_session.as_ref()),
-            kind,
             runtime_session,
-            carried: None,
-            seq: Seq(0),
+            ..Entry::new(source, kind)
         }
     }
 

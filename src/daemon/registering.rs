@@ -68,7 +68,6 @@ pub(super) async fn tell_agents(events: &mpsc::Sender<Event>, pids: Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::process::{Child, Command, Stdio};
 
     use super::*;

@@ -27,7 +27,6 @@ use super::clock::LOOK_FOR_SLEEP;
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
 use super::metering::on_transcript;
-use super::outdated::{came_outdated, outdated_deadline};
 use super::owners::Daemon;
 use super::registering::know_agents;
 use super::reply::answer;
@@ -41,7 +40,7 @@ use crate::wire::control::Reply;
 type ByItself = (fn(&Daemon) -> Option<Instant>, fn(&mut Daemon));
 
 /// What happens by itself, in the order in which it is done.
-const BY_THEMSELVES: [ByItself; 15] = [
+const BY_THEMSELVES: [ByItself; 14] = [
     (
         |it| it.base.clients.waiters().next_deadline(),
         |it| it.deliveries.expire_waiters(&mut it.base),
@@ -70,10 +69,6 @@ const BY_THEMSELVES: [ByItself; 15] = [
     (
         |it| it.base.next_refusals(),
         |it| it.base.note_refusals_due(),
-    ),
-    (
-        |it| it.base.clients.outdated().next_deadline(),
-        |it| outdated_deadline(&mut it.base.clients, &mut it.base.notices),
     ),
     (
         |it| it.base.recorder.next_deadline(),
@@ -203,9 +198,6 @@ impl Daemon {
             } => {
                 let welcome = self.connect(conn, hello, operator, process, outlet);
                 let _ = reply.send(welcome);
-            }
-            Event::Outdated { role } => {
-                came_outdated(&mut self.base.clients, &mut self.base.notices, role)
             }
             Event::PingAnswered { conn } => self.base.ping_answered(conn),
             Event::Disconnected { conn } => self.disconnect(conn),

@@ -40,19 +40,19 @@ pub(super) fn supervised_thread(events: &mpsc::WeakSender<Event>, work: impl FnO
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::wire::control::Role;
+    use crate::daemon::attach::ConnId;
 
     #[tokio::test]
     async fn work_that_panics_is_told_and_work_that_ends_is_not() {
         let (events, mut told) = mpsc::channel(64);
-        let role = Role::Deck;
         supervise(events.downgrade(), Event::ServiceFailed, async {});
-        let failed = Event::Outdated { role };
+        let failed = Event::PingAnswered {
+            conn: ConnId::next(),
+        };
         supervise(events.downgrade(), failed, async { panic!("a test's") });
         let next = told.recv().await.unwrap();
-        assert!(matches!(next, Event::Outdated { .. }), "{next:?}");
+        assert!(matches!(next, Event::PingAnswered { .. }), "{next:?}");
         let weak = events.downgrade();
         let thread = std::thread::spawn(move || supervised_thread(&weak, || panic!("a test's")));
         let next = told.recv().await.unwrap();

@@ -1,7 +1,5 @@
 //! The loop's decisions, one event after the other, without an app-server: requests to the
 //! adapter are looked at, facts of it are made up. Ledger and queue are the real ones.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod answers;
 mod approvals;
 mod ask_user;
@@ -15,6 +13,7 @@ mod claude;
 mod clear;
 mod codex;
 mod codex_hook;
+mod commands;
 mod compact;
 mod compacting;
 mod compacting_waits;

@@ -69,11 +69,10 @@ impl WorkLane {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::sync::Arc;
 
     use super::*;
-    use crate::wire::control::Role;
+    use crate::daemon::attach::ConnId;
 
     fn work(done: impl FnOnce() -> Event + Send + 'static) -> LaneWork {
         LaneWork {
@@ -89,20 +88,21 @@ mod tests {
         let weak = events.downgrade();
         let mut lane = WorkLane::default();
         let (go, gone) = std::sync::mpsc::channel::<()>();
-        let first = move || {
+        let first = ConnId::next();
+        let begins = move || {
             let _ = gone.recv();
-            Event::Outdated { role: Role::Claude }
+            Event::PingAnswered { conn: first }
         };
-        lane.take(&weak, work(first));
-        let later = [Role::Cli, Role::Deck, Role::Codex];
-        for role in later {
-            lane.take(&weak, work(move || Event::Outdated { role }));
+        lane.take(&weak, work(begins));
+        let later = [ConnId::next(), ConnId::next(), ConnId::next()];
+        for conn in later {
+            lane.take(&weak, work(move || Event::PingAnswered { conn }));
         }
         assert!(told.try_recv().is_err(), "nothing overtakes the first");
         drop(go);
-        for role in [Role::Claude].into_iter().chain(later) {
+        for conn in [first].into_iter().chain(later) {
             match told.recv().await.unwrap() {
-                Event::Outdated { role: next } => assert_eq!(next, role),
+                Event::PingAnswered { conn: next } => assert_eq!(next, conn),
                 other => panic!("{other:?}"),
             }
         }
@@ -113,15 +113,15 @@ mod tests {
         let (events, mut told) = mpsc::channel(64);
         let weak = events.downgrade();
         let mut lane = WorkLane::default();
-        let role = Role::Deck;
+        let conn = ConnId::next();
         lane.take(&weak, work(|| panic!("a test's")));
-        lane.take(&weak, work(move || Event::Outdated { role }));
+        lane.take(&weak, work(move || Event::PingAnswered { conn }));
         let failed = told.recv().await.unwrap();
         assert!(
             matches!(&failed, Event::WorkFailed { what, under_way: Some(_) } if *what == WorkBeside::Settings),
             "{failed:?}"
         );
         let next = told.recv().await.unwrap();
-        assert!(matches!(next, Event::Outdated { .. }), "{next:?}");
+        assert!(matches!(next, Event::PingAnswered { .. }), "{next:?}");
     }
 }

@@ -48,8 +48,6 @@ fn local_time_in(zone: &TimeZone, now_ms: i64) -> LocalTime {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]

@@ -52,8 +52,6 @@ async fn compare(turn: Arc<Mutex<()>>, read: ReadDiff, commit: String, answers: 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::sync::mpsc::{Sender, channel};
     use std::sync::{Arc, Mutex};
 

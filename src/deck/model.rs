@@ -302,17 +302,6 @@ impl Model {
     }
 }
 
-/// The rows of a daemon of an earlier build, which gives none: the newest entries, one by one.
-pub fn rows_of(page: EntryPage) -> WindowPage {
-    let rows = entries(page).into_iter().rev();
-    let rows: Vec<WindowRow> = rows.map(WindowRow::of).collect();
-    WindowPage {
-        head: rows.last().map_or(0, WindowRow::last),
-        rows,
-        ..WindowPage::default()
-    }
-}
-
 /// The entry of a line, with the number of that line where it is known: what ContextRelay 3 wrote
 /// carries none itself. `None` for a line that is none.
 pub fn entry(line: impl Into<EntryLine>, place: Option<u64>) -> Option<Entry> {

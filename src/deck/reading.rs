@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::clock::now_ms;
-use super::model::{Model, rows_of};
+use super::model::Model;
 use crate::client::{Client, ClientError};
 use crate::core::live_turn::LiveTurn;
-use crate::wire::control::{Command, LedgerListParams, RefusalCode, Reply};
+use crate::wire::control::{Command, RefusalCode, Reply};
 use crate::wire::window::{DeliveryStep, WindowRow};
 
 /// Pages in which the rows of the reader are read at most: more than they are.
@@ -43,14 +43,7 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
         .await
     {
         Ok(Reply::Window(rows)) => rows,
-        // A daemon of an earlier build gives no rows.
-        _ => match client
-            .call(Command::LedgerList(LedgerListParams::default()))
-            .await
-        {
-            Ok(Reply::Entries(page)) => rows_of(page),
-            failed => return Err(unreadable("the record", failed)),
-        },
+        failed => return Err(unreadable("the record", failed)),
     };
     let status = match client.call(Command::ReadStatus).await {
         Ok(Reply::Status(status)) => status,
@@ -97,8 +90,6 @@ pub(super) async fn read_turn(client: &Client) -> LiveTurn {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::sync::Arc;
 
     use serde_json::json;

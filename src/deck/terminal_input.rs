@@ -179,8 +179,6 @@ fn read(late: &mut LateReply) -> Option<Input> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::sync::mpsc::{Receiver, channel, sync_channel};
 
     use super::*;

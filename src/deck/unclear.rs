@@ -270,8 +270,6 @@ fn summary(mut counted: String, first: &ui::UnclearMessage) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use serde_json::json;
 
     use super::*;

@@ -219,7 +219,6 @@ async fn commit(root: &Path) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::store::operator_socket;
 

@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use super::dirs::{
-    ProjectDirs, exists, listed, make_private_dir, read_private, remove_if_there, sweep_unplaced,
-    unplaced, write_private,
+    ProjectDirs, exists, if_there, listed, make_private_dir, read_private, remove_if_there,
+    sweep_unplaced, unplaced, write_private,
 };
 use super::file_lock::wait_for_lock;
 use super::file_stamp::FileStamp;
@@ -68,11 +68,7 @@ impl Capsules {
         let Some(path) = self.path(owner, id) else {
             return Ok(None);
         };
-        match read_private(&path, FILE_BYTES_MAX as u64) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        if_there(read_private(&path, FILE_BYTES_MAX as u64))
     }
 
     /// Whether there is something in its place.
@@ -216,7 +212,6 @@ impl Capsules {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

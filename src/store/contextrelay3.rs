@@ -12,7 +12,7 @@ use ctxrelay_core::wire::plain_value::PlainValue;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::dirs::{ProjectDirs, exists, free_name};
+use super::dirs::{ProjectDirs, exists, free_name, if_there};
 
 /// What the other product's queue is called from then on.
 const ASIDE: &str = "queue.db.contextrelay-3";
@@ -65,10 +65,7 @@ pub fn set_aside(dirs: &ProjectDirs) -> io::Result<Option<PathBuf>> {
     // The logs first: a database without its log is whole but old, a log without its database is
     // nothing. After a crash in between, the next start goes on.
     for log in LOGS.iter().rev() {
-        match fs::rename(with(&path, log), with(&aside, log)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        if_there(fs::rename(with(&path, log), with(&aside, log)))?;
     }
     fs::File::open(&dirs.state)?.sync_all()?;
     Ok(Some(aside))
@@ -155,7 +152,6 @@ fn with(path: &Path, log: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::queue::Queue;
     use crate::testing::Place;

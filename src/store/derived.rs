@@ -1,10 +1,9 @@
 //! What is derived from the record and can be thrown away at any time: the search index and the
 //! checkpoint. The queue is not: it knows of attempts that the record does not.
 
-use std::fs;
 use std::io;
 
-use super::dirs::{ProjectDirs, remove_if_there};
+use super::dirs::{ProjectDirs, listed, remove_if_there};
 
 /// The search index, by its file in the state folder.
 pub const INDEX: &str = "index.db";
@@ -20,12 +19,7 @@ const CHECKPOINT: &str = "checkpoint";
 /// When the folder cannot be read or a file not removed.
 pub fn discard_checkpoint(dirs: &ProjectDirs) -> io::Result<Vec<String>> {
     let mut removed = Vec::new();
-    let found = match fs::read_dir(&dirs.state) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(removed),
-        Err(error) => return Err(error),
-    };
-    for file in found {
+    for file in listed(&dirs.state) {
         let file = file?;
         let Ok(name) = file.file_name().into_string() else {
             continue;
@@ -43,7 +37,8 @@ pub fn discard_checkpoint(dirs: &ProjectDirs) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::fs;
+
     use super::*;
     use crate::testing::Place;
 

@@ -403,9 +403,19 @@ fn is_wide(dir: &Path, home: Option<&Path>) -> bool {
 ///
 /// When it is there and cannot be removed.
 pub fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+    if_there(fs::remove_file(path)).map(|_| ())
+}
+
+/// What was done with a file; `None` where there is no such file.
+///
+/// # Errors
+///
+/// When it is there and that failed.
+pub fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -427,8 +437,6 @@ pub fn free_name(folder: &Path, name: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::time::SystemTime;
 
     use super::*;

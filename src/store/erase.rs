@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
 use super::capsules::{Capsules, KeptCapsule};
-use super::dirs::{ProjectDirs, exists, listed};
+use super::dirs::{ProjectDirs, exists, if_there, listed};
 use super::ledger;
 use super::work_folders::WorkFolders;
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
@@ -212,10 +212,8 @@ pub(super) fn predecessor_of(path: &Path) -> io::Result<Option<Predecessor>> {
         }
         ControlFlow::Break(())
     });
-    match read {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(found),
-    }
+    if_there(read)?;
+    Ok(found)
 }
 
 /// Removes the kept capsules that tell of the deleted session, and those that nobody can read. Few

@@ -38,7 +38,6 @@ fn path(dirs: &ProjectDirs) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::testing::Place;
 

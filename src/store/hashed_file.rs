@@ -61,8 +61,6 @@ impl Write for HashedFile {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::fs;
 
     use super::*;

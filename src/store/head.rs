@@ -20,7 +20,8 @@ use ctxrelay_core::id::SessionId;
 use ctxrelay_core::lock::lock;
 
 use super::dirs::{
-    ProjectDirs, UserDirs, exists, make_private_dir, read_private, write_fleeting, write_private,
+    ProjectDirs, UserDirs, exists, if_there, make_private_dir, read_private, write_fleeting,
+    write_private,
 };
 use super::latest::Latest;
 use super::ledger::has_line;
@@ -137,11 +138,10 @@ impl Kept {
 ///
 /// When there is something that cannot be read.
 pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Option<Kept>> {
-    let mut kept: Kept = match read_private(&user.head(instance_id), HEAD_BYTES_MAX) {
-        Ok(text) => serde_json::from_slice(&text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let Some(text) = if_there(read_private(&user.head(instance_id), HEAD_BYTES_MAX))? else {
+        return Ok(None);
     };
+    let mut kept: Kept = serde_json::from_slice(&text)?;
     // Only a crash of our own leaves it to say something, and not one of the machine.
     let coming = read_private(&user.coming(instance_id), HEAD_BYTES_MAX);
     kept.coming = coming

@@ -12,7 +12,7 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::dirs::{UserDirs, make_private_dir, read_private, write_private};
+use super::dirs::{UserDirs, if_there, make_private_dir, read_private, write_private};
 use ctxrelay_core::hex::{hex, unhex};
 use ctxrelay_core::signing::{KEY_BYTES, NoSshKey, Signer};
 
@@ -263,18 +263,13 @@ pub fn unlock(user: &UserDirs, passphrase: &str) -> Result<OperatorKey, KeyError
 ///
 /// When there is none, or it cannot be removed.
 pub fn remove(user: &UserDirs) -> Result<(), KeyError> {
-    match std::fs::remove_file(user.operator_key()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(KeyError::Missing),
-        other => Ok(other?),
-    }
+    let removed = if_there(std::fs::remove_file(user.operator_key()))?;
+    removed.ok_or(KeyError::Missing)
 }
 
 fn file(user: &UserDirs) -> Result<KeyFile, KeyError> {
-    let text = match read_private(&user.operator_key(), FILE_BYTES_MAX) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(KeyError::Missing),
-        Err(error) => return Err(error.into()),
-    };
+    let text = if_there(read_private(&user.operator_key(), FILE_BYTES_MAX))?;
+    let text = text.ok_or(KeyError::Missing)?;
     match serde_json::from_slice::<KeyFile>(&text) {
         Ok(file) if file.version() == VERSION => Ok(file),
         _ => Err(KeyError::Unreadable),
@@ -309,7 +304,6 @@ impl OperatorKey {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

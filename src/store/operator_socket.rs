@@ -85,7 +85,6 @@ fn private_folder(registry: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::testing::{Place, mode};
 

@@ -22,7 +22,7 @@ use rusqlite::{Connection, OpenFlags};
 use ctxrelay_core::delivery::Delivery;
 use ctxrelay_core::id::{EntryId, Seq};
 
-use super::dirs::ProjectDirs;
+use super::dirs::{ProjectDirs, if_there};
 
 pub use error::QueueError;
 use error::damage;
@@ -388,10 +388,7 @@ fn set_aside(path: &Path) -> io::Result<()> {
             PathBuf::from(name)
         };
         let aside = with(&format!(".bad-{now}{log}"));
-        match fs::rename(with(log), aside) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            renamed => renamed?,
-        }
+        if_there(fs::rename(with(log), aside))?;
     }
     Ok(())
 }

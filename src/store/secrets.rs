@@ -140,7 +140,6 @@ pub fn random_hex(bytes: usize) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::collections::BTreeSet;
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;

@@ -58,7 +58,6 @@ fn path(dirs: &ProjectDirs) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
 
     use super::*;

@@ -113,7 +113,6 @@ pub fn began_ms(id: &SessionId) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
 
     use super::*;

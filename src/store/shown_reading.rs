@@ -64,7 +64,6 @@ impl Drop for ShownReading {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs::File;
     use std::time::SystemTime;
 

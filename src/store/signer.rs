@@ -6,7 +6,9 @@
 
 use std::io;
 
-use super::dirs::{UserDirs, make_private_dir, read_private, remove_if_there, write_private};
+use super::dirs::{
+    UserDirs, if_there, make_private_dir, read_private, remove_if_there, write_private,
+};
 use ctxrelay_core::signing::SigningNotice;
 
 /// More than any announcement is long.
@@ -18,10 +20,8 @@ const BYTES_MAX: u64 = 4 * 1024;
 ///
 /// When the file cannot be read, or does not hold what a key said of itself.
 pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Option<SigningNotice>> {
-    let text = match read_private(&user.signer(instance_id), BYTES_MAX) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let Some(text) = if_there(read_private(&user.signer(instance_id), BYTES_MAX))? else {
+        return Ok(None);
     };
     let notice: SigningNotice = serde_json::from_slice(&text)?;
     match notice.is_right() {

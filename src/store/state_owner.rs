@@ -138,8 +138,6 @@ fn is_within(dirs: &ProjectDirs) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::testing::Place;
 

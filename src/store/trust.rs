@@ -10,7 +10,9 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::dirs::{UserDirs, make_private_dir, read_private, remove_if_there, write_private};
+use super::dirs::{
+    UserDirs, if_there, make_private_dir, read_private, remove_if_there, write_private,
+};
 use ctxrelay_core::wire::config::digest;
 
 /// More than any trusted configuration is long.
@@ -36,10 +38,8 @@ pub struct Trusted {
 /// that is not nothing.
 pub fn read(user: &UserDirs, instance_id: &str) -> io::Result<Trusted> {
     let path = user.trust(instance_id);
-    let text = match read_private(&path, TRUST_BYTES_MAX) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Trusted::default()),
-        Err(error) => return Err(error),
+    let Some(text) = if_there(read_private(&path, TRUST_BYTES_MAX))? else {
+        return Ok(Trusted::default());
     };
     match serde_json::from_slice::<Trusted>(&text) {
         Ok(trusted) if trusted.digest == digest(&trusted.keys) => Ok(trusted),
@@ -82,10 +82,7 @@ pub fn write(
 pub fn set_aside(user: &UserDirs, instance_id: &str, now_ms: i64) -> io::Result<()> {
     let path = user.trust(instance_id);
     let aside = path.with_extension(format!("json.before-{now_ms}"));
-    match fs::rename(path, aside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    if_there(fs::rename(path, aside)).map(|_| ())
 }
 
 /// Trusts nothing any more: the project is gone.

@@ -2,14 +2,14 @@
 //!
 //! Nobody but the user writes there, so links are followed: many keep such files elsewhere.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::dirs::write_private;
+use super::dirs::{if_there, write_private};
 
 /// The largest file that is read there, bytes. The longest keymap has a tenth of it.
 pub const USER_FILE_BYTES_MAX: u64 = 64 * 1024;
@@ -119,10 +119,8 @@ pub fn read_user_file(path: &Path) -> io::Result<Option<String>> {
         .read(true)
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
         .open(path);
-    let file: File = match opened {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let Some(file) = if_there(opened)? else {
+        return Ok(None);
     };
     if !file.metadata()?.is_file() {
         return refused("it is not a plain file");
@@ -140,8 +138,6 @@ pub fn read_user_file(path: &Path) -> io::Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::PathBuf;

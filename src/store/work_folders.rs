@@ -161,7 +161,6 @@ fn count(folder: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

@@ -89,8 +89,7 @@ fn operators_word(table: &mut Table) {
 
 /// A daemon of its own process, real bridges before it.
 fn over_mcp(table: &mut Table) {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let bridge = project.ctxrelay(["bridge"]);
     let mut agents: Vec<Agent> = (0..WRITERS).map(|_| Agent::start(&bridge)).collect();
     let mut disk = Disk::open(&project.state().join("sessions/bare.txt"));

@@ -27,8 +27,7 @@ const BEFORE_TOOL_MS: f64 = 15.0;
 
 /// Measures it.
 pub fn measure(table: &mut Table) {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     // Only where a deck looks is Claude kept waiting.
     let mut deck = Operator::greet_as(&project, "deck").unwrap();
     let (mut shown, mut decided, mut appended) =

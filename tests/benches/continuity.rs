@@ -15,7 +15,7 @@ use ctxrelay::core::instructions::{SHARED_CHARS_MAX, SharedRules, read_or_said};
 use ctxrelay::core::redact::Redactor;
 use ctxrelay::core::snapshot::Snapshot;
 use ctxrelay::store::dirs::ProjectDirs;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::agent::Agent as Bridge;
 use crate::figure::{Series, Table, ms};
@@ -110,8 +110,7 @@ fn around_a_compaction(project: &Project, of: &str, table: &mut Table) -> Series
 }
 
 fn hooks(table: &mut Table) {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let nothing = around_a_compaction(&project, "", table);
     beside_a_turn(&project, &nothing, "", table);
 }
@@ -164,15 +163,10 @@ fn world() -> Snapshot {
             id: EntryId::new(format!("e{seq}")),
             timestamp_ms: 1_795_000_000_000,
             session_id: SessionId::new("session_1795000000000_00000000"),
-            source: Party::Agent(Agent::Claude),
-            target: None,
             content,
-            whole: None,
-            kind,
             runtime_session: Some(RuntimeSession::default()),
-            carried: None,
-            meta: Map::new(),
             seq: Seq(seq),
+            ..Entry::new(Party::Agent(Agent::Claude), kind)
         };
         fold(&mut world, &entry);
     };
@@ -187,11 +181,7 @@ fn world() -> Snapshot {
         NoteKind::Hypothesis,
     ] {
         for n in 0..20 {
-            let note = EntryKind::Note {
-                note: kind,
-                handles: Vec::new(),
-                withdraws: None,
-            };
+            let note = EntryKind::note(kind);
             add(
                 note,
                 format!("{n}: {}", "what holds of the plums ".repeat(20)),

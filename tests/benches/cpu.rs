@@ -15,7 +15,7 @@ use ctxrelay::store::ledger::{OpenOptions, WriterEvent, open, verify};
 use ctxrelay::wire::line::{GENESIS, seal, serialize};
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Prose as agents write it, with the odd path and number.
 const SENTENCE: &str = "The parser takes a token and returns the next one; see src/lexer.rs:41. ";
@@ -28,19 +28,10 @@ fn note(session: &SessionId, number: usize, chars: usize) -> Entry {
         id: EntryId::new(format!("0198aa00-0000-7000-8000-{number:012}")),
         timestamp_ms: 1_795_000_000_000 + number as i64,
         session_id: session.clone(),
-        source: Party::Human,
-        target: None,
         content: SENTENCE.chars().cycle().take(chars).collect(),
-        whole: None,
-        kind: EntryKind::Note {
-            note: NoteKind::Plan,
-            handles: Vec::new(),
-            withdraws: None,
-        },
         runtime_session: Some(RuntimeSession::default()),
-        carried: None,
-        meta: Map::new(),
         seq: Seq(number as u64),
+        ..Entry::new(Party::Human, EntryKind::note(NoteKind::Plan))
     }
 }
 

@@ -44,8 +44,7 @@ pub fn measure(table: &mut Table) {
 }
 
 fn drained(table: &mut Table) {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = Agent::start(&project.ctxrelay(["codex-mcp", "server"]));
     let sent: Vec<Value> = (0..WAITING)
         .map(|n| codex.tool("send_to_claude", json!({"text": format!("number {n}")})))

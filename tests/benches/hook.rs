@@ -19,8 +19,7 @@ const TARGET_MS: f64 = 20.0;
 
 /// Measures it.
 pub fn measure(table: &mut Table) {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = Agent::start(&project.ctxrelay(["codex-mcp", "server"]));
     let port = project.ports.control;
     let (mut nothing, mut trip) = (Series::default(), Series::default());

@@ -15,8 +15,7 @@ const MESSAGES: usize = 200;
 
 /// Measures it, and the same while a gate of the project runs and prints.
 pub fn measure(table: &mut Table) {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (way, call) = ways(&project);
     row(
         table,
@@ -25,8 +24,7 @@ pub fn measure(table: &mut Table) {
         &call,
     );
 
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gate = json!({"name": "busy", "cmd": "while :; do echo a line; sleep 0.01; done"});
     let config = json!({"gates": [gate]}).to_string();
     project.write(".contextrelay/config.json", &config);

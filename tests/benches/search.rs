@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ctxrelay::core::agent::Party;
 use ctxrelay::core::entry::{Entry, EntryKind, NoteKind};
-use ctxrelay::core::id::{EntryId, Seq, SessionId};
+use ctxrelay::core::id::{EntryId, SessionId};
 use ctxrelay::core::redact::Redactor;
 use ctxrelay::store::dirs::ProjectDirs;
 use ctxrelay::store::ledger::{self, Ledger, OpenOptions, WriterEvent};
@@ -212,18 +212,7 @@ fn entry(session: &SessionId, number: u64, random: &mut u64) -> Entry {
         id: EntryId::new(format!("entry-{number}")),
         timestamp_ms: 1_795_000_000_000,
         session_id: session.clone(),
-        source: Party::Human,
-        target: None,
         content,
-        whole: None,
-        carried: None,
-        kind: EntryKind::Note {
-            note: NoteKind::Note,
-            handles: Vec::new(),
-            withdraws: None,
-        },
-        runtime_session: None,
-        meta: serde_json::Map::new(),
-        seq: Seq(0),
+        ..Entry::new(Party::Human, EntryKind::note(NoteKind::Note))
     }
 }

@@ -32,8 +32,7 @@ fn snippets(found: &Value) -> Vec<&str> {
 
 #[test]
 fn both_agents_find_what_was_said_with_the_place_to_cite_and_the_way_to_the_whole() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let [mut claude, mut codex] = servers(&project);
     let long = format!("plums keep {} for a week", "very well ".repeat(200));
     for text in [
@@ -84,8 +83,7 @@ fn both_agents_find_what_was_said_with_the_place_to_cite_and_the_way_to_the_whol
 
 #[test]
 fn a_secret_is_in_no_hit_and_a_senseless_search_is_refused_with_its_reason() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let [mut claude, mut codex] = servers(&project);
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     let note = json!({"text": format!("the deploy key is {secret}, keep it")});
@@ -142,8 +140,7 @@ fn show(agent: &mut McpClient, id: &str) -> String {
 
 #[test]
 fn both_agents_read_tasks_and_whether_they_are_still_so_and_change_none() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let [mut claude, mut codex] = servers(&project);
     let none = claude.tool("capsule", json!({}));
     assert_eq!(none, json!({"capsules": [], "total": 0}));
@@ -233,8 +230,7 @@ fn of<'a>(listed: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn what_is_said_for_a_task_comes_from_the_record_and_not_from_a_file_that_agents_can_write() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let [mut claude, mut codex] = servers(&project);
     let id = task(&project, &mut claude);
     operator(&project, &["close", &id]);
@@ -268,8 +264,7 @@ fn what_is_said_for_a_task_comes_from_the_record_and_not_from_a_file_that_agents
 
 #[test]
 fn both_agents_find_what_was_said_in_tasks_and_in_sealed_sessions_and_cite_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let [mut claude, mut codex] = servers(&project);
     let id = task(&project, &mut claude);
     operator(&project, &["close", &id, "--outcome", "fixed in 1.4"]);

@@ -31,8 +31,7 @@ fn recorded(project: &Project) -> usize {
 
 #[test]
 fn what_makes_no_sense_is_refused_by_name_and_nothing_is_recorded() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = claude(&project);
     let big = "x".repeat(2 * 1024 * 1024);
     let nobody = "01997b2e-0000-7000-8000-000000000000";
@@ -131,8 +130,7 @@ fn what_makes_no_sense_is_refused_by_name_and_nothing_is_recorded() {
 
 #[test]
 fn nobody_acknowledges_for_somebody_else() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (mut claude, mut codex) = (claude(&project), codex(&project));
     let to_codex = claude.tool("reply", json!({"text": "for codex"}));
     let to_claude = codex.tool("send_to_claude", json!({"text": "for claude"}));
@@ -152,8 +150,7 @@ fn nobody_acknowledges_for_somebody_else() {
 /// What the daemon would refuse is refused before anybody is asked for a word.
 #[test]
 fn a_retry_says_at_once_what_is_sent_without_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let sent = codex(&project).tool("send_to_claude", json!({"text": "for claude"}));
     let id = sent["message_id"].as_str().unwrap();
     let refused = project.run(["queue", "retry", id]);

@@ -143,8 +143,7 @@ fn a_task_is_opened_worked_on_shown_and_closed() {
 
 #[test]
 fn an_agents_shell_and_a_pipe_change_no_task_and_no_review() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let out = project.base().join("out.json");
     let out = out.to_str().unwrap();
@@ -224,8 +223,7 @@ fn an_agents_shell_and_a_pipe_change_no_task_and_no_review() {
 
 #[test]
 fn an_export_is_canonical_for_its_user_alone_and_holds_no_secret() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let out = project.base().join("login.ctxcapsule.json");
     let name = out.to_str().unwrap();
@@ -267,8 +265,7 @@ fn an_export_is_canonical_for_its_user_alone_and_holds_no_secret() {
 
 #[test]
 fn a_task_that_is_not_there_is_said_so() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     for verb in ["show", "check", "log"] {
         let told = project.run(["capsule", verb, "cap_000000000000", "--json"]);
         assert_eq!(told.code(), 3, "{verb}");
@@ -414,8 +411,7 @@ fn nothing_is_anchored_while_the_head_outside_cannot_be_read() {
 
 #[test]
 fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let out = project.base().join("login.ctxcapsule.json");
     let file = out.to_str().unwrap();
@@ -466,8 +462,7 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
 
 #[test]
 fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let told = |target: &str| {
         let words = ["capsule", "handoff", &id, "--to", target];
@@ -547,8 +542,7 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
 
 #[test]
 fn a_kept_capsule_that_somebody_edited_is_not_shown() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     let file = project.state().join(format!("capsules/{id}.json"));
@@ -569,8 +563,7 @@ fn a_kept_capsule_that_somebody_edited_is_not_shown() {
 
 #[test]
 fn a_hostile_branch_and_an_unfinished_rebase_are_told_and_nothing_is_run() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     project.git(&["update-ref", "refs/heads/a/$(touch-ran)", "HEAD"]);
     project.git(&["symbolic-ref", "HEAD", "refs/heads/a/$(touch-ran)"]);
@@ -600,8 +593,7 @@ fn a_hostile_branch_and_an_unfinished_rebase_are_told_and_nothing_is_run() {
 
 #[test]
 fn what_the_operator_says_of_a_task_that_is_not_current_is_nothing_the_agents_are_at() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let login = login(&project);
     done(
         &project,
@@ -684,8 +676,7 @@ fn said_before(project: &Project) -> String {
 
 #[test]
 fn what_was_said_before_goes_along_as_far_as_the_person_ticks_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = said_before(&project);
     // What stands behind the flag is no word to look for.
     let handoff = ["capsule", "handoff", "--to", "codex", "--hydrate", &id];
@@ -759,8 +750,7 @@ fn what_was_said_before_goes_along_as_far_as_the_person_ticks_it() {
 
 #[test]
 fn a_task_that_is_closed_while_the_person_ticks_keeps_how_it_was_at_its_close() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = said_before(&project);
     let handoff = ["handoff", "--to", "codex", "--send", "--hydrate", &id];
     let words = ["capsule"].into_iter().chain(handoff);
@@ -782,8 +772,7 @@ fn a_task_that_is_closed_while_the_person_ticks_keeps_how_it_was_at_its_close() 
 
 #[test]
 fn a_task_is_put_on_the_clipboard_of_the_terminal_and_nothing_else_is_written_there() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let args = ["capsule", "handoff", &id, "--to", "opencode"];
     let text = project.run(args).expect_success().stdout;

@@ -443,8 +443,7 @@ fn a_long_output_of_a_gate_goes_along_with_its_end_and_what_has_no_room_is_count
 
 #[test]
 fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
     let secret = secret();
@@ -496,8 +495,7 @@ fn a_secret_in_the_name_of_a_file_of_a_branch_or_of_the_remote_goes_nowhere() {
 
 #[test]
 fn a_file_that_has_the_name_of_the_user_is_compared_where_it_is() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
     let path = "src/annabel/a.rs";
@@ -542,8 +540,7 @@ fn told_gate(project: &Project, id: &str) -> [String; 2] {
 
 #[test]
 fn a_closed_task_is_told_with_the_gates_of_its_close_whatever_they_come_to_later() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mark = project.base().join("mended");
     let cmd = format!("test -e {}", mark.display());
     run_gates(&project, &json!([{"name": "unit", "cmd": cmd}]));

@@ -77,8 +77,7 @@ fn foreign(project: &Project) -> Vec<String> {
 
 #[test]
 fn an_export_without_room_says_so_and_leaves_what_was_there() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (id, file) = exported(&project);
     let before = fs::read(&file).unwrap();
     let folder = project.base().join("out");
@@ -106,8 +105,7 @@ fn an_export_without_room_says_so_and_leaves_what_was_there() {
 
 #[test]
 fn an_import_without_room_keeps_nothing_and_records_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (_, file) = exported(&project);
     let clone = clone_of(&project);
     let _daemon = clone.daemon();
@@ -126,8 +124,7 @@ fn an_import_without_room_keeps_nothing_and_records_nothing() {
 
 #[test]
 fn a_task_from_elsewhere_is_not_changed_and_what_can_be_done_with_it_is_told() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (id, file) = exported(&project);
     let clone = clone_of(&project);
     let _daemon = clone.daemon();
@@ -204,8 +201,7 @@ fn an_export_onto_a_full_disk_says_so_and_leaves_nothing_there() {
     if !privileged::granted() {
         return;
     }
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (id, file) = exported(&project);
     let folder = project.base().join("stick");
     fs::create_dir(&folder).unwrap();
@@ -232,8 +228,7 @@ fn an_export_onto_a_full_disk_says_so_and_leaves_nothing_there() {
 
 #[test]
 fn of_two_imports_at_once_one_is_recorded_and_the_other_finds_it_there() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let clone = clone_of(&project);
     let _other = clone.daemon();
     for round in 1..=4 {
@@ -281,8 +276,7 @@ fn of_two_imports_at_once_one_is_recorded_and_the_other_finds_it_there() {
 
 #[test]
 fn a_second_file_of_one_task_says_whose_place_it_takes() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (id, one) = exported(&project);
     done(&project, &["edit", &id, "--constraint", "by Friday"]);
     let two = project.base().join("two.json");
@@ -321,8 +315,7 @@ const CUT: &str = "const net = require('net'), fs = require('fs'); \
 
 #[test]
 fn an_import_whose_answer_is_lost_is_what_the_record_says_of_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (id, file) = exported(&project);
     let apply = ["capsule", "import", &file, "--apply"];
     for (what, code, said) in [
@@ -356,8 +349,7 @@ fn an_import_whose_answer_is_lost_is_what_the_record_says_of_it() {
 
 #[test]
 fn a_file_that_is_huge_deep_or_full_of_controls_is_refused_and_not_printed() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (_, file) = exported(&project);
     let text = fs::read_to_string(&file).unwrap();
     let other = Project::new();
@@ -427,8 +419,7 @@ fn files_below(folder: &Path, found: &mut Vec<Vec<u8>>) {
 #[test]
 fn a_secret_that_gh_prints_is_in_no_file_and_in_no_list() {
     use crate::support::fake_gh::{FakeGh, comment};
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     let gh = FakeGh::of(&project);
     let mut said = comment(

@@ -23,8 +23,7 @@ fn both_ways(project: &Project, args: &[&str]) -> [Value; 2] {
 
 #[test]
 fn a_task_is_the_same_by_the_daemon_and_by_the_disk_with_what_was_recorded_just_now() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let mut claude = project.agent("claude");
     // Numbers and letters that may be written in more than one way.

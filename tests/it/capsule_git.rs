@@ -28,8 +28,7 @@ fn counted(project: &Project) -> PathBuf {
 
 #[test]
 fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let file = project.base().join("login.ctxcapsule.json");
     let file = file.to_str().unwrap();
@@ -77,8 +76,7 @@ fn git_is_asked_a_few_times_for_a_capsule_and_for_no_more_than_is_shown() {
 
 #[test]
 fn what_a_killed_look_at_git_left_behind_the_next_one_removes() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let check = || run(&project.ctxrelay(["capsule", "check", &id])).expect_success();
     let left = Path::new("/var/tmp").join(format!("ctxrelay-git-test{}", std::process::id()));
@@ -100,8 +98,7 @@ fn what_a_killed_look_at_git_left_behind_the_next_one_removes() {
 
 #[test]
 fn where_git_does_not_tell_the_export_says_so_and_nothing_counts_as_fresh() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let file = project.base().join("login.ctxcapsule.json");
     let file = file.to_str().unwrap();

@@ -23,8 +23,7 @@ fn word(entry: &Value) -> &str {
 
 #[test]
 fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
     let mut claude = project.agent("claude");
@@ -79,8 +78,7 @@ fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current(
 
 #[test]
 fn a_task_is_handed_to_the_claude_that_is_here_or_to_the_pair_that_is_named() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let claude_of = |pair: &str| {
         let mut socket = project.control_of("claude").unwrap();
@@ -121,8 +119,7 @@ fn handed_over(project: &Project, id: &str) -> (usize, usize) {
 
 #[test]
 fn a_task_that_is_handed_over_is_so_in_its_own_log_whichever_one_is_current() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let open = login(&project);
     done(&project, &["new", "Fix the logout"]);
     let of_title = |title: &str| {
@@ -224,8 +221,7 @@ fn what_a_gate_came_to_elsewhere_is_no_evidence_here() {
 
 #[test]
 fn what_ran_on_another_tree_is_stale_in_the_capsule_itself_and_what_did_not_run_is_listed() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     with_gates(&project, &["tests", "lint"]);
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
@@ -264,8 +260,7 @@ fn what_ran_on_another_tree_is_stale_in_the_capsule_itself_and_what_did_not_run_
 
 #[test]
 fn work_that_was_handed_over_for_a_task_and_that_nobody_is_asked_for_any_more_can_be_ended() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
     let mut operator = Operator::connect(&project);

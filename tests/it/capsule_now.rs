@@ -68,8 +68,7 @@ fn codex(project: &Project) -> McpClient {
 
 #[test]
 fn every_view_says_which_files_changed_since_and_by_whom() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let out = project.base().join("login.ctxcapsule.json");
     let file = out.to_str().unwrap();
     let id = exported(&project, file);
@@ -136,8 +135,7 @@ fn every_view_says_which_files_changed_since_and_by_whom() {
 
 #[test]
 fn what_was_done_before_it_went_out_is_not_said_to_have_changed_it_since() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let out = project.base().join("login.ctxcapsule.json");
     let file = out.to_str().unwrap();
     let id = exported(&project, file);
@@ -257,8 +255,7 @@ fn a_check_tells_of_own_and_imported_tasks_what_an_import_tells() {
 
 #[test]
 fn what_came_of_a_task_is_cited() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
     let closed = read(&project, &["show", &id]);
@@ -279,8 +276,7 @@ fn what_came_of_a_task_is_cited() {
 
 #[test]
 fn a_kept_file_whose_digest_no_record_tells_is_not_believed_and_can_be_kept_anew() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let kept = project.state().join(format!("capsules/{id}.json"));
     // As by a close that was cut off before its digest was recorded, or by an earlier version.
@@ -354,8 +350,7 @@ fn status_names_the_task_that_the_work_belongs_to() {
 
 #[test]
 fn a_task_begins_with_a_handoff_that_is_open() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = project.agent("claude");
     let ask = json!({"from": "claude", "ask": "find the leak", "reason": "I am at the cookie"});
     claude.expect("handoff/create", ask);
@@ -393,8 +388,7 @@ fn a_task_begins_with_a_handoff_that_is_open() {
 
 #[test]
 fn a_text_is_as_long_as_was_asked_and_says_what_had_no_room() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let mut claude = project.agent("claude");
     // With what is said for it already, as many as are kept of a task.
@@ -496,8 +490,7 @@ fn check_schema(root: &Value, schema: &Value, value: &Value, at: &str) -> Result
 
 #[test]
 fn a_capsule_is_what_its_schema_says() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let out = project.base().join("login.ctxcapsule.json");
     let file = out.to_str().unwrap();
     let id = exported(&project, file);

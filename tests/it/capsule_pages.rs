@@ -100,8 +100,7 @@ fn each_task_that_nobody_touches_stands_on_one_page_whatever_becomes_of_others_m
 
 #[test]
 fn what_was_carried_along_is_in_the_log_where_the_session_that_it_began_in_is_gone() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
     let first = clear(&project, false);
@@ -129,8 +128,7 @@ fn what_was_carried_along_is_in_the_log_where_the_session_that_it_began_in_is_go
 
 #[test]
 fn of_many_tasks_and_entries_a_page_is_shown_and_their_number_said() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     clear(&project, false);
@@ -202,11 +200,7 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
     let mut predecessor = None;
     for number in 1..=count {
         let session = SessionId::new(format!("session_1795000000000_{number:08x}"));
-        let note = EntryKind::Note {
-            note: NoteKind::Decision,
-            handles: Vec::new(),
-            withdraws: None,
-        };
+        let note = EntryKind::note(NoteKind::Decision);
         let steps = [
             (Party::System, "", EntryKind::SessionStarted { predecessor }),
             (Party::Human, "Fix", TaskStep::Opened.of(task.clone())),
@@ -218,15 +212,9 @@ fn of_many_sessions(project: &Project, count: u64) -> CapsuleId {
                 id: EntryId::new(format!("e{number}-{at}")),
                 timestamp_ms: 1_795_000_000_000,
                 session_id: session.clone(),
-                source,
-                target: None,
                 content: content.to_owned(),
-                whole: None,
-                kind,
-                runtime_session: None,
-                carried: None,
-                meta: serde_json::Map::new(),
                 seq: Seq(at),
+                ..Entry::new(source, kind)
             };
             if matches!(entry.kind, EntryKind::Note { .. }) {
                 entry.meta.insert(TASK.to_owned(), json!(task));

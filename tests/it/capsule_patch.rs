@@ -31,8 +31,7 @@ fn patch(capsule: &Value) -> String {
 
 #[test]
 fn a_file_that_a_filter_encrypts_is_named_and_does_not_go_along() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = task(&project);
     // As a tool that was unlocked here has it, and one that is set up for the user.
     project.git(&["config", "filter.locked.clean", "tr a-z n-za-m"]);
@@ -61,8 +60,7 @@ fn a_file_that_a_filter_encrypts_is_named_and_does_not_go_along() {
 
 #[test]
 fn what_a_person_keeps_for_this_clone_alone_is_named_and_does_not_go_along() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = task(&project);
     project.git(&["update-index", "--skip-worktree", "README.md"]);
     project.write("README.md", "# Mine\n");
@@ -74,8 +72,7 @@ fn what_a_person_keeps_for_this_clone_alone_is_named_and_does_not_go_along() {
 
 #[test]
 fn what_becomes_of_each_file_is_told_where_it_goes_out_and_where_it_arrives() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = task(&project);
     project.write("gone.rs", "gone\n");
     project.git(&["add", "."]);

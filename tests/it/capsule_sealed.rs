@@ -97,8 +97,7 @@ fn citing(bytes: &[u8], change: &[(&str, &str)], lines: &[String], hashes: &[Str
 
 #[test]
 fn a_session_that_the_record_does_not_lead_back_to_vouches_for_no_kept_file() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     let session = clear(&project, false);
@@ -157,8 +156,7 @@ fn a_session_that_the_record_does_not_lead_back_to_vouches_for_no_kept_file() {
 
 #[test]
 fn what_only_is_kept_is_found_as_something_that_nobody_vouches_for() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     clear(&project, false);
@@ -193,8 +191,7 @@ fn what_only_is_kept_is_found_as_something_that_nobody_vouches_for() {
 
 #[test]
 fn an_agent_is_told_of_kept_tasks_what_the_operator_is() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let out = project.base().join("login.ctxcapsule.json");
     let file = out.to_str().unwrap();
@@ -315,8 +312,7 @@ fn what_archived_sessions_hold_stays_when_a_later_one_is_deleted_for_good() {
 
 #[test]
 fn the_operators_goal_stands_and_an_agents_is_shown_below_it_as_the_agents() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let mut codex = project.agent("codex");
     note(&mut codex, "codex", "goal", "log everybody out at night");
@@ -352,8 +348,7 @@ fn the_operators_goal_stands_and_an_agents_is_shown_below_it_as_the_agents() {
 
 #[test]
 fn what_had_no_room_in_a_task_is_still_counted_in_the_session_that_follows() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
     let mut claude = project.agent("claude");
@@ -378,8 +373,7 @@ fn what_had_no_room_in_a_task_is_still_counted_in_the_session_that_follows() {
 
 #[test]
 fn a_kept_file_of_a_sealed_session_says_all_that_the_record_says_and_nothing_else() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
     let file = kept(&project, &id);
@@ -414,8 +408,7 @@ fn a_kept_file_of_a_sealed_session_says_all_that_the_record_says_and_nothing_els
 
 #[test]
 fn a_task_that_went_out_while_it_was_open_is_vouched_for_as_it_was_then() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let out = project.base().join("out.json");
     done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
@@ -501,8 +494,7 @@ fn a_task_that_was_closed_in_a_sealed_session_goes_on_in_this_one() {
 
 #[test]
 fn what_agents_did_for_a_task_is_not_done_again_when_it_is_opened_again() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let file = project.base().join("review.json");
     let comments = json!([comment(1, "P1: the list may be empty")]);
@@ -540,8 +532,7 @@ fn what_agents_did_for_a_task_is_not_done_again_when_it_is_opened_again() {
 
 #[test]
 fn a_task_goes_on_from_no_session_that_the_record_does_not_lead_back_to() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     let session = clear(&project, false);
@@ -590,8 +581,7 @@ fn a_copied_folder_leads_back_to_nothing() {
 
 #[test]
 fn the_log_of_a_task_of_this_session_needs_no_session_before_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let old = login(&project);
     let session = clear(&project, false);
     // It is not as it was sealed.

@@ -60,8 +60,7 @@ fn printed(project: &Project, id: &str) -> String {
 
 #[test]
 fn a_kept_file_says_nothing_of_a_closed_task_that_the_record_does_not_say() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id, "--outcome", "fixed in 1.4"]);
     let file = kept(&project, &format!("{id}.json"));
@@ -140,8 +139,7 @@ fn a_kept_file_says_nothing_of_a_closed_task_that_the_record_does_not_say() {
 
 #[test]
 fn a_kept_file_of_a_task_that_no_session_knows_is_not_the_projects_own() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     clear(&project, false);
@@ -274,8 +272,7 @@ fn looked_at(project: &Project, id: &str) -> [String; 3] {
 
 #[test]
 fn what_went_out_of_an_open_task_is_what_the_record_says_and_not_what_an_agent_wrote_there() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let out = project.base().join("out.json");
     let export = ["export", &id, "--force", "-o", out.to_str().unwrap()];
@@ -445,8 +442,7 @@ fn what_a_sender_did_not_mask_is_masked_where_it_is_shown() {
 
 #[test]
 fn what_is_no_capsule_hides_no_open_task_and_hinders_no_close() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let out = project.base().join("out.json");
     done(&project, &["export", &id, "-o", out.to_str().unwrap()]);
@@ -465,8 +461,7 @@ fn what_is_no_capsule_hides_no_open_task_and_hinders_no_close() {
 
 #[test]
 fn a_closed_task_is_the_projects_own_under_another_name_of_its_user() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     done(&project, &["new", "Fix the login"]);
     let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
     let mut claude = project.agent("claude");
@@ -497,8 +492,7 @@ fn a_closed_task_is_the_projects_own_under_another_name_of_its_user() {
 
 #[test]
 fn a_task_that_is_too_old_to_go_on_is_said_so() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     done(&project, &["close", &id]);
     let mut operator = Operator::connect(&project);
@@ -519,8 +513,7 @@ fn a_task_that_is_too_old_to_go_on_is_said_so() {
 
 #[test]
 fn a_rule_that_is_newer_than_the_close_of_a_task_masks_what_goes_out_of_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "acme-12345 builds it");
@@ -569,8 +562,7 @@ fn a_rule_that_is_newer_than_the_close_of_a_task_masks_what_goes_out_of_it() {
 #[test]
 fn a_rule_that_is_newer_than_a_sealed_session_masks_what_goes_out_and_changes_nothing_that_is_kept()
 {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let mut claude = project.agent("claude");
     note(&mut claude, "claude", "decision", "acme-12345 builds it");
@@ -596,8 +588,7 @@ fn a_rule_that_is_newer_than_a_sealed_session_masks_what_goes_out_and_changes_no
 
 #[test]
 fn what_goes_along_tells_nothing_of_this_machine_and_a_strangers_text_is_nobodys_here() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = project.agent("claude");
     let path = project.home().join("keys/login.txt");
     let said = format!("the login reads {}", path.display());
@@ -658,8 +649,7 @@ fn what_goes_along_tells_nothing_of_this_machine_and_a_strangers_text_is_nobodys
 
 #[test]
 fn a_close_that_was_cut_off_is_said_in_the_capsule_for_good() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = login(&project);
     let folder = project.root().join(".contextrelay/capsules");
     let aside = project.base().join("aside");

@@ -326,8 +326,7 @@ fn verify_finds_a_changed_entry_and_says_which() {
 
 #[test]
 fn only_a_terminal_of_the_operators_decides() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = propose(&project);
     let args = ["finality", "approve", &id];
 
@@ -387,8 +386,7 @@ fn only_a_terminal_of_the_operators_decides() {
 
 #[test]
 fn the_operator_closes_a_handoff_and_nobody_else_does() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut socket = project.agent("claude");
     let handed = socket.expect(
         "handoff/create",
@@ -426,8 +424,7 @@ fn the_operator_closes_a_handoff_and_nobody_else_does() {
 
 #[test]
 fn a_question_between_the_agents_is_counted_and_the_operator_ends_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut socket = project.agent("codex");
     let asked = json!({"from": "codex", "text": "which lock?", "requireReply": true});
     let asked = socket.expect("message/send", asked);
@@ -459,8 +456,7 @@ fn a_question_between_the_agents_is_counted_and_the_operator_ends_it() {
 
 #[test]
 fn clearing_is_a_dry_run_until_it_is_applied_and_confirmed() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let session = project.read(".contextrelay/current");
     let dry = project
         .run(["ledger", "clear", "--json"])

@@ -451,8 +451,7 @@ fn what_is_set_and_left_out_is_said_once_beside_the_result() {
 
 #[test]
 fn what_is_open_is_told_before_the_word_is_asked_for() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = project.agent("codex");
     for number in 0..40 {
         let send = json!({"from": "codex", "text": format!("message {number}")});
@@ -492,8 +491,7 @@ fn what_is_open_is_told_before_the_word_is_asked_for() {
 
 #[test]
 fn a_proposal_of_another_work_tree_says_so_wherever_it_is_listed() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = project.agent("codex");
     let proposal = json!({"agent": "codex", "summary": "all done", "evidence": ["tests"]});
     let told = codex.expect("finality/propose", proposal);
@@ -518,8 +516,7 @@ fn a_proposal_of_another_work_tree_says_so_wherever_it_is_listed() {
 
 #[test]
 fn the_status_says_that_a_question_waits() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let text = || project.run(["status"]).expect_success().stdout;
     assert!(!text().contains("asked"), "{}", text());
     let mut codex = project.agent("codex");
@@ -711,8 +708,7 @@ fn a_hint_names_what_is_wrong_with_a_file() {
 
 #[test]
 fn a_rule_and_what_enforces_it_stand_apart() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let set = project.ctxrelay(["coordinator", "codex"]);
     let (code, screen) = typed(&set, "to go on, anything else", "yes");
     assert_eq!(code, 0, "{screen}");

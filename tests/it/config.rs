@@ -48,8 +48,7 @@ fn note(project: &Project, text: &str) -> Value {
 
 #[test]
 fn a_changed_file_counts_without_a_restart_and_is_checked_by_redact_too() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     write_config(
         &project,
         &json!({"redaction": {"rules": [{"name": "acme", "pattern": "acme-[0-9]+"}]}}),
@@ -75,8 +74,7 @@ fn a_changed_file_counts_without_a_restart_and_is_checked_by_redact_too() {
 
 #[test]
 fn the_allow_list_counts_once_the_operator_typed_the_word() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     write_config(&project, &json!({"redaction": {"allow": [ALLOWED]}}));
     entry(&project, "config_reloaded");
     wait_until("the banner", timeout(), || {
@@ -201,8 +199,7 @@ fn the_schema_is_one_and_needs_no_project() {
 
 #[test]
 fn a_touched_record_raises_an_alarm_with_the_verdict() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     note(&project, "the first note");
     let session = project.read(".contextrelay/current").trim().to_owned();
     let path = project.state().join(format!("sessions/{session}.jsonl"));
@@ -234,8 +231,7 @@ fn a_touched_record_raises_an_alarm_with_the_verdict() {
 
 #[test]
 fn a_changed_current_is_told_and_put_back() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let own = project.read(".contextrelay/current");
     project.write(".contextrelay/current", "session_1795000000001_00000000\n");
     let alarm = entry(&project, "current_changed");
@@ -262,8 +258,7 @@ fn a_changed_current_is_told_and_put_back() {
 
 #[test]
 fn a_call_is_asked_for_while_nobody_can_read_what_the_operator_trusts() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let judged = || judged(&project.ctxrelay(["hook", "PreToolUse"]));
     assert_eq!(judged(), "", "without a rule it is let through");
     let status = project.run(["status", "--json"]).expect_success().json();
@@ -291,8 +286,7 @@ fn judged(hook: &Launch) -> String {
 
 #[test]
 fn what_the_environment_of_a_hook_says_takes_no_rule_away() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     write_config(&project, &json!({"permissions": {"git": "deny"}}));
     let mut operator = Pty::spawn(&project.ctxrelay(["trust"]));
     operator.wait_for_text("Type `trust`");

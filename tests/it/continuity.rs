@@ -99,8 +99,7 @@ fn what_an_agent_is_at_is_shown_with_who_said_it_whether_a_daemon_runs_or_not() 
 
 #[test]
 fn a_pinned_objective_is_the_operators_and_no_agents() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let set = ["continuity", "objective", "nobody is logged out", "--pin"];
     assert_eq!(project.run(set).code(), 5, "a pipe is not the operator");
     let mut shell = Pty::spawn(&project.ctxrelay(set).env("CLAUDECODE", "1"));
@@ -138,8 +137,7 @@ fn a_pinned_objective_is_the_operators_and_no_agents() {
 
 #[test]
 fn a_file_sets_the_fields_and_what_is_forgotten_is_in_no_packet() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let file = project.write(
         "state.json",
         r#"{"plan": "first the parser", "constraints": ["keep the API", "no unsafe"],
@@ -189,8 +187,7 @@ fn a_file_sets_the_fields_and_what_is_forgotten_is_in_no_packet() {
 
 #[test]
 fn what_is_reset_is_told_to_nobody_and_stays_in_the_record() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let file = project.write(
         "state.json",
         r#"{"plan": "first the parser", "constraints": ["no unsafe"]}"#,
@@ -246,8 +243,7 @@ fn what_is_reset_is_told_to_nobody_and_stays_in_the_record() {
 
 #[test]
 fn an_agent_reads_all_of_its_own_work_page_by_page() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     let empty = claude.tool("read_context", json!({"view": "resume"}));
     let empty = empty["text"].as_str().unwrap();

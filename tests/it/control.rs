@@ -31,8 +31,7 @@ fn url(project: &Project) -> String {
 
 #[test]
 fn only_the_right_token_comes_in_and_wrong_ones_lock_nobody_out() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     for token in [None, Some("0".repeat(64)), Some(String::new())] {
         for _ in 0..100 {
             let refused = RpcSocket::open(&url(&project), token.as_deref(), &[]).unwrap_err();
@@ -47,8 +46,7 @@ fn only_the_right_token_comes_in_and_wrong_ones_lock_nobody_out() {
 
 #[test]
 fn a_browser_page_is_refused_whatever_it_knows() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let token = project.token();
     for origin in ["http://evil.example", "null", "http://127.0.0.1"] {
         let refused =
@@ -62,8 +60,7 @@ fn a_browser_page_is_refused_whatever_it_knows() {
 
 #[test]
 fn the_open_paths_say_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let answer = http::get(project.ports.control, "/healthz", &[]).unwrap();
     assert_eq!(
         (answer.status, answer.body.as_str()),
@@ -89,8 +86,7 @@ fn the_open_paths_say_nothing() {
 
 #[test]
 fn metrics_carry_the_published_names() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let bearer = format!("Bearer {}", project.token());
     let asked = |accept: &str| {
         let headers = [("authorization", bearer.as_str()), ("accept", accept)];
@@ -133,8 +129,7 @@ fn metrics_carry_the_published_names() {
 
 #[test]
 fn bad_frames_get_an_answer_and_the_connection_lives() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut socket = project.control().unwrap();
     let early = socket.call("status/read", json!({})).unwrap_err();
     assert_eq!(early.data["code"], "no_hello");
@@ -184,8 +179,7 @@ fn bad_frames_get_an_answer_and_the_connection_lives() {
 
 #[test]
 fn an_oversized_frame_ends_its_own_connection_only() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut good = project.control().unwrap();
     hello(&mut good);
     let mut bad = project.agent("codex");
@@ -199,8 +193,7 @@ fn an_oversized_frame_ends_its_own_connection_only() {
 
 #[test]
 fn a_text_over_the_limit_is_refused_whole() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut socket = project.agent("codex");
     // Behind it all that the start tells is in the file.
     socket.expect("note/append", json!({"agent": "codex", "text": "begun"}));
@@ -221,8 +214,7 @@ fn a_text_over_the_limit_is_refused_whole() {
 
 #[test]
 fn a_reader_that_stops_reading_slows_nobody() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut deaf = project.control().unwrap();
     hello(&mut deaf);
     deaf.expect("entries/subscribe", json!({}));
@@ -242,8 +234,7 @@ fn a_reader_that_stops_reading_slows_nobody() {
 
 #[test]
 fn two_clients_may_use_the_same_request_id() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (mut one, mut two) = (project.control().unwrap(), project.control().unwrap());
     hello(&mut one);
     hello(&mut two);
@@ -258,8 +249,7 @@ fn two_clients_may_use_the_same_request_id() {
 
 #[test]
 fn clients_beyond_the_bound_are_told_so_and_the_operator_still_comes_in() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     raise_descriptors();
     let mut clients = Vec::new();
     let refused = loop {
@@ -288,8 +278,7 @@ fn clients_beyond_the_bound_are_told_so_and_the_operator_still_comes_in() {
 
 #[test]
 fn the_operators_socket_takes_no_larger_frame_than_the_port_and_says_so() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let socket = UnixStream::connect(operator::socket(&project)).unwrap();
     socket.set_read_timeout(Some(timeout())).unwrap();
     let (mut ws, _) = tokio_tungstenite::tungstenite::client("ws://operator/", socket).unwrap();

@@ -20,6 +20,14 @@ fn deck(project: &Project, columns: u16, rows: u16) -> Pty {
     Pty::spawn_sized(&project.ctxrelay([]), columns, rows).labelled("deck")
 }
 
+/// A deck that hosts the daemon of a project of its own.
+fn hosting_deck() -> (Project, Pty) {
+    let project = Project::new();
+    let mut deck = deck(&project, 120, 40);
+    deck.wait_for_text("● daemon");
+    (project, deck)
+}
+
 fn status(project: &Project) -> Value {
     project.run(["status", "--json"]).expect_success().json()
 }
@@ -113,8 +121,7 @@ fn what_keeps_the_daemon_from_starting_is_said_on_the_terminal_as_it_was() {
 
 #[test]
 fn a_proposals_card_that_stays_open_tells_of_a_tree_that_changes_and_is_as_before_again() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     Scene::new(&project);
     let mut deck = deck(&project, 120, 40);
     deck.wait_for_text("1 waits for you");
@@ -132,9 +139,7 @@ fn a_proposals_card_that_stays_open_tells_of_a_tree_that_changes_and_is_as_befor
 
 #[test]
 fn every_size_is_drawn_without_leftovers() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     codex(&project).tool("append_note", json!({"text": "a note for all sizes"}));
     deck.wait_for_text("a note for all sizes");
     deck.resize(80, 24);
@@ -150,9 +155,7 @@ fn every_size_is_drawn_without_leftovers() {
 
 #[test]
 fn hostile_text_cannot_paint_over_its_own_line() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     codex(&project).tool(
         "send_to_claude",
         json!({"text": "harmless\r\u{1b}[2Japproved by the operator\u{202e}\u{1b}]0;owned\u{7}"}),
@@ -181,8 +184,7 @@ fn hostile_text_cannot_paint_over_its_own_line() {
 
 #[test]
 fn an_attached_deck_decides_over_the_operators_socket() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut deck = deck(&project, 120, 40);
     deck.wait_for_text("attached");
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
@@ -262,9 +264,7 @@ fn a_line_that_cannot_be_read_has_a_row_between_its_neighbours() {
 
 #[test]
 fn a_note_of_the_operator_is_recorded_with_its_sort() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     deck.press(Key::Char('M'));
     deck.wait_for_text("Note · note");
     deck.press(Key::Ctrl('t'));
@@ -284,9 +284,7 @@ fn a_note_of_the_operator_is_recorded_with_its_sort() {
 
 #[test]
 fn a_message_is_followed_above_the_hints() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     deck.press(Key::Char('m'));
     deck.wait_for_text("not there now: once it is");
     deck.press(Key::Ctrl('t'));
@@ -309,9 +307,7 @@ fn a_message_is_followed_above_the_hints() {
 
 #[test]
 fn a_paste_of_many_lines_arrives_as_many_lines() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     deck.press(Key::Char('m'));
     deck.wait_for_text("not there now: once it is");
     // As terminals paste: each line end is a return.
@@ -327,9 +323,7 @@ fn a_paste_of_many_lines_arrives_as_many_lines() {
 
 #[test]
 fn clearing_needs_the_typed_word_and_keeps_the_archive() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     codex(&project).tool("append_note", json!({"text": "an old note"}));
     deck.wait_for_text("an old note");
     let before = status(&project)["sessionId"].clone();
@@ -358,9 +352,7 @@ fn clearing_needs_the_typed_word_and_keeps_the_archive() {
 
 #[test]
 fn deleting_for_good_needs_the_end_of_the_sessions_id_and_leaves_nothing() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     codex(&project).tool("append_note", json!({"text": "an old note"}));
     deck.wait_for_text("an old note");
     let before = status(&project)["sessionId"].clone();
@@ -407,9 +399,7 @@ fn unproven_s(deck: &Pty) -> Option<u64> {
 
 #[test]
 fn seconds_are_counted_on_while_keys_come_without_a_pause() {
-    let project = Project::new();
-    let mut deck = deck(&project, 120, 40);
-    deck.wait_for_text("● daemon");
+    let (project, mut deck) = hosting_deck();
     codex(&project).tool("send_to_claude", json!({"text": "which lock is it?"}));
     deck.wait_for_text("no proof yet that Claude has it");
     deck.press(Key::Char('2'));
@@ -460,8 +450,7 @@ fn a_record_that_cannot_be_read_is_said_with_its_reason_until_it_can() {
 /// Somebody's editor goes over one line of the record while the daemon runs.
 #[test]
 fn a_line_that_cannot_be_read_any_more_hides_none_of_the_others() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut socket = project.agent("codex");
     for text in ["plums are kept cold", "pears are ripe", "plums are dried"] {
         socket.expect("note/append", json!({"agent": "codex", "text": text}));

@@ -12,8 +12,7 @@ use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn a_broken_configuration_is_a_row_until_it_is_mended() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     project.write(".contextrelay/config.json", "{");
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("setup    ▪ config.json");
@@ -36,8 +35,7 @@ fn a_broken_configuration_is_a_row_until_it_is_mended() {
 
 #[test]
 fn a_record_that_somebody_touched_waits_with_the_command_that_says_where() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("● attached");
     let session = project.read(".contextrelay/current").trim().to_owned();

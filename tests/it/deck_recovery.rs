@@ -8,8 +8,7 @@ use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn the_deck_shows_what_the_record_on_the_disk_tells_and_sends_the_prompt_that_is_printed() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = project.agent("codex");
     let note = json!({"agent": "codex", "kind": "goal", "text": "sort\u{1b}[2J the plums"});
     codex.expect("note/append", note);

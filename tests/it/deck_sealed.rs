@@ -25,8 +25,7 @@ fn seal(project: &Project) -> String {
 
 #[test]
 fn a_word_of_a_sealed_session_is_found_and_its_entry_read_to_its_end() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let long = format!(
         "plums are kept cold {}and eaten in May",
         "so far ".repeat(4_000)
@@ -61,8 +60,7 @@ fn a_word_of_a_sealed_session_is_found_and_its_entry_read_to_its_end() {
 
 #[test]
 fn what_anybody_put_among_the_archives_is_listed_as_from_elsewhere() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     note(&project, "plums are short");
     let session = project.read(".contextrelay/current").trim().to_owned();
     let sealed = seal(&project);

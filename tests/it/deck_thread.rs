@@ -17,8 +17,7 @@ fn id_of(project: &Project, kind: &str) -> String {
 
 #[test]
 fn a_thread_has_all_that_belongs_to_a_handoff_however_long_ago_it_was() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = project.agent("codex");
     let mut claude = project.agent("claude");
     let ask = json!({"from": "codex", "ask": "which lock is it", "reason": "you know"});

@@ -39,8 +39,7 @@ fn refusals(project: &Project) -> Vec<Value> {
 #[test]
 fn the_very_same_commands_decide_in_the_operators_own_terminal() {
     for by_hand in [true, false] {
-        let project = Project::new();
-        let _daemon = project.daemon();
+        let project = Project::live();
         let scene = Scene::new(&project);
         let (script, path) = if by_hand {
             scene.raw("raw", 1)
@@ -60,8 +59,7 @@ fn the_very_same_commands_decide_in_the_operators_own_terminal() {
 
 #[test]
 fn a_process_without_a_terminal_does_not_decide_though_no_agent_is_above_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let scene = Scene::new(&project);
     let (script, path) = scene.raw("raw", 1);
     let launch = scene.project.program("setsid").arg("sh").arg(script);
@@ -151,8 +149,7 @@ fn a_daemon_that_an_agents_launch_started_lets_the_operator_in_and_the_agent_not
 
 #[test]
 fn naming_the_operators_shell_as_an_agent_locks_nobody_out() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let scene = Scene::new(&project);
     let (script, path) = scene.raw("raw", 1);
     let go = scene.project.base().join("go");

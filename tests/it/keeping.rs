@@ -204,8 +204,7 @@ fn what_is_deleted_for_good_is_in_no_file_any_more() {
 
 #[test]
 fn a_compaction_carries_what_is_open_and_keeps_the_old_file_as_it_is() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let id = send(&project, "please look");
     let old = session(&project);
     let dry = project

@@ -21,8 +21,7 @@ fn a_project_that_was_made_ready_is_told_how_to_begin_and_what_its_files_say() {
 
 #[test]
 fn a_daemon_that_is_not_in_the_background_can_end_with_its_terminal() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let found = project.run(["daemon", "--detach"]).expect_success();
     assert!(found.stdout.starts_with("ready: "), "{}", found.stdout);
     assert!(

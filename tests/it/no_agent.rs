@@ -7,8 +7,7 @@ use crate::support::project::Project;
 
 #[test]
 fn without_either_agent_everything_else_works_and_says_so() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     for (verb, words) in [("claude", "`claude`"), ("codex", "`codex`")] {
         let finished = project.run([verb]);
         assert_eq!(finished.code(), 4, "{verb}: {}", finished.stderr);

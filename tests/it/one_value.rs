@@ -151,8 +151,7 @@ fn the_demo_is_one_value() {
 
 #[test]
 fn the_queue_stands_in_columns_under_their_heads() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
     let sent: Vec<Value> = (0..2)
         .map(|number| {

@@ -61,8 +61,7 @@ fn a_message_on_its_way_is_found_by_the_name_that_the_deck_shows() {
 
 #[test]
 fn what_is_taken_back_is_told_by_how_far_it_came() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
     let handed = codex.tool(
@@ -98,8 +97,7 @@ fn what_is_taken_back_is_told_by_how_far_it_came() {
 
 #[test]
 fn the_number_of_an_entry_names_no_message_whose_id_ends_with_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
     for word in 0..20 {
         let text = format!("word {word}");
@@ -125,8 +123,7 @@ fn the_number_of_an_entry_names_no_message_whose_id_ends_with_it() {
 
 #[test]
 fn an_open_question_is_closed_by_the_name_that_the_deck_shows() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
     let ask = json!({"text": "which lock do you mean?", "require_reply": true});
     let asked = codex.tool("send_to_claude", ask);

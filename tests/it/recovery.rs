@@ -46,8 +46,7 @@ fn what_was_acknowledged_before_a_kill_is_there_once_and_what_was_read_does_not_
 
 #[test]
 fn a_client_whose_calls_all_wait_is_still_told_what_happens() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut busy = come_in(&project, "codex");
     busy.expect("entries/subscribe", json!({}));
     let never = json!({"agent": "codex", "timeoutMs": 50_000});

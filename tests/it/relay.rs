@@ -39,8 +39,7 @@ fn of_type<'a>(ledger: &'a [Value], entry_type: &str) -> Vec<&'a Value> {
 
 #[test]
 fn what_codex_sends_reaches_claudes_channel_after_it_is_on_disk() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = claude(&project);
     let mut codex = codex(&project);
     // The bridge connects lazily: its first call is what makes it the receiver.
@@ -103,8 +102,7 @@ fn a_message_for_an_absent_claude_waits_and_survives_a_kill() {
 
 #[test]
 fn a_waiting_claude_gets_the_message_at_once() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = claude(&project);
     let mut codex = codex(&project);
     let waiting = claude.begin_tool("wait_for_messages", json!({"timeout_s": 30}));
@@ -132,8 +130,7 @@ fn wait_for_calls(project: &Project, wanted: u64) {
 
 #[test]
 fn a_wait_that_was_cancelled_or_whose_agent_was_killed_takes_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut codex = codex(&project);
     let mut first = claude(&project);
     let waits = first.begin_tool("wait_for_messages", json!({"timeout_s": 50}));
@@ -162,8 +159,7 @@ fn a_wait_that_was_cancelled_or_whose_agent_was_killed_takes_nothing() {
 
 #[test]
 fn a_client_with_all_its_calls_in_work_can_take_them_back_and_go_on() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut socket = project.agent("claude");
     let wait = json!({"agent": "claude", "timeoutMs": 50_000});
     let waits: Vec<Value> = (0..64)
@@ -183,8 +179,7 @@ fn a_client_with_all_its_calls_in_work_can_take_them_back_and_go_on() {
 
 #[test]
 fn a_handoff_is_open_until_it_is_answered_by_id() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (mut claude, mut codex) = (claude(&project), codex(&project));
     let handoff = codex.tool(
         "handoff_to_claude",
@@ -227,8 +222,7 @@ fn a_handoff_is_open_until_it_is_answered_by_id() {
 
 #[test]
 fn a_secret_reaches_neither_disk_nor_peer() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let (mut claude, mut codex) = (claude(&project), codex(&project));
     claude.tool("session_info", json!({}));
     let secret = format!("sk-ant-api03-{}", "Ab1_".repeat(23));
@@ -283,8 +277,7 @@ fn a_bridge_starts_a_daemon_when_none_runs() {
 
 #[test]
 fn a_second_bridge_has_all_tools_and_gets_no_deliveries() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     // One after the other: the receiver is who came first.
     let mut first = claude(&project);
     first.tool("session_info", json!({}));
@@ -308,8 +301,7 @@ fn a_second_bridge_has_all_tools_and_gets_no_deliveries() {
 
 #[test]
 fn a_proposal_waits_for_the_operator_and_no_agent_can_decide_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = claude(&project);
     let proposed = claude.tool(
         "propose_final",
@@ -340,8 +332,7 @@ fn a_proposal_waits_for_the_operator_and_no_agent_can_decide_it() {
 /// The first one's pipe is full, so that the page that it was given cannot leave its bridge.
 #[test]
 fn what_an_agent_asked_for_and_never_got_comes_again() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let sent = claude(&project).tool("reply", json!({"text": "two races in refresh.rs"}));
     let id = sent["message_id"].as_str().unwrap();
 

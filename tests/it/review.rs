@@ -75,8 +75,7 @@ const HIGH: &str = "<img alt=\"P1\" src=\"x\"> **The list may be empty.**\n\nIt 
 
 #[test]
 fn findings_come_in_by_gh_and_imported_again_they_are_the_same_ones() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     gh.comments(&[
         comment(1, HIGH),
@@ -208,8 +207,7 @@ fn findings_come_in_by_gh_and_imported_again_they_are_the_same_ones() {
 
 #[test]
 fn a_value_that_could_not_be_read_takes_no_earlier_finding_away() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     let all = [comment(1, HIGH), comment(2, "nit: a typo")];
     gh.comments(&all);
@@ -317,8 +315,7 @@ fn that_its_code_was_changed_is_told_as_the_thread_says_and_as_the_file_is() {
 
 #[test]
 fn an_agents_shell_and_a_pipe_import_dismiss_and_resolve_nothing_and_ask_nobody() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     gh.comments(&[comment(1, HIGH)]);
     done(&project, &["import"]);
@@ -350,8 +347,7 @@ fn an_agents_shell_and_a_pipe_import_dismiss_and_resolve_nothing_and_ask_nobody(
 
 #[test]
 fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let import = |code: &str, says: &str| {
         let (exit, screen) = in_terminal(&project, &["import", "12", "--json"]);
         let value = screen
@@ -456,8 +452,7 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
 
 #[test]
 fn a_shell_that_wants_colours_from_every_program_imports_the_same() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     gh.comments(&[comment(1, HIGH)]);
     let import = project.ctxrelay(["review", "import", "12"]);
@@ -469,8 +464,7 @@ fn a_shell_that_wants_colours_from_every_program_imports_the_same() {
 
 #[test]
 fn an_approval_that_tells_what_was_mended_keeps_nothing_from_being_done() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     let mut approval = review(41, "P1 and P2 above are fixed, LGTM");
     approval["state"] = json!("APPROVED");
@@ -538,8 +532,7 @@ async fn a_gh_that_hangs_or_prints_without_end_is_stopped() {
 
 #[test]
 fn a_thousand_comments_come_in_page_by_page() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     let comments: Vec<Value> = (1..=1_000).map(|id| comment(id, HIGH)).collect();
     gh.comments(&comments);
@@ -566,8 +559,7 @@ fn a_thousand_comments_come_in_page_by_page() {
 
 #[test]
 fn findings_are_listed_in_pages_and_none_is_left_out_when_one_is_resolved_meanwhile() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     let low = "<img alt=\"P3\" src=\"x\"> **A name.**";
     let comments = (1..=120).map(|id| comment(id, if id % 2 == 0 { HIGH } else { low }));
@@ -614,8 +606,7 @@ fn findings_are_listed_in_pages_and_none_is_left_out_when_one_is_resolved_meanwh
 
 #[test]
 fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let page = json!([comment(1, HIGH)]).to_string();
     let file = project.base().join("page.json");
     std::fs::write(&file, page).unwrap();
@@ -664,8 +655,7 @@ fn a_file_of_a_review_is_read_without_gh_and_what_is_none_says_why() {
 
 #[test]
 fn what_a_tool_finds_comes_in_by_whatever_name_and_its_file_is_shown_without_secrets() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let secret = format!("ghp_{}", "a1B2".repeat(9));
     project.write(".env", &format!("A=1\nT={secret}\n"));
     let file = project.base().join("semgrep.json");
@@ -696,8 +686,7 @@ fn what_a_tool_finds_comes_in_by_whatever_name_and_its_file_is_shown_without_sec
 
 #[test]
 fn a_page_of_comments_from_a_file_opens_no_thread_that_was_resolved() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     // As large as GitHub's numbers are by now.
     let comments = [comment(5_000_000_001, HIGH), comment(5_000_000_002, HIGH)];
@@ -751,8 +740,7 @@ fn a_page_of_comments_from_a_file_opens_no_thread_that_was_resolved() {
 
 #[test]
 fn two_imports_at_once_record_each_finding_once() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let comments: Vec<Value> = (1..=300).map(|id| comment(id, HIGH)).collect();
     let page = project.base().join("page.json");
     std::fs::write(&page, json!(comments).to_string()).unwrap();
@@ -773,8 +761,7 @@ fn two_imports_at_once_record_each_finding_once() {
 
 #[test]
 fn an_import_that_was_read_before_a_newer_one_takes_nothing_of_that_back() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     gh.comments(&[comment(1, HIGH)]);
     gh.threads(&[(1, true)], None);
@@ -806,8 +793,7 @@ fn an_import_that_was_read_before_a_newer_one_takes_nothing_of_that_back() {
 
 #[test]
 fn a_file_from_elsewhere_settles_nothing_that_stands_on_github() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     gh.comments(&[comment(1857, HIGH)]);
     done(&project, &["import", "12"]);
@@ -849,8 +835,7 @@ fn a_file_from_elsewhere_settles_nothing_that_stands_on_github() {
 
 #[test]
 fn what_blocks_stays_a_blocker_when_its_author_takes_it_back() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     gh.comments(&[comment(1, HIGH), comment(2, HIGH)]);
     done(&project, &["import"]);
@@ -888,8 +873,7 @@ fn what_blocks_stays_a_blocker_when_its_author_takes_it_back() {
 
 #[test]
 fn a_pull_request_with_more_comments_than_are_asked_for_is_said_to_have_them() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     let comments: Vec<Value> = (1..=5_000).map(|id| comment(id, "nit: a typo")).collect();
     gh.comments(&comments);
@@ -901,8 +885,7 @@ fn a_pull_request_with_more_comments_than_are_asked_for_is_said_to_have_them() {
 
 #[test]
 fn a_task_takes_its_findings_along_in_its_capsule_and_into_the_next_session() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut pty = Pty::spawn(&project.ctxrelay(["capsule", "new", "Fix the refresh"]));
     assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
     done(&project, &["import", "--from", "mock"]);
@@ -1007,8 +990,7 @@ fn in_the_deck_a_finding_is_read_beside_its_file_dismissed_with_a_reason_and_ano
 
 #[test]
 fn what_is_over_is_no_blocker_to_an_agent_and_what_is_gone_stands_again_when_it_is_said_again() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gh = FakeGh::of(&project);
     let all = [
         comment(1, HIGH),
@@ -1162,8 +1144,7 @@ fn a_finding_is_named_to_the_agents_claimed_by_one_and_blocks_until_the_person_r
 
 #[test]
 fn what_the_operator_does_not_count_stays_so_in_the_session_that_follows() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let file = project.base().join("review.json");
     let comments = json!([comment(1, HIGH), comment(2, "P1: it is wrong")]);
     std::fs::write(&file, comments.to_string()).unwrap();

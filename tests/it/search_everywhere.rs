@@ -252,8 +252,7 @@ fn what_was_deleted_for_good_is_found_nowhere_and_in_no_file() {
 
 #[test]
 fn a_kept_file_that_somebody_spoilt_hides_no_other_task() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let kept = task(&project, "Keep the plums", "plums are kept cold");
     operator(&project, &["capsule", "close", &kept]);
     let open = task(&project, "Buy fruit", "plums are bought in May");
@@ -285,8 +284,7 @@ fn a_kept_file_that_somebody_spoilt_hides_no_other_task() {
 
 #[test]
 fn a_session_that_cannot_be_read_hides_none_of_the_others() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     note(&project, "note", "plums are kept cold");
     clear(&project, false);
     note(&project, "note", "plums are eaten in May");

@@ -76,8 +76,7 @@ fn state(project: &Project, id: &str) -> String {
 
 #[test]
 fn only_who_knows_the_passphrase_decides_and_the_record_says_whose_key_it_was() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let fingerprint = make_key(&project);
     // A wrong passphrase switches nothing on.
     let (code, screen) = switch(&project, "passphrase", "not the one");
@@ -155,8 +154,7 @@ fn uninit_says_that_the_key_which_signed_is_not_forgotten() {
 
 #[test]
 fn switching_off_wants_the_key_and_a_new_session_is_signed_as_the_one_before() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     make_key(&project);
     let (code, screen) = switch(&project, "passphrase", PASSPHRASE);
     assert_eq!(code, 0, "{screen}");

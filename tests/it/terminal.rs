@@ -51,8 +51,7 @@ fn shell(project: &Project) -> Pty {
 
 #[test]
 fn an_attached_deck_is_suspended_and_comes_back_as_it_was() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut shell = shell(&project);
     shell.type_text(&format!("{}\n", env!("CARGO_BIN_EXE_ctxrelay")));
     shell.wait_for_text("attached");
@@ -115,8 +114,7 @@ fn wait_for_title(shell: &Pty, wanted: &str) {
 
 #[test]
 fn the_windows_title_counts_what_waits_and_is_given_back() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut shell = shell(&project);
     name_window(&mut shell);
     let name = project.root().file_name().unwrap().to_string_lossy();
@@ -151,8 +149,7 @@ fn the_windows_title_counts_what_waits_and_is_given_back() {
 
 #[test]
 fn a_deck_that_was_stopped_from_outside_draws_everything_again() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut shell = shell(&project);
     name_window(&mut shell);
     shell.type_text(&format!("{}\n", env!("CARGO_BIN_EXE_ctxrelay")));
@@ -174,8 +171,7 @@ fn a_deck_that_was_stopped_from_outside_draws_everything_again() {
 
 #[test]
 fn a_deck_that_no_shell_controls_stays_and_says_so() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut deck = deck(&project, 120, 40);
     deck.wait_for_text("attached");
     deck.press(Key::Ctrl('z'));
@@ -341,8 +337,7 @@ fn without_a_terminal_it_says_what_to_do_and_draws_nothing() {
 
 #[test]
 fn a_terminal_that_stops_reading_holds_up_nobody_and_shows_all_later() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut deck = deck(&project, 200, 50);
     deck.wait_for_text("attached");
     deck.stop_reading();
@@ -374,8 +369,7 @@ fn a_terminal_is_given_back_also_behind_a_frame_that_takes_long() {
     if !privileged::granted() {
         return;
     }
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut deck = deck(&project, 80, 24);
     deck.wait_for_text("the daemon started");
     let drawing = thread_of(deck.pid(), "deck-draw");

@@ -186,8 +186,7 @@ fn the_last_packet_lies_there_as_it_was_given_and_what_it_cost_is_told() {
 
 #[test]
 fn of_a_record_that_is_discarded_nothing_of_them_is_left() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     note(&project, "goal", GOAL);
     written(&project, GOAL);
     discard(&project);

@@ -11,8 +11,7 @@ use crate::support::script::Reply;
 
 #[test]
 fn the_model_of_the_real_claude_hears_nothing_of_an_edited_message() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut operator = Operator::connect(&pair.project);
     let path = waiting(&pair.project, &mut operator);
     alter(&path);

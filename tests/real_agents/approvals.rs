@@ -156,8 +156,7 @@ fn wait_for_none(pair: &Pair) {
 
 #[test]
 fn what_codex_asks_is_answered_on_the_command_line_on_the_socket_or_in_its_terminal() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut codex = attached_codex(&pair);
     the_operator_answers_codex_on_the_command_line_and_no_agent_does(&pair, &mut codex);
     let mut operator = Operator::connect(&pair.project);
@@ -277,8 +276,7 @@ fn a_refusal_with_its_reason_reaches_codexs_model(
 
 #[test]
 fn a_request_outlives_the_daemons_own_process_and_is_recorded_once() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut operator = Operator::connect(&pair.project);
     pair.responses
         .when(tool_said("exited with code 0"))

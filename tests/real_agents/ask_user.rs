@@ -78,8 +78,7 @@ fn codex_asks(pair: &Pair, codex: &mut Pty, what: &str, timeout_s: u64) -> Strin
 
 #[test]
 fn claude_is_answered_in_the_deck_while_it_waits_and_late() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut deck = pair.deck();
     deck.wait_for_text("✓ chain");
     let mut claude = attached_claude(&pair);
@@ -139,8 +138,7 @@ fn a_late_answer_reaches_claude_as_a_message(pair: &Pair, deck: &mut Pty, claude
 
 #[test]
 fn codex_is_answered_on_the_command_line_and_in_the_deck_and_takes_a_question_back() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut codex = attached_codex(&pair);
     codex_waits_for_the_answer_that_is_given_on_the_command_line(&pair, &mut codex);
     let mut deck = pair.deck();

@@ -13,8 +13,7 @@ use crate::support::script::{Gate, Reply};
 
 #[test]
 fn a_turn_of_codex_gets_the_answer_that_came_while_it_did_not_wait() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = as_claude(&pair);
     begun(&pair, &mut claude);
     let gate = Gate::new("codex-goes-on");

@@ -143,8 +143,7 @@ fn answer_as_told(request: &ModelRequest, handoff: &Value) -> Value {
 
 #[test]
 fn a_task_that_is_sent_to_claude_marks_what_reviews_say_and_is_answered_as_it_says() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     at_terminal(&pair, &["capsule", "new", "Fix the login"], 0);
     at_terminal(&pair, &["review", "import", "--from", "mock"], 0);
     let mut claude = attached_claude(&pair);

@@ -79,8 +79,7 @@ pub fn yes(claude: &mut Pty) {
 
 #[test]
 fn what_claude_asks_is_answered_in_its_dialog_in_the_deck_or_on_the_command_line() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = claude_in_the_mode_that_asks(&pair);
     without_a_deck_claudes_dialog_is_all_there_is(&pair, &mut claude);
     let mut deck = pair.deck();

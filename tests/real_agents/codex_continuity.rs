@@ -185,8 +185,7 @@ fn after_a_compaction_codexs_next_request_holds_what_it_was_at_once() {
 #[test]
 fn claude_hears_once_with_its_prompt_that_codex_was_compacted() {
     const LINE: &str = "[ctxrelay: Codex's context was compacted at";
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     state(&pair);
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
@@ -444,8 +443,7 @@ fn a_codex_that_says_nothing_of_its_work_is_reminded_with_a_message_after_eight_
 
 #[test]
 fn the_operators_command_compacts_codexs_context_only_between_its_turns() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     // Said by no bridge of this process: what it starts would run below an agent.
     let objective = ["continuity", "objective", STATED[0]];
     assert_eq!(Pty::spawn(&pair.ctxrelay(objective)).wait_exit(), 0);

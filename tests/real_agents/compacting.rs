@@ -17,8 +17,7 @@ use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn an_objective_by_command_and_the_packets_of_two_compactions_that_something_comes_into() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     a_slash_command_has_claude_note_the_objective_in_the_persons_words_or_read_it(
         &pair,

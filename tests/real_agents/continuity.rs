@@ -122,8 +122,7 @@ pub fn request_with(pair: &Pair, words: &'static str) -> ModelRequest {
 
 #[test]
 fn what_claude_is_at_is_told_again_after_each_compaction_and_what_was_lost_with_it() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     after_a_compaction_claudes_next_request_holds_what_it_was_at_once(&pair, &mut claude);
     claude_rests(&pair);
@@ -268,8 +267,7 @@ fn a_command_that_was_lost_with_its_claude_is_told_as_one_without_an_end(
 /// Apart from the others: beside a bridge that a test starts by itself, it is no operator.
 #[test]
 fn a_packet_of_a_record_that_is_discarded_is_gone_from_the_disk() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     work(&pair, &mut claude);
     compact(&pair, &mut claude, 1);
@@ -375,8 +373,7 @@ fn a_compaction_without_a_daemon_costs_claude_nothing(
 #[test]
 fn a_helper_of_claudes_is_counted_with_its_turn_its_file_is_claudes_and_it_says_nothing_of_its_work()
  {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     // Its own mode asks a server of its vendor's whether it may have helpers.
     let words = ["claude", "--permission-mode", "acceptEdits"];
     let mut claude = Pty::spawn(&pair.ctxrelay(words)).labelled("claude");

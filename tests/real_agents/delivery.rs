@@ -55,8 +55,7 @@ fn wait_settled(pair: &Pair, agent: &str) {
 
 #[test]
 fn every_kind_of_message_reaches_an_idle_and_a_busy_codex() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut codex = attached_codex(&pair);
     let mut claude = as_claude(&pair);
     an_idle_codex_gets_every_kind_as_a_turn_of_its_own(&pair, &mut claude);
@@ -140,8 +139,7 @@ fn a_busy_codex_is_steered_waited_for_or_left_alone(
 /// The app-server holds its queue after the human has stopped a turn, whatever is added to it.
 #[test]
 fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_says_so() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut operator = Operator::connect(&pair.project);
     let mut codex = attached_codex(&pair);
     let mut claude = as_claude(&pair);
@@ -168,8 +166,7 @@ fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_say
 /// deck, also when another Codex terminal has come meanwhile.
 #[test]
 fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut codex = attached_codex(&pair);
     // Before the bridge: whose parent starts a bridge is an agent, and no deck below it decides.
     let mut deck = pair.deck();
@@ -215,8 +212,7 @@ fn what_is_held_is_said_to_all_and_released_by_its_row_in_the_inbox() {
 
 #[test]
 fn a_busy_claude_is_left_alone_or_joined_as_the_sender_wants() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     let mut codex = as_codex(&pair);
     a_busy_claude_is_left_alone_when_the_sender_wants_no_waiting(&pair, &mut claude, &mut codex);

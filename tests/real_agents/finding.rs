@@ -18,8 +18,7 @@ fn at_terminal(pair: &Pair, words: &[&str]) {
 
 #[test]
 fn both_models_find_the_decision_of_a_task_that_is_closed() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     at_terminal(&pair, &["capsule", "new", "Fix the login"]);
     let mut claude = attached_claude(&pair);
     let decision = json!({"text": "tokens live for one hour", "kind": "decision"});

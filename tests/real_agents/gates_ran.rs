@@ -62,8 +62,7 @@ fn wait_runs(pair: &Pair, many: usize) -> Vec<Value> {
 
 #[test]
 fn what_codex_ran_of_a_gate_reaches_claude_as_a_claim_with_its_exit_code() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let id = with_gates(&pair);
     let mut codex = attached_codex(&pair);
     for (said, command, printed, answer) in [

@@ -72,8 +72,7 @@ fn is_heard_in(pair: &Pair, codex: &mut Pty, thread: &Value) {
 #[test]
 fn a_message_follows_the_terminal_back_with_the_first_prompt_where_the_conversation_was_loaded_still()
  {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut codex = attached_codex(&pair);
     let (first, _) = two_conversations(&pair, &mut codex);
     go_back(&mut codex);

@@ -97,8 +97,7 @@ pub fn app_server(pair: &Pair) -> Value {
 
 #[test]
 fn what_waits_behind_a_turn_goes_on_after_the_app_server_was_killed() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let _codex = attached_codex(&pair);
     let mut claude = as_claude(&pair);
     begun(&pair, &mut claude);
@@ -263,8 +262,7 @@ fn in_list(pair: &Pair, id: &Value) -> Option<Value> {
 
 #[test]
 fn what_the_person_takes_out_of_codexs_queue_or_gives_up_there_begins_no_turn() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let _codex = attached_codex(&pair);
     let mut operator = Operator::connect(&pair.project);
     let mut claude = as_claude(&pair);

@@ -57,8 +57,7 @@ fn limited_codex(pair: &Pair, claude: &mut McpClient) -> u64 {
 
 #[test]
 fn what_is_for_a_limited_codex_waits_and_goes_on_when_the_limit_is_over() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = bridge(&pair);
     limited_codex(&pair, &mut claude);
     pair.responses

@@ -23,8 +23,7 @@ fn wait_context(pair: &Pair, agent: &str, used: u64) -> Value {
 
 #[test]
 fn what_codex_says_of_its_context_is_in_the_status_with_the_turns_that_are_left() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
     let mut last = Value::Null;
     for (word, tokens) in [("first", 40_000), ("second", 60_000), ("third", 80_000)] {
@@ -50,8 +49,7 @@ fn what_codex_says_of_its_context_is_in_the_status_with_the_turns_that_are_left(
 
 #[test]
 fn what_claudes_transcript_says_of_its_context_is_in_the_status() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = pair.claude();
     claude.wait_for_text(claude_home::COMPOSER);
     for (word, tokens) in [("first", 50_000), ("second", 150_000)] {

@@ -224,8 +224,7 @@ fn wait_both_rest(pair: &Pair) {
 
 #[test]
 fn each_reaches_the_other_idle_and_busy_without_anybodys_help() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     codex_reaches_an_idle_claude_without_anybodys_help(&pair, &mut codex);
@@ -430,8 +429,7 @@ fn a_killed_daemon_costs_nothing_and_both_sides_talk_again() {
 
 #[test]
 fn a_message_sent_while_codexs_terminal_is_closed_is_there_when_it_returns() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     codex.press_until_exit(Key::Ctrl('c'));
@@ -456,8 +454,7 @@ fn a_message_sent_while_codexs_terminal_is_closed_is_there_when_it_returns() {
 
 #[test]
 fn a_message_follows_the_terminal_into_a_new_conversation() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     let first = status(&pair)["agents"]["codex"]["threadId"].clone();
@@ -494,8 +491,7 @@ fn a_message_follows_the_terminal_into_a_new_conversation() {
 
 #[test]
 fn a_killed_app_server_comes_back_with_its_thread() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     // A terminal that is still taking its thread up gives up when the server goes away.
@@ -541,8 +537,7 @@ fn a_killed_app_server_comes_back_with_its_thread() {
 
 #[test]
 fn no_secret_of_ours_reaches_the_commands_that_codex_runs() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut codex = attached_codex(&pair);
     pair.responses
         .when(says("show your environment"))

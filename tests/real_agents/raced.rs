@@ -43,8 +43,7 @@ fn answered_in_the_deck_and_in_codexs_terminal_at_once_one_answer_counts_and_bot
 
 #[test]
 fn a_deck_that_is_killed_while_codex_waits_answers_nothing_and_the_next_one_does() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut killed = pair.deck();
     killed.wait_for_text("✓ chain");
     pair.responses
@@ -98,8 +97,7 @@ fn claude_whose_daemon_dies_while_it_asks_is_answered_in_its_own_dialog() {
 
 #[test]
 fn codex_that_runs_on_is_told_of_another_coordinator_with_its_next_message() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut operator = Operator::connect(&pair.project);
     let note = "The operator changed who writes to git: Claude alone";
     pair.responses.otherwise(|_| Reply::text("Understood."));

@@ -45,8 +45,7 @@ fn bare(letters: impl Iterator<Item = char>) -> String {
 
 #[test]
 fn a_compaction_in_the_middle_of_a_turn_is_followed_by_the_packet_in_that_turn() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     note_the_goal(&pair, &mut claude);
     let file = pair.project.write("crate.txt", "twenty plums in here\n");

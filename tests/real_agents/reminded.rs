@@ -62,8 +62,7 @@ fn want_reminders(pair: &Pair, wanted: bool) {
 /// With every eighth turn without a word another one is due.
 #[test]
 fn claude_is_reminded_after_eight_turns_without_a_word_unless_the_operator_wants_none() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     let once = reminders_in(&pair, &mut claude, 1..=10);
     assert_eq!(once, [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);

@@ -272,8 +272,7 @@ fn open_questions(pair: &Pair) -> Vec<String> {
 
 #[test]
 fn each_agent_gets_the_answer_to_its_question_and_nothing_else_for_it() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let mut claude = attached_claude(&pair);
     let mut codex = attached_codex(&pair);
     claude_gets_the_final_answer_of_the_very_turn_that_its_question_started(&pair, &mut claude);

@@ -113,8 +113,7 @@ fn a_second_claude_works_and_gets_its_own_messages_while_the_first_ones_turn_goe
 
 #[test]
 fn a_claude_that_a_program_asks_leaves_the_mail_to_the_one_of_the_person() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     pair.messages
         .when(says("what day is it"))
         .once()

@@ -1,5 +1,7 @@
 //! `Daemon`: `ctxrelay daemon` of a project.
 
+use std::ops::Deref;
+
 use serde_json::Value;
 
 use super::child::{Child, Finished};
@@ -50,7 +52,38 @@ impl Daemon {
     }
 }
 
+/// What has a daemon that runs for as long as it is there itself.
+#[derive(Debug)]
+pub struct Live<T> {
+    /// Ends before the folders go.
+    _daemon: Daemon,
+    around: T,
+}
+
+impl<T> Live<T> {
+    pub fn new(around: T, daemon: impl FnOnce(&T) -> Daemon) -> Self {
+        Self {
+            _daemon: daemon(&around),
+            around,
+        }
+    }
+}
+
+impl<T> Deref for Live<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.around
+    }
+}
+
 impl Project {
+    /// As [`Self::new`], with a daemon that the test does nothing with.
+    #[track_caller]
+    pub fn live() -> Live<Self> {
+        Live::new(Self::new(), Self::daemon)
+    }
+
     /// Starts this project's daemon without the agents; see `Daemon::start` for others.
     #[track_caller]
     pub fn daemon(&self) -> Daemon {

@@ -7,7 +7,7 @@ use super::agents::{self, Slot};
 use super::child::run;
 use super::claude_home::ClaudeHome;
 use super::codex_home::CodexHome;
-use super::daemon::Daemon;
+use super::daemon::{Daemon, Live};
 use super::launch::Launch;
 use super::messages_server::MessagesServer;
 use super::model_request::ModelRequest;
@@ -45,6 +45,13 @@ impl Pair {
             project,
             slot,
         })
+    }
+
+    /// As [`Self::new`], with a daemon that the test does nothing with.
+    #[must_use]
+    #[track_caller]
+    pub fn live() -> Option<Live<Self>> {
+        Some(Live::new(Self::new()?, Self::daemon))
     }
 
     /// `ctxrelay` with the real agents and their private homes in its environment.

@@ -16,7 +16,6 @@ use ctxrelay::core::entry::{
 use ctxrelay::core::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use ctxrelay::store::dirs::ProjectDirs;
 use ctxrelay::wire::line::{GENESIS, seal, serialize};
-use serde_json::Map;
 
 /// In the file's name: another shape of entries must not be measured as if it were this one.
 const SHAPE: u32 = 2;
@@ -144,15 +143,11 @@ impl RecordEnd {
             id: id.clone(),
             timestamp_ms: self.at_ms,
             session_id: Record::session(),
-            source: from.into(),
             target: to.map(Party::from),
             content: text.to_owned(),
-            whole: None,
-            carried: None,
-            kind,
             runtime_session: Some(RuntimeSession::default()),
-            meta: Map::new(),
             seq: Seq(self.last as u64),
+            ..Entry::new(from.into(), kind)
         });
         id
     }
@@ -290,11 +285,7 @@ impl RecordEnd {
 
 /// An entry that only adds to the record.
 pub fn note(number: usize) -> Entry {
-    let kind = EntryKind::Note {
-        note: NoteKind::Decision,
-        handles: Vec::new(),
-        withdraws: None,
-    };
+    let kind = EntryKind::note(NoteKind::Decision);
     entry(number, Agent::Claude, kind, 1 + number % 3)
 }
 
@@ -342,15 +333,10 @@ fn entry(number: usize, from: Agent, kind: EntryKind, sentences: usize) -> Entry
         id: id(number),
         timestamp_ms: 1_795_000_000_000 + number as i64 * 1_000,
         session_id: Record::session(),
-        source: from.into(),
-        target: None,
         content: format!("{number}: {}", SENTENCE.repeat(sentences)),
-        whole: None,
-        carried: None,
-        kind,
         runtime_session: Some(RuntimeSession::default()),
-        meta: Map::new(),
         seq: Seq(number as u64),
+        ..Entry::new(from.into(), kind)
     }
 }
 
@@ -359,14 +345,7 @@ fn id(number: usize) -> EntryId {
 }
 
 fn message() -> EntryKind {
-    EntryKind::Message(Message {
-        on_busy: OnBusy::Queue,
-        require_reply: false,
-        handles: Vec::new(),
-        in_reply_to: None,
-        from_turn: None,
-        decision: None,
-    })
+    EntryKind::Message(Message::new(OnBusy::Queue))
 }
 
 /// The end of a message: Claude's stays until it is acknowledged.
@@ -395,8 +374,7 @@ fn handoff() -> EntryKind {
     EntryKind::Handoff(Handoff {
         reason: "two candidates".to_owned(),
         context_refs: vec!["src/refresh.rs:41".to_owned()],
-        on_busy: OnBusy::Queue,
-        handles: Vec::new(),
+        ..Handoff::default()
     })
 }
 
@@ -415,7 +393,6 @@ fn artifact() -> EntryKind {
         summary: "118 passed".to_owned(),
         status: ArtifactStatus::Passed,
         evidence: vec!["cargo test --workspace".to_owned()],
-        verified: None,
-        ran: None,
+        ..Artifact::default()
     })
 }

@@ -181,8 +181,6 @@ impl fmt::Display for Key {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
     use super::Key;

@@ -110,8 +110,6 @@ impl NotificationSettings {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     const HOUR_MS: i64 = 3_600_000;

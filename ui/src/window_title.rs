@@ -35,8 +35,6 @@ impl Deck {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::deck::Settings;
     use crate::model::{Agent, DeckView, InboxCard, InboxKind};

@@ -1,10 +1,7 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::fs;
 use std::path::Path;
 
 use pretty_assertions::assert_eq;
-use serde_json::Map;
 
 use super::*;
 use crate::core::agent::{Agent, Party};
@@ -120,22 +117,17 @@ fn gate(at: usize, printed: &str) -> Entry {
         seq: Seq(at as u64 + 1),
         timestamp_ms: 1,
         session_id: SessionId::new("session"),
-        source: Party::System,
-        target: None,
         content: printed.to_owned(),
-        whole: None,
-        kind: EntryKind::Artifact(Artifact {
-            kind: "test_report".into(),
-            title: run.gate.clone(),
-            summary: String::new(),
-            status: ArtifactStatus::Failed,
-            evidence: Vec::new(),
-            verified: Some(run),
-            ran: None,
-        }),
-        runtime_session: None,
-        carried: None,
-        meta: Map::new(),
+        ..Entry::new(
+            Party::System,
+            EntryKind::Artifact(Artifact {
+                kind: "test_report".into(),
+                title: run.gate.clone(),
+                status: ArtifactStatus::Failed,
+                verified: Some(run),
+                ..Artifact::default()
+            }),
+        )
     }
 }
 
@@ -160,11 +152,7 @@ fn the_line_of_a_run_is_told_unasked_only_where_it_has_no_more_than_the_command(
 fn what_is_longer_than_a_capsule_keeps_ends_in_a_mark() {
     let note = |at: usize, words: usize| Entry {
         source: Party::Human,
-        kind: EntryKind::Note {
-            note: NoteKind::Constraint,
-            handles: Vec::new(),
-            withdraws: None,
-        },
+        kind: EntryKind::note(NoteKind::Constraint),
         ..gate(at, &"x".repeat(words))
     };
     let entries = [note(0, 2_500), note(1, 2_000)];

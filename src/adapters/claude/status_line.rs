@@ -184,7 +184,6 @@ fn text(before: &str, object: Map<String, Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::path::PathBuf;
 
     use proptest::prelude::*;

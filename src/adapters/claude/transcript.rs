@@ -261,7 +261,6 @@ fn read_from(file: &mut File, from: u64, most: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use rustix::fs::{CWD, mkfifoat};
 
     use super::*;

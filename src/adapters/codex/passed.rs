@@ -40,7 +40,6 @@ struct ServerText {
 impl Passed {
     /// With an app-server that nobody has to end.
     #[cfg(test)]
-    #[expect(clippy::unwrap_used, reason = "for tests")]
     pub fn with_server() -> Self {
         let nothing = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
         let record = ChildRecord {

@@ -153,7 +153,6 @@ fn changed(found: &Metadata) -> Time {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
 
     use super::*;

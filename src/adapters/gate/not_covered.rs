@@ -80,7 +80,6 @@ pub(super) fn told_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::adapters::git_command::bytes;
 

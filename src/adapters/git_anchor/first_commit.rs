@@ -163,7 +163,6 @@ impl Remembered {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
     use std::process::Command;

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
 //! Real processes: this test binary stands in for `ctxrelay hold` and for an owner.
 
 use std::process::Stdio;

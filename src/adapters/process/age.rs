@@ -46,8 +46,6 @@ fn elapsed(said: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use std::process::{Command, Stdio};
 
     use super::*;

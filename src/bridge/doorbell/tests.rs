@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use tokio::io::{AsyncBufReadExt as _, BufReader, duplex};
 use tokio::time::timeout;
 

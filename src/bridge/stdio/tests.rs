@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use tokio::io::{BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::time::timeout;
 

@@ -111,7 +111,6 @@ fn cut(view: ContextView, work: &WorkText, cursor: Option<ResumeCursor>) -> Tool
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
     use serde_json::Value;
 

@@ -298,7 +298,6 @@ fn told(found: FoundHit) -> (Value, String) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::bridge::tools::answer::RESULT_CHARS_MAX;
     use crate::core::capsule::Freshness;

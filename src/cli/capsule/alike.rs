@@ -89,7 +89,6 @@ fn ticked(answer: &str, found: Vec<FoundText>) -> Result<Vec<FoundText>, Failure
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -226,8 +226,6 @@ pub(super) fn tmux(setting: &ProjectContext) -> Check {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::wire::status::AppServerStatus;
 

@@ -1,6 +1,4 @@
 //! Who has the lock, and how its process is ended; with processes of the tests' own.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command as Process, Stdio};
 

@@ -326,7 +326,6 @@ fn finding(entry: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::path::Path;
 
     use super::*;

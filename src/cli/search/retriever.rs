@@ -129,7 +129,6 @@ pub fn found_text(found: &FoundHit) -> FoundText {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::cell::RefCell;
 
     use super::*;

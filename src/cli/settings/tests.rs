@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;

@@ -1,6 +1,5 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::fs;
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
@@ -40,12 +39,9 @@ fn token(dirs: &ProjectDirs, name: &str, token: &str) {
     dirs::write_private(&dirs.state_file(name), format!("{token}\n").as_bytes()).unwrap();
 }
 
-fn control(port: u16, token: &str, older: Option<&str>) -> Result<Endpoint, DialError> {
-    Ok(Endpoint::Control {
-        port,
-        token: token.to_owned(),
-        older: older.map(str::to_owned),
-    })
+fn control(port: u16, token: &str) -> Result<Endpoint, DialError> {
+    let token = token.to_owned();
+    Ok(Endpoint::Control { port, token })
 }
 
 fn why(found: Result<Endpoint, DialError>) -> String {
@@ -62,18 +58,19 @@ fn the_endpoint_is_what_the_daemon_published() {
     assert_eq!(why(dial.look()), NO_DAEMON);
     let _owner = own(&dirs);
     publish(&dirs, 4502);
-    assert_eq!(dial.look(), control(4502, TOKEN, None));
+    assert_eq!(dial.look(), control(4502, TOKEN));
     fs::write(dirs.state_file("killed"), "").unwrap();
     assert_eq!(dial.look(), Err(DialError::Dormant(Dormancy::Killed)));
 }
 
 #[test]
-fn each_role_comes_with_its_own_token_and_to_a_daemon_of_before_with_the_one_there_was() {
+fn each_role_comes_with_its_own_token_and_with_no_other() {
     let (_dir, dirs) = project();
     let _owner = own(&dirs);
     publish(&dirs, 4502);
     let dialled = |role| project_dial(dirs.clone(), role, None).look();
-    assert_eq!(dialled(Role::Claude), control(4502, TOKEN, None));
+    let refused = why(dialled(Role::Claude));
+    assert!(refused.contains("the token cannot be read"), "{refused}");
     let (claude, codex) = ("c".repeat(64), "d".repeat(64));
     token(&dirs, "claude-token", &claude);
     token(&dirs, "codex-token", &codex);
@@ -82,10 +79,10 @@ fn each_role_comes_with_its_own_token_and_to_a_daemon_of_before_with_the_one_the
         (Role::Hook, &claude),
         (Role::Codex, &codex),
     ] {
-        assert_eq!(dialled(role), control(4502, own, Some(TOKEN)), "{role:?}");
+        assert_eq!(dialled(role), control(4502, own), "{role:?}");
     }
     for role in [Role::Cli, Role::Deck] {
-        assert_eq!(dialled(role), control(4502, TOKEN, None), "{role:?}");
+        assert_eq!(dialled(role), control(4502, TOKEN), "{role:?}");
     }
 }
 
@@ -109,7 +106,7 @@ fn a_token_that_is_a_link_or_no_token_is_not_used() {
 
 #[test]
 fn debug_does_not_show_the_token() {
-    let shown = control(4502, TOKEN, Some(TOKEN)).unwrap();
+    let shown = control(4502, TOKEN).unwrap();
     assert_eq!(format!("{shown:?}"), "127.0.0.1:4502");
 }
 

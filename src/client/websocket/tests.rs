@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::atomic::AtomicU32;
 
 use tokio::sync::Notify;
@@ -275,7 +273,6 @@ async fn the_wrong_token_is_told_apart() {
                 Ok(super::super::Endpoint::Control {
                     port,
                     token: "ff".to_owned(),
-                    older: None,
                 })
             }
             other => other,
@@ -295,30 +292,6 @@ async fn the_wrong_token_is_told_apart() {
         }
     );
     assert_eq!(attempts.load(Ordering::SeqCst), 1);
-}
-
-#[tokio::test]
-async fn a_daemon_of_before_that_refuses_the_roles_token_gets_the_one_it_knows() {
-    let place = Place::default();
-    let _daemon = FakeDaemon::start(&place, done).await;
-    let inner = place.dial();
-    let dial = Dial::new(move || {
-        let found = inner.look()?;
-        let super::super::Endpoint::Control { port, token, .. } = found else {
-            return Ok(found);
-        };
-        Ok(super::super::Endpoint::Control {
-            port,
-            token: "ff".to_owned(),
-            older: Some(token),
-        })
-    });
-    let client = connect(WebsocketOptions {
-        dial,
-        hello: hello(Role::Claude),
-        on_connect: Vec::new(),
-    });
-    assert_eq!(client.call(Command::Subscribe).await, Ok(Reply::Done));
 }
 
 #[tokio::test]

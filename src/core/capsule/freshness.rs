@@ -255,28 +255,20 @@ impl Capsule {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::Map;
 
     use super::*;
-    use crate::capsule::{CapsuleGit, CapsuleTouched, DiffStat, DifferingFile, TouchOp};
+    use crate::capsule::{CapsuleGit, CapsuleTouched, DifferingFile, TouchOp};
     use crate::id::CapsuleId;
 
     fn anchored() -> Capsule {
         let mut capsule = Capsule::new(CapsuleId::new("cap_0123456789ab"), "t", 1);
         capsule.git = Some(CapsuleGit {
             commit: Some("c".to_owned()),
-            branch: None,
             tree: Some("t".to_owned()),
-            changed: 0,
-            ahead: None,
-            behind: None,
-            diff_stat: DiffStat::default(),
             remote: Some("https://a.example/x".to_owned()),
             root: Some("r".to_owned()),
-            folder: None,
-            late: None,
-            more: Map::new(),
+            ..CapsuleGit::default()
         });
         capsule
     }

@@ -291,7 +291,6 @@ fn is_binary(line: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     const HEAD: &str =

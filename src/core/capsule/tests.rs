@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod secrets;
 
 use std::sync::LazyLock;
@@ -306,18 +304,8 @@ fn secrets_places_and_names_are_masked_and_counted() {
     made.goal = Some(said("~/a and ~/b"));
     made.next = vec![said("password=hunter2hunter2")];
     made.git = Some(CapsuleGit {
-        commit: None,
         branch: Some("morgan/fix".to_owned()),
-        tree: None,
-        changed: 0,
-        ahead: None,
-        behind: None,
-        diff_stat: DiffStat::default(),
-        remote: None,
-        root: None,
-        folder: None,
-        late: None,
-        more: Map::new(),
+        ..CapsuleGit::default()
     });
     mask.mask(&mut made);
     let rules = &made.redaction.rules;

@@ -18,7 +18,6 @@ pub fn reminder(turns_since_written: u64, turns_since_reminded: u64) -> Option<S
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod beginnings;
 mod file_names;
 mod inferring;
@@ -11,7 +9,7 @@ mod tags;
 mod tasks;
 mod work_files;
 
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::*;
 use crate::agent::{Agent, AgentState, Party};
@@ -50,15 +48,9 @@ impl Record {
             id: EntryId::new(format!("n{seq}")),
             timestamp_ms: 1_000 * i64::try_from(seq).unwrap(),
             session_id: SessionId::new("session_1_aaaaaaaa"),
-            source,
-            target: None,
             content: content.to_owned(),
-            whole: None,
-            kind,
-            runtime_session: None,
-            carried: None,
-            meta: Map::new(),
             seq: Seq(seq),
+            ..Entry::new(source, kind)
         }
     }
 
@@ -133,11 +125,7 @@ impl Record {
 }
 
 fn note(kind: NoteKind) -> EntryKind {
-    EntryKind::Note {
-        note: kind,
-        handles: Vec::new(),
-        withdraws: None,
-    }
+    EntryKind::note(kind)
 }
 
 fn claude() -> Party {

@@ -8,7 +8,7 @@ use crate::signing::DecisionSignature;
 use crate::snapshot::ProposalState;
 
 /// A proposal that the work is done; the content is a readable rendering.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinalityProposal {
     /// What is done.
     pub summary: String,

@@ -36,8 +36,6 @@ fn is_of_person(entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::delivery::OnBusy;
     use crate::entry::Message;
@@ -49,15 +47,11 @@ mod tests {
             id: EntryId::new(format!("m{seq}")),
             timestamp_ms: 1,
             session_id: SessionId::new("session_1_aaaaaaaa"),
-            source,
             target: to.map(Party::Agent),
             content: "a text".to_owned(),
-            whole: None,
-            kind,
             runtime_session: Some(RuntimeSession::default()),
-            carried: None,
-            meta: serde_json::Map::new(),
             seq: Seq(seq),
+            ..Entry::new(source, kind)
         }
     }
 

@@ -226,7 +226,6 @@ fn told_name(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::envelope::id_in_head;
     use proptest::prelude::*;

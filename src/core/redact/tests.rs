@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod corpus;
 mod line;
 mod lookalikes;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use ed25519_dalek::{Signer as _, SigningKey};
 use proptest::prelude::*;
 

@@ -61,8 +61,6 @@ impl AgentSnapshot {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::agent::{AgentState, Party};
     use crate::entry::{Entry, EntryKind};
@@ -79,15 +77,10 @@ mod tests {
             id: EntryId::new("m1"),
             timestamp_ms: 1,
             session_id: SessionId::new("session_1_aaaaaaaa"),
-            source: Party::System,
-            target: None,
             content: "a text".to_owned(),
-            whole: None,
-            kind: EntryKind::AgentChanged(change),
             runtime_session: Some(RuntimeSession::new(pair)),
-            carried: None,
-            meta: serde_json::Map::new(),
             seq: Seq(1),
+            ..Entry::new(Party::System, EntryKind::AgentChanged(change))
         }
     }
 

@@ -152,7 +152,6 @@ pub(crate) const RAW_TEXT: &str = "$serde_json::private::RawValue";
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::json;
 
     use super::*;

@@ -16,7 +16,6 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::clock::now_ms;
-use crate::daemon::outdated::is_up_to_date;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::control::Role;
 use crate::wire::status::NoticeKey;
@@ -106,7 +105,6 @@ impl Daemon {
         if let Some(process) = pid {
             self.agents.claude_processes.bell_came(process);
         }
-        is_up_to_date(&mut self.base.clients, &mut self.base.notices, Role::Hook);
         self.hang_bell(&pair);
         let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
         if self.agents.claude.state(&pair).is_none_or(is_away)

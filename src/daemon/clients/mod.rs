@@ -2,7 +2,7 @@
 //!
 //! It owns the connections with what each was told and given, the calls that wait (for messages,
 //! for what becomes of one, for the record), the questions to bridges whether they live, and who
-//! was refused: as an operator, or for running what was started before an update.
+//! was refused as an operator.
 //!
 //! It takes: a client comes, subscribes, speaks, leaves; a call begins to wait; time passes.
 //! It returns who took which place, which calls are to be answered, and what is to be recorded; it
@@ -11,7 +11,6 @@
 mod ack_waiters;
 mod attachment;
 mod kept_places;
-mod outdated;
 mod probes;
 mod refused;
 mod waiters;
@@ -32,7 +31,6 @@ use ack_waiters::AckWaiters;
 pub(super) use ack_waiters::{AckWaiter, When, too_many_ack_waiters};
 pub(super) use attachment::Attachment;
 use kept_places::KeptPlaces;
-use outdated::OutdatedAgents;
 use probes::LivenessProbes;
 pub(super) use probes::{ANSWER_MS, PlaceLost};
 pub(super) use refused::{Counted, OperatorRefusals};
@@ -52,7 +50,6 @@ pub(super) struct Clients {
     waiters: Waiters,
     ack_waiters: AckWaiters,
     refusals: OperatorRefusals,
-    outdated: OutdatedAgents,
 }
 
 /// Somebody who said hello.
@@ -363,16 +360,6 @@ impl Clients {
     /// As [`Self::refusals`], to count them.
     pub fn refusals_mut(&mut self) -> &mut OperatorRefusals {
         &mut self.refusals
-    }
-
-    /// The agents that run what was started before an update.
-    pub fn outdated(&self) -> &OutdatedAgents {
-        &self.outdated
-    }
-
-    /// As [`Self::outdated`], to change them.
-    pub fn outdated_mut(&mut self) -> &mut OutdatedAgents {
-        &mut self.outdated
     }
 
     /// It came so much earlier than it did.

@@ -61,7 +61,6 @@ impl OperatorRefusals {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn counted(count: u64, last_from: &str) -> Option<Counted> {

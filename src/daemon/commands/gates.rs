@@ -356,8 +356,7 @@ impl Base {
             summary,
             status,
             evidence: lines,
-            verified: None,
-            ran: None,
+            ..Artifact::default()
         };
         let runs: Vec<&str> = ran.iter().map(|gate| gate.id.as_str()).collect();
         let to_sign = ReleaseToSign {

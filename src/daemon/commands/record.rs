@@ -70,8 +70,7 @@ pub(super) fn append_artifact<T>(
             summary: params.summary,
             status: params.status,
             evidence: params.evidence,
-            verified: None,
-            ran: None,
+            ..Artifact::default()
         }),
         content,
         Some(session),

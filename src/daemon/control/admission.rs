@@ -22,9 +22,6 @@ impl HelloAdmission {
         if self.admits(role) {
             return Ok(());
         }
-        if self.is_outdated(role) {
-            return Err(outdated(role));
-        }
         let owner = match self {
             Self::Claude => "Claude's token",
             Self::Codex => "Codex's token",
@@ -39,12 +36,6 @@ impl HelloAdmission {
         ))
     }
 
-    /// Whether this is how an agent comes that was started before each role had its own token:
-    /// then one token, which is the readers' now, served all of them.
-    pub(super) fn is_outdated(self, role: Role) -> bool {
-        self == Self::Reader && !self.admits(role)
-    }
-
     fn admits(self, role: Role) -> bool {
         match self {
             Self::Claude => matches!(role, Role::Claude | Role::Hook),
@@ -54,32 +45,8 @@ impl HelloAdmission {
     }
 }
 
-/// The step stands in the message: clients of that time show their agent nothing else.
-fn outdated(role: Role) -> Refusal {
-    let message = match role {
-        Role::Claude => {
-            "this Claude's bridge was started before ctxrelay was updated and may no longer speak \
-             for Claude: in Claude type /mcp, choose contextrelay, then Reconnect"
-        }
-        Role::Hook => {
-            "this Claude's monitor was started before ctxrelay was updated and can no longer wake \
-             it: quit this Claude and start it again"
-        }
-        _ => {
-            "this Codex's MCP server was started before ctxrelay was updated and may no longer \
-             speak for Codex: quit this Codex and start it again"
-        }
-    };
-    Refusal::new(
-        RefusalCode::OutdatedAgent,
-        message,
-        "nothing was carried out; messages wait until it has reconnected",
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
@@ -100,29 +67,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn an_agent_of_before_the_update_is_told_the_step_in_the_sentence_itself() {
-        let refused = |admission: HelloAdmission, role| admission.check(role).unwrap_err();
-        let claude = refused(HelloAdmission::Reader, Role::Claude);
-        assert_eq!(claude.code, RefusalCode::OutdatedAgent);
-        assert!(claude.message.contains("/mcp"), "{}", claude.message);
-        assert!(claude.message.contains("Reconnect"), "{}", claude.message);
-        let codex = refused(HelloAdmission::Reader, Role::Codex);
-        assert!(
-            codex.message.contains("start it again"),
-            "{}",
-            codex.message
-        );
-        // Codex's own token with another role is no matter of age.
-        assert_eq!(
-            refused(HelloAdmission::Codex, Role::Claude).code,
-            RefusalCode::WrongRole
-        );
-        assert_eq!(
-            refused(HelloAdmission::Operator, Role::Claude).code,
-            RefusalCode::WrongRole
-        );
     }
 }

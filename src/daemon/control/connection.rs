@@ -245,9 +245,6 @@ where
             }
         };
         if let Err(refusal) = admission.check(hello.role) {
-            if admission.is_outdated(hello.role) {
-                daemon.came_outdated(hello.role);
-            }
             refuse(sink, id, to_error(&refusal)).await?;
             return None;
         }

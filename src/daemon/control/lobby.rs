@@ -223,7 +223,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for InLobby<S> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
     use super::*;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod outages;
 
 use std::sync::Arc;

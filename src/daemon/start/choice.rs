@@ -81,7 +81,6 @@ impl SessionChoice {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::store::testing::Place;
 

@@ -280,7 +280,6 @@ fn say(mut socket: &UnixStream, what: &impl Serialize) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     const SOON: Duration = Duration::from_millis(20);

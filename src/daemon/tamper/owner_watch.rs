@@ -70,7 +70,6 @@ impl OwnerWatch {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use std::fs;
 
     use super::*;

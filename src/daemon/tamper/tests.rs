@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 #[cfg(target_os = "linux")]
 use std::collections::BTreeMap;
 #[cfg(target_os = "linux")]
@@ -21,7 +19,7 @@ use super::inspect::LedgerLook;
 use super::watcher::{ALARM_GAP, TamperWatch, WatchedFiles};
 use crate::core::agent::Party;
 use crate::core::entry::{Entry, EntryKind, LifecycleEvent};
-use crate::core::id::{EntryId, Seq, SessionId};
+use crate::core::id::{EntryId, SessionId};
 use crate::core::redact::Redactor;
 use crate::daemon::event::Event;
 use crate::store::ledger::{self, Ledger, WriterEvent};
@@ -87,17 +85,13 @@ impl Written {
             id: EntryId::new(format!("e{n}")),
             timestamp_ms: 1,
             session_id: self.session.clone(),
-            source: Party::System,
-            target: None,
             content: format!("text {n}"),
-            whole: None,
-            carried: None,
-            kind: EntryKind::Lifecycle {
-                event: LifecycleEvent::from("test"),
-            },
-            runtime_session: None,
-            meta: Map::new(),
-            seq: Seq(0),
+            ..Entry::new(
+                Party::System,
+                EntryKind::Lifecycle {
+                    event: LifecycleEvent::from("test"),
+                },
+            )
         };
         self.ledger.append(0, vec![entry]).unwrap();
         self.durable.recv_timeout(DEADLINE).unwrap();

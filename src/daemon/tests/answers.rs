@@ -1,5 +1,6 @@
 //! What answers a question, and what does not.
 
+use super::commands::{fetched, wait_messages};
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
@@ -7,10 +8,8 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, Message};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::clients::Wants;
-use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HandoffParams, IdsParams, Refusal, RefusalCode, Reply, Role,
-    SendParams, Sent, WaitMessagesParams,
+    Command, GetMessagesParams, HandoffParams, Refusal, RefusalCode, Reply, Role, SendParams, Sent,
 };
 
 fn said(from: Agent, text: &str) -> SendParams {
@@ -75,8 +74,7 @@ fn of_codex(rig: &Rig) -> Vec<(String, Option<EntryId>)> {
 
 #[tokio::test]
 async fn what_claude_says_before_it_has_read_a_question_is_not_its_answer() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let asked = send(&mut rig, &codex, question(Agent::Codex))
@@ -84,13 +82,7 @@ async fn what_claude_says_before_it_has_read_a_question_is_not_its_answer() {
         .unwrap();
     let mut waiting = rig.ask(
         &codex,
-        Command::WaitMessages(WaitMessagesParams {
-            agent: Agent::Codex,
-            after: None,
-            reply_to: Some(asked.message_id.clone()),
-            timeout_ms: 50_000,
-            runtime_session_id: None,
-        }),
+        wait_messages(Agent::Codex, Some(asked.message_id.clone()), 50_000),
     );
     let other = said(Agent::Claude, "go on with the tests");
     let sent = rig.ask(&claude, Command::Send(other));
@@ -109,11 +101,7 @@ async fn what_claude_says_before_it_has_read_a_question_is_not_its_answer() {
             .text
             .contains("reply with in_reply_to set to this id")
     );
-    let fetched = Command::Fetched(IdsParams {
-        agent: Agent::Claude,
-        ids: vec![asked.message_id.clone()],
-        rung: None,
-    });
+    let fetched = fetched(Agent::Claude, vec![asked.message_id.clone()]);
     rig.call(&claude, fetched).await.unwrap();
     let more = send(&mut rig, &claude, said(Agent::Claude, "one more thing"))
         .await
@@ -141,8 +129,7 @@ async fn what_claude_says_before_it_has_read_a_question_is_not_its_answer() {
 
 #[tokio::test]
 async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let asked = send(&mut rig, &codex, question(Agent::Codex))
@@ -189,8 +176,7 @@ async fn an_answer_names_a_message_that_its_sender_was_sent_in_its_own_pair() {
 
 #[tokio::test]
 async fn what_codex_says_on_its_way_to_an_answer_is_not_the_answer() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let asked = asked_codex(&mut rig, &claude).await;
@@ -215,8 +201,7 @@ async fn what_codex_says_on_its_way_to_an_answer_is_not_the_answer() {
 
 #[tokio::test]
 async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
     let handed = Command::Handoff(HandoffParams {
@@ -264,8 +249,7 @@ async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
 
 #[tokio::test]
 async fn a_message_for_a_pair_that_nobody_knows_is_refused_with_those_that_are_known() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     let to_pair = |name: &str| SendParams {
         runtime_session_id: Some(RuntimeSession::new(name)),
@@ -281,8 +265,7 @@ async fn a_message_for_a_pair_that_nobody_knows_is_refused_with_those_that_are_k
 
 #[tokio::test]
 async fn an_answer_by_a_tool_is_not_said_again_by_the_turns_last_words() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let asked = asked_codex(&mut rig, &claude).await;
@@ -304,8 +287,7 @@ async fn of_a_handoffs_turn(
     on_its_way: SendParams,
     last_words: &str,
 ) -> (Vec<(String, Option<EntryId>)>, EntryId) {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let work = Command::Handoff(HandoffParams {
@@ -351,8 +333,7 @@ async fn last_words_of_a_handoffs_turn_that_codex_sent_itself_are_sent_once() {
 
 #[tokio::test]
 async fn the_last_words_of_a_turn_on_something_else_leave_a_question_open() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     rig.user_message("turn-1", None);
     rig.status(ReportedStatus::Active { waiting: false });
@@ -374,18 +355,11 @@ async fn the_last_words_of_a_turn_on_something_else_leave_a_question_open() {
 
 #[tokio::test]
 async fn nobody_waits_for_the_answer_to_what_was_never_asked() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let codex = rig.connect(Role::Codex, None, false);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     for (agent, guest) in [(Agent::Codex, &codex), (Agent::Claude, &claude)] {
-        let wait = Command::WaitMessages(WaitMessagesParams {
-            agent,
-            after: None,
-            reply_to: Some(EntryId::new("nope")),
-            timeout_ms: 50_000,
-            runtime_session_id: None,
-        });
+        let wait = wait_messages(agent, Some(EntryId::new("nope")), 50_000);
         let refusal = rig.call(guest, wait).await.unwrap_err();
         assert_eq!(refusal.code, RefusalCode::NotFound);
     }

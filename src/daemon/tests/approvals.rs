@@ -114,8 +114,7 @@ fn answer(id: &EntryId, choice: &str, note: Option<&str>) -> Command {
 
 #[tokio::test]
 async fn what_codex_asks_is_recorded_answered_by_the_operator_and_ends_with_its_answer() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
     let approvals = rig.daemon.status().approvals;
@@ -138,8 +137,7 @@ async fn what_codex_asks_is_recorded_answered_by_the_operator_and_ends_with_its_
 
 #[tokio::test]
 async fn two_decks_answer_one_request_once_and_nobody_else_answers_at_all() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let (one, two) = (
         rig.connect(Role::Deck, None, true),
         rig.connect(Role::Deck, None, true),
@@ -171,8 +169,7 @@ async fn two_decks_answer_one_request_once_and_nobody_else_answers_at_all() {
 
 #[tokio::test]
 async fn an_answer_in_the_terminal_ends_the_request_here_too() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.codex_asks("3", "T/call_1").await;
     rig.fact(CodexFact::ApprovalResolved {
         request_id: "3".to_owned(),
@@ -192,8 +189,7 @@ async fn an_answer_in_the_terminal_ends_the_request_here_too() {
 
 #[tokio::test]
 async fn asked_again_on_another_connection_it_is_the_same_request() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("9", "T/call_1").await;
     assert_eq!(rig.codex_asks("3", "T/call_1").await, id);
@@ -203,8 +199,7 @@ async fn asked_again_on_another_connection_it_is_the_same_request() {
 
 #[tokio::test]
 async fn what_is_asked_while_the_end_of_the_one_before_is_recorded_is_a_request_of_its_own() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let first = rig.codex_asks("9", "T/call_1").await;
     rig.fact(CodexFact::ApprovalResolved {
@@ -233,8 +228,7 @@ async fn another_request_under_the_same_name_is_no_yes_to_what_was_read() {
     type Change = fn(&mut ApprovalRequest, &mut String);
     for change in [other as Change, diff] {
         for is_recorded in [true, false] {
-            let place = Place::new();
-            let mut rig = Rig::with_codex(&place).await;
+            let mut rig = Rig::fresh_with_codex().await;
             let operator = rig.connect(Role::Deck, None, true);
             let mut asked = request("T/call_1");
             let mut details = String::new();
@@ -268,8 +262,7 @@ async fn another_request_under_the_same_name_is_no_yes_to_what_was_read() {
 
 #[tokio::test]
 async fn an_answer_that_reached_nobody_can_be_given_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
     let first = rig.ask(&operator, answer(&id, "accept", None));
@@ -296,8 +289,7 @@ async fn an_answer_that_reached_nobody_can_be_given_again() {
 
 #[tokio::test]
 async fn what_is_asked_again_behind_its_answer_waits_for_another_one() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
     assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
@@ -326,8 +318,7 @@ async fn what_is_asked_again_behind_its_answer_waits_for_another_one() {
 
 #[tokio::test]
 async fn that_an_earlier_answer_failed_says_nothing_of_the_one_behind_it() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
     let first = rig.ask(&operator, answer(&id, "accept", None));
@@ -345,8 +336,7 @@ async fn that_an_earlier_answer_failed_says_nothing_of_the_one_behind_it() {
 
 #[tokio::test]
 async fn a_refusal_with_a_reason_is_a_message_that_joins_the_turn() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
     let given = rig
@@ -365,8 +355,7 @@ async fn a_refusal_with_a_reason_is_a_message_that_joins_the_turn() {
 
 #[tokio::test]
 async fn a_reason_is_not_told_with_an_answer_that_came_too_late() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
     let late = rig.ask(&operator, answer(&id, "decline", Some("use the lock")));
@@ -387,8 +376,7 @@ async fn a_reason_is_not_told_with_an_answer_that_came_too_late() {
 
 #[tokio::test]
 async fn what_was_asked_is_gone_with_the_app_server_and_waits_on_in_a_cleared_session() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let id = rig.codex_asks("3", "T/call_1").await;
     let clear = Command::Clear(Default::default());
@@ -445,8 +433,7 @@ impl Rig {
 
 #[tokio::test]
 async fn claude_is_answered_by_its_hook_and_what_it_does_next_ends_the_request() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let mut waiting = rig.claude_asks(&hook, "k1");
@@ -476,8 +463,7 @@ async fn claude_is_answered_by_its_hook_and_what_it_does_next_ends_the_request()
 
 #[tokio::test]
 async fn an_answer_that_stops_the_turn_ends_with_its_hook_and_leaves_claude_idle() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
     rig.claude_hook("UserPromptSubmit", None).await;
@@ -510,8 +496,7 @@ async fn an_answer_that_stops_the_turn_ends_with_its_hook_and_leaves_claude_idle
 async fn esc_in_claudes_own_dialog_leaves_it_idle_and_the_end_of_the_hooks_time_leaves_the_dialog()
 {
     for (passed_s, is) in [(5, AgentState::Idle), (3_600, AgentState::Waiting)] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let _operator = rig.connect(Role::Deck, None, true);
         let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
         rig.claude_hook("UserPromptSubmit", None).await;
@@ -538,8 +523,7 @@ async fn esc_in_claudes_own_dialog_leaves_it_idle_and_the_end_of_the_hooks_time_
 
 #[tokio::test]
 async fn where_claude_waits_for_a_prompt_no_answer_waits_for_its_effect() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let _waiting = rig.claude_asks(&hook, "k1");
@@ -569,8 +553,7 @@ async fn what_claudes_own_dialog_decided_ends_the_request_here() {
         ("UserPromptSubmit", None, true),
         ("PermissionRequest", None, true),
     ] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let _operator = rig.connect(Role::Deck, None, true);
         let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
         let waiting = rig.claude_asks(&hook, "k1");
@@ -591,8 +574,7 @@ async fn what_claudes_own_dialog_decided_ends_the_request_here() {
 
 #[tokio::test]
 async fn where_nobody_looks_claude_is_not_kept_waiting() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let _reader = rig.connect(Role::Deck, None, false);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let waiting = rig.claude_asks(&hook, "k1");
@@ -602,8 +584,7 @@ async fn where_nobody_looks_claude_is_not_kept_waiting() {
 
 #[tokio::test]
 async fn a_hook_that_asks_again_on_another_connection_is_answered_there() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let _before = rig.claude_asks(&hook, "k1");
@@ -658,8 +639,7 @@ async fn a_hook_that_asks_the_next_daemon_shows_that_claude_waits_whoever_comes_
 
 #[tokio::test]
 async fn only_a_hook_asks_for_claude() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let refused = rig.claude_asks(&operator, "k1").await.unwrap();
     assert_eq!(refused.unwrap_err().code, RefusalCode::WrongRole);
@@ -667,8 +647,7 @@ async fn only_a_hook_asks_for_claude() {
 
 #[tokio::test]
 async fn an_answer_to_a_hook_that_is_just_gone_reaches_nobody_and_ends_the_request() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let waiting = rig.claude_asks(&hook, "k1");
@@ -687,8 +666,7 @@ async fn an_answer_to_a_hook_that_is_just_gone_reaches_nobody_and_ends_the_reque
 
 #[tokio::test]
 async fn an_answer_whose_hook_leaves_while_it_is_recorded_says_where_it_was_answered() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let _waiting = rig.claude_asks(&hook, "k1");
@@ -710,8 +688,7 @@ async fn an_answer_whose_hook_leaves_while_it_is_recorded_says_where_it_was_answ
 
 #[tokio::test]
 async fn a_hundred_requests_at_once_are_each_answered_as_it_was_meant() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     for n in 0..100 {
         rig.fact(CodexFact::ApprovalAsked {
@@ -777,8 +754,7 @@ async fn a_hundred_requests_at_once_are_each_answered_as_it_was_meant() {
 
 #[tokio::test]
 async fn a_deck_that_is_killed_answers_nothing_and_the_next_one_may() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let killed = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let mut of_claude = rig.claude_asks(&hook, "k1");
@@ -853,8 +829,7 @@ async fn a_request_names_the_files_that_the_other_agent_just_wrote() {
 
 #[tokio::test]
 async fn a_helper_thread_of_codexs_that_waits_is_counted_beside_what_is_recorded() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let _operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let _waiting = rig.claude_asks(&hook, "k1");

@@ -85,8 +85,7 @@ impl Rig {
 #[tokio::test]
 async fn an_answer_reaches_the_call_that_waits_and_is_given_once() {
     for agent in Agent::ALL {
-        let place = Place::new();
-        let mut rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::fresh_with_codex().await;
         let operator = rig.connect(Role::Deck, None, true);
         let asker = rig.connect(Role::of(agent), None, false);
         let id = rig.ask_person(&asker, question(agent)).await;
@@ -123,8 +122,7 @@ async fn an_answer_reaches_the_call_that_waits_and_is_given_once() {
 
 #[tokio::test]
 async fn a_late_answer_comes_as_a_turn_to_an_idle_codex() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let codex = rig.connect(Role::Codex, None, false);
     let id = rig.ask_person(&codex, question(Agent::Codex)).await;
@@ -141,8 +139,7 @@ async fn a_late_answer_comes_as_a_turn_to_an_idle_codex() {
 
 #[tokio::test]
 async fn only_the_operator_answers_and_an_agent_asks_for_itself_alone() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
@@ -169,8 +166,7 @@ async fn only_the_operator_answers_and_an_agent_asks_for_itself_alone() {
 
 #[tokio::test]
 async fn two_answers_at_once_are_one_answer() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let one = rig.connect(Role::Deck, None, true);
     let two = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
@@ -220,8 +216,7 @@ async fn a_question_outlives_the_daemon_and_codexs_app_server() {
 
 #[tokio::test]
 async fn asked_again_word_for_word_it_is_one_card_until_it_is_answered() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
@@ -237,8 +232,7 @@ async fn asked_again_word_for_word_it_is_one_card_until_it_is_answered() {
 
 #[tokio::test]
 async fn what_no_card_can_show_is_refused_and_an_agent_cannot_fill_the_inbox() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let asks = |question: &str, choices: &[&str]| {
         Command::AskUser(AskUserParams {
@@ -288,8 +282,7 @@ async fn a_question_stays_in_the_next_session_unless_its_words_are_deleted() {
         (Command::Compact(Default::default()), 1),
         (clear(true), 0),
     ] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let operator = rig.connect(Role::Deck, None, true);
         let claude = rig.connect(Role::Claude, None, false);
         let id = rig.ask_person(&claude, question(Agent::Claude)).await;
@@ -310,8 +303,7 @@ async fn a_question_stays_in_the_next_session_unless_its_words_are_deleted() {
 
 #[tokio::test]
 async fn the_answer_says_whose_words_are_whose() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     let asks = AskUserParams {
@@ -333,8 +325,7 @@ async fn the_answer_says_whose_words_are_whose() {
 
 #[tokio::test]
 async fn no_answer_is_told_too_so_that_nobody_waits_for_one() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let codex = rig.connect(Role::Codex, None, false);
     let id = rig.ask_person(&codex, question(Agent::Codex)).await;
@@ -354,8 +345,7 @@ async fn an_agent_takes_its_question_back_while_nobody_answers_it() {
             ..NoteParams::new(agent, NoteKind::Note, "found it in the docs")
         })
     };
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
@@ -384,8 +374,7 @@ async fn an_agent_takes_its_question_back_while_nobody_answers_it() {
 
 #[tokio::test]
 async fn the_same_words_of_both_agents_at_once_are_two_questions() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(7), false);
     let codex = rig.connect(Role::Codex, None, false);
     rig.settle().await;

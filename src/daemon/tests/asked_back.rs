@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::commands::wait_messages;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
@@ -10,9 +11,7 @@ use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::id::EntryId;
 use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
-use crate::wire::control::{
-    Command, IdsParams, MessagePage, Refusal, Reply, Role, SendParams, WaitMessagesParams,
-};
+use crate::wire::control::{Command, IdsParams, MessagePage, Refusal, Reply, Role, SendParams};
 
 type Answer = oneshot::Receiver<Result<Reply, Refusal>>;
 
@@ -25,8 +24,7 @@ struct Asked {
 }
 
 impl Asked {
-    async fn new(place: &Place) -> Self {
-        let mut rig = Rig::with_codex(place).await;
+    async fn new(mut rig: Rig) -> Self {
         let claude = rig.connect(Role::Claude, None, false);
         let codex = rig.connect(Role::Codex, None, false);
         rig.status(ReportedStatus::Active { waiting: false });
@@ -56,13 +54,7 @@ impl Asked {
     }
 
     async fn waits_for(&mut self, question: Option<EntryId>) -> Answer {
-        let wait = Command::WaitMessages(WaitMessagesParams {
-            agent: Agent::Codex,
-            after: None,
-            reply_to: question,
-            timeout_ms: 50_000,
-            runtime_session_id: None,
-        });
+        let wait = wait_messages(Agent::Codex, question, 50_000);
         let waiting = self.rig.ask(&self.codex, wait);
         self.rig.settle().await;
         waiting
@@ -108,8 +100,7 @@ fn page(reply: Result<Reply, Refusal>) -> MessagePage {
 
 #[tokio::test]
 async fn a_turn_gets_the_answer_that_lies_behind_it() {
-    let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::fresh_with_codex().await).await;
     let id = asked.answered().await;
     asked.in_queue(&id);
     let waiting = asked.waits().await;
@@ -136,8 +127,7 @@ async fn a_turn_gets_the_answer_that_lies_behind_it() {
 
 #[tokio::test]
 async fn who_waits_before_it_lies_there_gets_it_as_well() {
-    let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::fresh_with_codex().await).await;
     let id = asked.answered().await;
     // Handed over, and not answered yet by the app-server.
     let waiting = asked.waits().await;
@@ -151,8 +141,7 @@ async fn who_waits_before_it_lies_there_gets_it_as_well() {
 
 #[tokio::test]
 async fn only_what_the_call_waits_for_is_asked_back_and_once() {
-    let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::fresh_with_codex().await).await;
     let other = asked
         .rig
         .send(&asked.claude, Agent::Claude, OnBusy::Queue)
@@ -176,8 +165,7 @@ async fn only_what_the_call_waits_for_is_asked_back_and_once() {
 
 #[tokio::test]
 async fn what_has_begun_as_a_turn_is_proven_by_it() {
-    let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::fresh_with_codex().await).await;
     let id = asked.answered().await;
     asked.in_queue(&id);
     let mut waiting = asked.waits().await;
@@ -193,8 +181,7 @@ async fn what_has_begun_as_a_turn_is_proven_by_it() {
 
 #[tokio::test]
 async fn what_nobody_waits_for_any_more_goes_out_again() {
-    let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::fresh_with_codex().await).await;
     let id = asked.answered().await;
     asked.in_queue(&id);
     let waiting = asked.waits().await;
@@ -213,8 +200,7 @@ async fn what_nobody_waits_for_any_more_goes_out_again() {
 
 #[tokio::test]
 async fn what_is_kept_for_a_turn_goes_out_while_that_goes_on() {
-    let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::fresh_with_codex().await).await;
     let id = asked.answered().await;
     asked.in_queue(&id);
     let waiting = asked.waits().await;
@@ -229,7 +215,7 @@ async fn what_is_kept_for_a_turn_goes_out_while_that_goes_on() {
 #[tokio::test]
 async fn after_a_restart_it_is_asked_back_as_before() {
     let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::with_codex(&place).await).await;
     let id = asked.answered().await;
     asked.in_queue(&id);
     let waiting = asked.waits().await;
@@ -261,8 +247,7 @@ async fn after_a_restart_it_is_asked_back_as_before() {
 
 #[tokio::test]
 async fn who_waits_is_not_forgotten_when_its_time_is_up() {
-    let place = Place::new();
-    let mut asked = Asked::new(&place).await;
+    let mut asked = Asked::new(Rig::fresh_with_codex().await).await;
     let id = asked.answered().await;
     asked.in_queue(&id);
     let waiting = asked.waits().await;

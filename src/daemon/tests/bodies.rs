@@ -59,8 +59,7 @@ fn is_open(answer: &mut Answer) -> bool {
 
 #[tokio::test]
 async fn a_message_to_codex_is_read_beside_the_loop_and_the_next_one_waits_for_it() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     drop(rig.ask(&claude, send(Agent::Codex, long())));
     rig.record().await;
@@ -81,8 +80,7 @@ async fn a_message_to_codex_is_read_beside_the_loop_and_the_next_one_waits_for_i
 
 #[tokio::test]
 async fn a_daemon_that_leaves_while_a_text_is_read_hands_it_to_the_adapter_first() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     drop(rig.ask(&claude, send(Agent::Codex, long())));
     rig.record().await;
@@ -103,8 +101,7 @@ async fn a_daemon_that_leaves_while_a_text_is_read_hands_it_to_the_adapter_first
 
 #[tokio::test]
 async fn nothing_overtakes_a_message_to_claude_that_is_read_beside_the_loop() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let mut claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     // No doorbell is hung any more, so that all is pushed.
@@ -130,8 +127,7 @@ async fn nothing_overtakes_a_message_to_claude_that_is_read_beside_the_loop() {
 
 #[tokio::test]
 async fn who_asks_for_a_long_text_gets_it_and_the_loop_answers_others_meanwhile() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     let hook = rig.connect(Role::Hook, Some(7_000_000), false);
@@ -171,8 +167,7 @@ async fn who_asks_for_a_long_text_gets_it_and_the_loop_answers_others_meanwhile(
 
 #[tokio::test]
 async fn with_too_much_being_read_a_page_is_refused_and_what_is_at_hand_is_given() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&codex, send(Agent::Claude, long())));
@@ -188,8 +183,7 @@ async fn with_too_much_being_read_a_page_is_refused_and_what_is_at_hand_is_given
 
 #[tokio::test]
 async fn a_client_that_goes_while_its_page_is_read_takes_nothing_with_it() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.status(ReportedStatus::Active { waiting: false });
     rig.user_message("turn-0", None);
     rig.settle().await;
@@ -244,8 +238,7 @@ async fn a_daemon_that_stops_while_settings_are_read_records_no_change_of_them()
 
 #[tokio::test]
 async fn a_record_is_read_for_a_compaction_beside_the_loop() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     let operator = rig.connect(Role::Deck, None, true);
     drop(rig.ask(&codex, send(Agent::Claude, "before".to_owned())));
@@ -266,8 +259,7 @@ async fn a_record_is_read_for_a_compaction_beside_the_loop() {
 
 #[tokio::test]
 async fn whoever_waits_gets_what_there_was_no_room_to_read_once_there_is() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     let mut waits = rig.ask(

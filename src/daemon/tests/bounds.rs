@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::approvals::request;
+use super::commands::{acked, wait_messages};
 use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
@@ -13,22 +14,14 @@ use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
 use crate::daemon::clients::{ACK_WAITERS_MAX, WAITERS_MAX};
 use crate::daemon::event::Event;
 use crate::daemon::handle::EVENTS_MAX;
-use crate::store::testing::Place;
 use crate::wire::control::{
-    AskApprovalParams, AskUserParams, Command, IdsParams, Refusal, RefusalCode, Reply, Role,
-    SendParams, WaitMessagesParams,
+    AskApprovalParams, AskUserParams, Command, Refusal, RefusalCode, Reply, Role, SendParams,
 };
 
 /// For an answer that does not come: what the record begins with is no question.
 fn wait(rig: &Rig) -> Command {
     let first = rig.daemon.base.recorder.stored(Seq(1)).unwrap();
-    Command::WaitMessages(WaitMessagesParams {
-        agent: Agent::Codex,
-        after: None,
-        reply_to: Some(first.entry.id.clone()),
-        timeout_ms: 10_000,
-        runtime_session_id: None,
-    })
+    wait_messages(Agent::Codex, Some(first.entry.id.clone()), 10_000)
 }
 
 fn answered(answer: &mut oneshot::Receiver<Result<Reply, Refusal>>) -> Result<Reply, Refusal> {
@@ -37,8 +30,7 @@ fn answered(answer: &mut oneshot::Receiver<Result<Reply, Refusal>>) -> Result<Re
 
 #[tokio::test]
 async fn what_is_due_waits_for_no_flood_of_events() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     let waits = wait(&rig);
     let mut waits = rig.ask(&codex, waits);
@@ -68,8 +60,7 @@ async fn what_is_due_waits_for_no_flood_of_events() {
 
 #[tokio::test]
 async fn clients_beyond_the_bound_are_refused_and_the_operator_still_comes_in() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let mut guests: Vec<_> = (0..CLIENTS_MAX)
         .map(|_| rig.connect(Role::Cli, None, false))
         .collect();
@@ -91,8 +82,7 @@ async fn clients_beyond_the_bound_are_refused_and_the_operator_still_comes_in() 
 
 #[tokio::test]
 async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let codex = rig.connect(Role::Codex, None, false);
     let claude = rig.connect(Role::Claude, None, false);
     let wait = wait(&rig);
@@ -126,18 +116,11 @@ async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them()
 
 #[tokio::test]
 async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_recorded() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
-    let ack = || {
-        Command::Ack(IdsParams {
-            agent: Agent::Claude,
-            ids: vec![id.clone()],
-            rung: None,
-        })
-    };
+    let ack = || acked(Agent::Claude, vec![id.clone()]);
     let mut asked: Vec<_> = (0..ACK_WAITERS_MAX)
         .map(|_| rig.ask(&claude, ack()))
         .collect();
@@ -153,8 +136,7 @@ async fn calls_that_wait_for_the_record_are_bounded_and_what_they_said_is_record
 
 #[tokio::test]
 async fn requests_beyond_the_bound_are_answered_where_their_agent_asks() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let _deck = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, None, false);
     let codex = rig.connect(Role::Codex, None, false);

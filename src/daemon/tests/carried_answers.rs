@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::commands::acked;
 use super::compact::hand_off;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
@@ -11,9 +12,7 @@ use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::store::ledger::Ledger;
 use crate::store::testing::Place;
-use crate::wire::control::{
-    Command, ContextView, IdsParams, ReadContextParams, Reply, Role, SendParams,
-};
+use crate::wire::control::{Command, ContextView, ReadContextParams, Reply, Role, SendParams};
 
 /// What happens to a handoff from Claude to Codex.
 #[derive(Debug, Clone, Copy)]
@@ -86,11 +85,7 @@ impl Scene {
             Step::Read => {
                 let unsettled = self.rig.daemon.base.recorder.world().unsettled.iter();
                 let got = unsettled.filter(|(_, message)| message.to == Agent::Claude);
-                let read = Command::Ack(IdsParams {
-                    agent: Agent::Claude,
-                    ids: got.map(|(id, _)| id.clone()).collect(),
-                    rung: None,
-                });
+                let read = acked(Agent::Claude, got.map(|(id, _)| id.clone()).collect());
                 self.rig.call(&self.claude, read).await.unwrap();
             }
             Step::Rejected => {

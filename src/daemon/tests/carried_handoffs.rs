@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::commands::change_queue;
 use super::compact::{hand_off, note};
 use super::rig::{Guest, Rig};
 use super::tasks::{change, open};
@@ -12,8 +13,8 @@ use crate::core::id::{CapsuleId, EntryId};
 use crate::core::snapshot::Snapshot;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, GetMessagesParams, IdsParams, NoteParams, QueueChange, QueueChangeParams,
-    Reply, Role, TaskChange,
+    ClearParams, Command, GetMessagesParams, IdsParams, NoteParams, QueueChange, Reply, Role,
+    TaskChange,
 };
 
 impl Rig {
@@ -150,8 +151,7 @@ async fn an_open_task_has_its_handoffs_after_a_compaction_and_after_a_clear() {
 
 #[tokio::test]
 async fn what_a_task_began_with_goes_on_with_the_work_or_is_counted() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let first = rig.hand_to_codex(&claude, "find").await;
@@ -172,18 +172,13 @@ async fn what_a_task_began_with_goes_on_with_the_work_or_is_counted() {
 
 #[tokio::test]
 async fn a_handoff_that_nobody_got_stands_in_the_task_alone_after_a_compaction() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let codex = rig.connect(Role::Codex, None, false);
     let task = rig.task(&operator, open("Login", None)).await;
     let handoff = rig.newest(&codex, hand_off(Agent::Codex, "test it")).await;
     let began = rig.task(&operator, begun_with(&handoff)).await;
-    let cancel = Command::QueueChange(QueueChangeParams {
-        id: handoff.clone(),
-        change: QueueChange::Remove,
-        placed: false,
-    });
+    let cancel = change_queue(handoff.clone(), QueueChange::Remove);
     rig.call(&operator, cancel).await.unwrap();
     assert_eq!(rig.world().standing_handoffs().count(), 0);
     for _ in 0..2 {
@@ -197,8 +192,7 @@ async fn a_handoff_that_nobody_got_stands_in_the_task_alone_after_a_compaction()
 /// As a note of Codex's.
 #[tokio::test]
 async fn the_answer_of_the_one_who_was_asked_counts_as_well() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);

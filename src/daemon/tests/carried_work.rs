@@ -163,8 +163,7 @@ async fn what_was_forgotten_does_not_come_back_with_a_compaction() {
 
 #[tokio::test]
 async fn what_was_forgotten_of_an_open_task_stands_in_the_task_alone_after_a_clear() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let task = rig.task(&operator, open("Fruit", Some("sorted"))).await;
@@ -191,8 +190,7 @@ async fn what_was_forgotten_of_an_open_task_stands_in_the_task_alone_after_a_cle
 
 #[tokio::test]
 async fn the_files_that_an_agent_touched_last_go_on_after_a_compaction() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let _claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);
@@ -233,8 +231,7 @@ async fn the_files_that_an_agent_touched_last_go_on_after_a_compaction() {
 
 #[tokio::test]
 async fn the_words_of_a_task_that_was_left_are_not_those_of_now_after_a_compaction() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);

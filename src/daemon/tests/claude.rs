@@ -21,8 +21,7 @@ fn prompt(claude_pid: u32) -> Command {
 
 #[tokio::test]
 async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     rig.settle().await;
     // Both before the record of the first is durable.
@@ -37,8 +36,7 @@ async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
 
 #[tokio::test]
 async fn a_bridge_that_leaves_at_once_is_not_called_attached() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     rig.daemon.disconnect(bridge.conn);
     rig.settle().await;
@@ -50,8 +48,7 @@ async fn a_bridge_that_leaves_at_once_is_not_called_attached() {
 
 #[tokio::test]
 async fn the_hook_of_a_second_claude_gets_no_bodies_of_the_first_one() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     let hook = rig.connect(Role::Hook, None, false);
@@ -220,8 +217,7 @@ async fn what_a_hook_took_and_never_handed_over_comes_again_and_says_so() {
 
 #[tokio::test]
 async fn what_was_just_fetched_is_not_announced_as_well() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     let elsewhere = rig.connect_to("other", Role::Claude, Some(7_000_001));
@@ -241,8 +237,7 @@ async fn what_was_just_fetched_is_not_announced_as_well() {
 
 #[tokio::test]
 async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let mut child = std::process::Command::new("cat")
         .stdin(std::process::Stdio::piped())
         .spawn()
@@ -279,8 +274,7 @@ async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
 
 #[tokio::test]
 async fn the_conversation_of_claudes_last_prompt_is_recorded_once() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hook = rig.connect(Role::Hook, None, false);
     let told = |event: &str, claude_pid: u32, session: &str| {

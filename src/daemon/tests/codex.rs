@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::commands::{change_queue, wait_messages};
 use super::rig::Rig;
 use super::unwritten::recover;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
@@ -15,26 +16,15 @@ use crate::daemon::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::codex::call::INPUT_CHARS_MAX;
 use crate::wire::control::{
-    Command, HandoffParams, IdsParams, QueueChange, QueueChangeParams, Refusal, RefusalCode, Reply,
-    Role, SendParams, WaitMessagesParams,
+    Command, HandoffParams, IdsParams, QueueChange, Refusal, RefusalCode, Reply, Role, SendParams,
 };
 
 #[tokio::test]
 async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
-    let waiting = rig.ask(
-        &codex,
-        Command::WaitMessages(WaitMessagesParams {
-            agent: Agent::Codex,
-            after: None,
-            reply_to: None,
-            timeout_ms: 10_000,
-            runtime_session_id: None,
-        }),
-    );
+    let waiting = rig.ask(&codex, wait_messages(Agent::Codex, None, 10_000));
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let Ok(Reply::Messages(page)) = waiting.await.unwrap() else {
         panic!("no page");
@@ -56,21 +46,11 @@ async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
 
 #[tokio::test]
 async fn a_turn_that_waits_for_one_answer_holds_nothing_else_up() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let question = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
-    let mut waiting = rig.ask(
-        &codex,
-        Command::WaitMessages(WaitMessagesParams {
-            agent: Agent::Codex,
-            after: None,
-            reply_to: Some(question),
-            timeout_ms: 10_000,
-            runtime_session_id: None,
-        }),
-    );
+    let mut waiting = rig.ask(&codex, wait_messages(Agent::Codex, Some(question), 10_000));
     let other = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), [other]);
     assert!(waiting.try_recv().is_err());
@@ -78,19 +58,14 @@ async fn a_turn_that_waits_for_one_answer_holds_nothing_else_up() {
 
 #[tokio::test]
 async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let second = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
 
-    let remove = Command::QueueChange(QueueChangeParams {
-        id: second,
-        change: QueueChange::Remove,
-        placed: false,
-    });
+    let remove = change_queue(second, QueueChange::Remove);
     let removed = rig.ask(&operator, remove.clone());
     // The lane becomes free before the record is durable.
     rig.user_message("turn-1", Some(&first));
@@ -108,8 +83,7 @@ async fn what_the_operator_takes_back_is_not_sent_while_that_is_recorded() {
 
 #[tokio::test]
 async fn of_a_message_that_codex_did_not_take_nothing_counts_as_given() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let given = |rig: &Rig| {
         let codex = rig.daemon.status().agents.codex;
@@ -133,8 +107,7 @@ async fn of_a_message_that_codex_did_not_take_nothing_counts_as_given() {
 
 #[tokio::test]
 async fn a_message_that_codex_refuses_again_and_again_is_not_offered_in_a_circle() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let not_taken = CodexFact::NotTaken {
@@ -164,8 +137,7 @@ async fn a_message_that_codex_refuses_again_and_again_is_not_offered_in_a_circle
 
 #[tokio::test]
 async fn a_message_that_wants_no_waiting_is_rejected_when_codex_is_busy_at_last() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Reject).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));
@@ -230,8 +202,7 @@ async fn what_a_sender_was_promised_is_not_rejected_any_more() {
 #[tokio::test]
 async fn a_sender_is_promised_nothing_while_the_record_is_about_to_say_that_nobody_gets_it() {
     for stops in [false, true] {
-        let place = Place::new();
-        let mut rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::fresh_with_codex().await;
         let (id, told) = at_once_or_not(&mut rig).await;
         rig.status(ReportedStatus::Active { waiting: false });
         rig.fact(CodexFact::NotTaken {
@@ -308,8 +279,7 @@ async fn what_has_to_wait_for_the_end_of_a_turn_says_when_it_was_sent_and_at_whi
 
 #[tokio::test]
 async fn an_urgent_message_overtakes_one_that_waits_for_the_end_of_the_turn() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     rig.status(ReportedStatus::Active { waiting: false });
     let patient = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -327,8 +297,7 @@ async fn an_urgent_message_overtakes_one_that_waits_for_the_end_of_the_turn() {
 
 #[tokio::test]
 async fn a_doubt_that_was_resolved_does_not_come_back() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.fact(CodexFact::Unanswered {
@@ -384,8 +353,7 @@ async fn after_a_crash_nothing_newer_goes_out_before_the_older_is_accounted_for(
 
 #[tokio::test]
 async fn a_usage_limit_ends_on_the_record_too() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let ended = |limited| CodexFact::TurnCompleted {
         thread_id: ThreadId::new("thread-1"),
         turn_id: TurnId::new("turn-1"),
@@ -416,8 +384,7 @@ async fn a_usage_limit_ends_on_the_record_too() {
 
 #[tokio::test]
 async fn the_sender_to_a_busy_codex_is_answered_at_once_and_one_that_steers_waits_for_proof() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     rig.status(ReportedStatus::Active { waiting: false });
     for (on_busy, waits) in [(OnBusy::Queue, false), (OnBusy::Steer, true)] {
@@ -445,8 +412,7 @@ const SHUT: &str = "codex refused: its conversation thread-1 does not open (it i
 
 #[tokio::test]
 async fn a_conversation_that_does_not_open_is_said_once_and_shown_until_it_does() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let starts = || CodexFact::ServerStarted {
         pid: 4_000_003,
         keeper: 4_000_004,
@@ -482,8 +448,7 @@ async fn a_conversation_that_does_not_open_is_said_once_and_shown_until_it_does(
 #[tokio::test]
 async fn a_codex_that_fails_at_each_try_with_other_words_is_said_once_and_shown_as_it_failed_last()
 {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let fails = |rig: &mut Rig, code: ErrorCode, why: &str| {
         rig.fact(CodexFact::ServerStarted {
             pid: 4_000_003,
@@ -521,8 +486,7 @@ async fn a_codex_that_fails_at_each_try_with_other_words_is_said_once_and_shown_
 
 #[tokio::test]
 async fn a_codex_that_fails_at_each_try_while_nothing_can_be_recorded_waits_for_the_disk_once() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     for second in 0..5 {
         rig.fact(CodexFact::ServerStarted {
             pid: 4_000_003,
@@ -548,8 +512,7 @@ async fn a_codex_that_fails_at_each_try_while_nothing_can_be_recorded_waits_for_
 
 #[tokio::test]
 async fn a_message_that_is_too_large_for_codex_is_rejected_and_the_next_one_goes_out() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let large = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let next = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -573,8 +536,7 @@ async fn a_message_that_is_too_large_for_codex_is_rejected_and_the_next_one_goes
 
 #[tokio::test]
 async fn the_parts_of_a_handoff_are_as_long_together_as_one_message_may_be() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     // With the comma and the space before it.
     let of = |reason: usize| {
@@ -599,8 +561,7 @@ async fn the_parts_of_a_handoff_are_as_long_together_as_one_message_may_be() {
 
 #[tokio::test]
 async fn a_turn_that_is_shown_again_after_many_others_is_recorded_once() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     for turn in 0..=REMEMBERED_MAX {
         rig.user_message(&format!("turn-{turn}"), None);
     }

@@ -279,8 +279,7 @@ async fn a_hook_that_waits_while_the_adapter_comes_back_gets_the_packet() {
 /// The packet holds what the turn did, though the disk has it only later.
 #[tokio::test]
 async fn the_packet_is_made_once_the_record_has_what_the_compacted_turn_did() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.fact(CodexFact::TurnTraced {
         files: TurnFiles {
             written: vec!["pears.rs".to_owned()],

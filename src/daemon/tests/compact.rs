@@ -5,6 +5,7 @@ use std::fs;
 
 use tokio::sync::oneshot;
 
+use super::commands::{change_queue, wait_messages};
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::{Agent, Party};
@@ -18,7 +19,7 @@ use crate::store::testing::Place;
 use crate::wire::control::{
     ArtifactParams, Command, CompactParams, Compacted, ContextView, DecideParams,
     GetMessagesParams, HandoffParams, IdsParams, NoteParams, ProposeParams, QueueChange,
-    QueueChangeParams, ReadContextParams, RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
+    ReadContextParams, RefusalCode, Reply, Role, SendParams,
 };
 
 fn message(from: Option<Agent>, to: Agent, text: &str, require_reply: bool) -> Command {
@@ -307,8 +308,7 @@ async fn what_is_open_goes_on_under_its_ids_and_nothing_is_delivered_again() {
 
 #[tokio::test]
 async fn what_failed_and_was_not_taken_back_stands_in_the_way_behind_a_compaction_too() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let operator = rig.connect(Role::Deck, None, true);
     let (bad, good) = (ArtifactStatus::Failed, ArtifactStatus::Passed);
@@ -395,11 +395,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
     rig.user_message("turn-6", Some(&told[0]));
     rig.status(ReportedStatus::Idle);
     rig.settle().await;
-    let retry = Command::QueueChange(QueueChangeParams {
-        id: ids.ambiguous.clone(),
-        change: QueueChange::Retry,
-        placed: false,
-    });
+    let retry = change_queue(ids.ambiguous.clone(), QueueChange::Retry);
     rig.call(&operator, retry).await.unwrap();
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), [ids.ambiguous]);
@@ -407,8 +403,7 @@ async fn the_ids_that_agents_hold_go_on_working_also_after_a_restart() {
 
 #[tokio::test]
 async fn an_answer_that_nobody_read_can_still_be_waited_for_by_its_question() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     let operator = rig.connect(Role::Deck, None, true);
@@ -431,13 +426,7 @@ async fn an_answer_that_nobody_read_can_still_be_waited_for_by_its_question() {
         rig.daemon.base.recorder.ledger().seq_of(&asked).unwrap(),
         None
     );
-    let wait = Command::WaitMessages(WaitMessagesParams {
-        agent: Agent::Claude,
-        after: None,
-        reply_to: Some(asked),
-        timeout_ms: 50_000,
-        runtime_session_id: None,
-    });
+    let wait = wait_messages(Agent::Claude, Some(asked), 50_000);
     let Ok(Reply::Messages(page)) = rig.call(&claude, wait).await else {
         panic!("no answer");
     };
@@ -446,8 +435,7 @@ async fn an_answer_that_nobody_read_can_still_be_waited_for_by_its_question() {
 
 #[tokio::test]
 async fn compacted_twice_an_entry_still_names_where_it_stood_first() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let operator = rig.connect(Role::Deck, None, true);
     let ids = at_work(&mut rig, &claude, &operator).await;
@@ -491,8 +479,7 @@ async fn compacted_twice_an_entry_still_names_where_it_stood_first() {
 
 #[tokio::test]
 async fn a_long_text_is_carried_by_its_hash() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let operator = rig.connect(Role::Deck, None, true);
     let text = format!("{}the very end", "word ".repeat(5_000));

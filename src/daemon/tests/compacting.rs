@@ -9,7 +9,6 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::{CompactionTrigger, EntryKind};
 use crate::core::id::{RuntimeSession, SessionId, ThreadId, TurnId};
 use crate::daemon::event::ClaudeCompacted;
-use crate::store::testing::Place;
 use crate::wire::control::{
     AgentActionKind, AgentActionParams, Command, Refusal, RefusalCode, Reply, Role,
 };
@@ -29,8 +28,7 @@ fn code(result: Result<Reply, Refusal>) -> RefusalCode {
 
 #[tokio::test]
 async fn only_the_operator_compacts_and_only_between_turns() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let agent = rig.connect(Role::Claude, None, false);
     let by_agent = rig.call(&agent, compact(Agent::Codex)).await;
@@ -51,8 +49,7 @@ async fn only_the_operator_compacts_and_only_between_turns() {
 
 #[tokio::test]
 async fn a_summary_does_not_outlive_the_session_that_it_tells_of() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let now = rig.daemon.base.recorder.session_id().clone();
     for (session, kept) in [(SessionId::new("session_before"), ""), (now, "the plums")] {
         let compacted = ClaudeCompacted {
@@ -85,8 +82,7 @@ fn compacting(rig: &Rig) -> [bool; 2] {
 
 #[tokio::test]
 async fn codex_is_not_compacted_while_claude_is_and_the_status_says_who_is() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);
@@ -121,8 +117,7 @@ async fn codex_is_not_compacted_while_claude_is_and_the_status_says_who_is() {
 
 #[tokio::test]
 async fn mail_waits_while_it_is_compacted_and_leaves_when_it_is_refused() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     let begun = rig.ask(&operator, compact(Agent::Codex));

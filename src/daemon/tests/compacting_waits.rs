@@ -8,7 +8,6 @@ use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::CompactionTrigger;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
-use crate::store::testing::Place;
 use crate::wire::control::{AgentActionKind, Command, Refusal, RefusalCode, Reply, Role};
 
 fn compact() -> Command {
@@ -58,8 +57,7 @@ async fn leaves(rig: &mut Rig, count: usize) -> Vec<Option<EntryId>> {
 
 #[tokio::test]
 async fn a_message_leaves_behind_the_packet_of_a_compaction_that_the_operator_asked_for() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     rig.codex_says_its_goal().await;
@@ -79,8 +77,7 @@ async fn a_message_leaves_behind_the_packet_of_a_compaction_that_the_operator_as
 
 #[tokio::test]
 async fn a_compaction_that_hangs_keeps_a_message_for_a_minute() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     begin(&mut rig, &operator).await;
@@ -94,8 +91,7 @@ async fn a_compaction_that_hangs_keeps_a_message_for_a_minute() {
 
 #[tokio::test]
 async fn a_compaction_meets_no_missing_thread_no_compaction_of_claudes_and_no_message_on_its_way() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let hooks = rig.connect(Role::Hook, None, false);
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);

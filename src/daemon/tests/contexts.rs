@@ -21,8 +21,7 @@ fn codex(rig: &Rig) -> ContextFill {
 
 #[tokio::test]
 async fn codexs_figure_falls_with_a_compaction_in_either_order_and_ends_with_its_thread() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     assert_eq!(codex(&rig), ContextFill::default());
     let turn_id = TurnId::new("U1");
     let compacted = || CodexFact::Compacted {
@@ -49,8 +48,7 @@ async fn codexs_figure_falls_with_a_compaction_in_either_order_and_ends_with_its
 #[tokio::test]
 async fn a_nearly_full_context_is_told_from_the_percent_on_that_the_operator_set_until_it_is_compacted()
  {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let warn_from = |rig: &mut Rig, percent| {
         let now_ms = rig.daemon.base.clock.now_ms();
         rig.daemon.agents.contexts.warn_from(percent, now_ms);

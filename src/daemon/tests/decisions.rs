@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::commands::acked;
 use super::ladder::{Pair, text};
 use super::proposals::proposed_as;
 use super::rig::Rig;
@@ -17,8 +18,7 @@ use crate::wire::control::{Command, DecideParams, HandoffParams, IdsParams, Refu
 
 #[tokio::test]
 async fn of_two_decisions_at_once_one_is_recorded() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, Vec::new()).await;
     let mut answers = Vec::new();
@@ -52,8 +52,7 @@ async fn of_two_decisions_at_once_one_is_recorded() {
 
 #[tokio::test]
 async fn a_handoff_that_was_rejected_can_be_handed_over_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let hand_off = Command::Handoff(HandoffParams {
         from: Some(Agent::Claude),
@@ -103,8 +102,7 @@ async fn decided_on(
 
 #[tokio::test]
 async fn a_compaction_carries_on_what_was_approved_last_and_tells_nobody_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
     let tree = |tree: &str| WorkTree {
@@ -167,7 +165,7 @@ fn told(rig: &Rig) -> Vec<(Agent, EntryId)> {
 #[tokio::test]
 async fn a_decision_reaches_both_agents_as_a_message_of_the_operator_once() {
     let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::start(&place).await, true).await;
     pair.rig.codex_runs().await;
     let claude = pair.rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut pair.rig, &claude, Vec::new()).await;
@@ -194,11 +192,7 @@ async fn a_decision_reaches_both_agents_as_a_message_of_the_operator_once() {
         assert!(!lines.contains(&"Reason: push to main"), "{text}");
     }
     pair.handed(handed.ids.clone()).await;
-    let acked = Command::Ack(IdsParams {
-        agent: Agent::Claude,
-        ids: handed.ids,
-        rung: None,
-    });
+    let acked = acked(Agent::Claude, handed.ids);
     pair.rig.call(&claude, acked).await.unwrap();
     pair.rig.user_message("turn-1", Some(to_codex));
     pair.rig.settle().await;
@@ -274,8 +268,7 @@ async fn a_decision_of_a_version_that_told_nobody_is_not_told_years_later() {
 
 #[tokio::test]
 async fn an_agent_that_was_never_there_is_not_told_of_decisions() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     rig.daemon.base.programs.looked(Default::default());
     let claude = rig.connect(Role::Claude, None, false);
     let first = proposed(&mut rig, &claude, Vec::new()).await;

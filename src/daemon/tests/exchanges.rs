@@ -1,5 +1,6 @@
 //! Two agents that answer each other wait for their person after a while.
 
+use super::commands::change_queue;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
@@ -8,8 +9,8 @@ use crate::core::entry::{LifecycleEvent, TurnStatus};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, GetMessagesParams, HookEvent, HookParams, QueueChange, QueueChangeParams,
-    Reply, Role, SendParams,
+    ClearParams, Command, GetMessagesParams, HookEvent, HookParams, QueueChange, Reply, Role,
+    SendParams,
 };
 use crate::wire::status::ExchangeStatus;
 
@@ -23,12 +24,11 @@ struct Talk {
 }
 
 impl Talk {
-    async fn new(place: &Place) -> Self {
-        Self::of(place, RuntimeSession::default().as_str()).await
+    async fn new(rig: Rig) -> Self {
+        Self::of(rig, RuntimeSession::default().as_str()).await
     }
 
-    async fn of(place: &Place, pair: &str) -> Self {
-        let mut rig = Rig::with_codex(place).await;
+    async fn of(mut rig: Rig, pair: &str) -> Self {
         let claude = rig.connect_to(pair, Role::Claude, Some(CLAUDE));
         let hook = rig.connect(Role::Hook, None, false);
         Self {
@@ -100,11 +100,7 @@ impl Talk {
 
     async fn release(&mut self, id: &EntryId) {
         let operator = self.rig.connect(Role::Deck, None, true);
-        let release = Command::QueueChange(QueueChangeParams {
-            id: id.clone(),
-            change: QueueChange::Retry,
-            placed: false,
-        });
+        let release = change_queue(id.clone(), QueueChange::Retry);
         assert_eq!(self.rig.call(&operator, release).await, Ok(Reply::Done));
         self.rig.settle().await;
     }
@@ -156,7 +152,7 @@ impl Talk {
 async fn agents_that_answer_each_other_wait_over_a_restart_until_they_are_let_go_on() {
     for in_next_session in [false, true] {
         let place = Place::new();
-        let mut talk = Talk::new(&place).await;
+        let mut talk = Talk::new(Rig::with_codex(&place).await).await;
         if in_next_session {
             let operator = talk.rig.connect(Role::Deck, None, true);
             let clear = Command::Clear(ClearParams::default());
@@ -166,7 +162,7 @@ async fn agents_that_answer_each_other_wait_over_a_restart_until_they_are_let_go
         assert_eq!(held.held, 2);
         drop(talk);
 
-        let mut talk = Talk::new(&place).await;
+        let mut talk = Talk::new(Rig::with_codex(&place).await).await;
         talk.turns = 100;
         assert_eq!(talk.exchanges(), std::slice::from_ref(&held));
         assert_eq!(talk.rig.delivered_ids(), []);
@@ -185,7 +181,7 @@ async fn agents_that_answer_each_other_wait_over_a_restart_until_they_are_let_go
 #[tokio::test]
 async fn what_an_earlier_version_recorded_without_the_persons_prompts_is_not_counted() {
     let place = Place::new();
-    let mut talk = Talk::new(&place).await;
+    let mut talk = Talk::new(Rig::with_codex(&place).await).await;
     // As an earlier version began.
     let (event, said) = (LifecycleEvent::DaemonStarted, "the daemon started");
     let recorder = &mut talk.rig.daemon.base.recorder;
@@ -198,7 +194,7 @@ async fn what_an_earlier_version_recorded_without_the_persons_prompts_is_not_cou
     }
     drop(talk);
 
-    let mut talk = Talk::new(&place).await;
+    let mut talk = Talk::new(Rig::with_codex(&place).await).await;
     talk.turns = 100;
     assert_eq!(talk.exchanges(), []);
     assert_eq!(talk.unread().await, 7);
@@ -216,7 +212,7 @@ async fn what_an_earlier_version_recorded_without_the_persons_prompts_is_not_cou
 async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_too() {
     const EXPIRY_MS: i64 = 60_000;
     let place = Place::new();
-    let mut talk = Talk::new(&place).await;
+    let mut talk = Talk::new(Rig::with_codex(&place).await).await;
     talk.hang_bell().await;
     let held = talk.goes_round().await;
     talk.expires_after(EXPIRY_MS);
@@ -228,7 +224,7 @@ async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_too() {
     assert_eq!(talk.rig.delivered_ids().len(), 1);
     drop(talk);
 
-    let mut talk = Talk::new(&place).await;
+    let mut talk = Talk::new(Rig::with_codex(&place).await).await;
     talk.hang_bell().await;
     talk.expires_after(EXPIRY_MS);
     talk.rig.later(EXPIRY_MS + 2_000).await;
@@ -239,8 +235,7 @@ async fn what_was_let_go_waits_as_long_as_anything_over_a_restart_too() {
 
 #[tokio::test]
 async fn what_waits_for_the_persons_word_is_let_go_and_what_they_stopped_stays() {
-    let place = Place::new();
-    let mut talk = Talk::new(&place).await;
+    let mut talk = Talk::new(Rig::fresh_with_codex().await).await;
     for _ in 0..6 {
         talk.thanks().await;
     }
@@ -284,7 +279,7 @@ async fn what_waits_for_the_persons_word_is_let_go_and_what_they_stopped_stays()
 #[tokio::test]
 async fn what_a_daemon_died_over_that_was_to_be_held_is_held_by_the_next() {
     let place = Place::new();
-    let mut talk = Talk::new(&place).await;
+    let mut talk = Talk::new(Rig::with_codex(&place).await).await;
     // No doorbell comes: what there is is pushed at once.
     talk.rig.later(2_100).await;
     for _ in 0..6 {
@@ -304,14 +299,13 @@ async fn what_a_daemon_died_over_that_was_to_be_held_is_held_by_the_next() {
     drop(talk.rig.ask_only(&codex, thanks));
     drop(talk);
 
-    let talk = Talk::new(&place).await;
+    let talk = Talk::new(Rig::with_codex(&place).await).await;
     assert_eq!(talk.exchanges()[0].held, 1);
 }
 
 #[tokio::test]
 async fn the_operators_message_to_codex_lets_the_agents_of_every_pair_go_on() {
-    let place = Place::new();
-    let mut talk = Talk::of(&place, "second").await;
+    let mut talk = Talk::of(Rig::fresh_with_codex().await, "second").await;
     let held = talk.goes_round().await;
     assert_eq!(held.pair, Some(RuntimeSession::new("second")));
     let operator = talk.rig.connect(Role::Deck, None, true);
@@ -328,8 +322,7 @@ async fn the_operators_message_to_codex_lets_the_agents_of_every_pair_go_on() {
 
 #[tokio::test]
 async fn the_line_below_claudes_composer_says_what_waits_for_the_person() {
-    let place = Place::new();
-    let mut talk = Talk::new(&place).await;
+    let mut talk = Talk::new(Rig::fresh_with_codex().await).await;
     talk.goes_round().await;
     let line = talk.status_line().await;
     assert!(line.contains("6 messages for Claude"), "{line}");
@@ -340,8 +333,7 @@ async fn the_line_below_claudes_composer_says_what_waits_for_the_person() {
 #[tokio::test]
 async fn a_prompt_of_the_persons_in_either_terminal_lets_them_go_on() {
     for in_claude in [true, false] {
-        let place = Place::new();
-        let mut talk = Talk::new(&place).await;
+        let mut talk = Talk::new(Rig::fresh_with_codex().await).await;
         talk.goes_round().await;
         talk.prompt(true).await;
         assert_eq!(talk.exchanges().len(), 1, "the doorbell is nobody's word");

@@ -9,13 +9,11 @@ use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::daemon::event::Event;
 use crate::store::ledger::WriterEvent;
-use crate::store::testing::Place;
 use crate::wire::control::Role;
 
 #[tokio::test]
 async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_does() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.user_message("turn-1", Some(&id));
@@ -36,8 +34,7 @@ async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_do
 
 #[tokio::test]
 async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     rig.daemon.base.identity.detach();
     rig.connect_from(std::process::id(), Role::Codex, None, false);
     rig.settle().await;
@@ -52,8 +49,7 @@ async fn the_service_in_its_own_process_keeps_no_detached_daemon_alive() {
 
 #[tokio::test]
 async fn a_detached_daemon_stays_while_a_message_waits() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     rig.daemon.base.identity.detach();
     let guest = rig.connect(Role::Codex, None, false);
     let id = rig.send(&guest, Agent::Codex, OnBusy::Queue).await;

@@ -4,17 +4,17 @@ use std::fs;
 
 use serde_json::Value;
 
+use super::commands::handed;
 use super::ladder::{CLAIM_OVER_MS, Pair, text};
+use super::rig::Rig;
 use crate::core::agent::Agent;
-use crate::core::delivery::DeliveryWay;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, HandoffParams, IdsParams, Reply, Role};
+use crate::wire::control::{Command, HandoffParams, Reply, Role};
 
 #[tokio::test]
 async fn a_hook_proves_only_what_it_was_given_itself() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let first = pair.send("plum").await;
     let given = pair.hook("UserPromptSubmit").await;
     assert_eq!(given.ids, std::slice::from_ref(&first));
@@ -25,11 +25,7 @@ async fn a_hook_proves_only_what_it_was_given_itself() {
     };
     // Another hook of the same Claude was given nothing; and this one not the second.
     let other = pair.rig.connect(Role::Hook, None, false);
-    let claim = Command::HookHanded(IdsParams {
-        agent: Agent::Claude,
-        ids: vec![first.clone(), second.clone()],
-        rung: Some(DeliveryWay::Hook),
-    });
+    let claim = handed(vec![first.clone(), second.clone()]);
     assert_eq!(pair.rig.call(&other, claim).await, Ok(Reply::Done));
     assert!(!proven(&pair, &first) && !proven(&pair, &second));
     pair.handed(vec![second.clone(), first.clone()]).await;
@@ -42,8 +38,7 @@ async fn a_hook_proves_only_what_it_was_given_itself() {
 
 #[tokio::test]
 async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let first = pair.send("short").await;
     let long = format!("begins {}ends", "\u{1f351} ".repeat(5_000));
     let second = pair.send(&long).await;
@@ -77,7 +72,7 @@ async fn a_long_message_gives_its_beginning_once_and_whole_where_it_is_asked_for
 #[tokio::test]
 async fn neither_a_long_reason_nor_forged_lines_make_a_context_too_long() {
     let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::start(&place).await, true).await;
     let handoff = Command::Handoff(HandoffParams {
         from: Some(Agent::Codex),
         ask: "look".to_owned(),
@@ -89,8 +84,7 @@ async fn neither_a_long_reason_nor_forged_lines_make_a_context_too_long() {
     assert_eq!(reply.ids, []);
     assert!(text(&reply).contains("too long for here; call get_messages"));
 
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     pair.send(&"[end of\n".repeat(3_000)).await;
     let reply = pair.hook("UserPromptSubmit").await;
     assert_eq!(reply.ids, []);
@@ -108,7 +102,7 @@ async fn a_late_message_says_how_old_it_is_and_that_the_tree_moved() {
         hash
     };
     let then = commit('a');
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::start(&place).await, true).await;
     let id = pair.send("plum").await;
     let stored = pair.rig.daemon.base.recorder.recent().iter();
     let stored = stored.clone().find(|stored| stored.entry.id == id).unwrap();
@@ -118,7 +112,7 @@ async fn a_late_message_says_how_old_it_is_and_that_the_tree_moved() {
     let fresh = pair.get().await;
     assert!(fresh[0].text.contains("; just now]"), "{}", fresh[0].text);
     drop(pair);
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::start(&place).await, true).await;
     let late = pair.get().await;
     assert!(
         late[0].text.contains("HEAD moved since; shown before]"),

@@ -105,8 +105,7 @@ async fn what_died_with_its_app_server_holds_nothing() {
 
 #[tokio::test]
 async fn what_lies_in_codexs_queue_when_the_human_stops_a_turn_is_left_there() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     begins(&mut rig, "turn-1").await;
     let id = send(&mut rig).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&id));

@@ -35,8 +35,7 @@ fn words(rig: &mut Rig) -> Vec<String> {
 
 #[tokio::test]
 async fn a_secret_is_masked_also_where_its_beginning_is_cut_off() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.fact(CodexFact::TurnStarted {
         thread_id: ThreadId::new("thread-1"),
         turn_id: TurnId::new("U"),
@@ -86,8 +85,7 @@ async fn a_secret_is_masked_also_where_its_beginning_is_cut_off() {
 
 #[tokio::test]
 async fn a_question_that_failed_by_a_fault_of_ours_is_recorded_as_such_and_keeps_no_other_back() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let pair = RuntimeSession::default();
     rig.daemon
         .agents

@@ -4,7 +4,6 @@ use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
 use crate::daemon::agent_programs::FoundPrograms;
 use crate::daemon::event::Event;
-use crate::store::testing::Place;
 use crate::wire::control::{Command, Notification, Reply, Role};
 
 impl Rig {
@@ -22,8 +21,7 @@ impl Rig {
 
 #[tokio::test]
 async fn what_a_look_for_the_agents_found_is_said_and_who_follows_hears_of_news() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let mut deck = rig.connect(Role::Deck, None, true);
     rig.call(&deck, Command::Subscribe).await.unwrap();
     assert_eq!(rig.installed(&deck).await, [true, true]);

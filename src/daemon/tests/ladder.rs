@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::commands::{acked, change_queue, fetched, handed};
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryWay, MessageCursor, OnBusy};
@@ -9,9 +10,8 @@ use crate::core::entry::EntryKind;
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookParams, HookReply, IdsParams, MailMessage, MessagePage,
-    Notification, QueueChange, QueueChangeParams, QueueDrainParams, Refusal, RefusalCode, Reply,
-    Role, SendParams,
+    Command, GetMessagesParams, HookParams, HookReply, MailMessage, MessagePage, Notification,
+    QueueChange, QueueDrainParams, Refusal, RefusalCode, Reply, Role, SendParams,
 };
 use crate::wire::status::DeliveryStatus;
 
@@ -33,8 +33,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub async fn new(place: &Place, with_bell: bool) -> Self {
-        let mut rig = Rig::start(place).await;
+    pub async fn new(mut rig: Rig, with_bell: bool) -> Self {
         let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
         let hook = rig.connect(Role::Hook, None, false);
         let codex = rig.connect(Role::Codex, None, false);
@@ -104,11 +103,7 @@ impl Pair {
     }
 
     pub async fn handed(&mut self, ids: Vec<EntryId>) {
-        let handed = Command::HookHanded(IdsParams {
-            agent: Agent::Claude,
-            ids,
-            rung: Some(DeliveryWay::Hook),
-        });
+        let handed = handed(ids);
         let done = self.rig.call(&self.hook, handed).await;
         assert_eq!(done, Ok(Reply::Done));
     }
@@ -131,21 +126,16 @@ impl Pair {
     /// The call that fetched this page has returned.
     pub async fn fetched(&mut self, page: &MessagePage) {
         let ids = page.messages.iter();
-        let fetched = Command::Fetched(IdsParams {
-            agent: Agent::Claude,
-            ids: ids.map(|message| message.message_id.clone()).collect(),
-            rung: None,
-        });
+        let fetched = fetched(
+            Agent::Claude,
+            ids.map(|message| message.message_id.clone()).collect(),
+        );
         let done = self.rig.call(&self.bridge, fetched).await;
         assert_eq!(done, Ok(Reply::Done));
     }
 
     pub async fn ack(&mut self, id: &EntryId) -> Reply {
-        let ack = Command::Ack(IdsParams {
-            agent: Agent::Claude,
-            ids: vec![id.clone()],
-            rung: None,
-        });
+        let ack = acked(Agent::Claude, vec![id.clone()]);
         self.rig.call(&self.bridge, ack).await.unwrap()
     }
 
@@ -193,8 +183,7 @@ pub fn text(reply: &HookReply) -> &str {
 
 #[tokio::test]
 async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_once() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let id = pair.send("look at plum.rs").await;
     assert_eq!(
         pair.rung(),
@@ -239,8 +228,7 @@ async fn a_doorbell_wakes_claude_and_the_hook_of_that_turn_hands_the_body_over_o
 
 #[tokio::test]
 async fn without_proof_a_message_comes_down_to_the_hooks_and_a_stop_prolongs_its_turn_once() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, false).await;
+    let mut pair = Pair::new(Rig::fresh().await, false).await;
     let id = pair.send("plum").await;
     // The doorbell may still come; then the channel is all there is.
     assert_eq!(pair.pushed(), []);
@@ -279,7 +267,7 @@ const PUSH_OVER_MS: i64 = 1_100;
 
 /// A Claude without a doorbell that is prompted in the moment in which something is pushed to it.
 async fn prompted_in_a_push(place: &Place) -> (Pair, EntryId) {
-    let mut pair = Pair::new(place, false).await;
+    let mut pair = Pair::new(Rig::start(place).await, false).await;
     let id = pair.send("plum").await;
     pair.rig.later(2_100).await;
     assert_eq!(pair.pushed(), std::slice::from_ref(&id));
@@ -331,8 +319,7 @@ async fn a_turn_that_ends_within_a_push_leaves_it_to_the_next_prompt() {
 
 #[tokio::test]
 async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let stop = |runs| HookParams {
         event: "Stop".into(),
         monitor_runs: Some(runs),
@@ -363,8 +350,7 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
 
 #[tokio::test]
 async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, false).await;
+    let mut pair = Pair::new(Rig::fresh().await, false).await;
     let stop = || HookParams {
         event: "Stop".into(),
         monitor_runs: Some(false),
@@ -380,8 +366,7 @@ async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
 
 #[tokio::test]
 async fn a_claude_whose_bridge_died_is_still_reached() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     pair.rig.daemon.disconnect(pair.bridge.conn);
     pair.rig.settle().await;
     assert_eq!(pair.state(), AgentState::Idle);
@@ -408,8 +393,7 @@ const SECOND_RING_MS: i64 = 11_000;
 
 #[tokio::test]
 async fn a_claude_that_came_back_in_the_middle_of_a_turn_and_was_stopped_is_rung_for_again() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     pair.hook("UserPromptSubmit").await;
     let bell = pair.bell.take().unwrap();
     for conn in [pair.bridge.conn, bell.conn] {
@@ -437,8 +421,7 @@ async fn a_claude_that_came_back_in_the_middle_of_a_turn_and_was_stopped_is_rung
 
 #[tokio::test]
 async fn a_turn_of_which_only_a_failed_tool_tells_is_not_rung_for_again() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     pair.send("plum").await;
     assert_eq!(pair.rung().len(), 1);
     pair.hook("PostToolUseFailure").await;
@@ -451,8 +434,7 @@ async fn a_turn_of_which_only_a_failed_tool_tells_is_not_rung_for_again() {
 
 #[tokio::test]
 async fn a_second_claude_inherits_with_its_own_doorbell() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let _heir = pair.rig.connect(Role::Claude, Some(CLAUDE + 1), false);
     let mut heirs_bell = pair.rig.connect(Role::Hook, Some(CLAUDE + 1), false);
     let attach = Command::DoorbellAttach;
@@ -472,8 +454,7 @@ async fn a_second_claude_inherits_with_its_own_doorbell() {
 
 #[tokio::test]
 async fn a_new_context_is_told_again_and_a_compaction_ends_no_turn() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     pair.hook("UserPromptSubmit").await;
     pair.send("plum").await;
     for (rings, source) in ["compact", "clear", "resume", "fork"]
@@ -498,8 +479,7 @@ async fn a_new_context_is_told_again_and_a_compaction_ends_no_turn() {
 
 #[tokio::test]
 async fn at_its_limit_claude_is_told_nothing_and_afterwards_everything() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let failed = HookParams {
         event: "StopFailure".into(),
         detail: Some("rate_limit".to_owned()),
@@ -525,8 +505,7 @@ fn sent_id(answer: Result<Reply, Refusal>) -> EntryId {
 
 #[tokio::test]
 async fn many_messages_go_through_a_channel_in_their_order_and_in_bounded_steps() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, false).await;
+    let mut pair = Pair::new(Rig::fresh().await, false).await;
     let mut sent = Vec::new();
     // All before the bell's time, however long the disk takes for each.
     let answers: Vec<_> = (0..70).map(|_| pair.begin_send("plum")).collect();
@@ -548,15 +527,10 @@ async fn many_messages_go_through_a_channel_in_their_order_and_in_bounded_steps(
 
 #[tokio::test]
 async fn proof_that_came_while_the_disk_refused_is_kept_and_nothing_comes_again() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let id = pair.send("plum").await;
     let reply = pair.hook("UserPromptSubmit").await;
-    let handed = Command::HookHanded(IdsParams {
-        agent: Agent::Claude,
-        ids: reply.ids,
-        rung: Some(DeliveryWay::Hook),
-    });
+    let handed = handed(reply.ids);
     let answer = pair.rig.ask(&pair.hook, handed);
     pair.rig.fail_writes().await;
     let refusal = answer.await.unwrap().unwrap_err();
@@ -578,8 +552,7 @@ pub async fn take(pair: &mut Pair, event: &str) -> Vec<EntryId> {
 
 #[tokio::test]
 async fn a_backlog_larger_than_one_hook_comes_without_anybody_prompting() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let mut sent = Vec::new();
     for number in 0..40 {
         sent.push(pair.send(&format!("{number} {}", "x".repeat(1_500))).await);
@@ -611,8 +584,7 @@ async fn a_backlog_larger_than_one_hook_comes_without_anybody_prompting() {
 
 #[tokio::test]
 async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limit_is_not() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     pair.send("plum").await;
     take(&mut pair, "UserPromptSubmit").await;
     // The human pressed Esc: no stop comes.
@@ -641,8 +613,7 @@ async fn what_a_stopped_turn_had_is_read_by_the_next_one_and_what_died_at_a_limi
 
 #[tokio::test]
 async fn what_has_to_be_fetched_is_named_and_nothing_overtakes_it() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     // Its hooks are known by now.
     pair.hook("Stop").await;
     let long = pair.send(&"long ".repeat(3_000)).await;
@@ -667,8 +638,7 @@ async fn what_has_to_be_fetched_is_named_and_nothing_overtakes_it() {
 
 #[tokio::test]
 async fn what_claude_just_reads_of_a_proven_channel_is_not_taken_back() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, false).await;
+    let mut pair = Pair::new(Rig::fresh().await, false).await;
     let operator = pair.rig.connect(Role::Deck, None, true);
     let first = pair.send("plum").await;
     pair.rig.later(2_100).await;
@@ -677,11 +647,7 @@ async fn what_claude_just_reads_of_a_proven_channel_is_not_taken_back() {
     let second = pair.send("pear").await;
     assert_eq!(pair.pushed(), std::slice::from_ref(&second));
 
-    let remove = Command::QueueChange(QueueChangeParams {
-        id: second.clone(),
-        change: QueueChange::Remove,
-        placed: false,
-    });
+    let remove = change_queue(second.clone(), QueueChange::Remove);
     let refused = pair.rig.call(&operator, remove.clone()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::InFlight);
     let drain = Command::QueueDrain(QueueDrainParams::default());

@@ -1,6 +1,7 @@
 //! Leaving everything to another process: nobody is told something untrue, nothing goes out behind
 //! the adapter's back, and the next one knows what this one knew.
 
+use super::commands::{fetched, wait_messages};
 use super::rig::Rig;
 use super::unwritten::recover;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
@@ -12,18 +13,12 @@ use crate::core::id::{ThreadId, TurnId};
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, HookParams, IdsParams,
-    RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
+    ClearParams, Command, CompactParams, GetMessagesParams, HandoffParams, HookParams, RefusalCode,
+    Reply, Role, SendParams,
 };
 
 fn wait(agent: Agent) -> Command {
-    Command::WaitMessages(WaitMessagesParams {
-        agent,
-        after: None,
-        reply_to: None,
-        timeout_ms: 10_000,
-        runtime_session_id: None,
-    })
+    wait_messages(agent, None, 10_000)
 }
 
 fn message() -> Command {
@@ -212,8 +207,7 @@ async fn a_handoff_that_is_repeated_at_the_next_process_is_the_first_one() {
 
 #[tokio::test]
 async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_not_given_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
@@ -230,11 +224,7 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
     );
     let refused = rig.call(&bridge, get()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::DaemonMoving);
-    let fetched = Command::Fetched(IdsParams {
-        agent: Agent::Claude,
-        ids: vec![id.clone()],
-        rung: None,
-    });
+    let fetched = fetched(Agent::Claude, vec![id.clone()]);
     assert_eq!(rig.call(&bridge, fetched).await, Ok(Reply::Done));
     rig.daemon.base.operations.takeover_mut().adapter_left(None);
     assert!(rig.daemon.deliveries.may_stop(&rig.daemon.base));
@@ -244,8 +234,7 @@ async fn what_was_given_when_another_process_is_to_go_on_is_proven_before_and_no
 
 #[tokio::test]
 async fn who_may_not_leave_is_told_the_way_out_that_there_is() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.fact(CodexFact::ThreadAdopted {
         thread_id: ThreadId::new("thread-2"),
     });

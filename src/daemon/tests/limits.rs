@@ -2,13 +2,14 @@
 
 use tokio::time::{Duration, Instant};
 
+use super::commands::{acked, handed};
 use super::nothing_came::told;
 use super::rig::Rig;
 use super::silence::{agent_action, ended, hook};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{Checked, DeliveryWay, LimitInput, LimitMode, OnBusy};
+use crate::core::delivery::{Checked, LimitInput, LimitMode, OnBusy};
 use crate::core::entry::TurnStatus;
 use crate::core::id::EntryId;
 use crate::daemon::event::Event;
@@ -16,8 +17,7 @@ use crate::store::ledger::LedgerError;
 use crate::store::testing::Place;
 use crate::wire::config::read;
 use crate::wire::control::{
-    AgentActionKind, Command, HookReply, IdsParams, Notification, RefusalCode, Reply, Role,
-    SendParams,
+    AgentActionKind, Command, HookReply, Notification, RefusalCode, Reply, Role, SendParams,
 };
 
 const MINUTE: i64 = 60;
@@ -59,8 +59,7 @@ async fn answer(rig: &mut Rig, checked: Checked) {
 
 #[tokio::test]
 async fn messages_for_a_limited_codex_wait_until_its_vendor_says_so() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
@@ -95,8 +94,7 @@ async fn messages_for_a_limited_codex_wait_until_its_vendor_says_so() {
 
 #[tokio::test]
 async fn without_anybody_to_ask_one_message_is_the_test() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     let mut ids = vec![rig.send(&claude, Agent::Claude, OnBusy::Queue).await];
@@ -127,8 +125,7 @@ async fn without_anybody_to_ask_one_message_is_the_test() {
 
 #[tokio::test]
 async fn a_turn_of_the_human_that_works_ends_the_limit() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     hit(&mut rig, "turn-1", &first).await;
@@ -142,8 +139,7 @@ async fn a_turn_of_the_human_that_works_ends_the_limit() {
 
 #[tokio::test]
 async fn resume_sends_what_died_again_once_and_never_the_operators_words() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
@@ -184,8 +180,7 @@ async fn resume_sends_what_died_again_once_and_never_the_operators_words() {
 
 #[tokio::test]
 async fn a_detached_daemon_stays_for_what_it_will_send_again_once_a_limit_is_over() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     rig.daemon.base.identity.detach();
     let claude = rig.connect(Role::Claude, None, false);
@@ -202,11 +197,7 @@ async fn a_detached_daemon_stays_for_what_it_will_send_again_once_a_limit_is_ove
     assert_eq!(rig.daemon.base.operations.idle_since(), None);
     let claude = rig.connect(Role::Claude, None, false);
     let told = rig.daemon.base.recorder.world().unsettled.keys();
-    let read = Command::Ack(IdsParams {
-        agent: Agent::Claude,
-        ids: told.cloned().collect(),
-        rung: None,
-    });
+    let read = acked(Agent::Claude, told.cloned().collect());
     rig.call(&claude, read).await.unwrap();
     rig.daemon.base.clients.forget_all();
     rig.daemon.watch_idleness();
@@ -215,8 +206,7 @@ async fn a_detached_daemon_stays_for_what_it_will_send_again_once_a_limit_is_ove
 
 #[tokio::test]
 async fn a_cancelled_resume_leaves_the_tries_to_the_operator() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
@@ -234,8 +224,7 @@ async fn a_cancelled_resume_leaves_the_tries_to_the_operator() {
 
 #[tokio::test]
 async fn messages_for_a_limited_claude_wait_until_a_turn_of_it_works() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);
     let codex = rig.connect(Role::Codex, None, false);
@@ -275,8 +264,7 @@ async fn messages_for_a_limited_claude_wait_until_a_turn_of_it_works() {
 #[tokio::test]
 async fn what_a_limited_claude_was_given_comes_again_only_where_that_is_wanted() {
     for resume in [false, true] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         if resume {
             mode(&mut rig, "resume");
         }
@@ -288,11 +276,7 @@ async fn what_a_limited_claude_was_given_comes_again_only_where_that_is_wanted()
         rig.call(&hooks, hook("UserPromptSubmit", None))
             .await
             .unwrap();
-        let handed = Command::HookHanded(IdsParams {
-            agent: Agent::Claude,
-            ids: vec![id.clone()],
-            rung: Some(DeliveryWay::Hook),
-        });
+        let handed = handed(vec![id.clone()]);
         rig.call(&hooks, handed).await.unwrap();
         rig.call(&hooks, hook("StopFailure", Some("rate_limit")))
             .await
@@ -476,8 +460,7 @@ async fn a_daemon_that_ends_in_a_turn_at_the_limit_leaves_the_limit_to_the_next(
 
 #[tokio::test]
 async fn what_died_with_claude_is_pushed_before_what_has_come_since() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     mode(&mut rig, "resume");
     let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);
@@ -485,11 +468,7 @@ async fn what_died_with_claude_is_pushed_before_what_has_come_since() {
     let first = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     let prompt = hook("UserPromptSubmit", None);
     rig.call(&hooks, prompt.clone()).await.unwrap();
-    let handed = Command::HookHanded(IdsParams {
-        agent: Agent::Claude,
-        ids: vec![first.clone()],
-        rung: Some(DeliveryWay::Hook),
-    });
+    let handed = handed(vec![first.clone()]);
     rig.call(&hooks, handed).await.unwrap();
     let failure = hook("StopFailure", Some("rate_limit"));
     rig.call(&hooks, failure).await.unwrap();
@@ -510,8 +489,7 @@ async fn what_died_with_claude_is_pushed_before_what_has_come_since() {
 
 #[tokio::test]
 async fn what_died_of_a_limit_goes_before_what_has_come_since() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -531,8 +509,7 @@ async fn what_died_of_a_limit_goes_before_what_has_come_since() {
 
 #[tokio::test]
 async fn what_died_of_a_limit_goes_first_whatever_happens_until_the_record_says_that_it_does() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -559,8 +536,7 @@ async fn what_died_with_claude_goes_first_whatever_happens_until_the_record_says
     let failure = hook("StopFailure", Some("server_error"));
     let began = hook("SessionStart", Some("clear"));
     for meanwhile in [hook("Stop", None), failure, began] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         mode(&mut rig, "resume");
         let mut bridge = rig.connect(Role::Claude, Some(7_000_000), false);
         let hooks = rig.connect(Role::Hook, None, false);
@@ -568,11 +544,7 @@ async fn what_died_with_claude_goes_first_whatever_happens_until_the_record_says
         let first = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
         let prompt = hook("UserPromptSubmit", None);
         rig.call(&hooks, prompt.clone()).await.unwrap();
-        let handed = Command::HookHanded(IdsParams {
-            agent: Agent::Claude,
-            ids: vec![first.clone()],
-            rung: Some(DeliveryWay::Hook),
-        });
+        let handed = handed(vec![first.clone()]);
         rig.call(&hooks, handed).await.unwrap();
         let failure = hook("StopFailure", Some("rate_limit"));
         rig.call(&hooks, failure).await.unwrap();
@@ -598,8 +570,7 @@ async fn what_died_with_claude_goes_first_whatever_happens_until_the_record_says
 
 #[tokio::test]
 async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -629,8 +600,7 @@ async fn what_the_record_will_not_have_as_sent_again_holds_nothing_else_up() {
 
 #[tokio::test]
 async fn a_limit_that_ended_while_the_machine_slept_is_over() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     assert_eq!(rig.delivered_ids(), std::slice::from_ref(&first));
@@ -653,8 +623,7 @@ async fn a_limit_that_ended_while_the_machine_slept_is_over() {
 
 #[tokio::test]
 async fn whatever_happens_first_after_the_machine_slept_finds_the_time_that_it_is() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let ends = rig.daemon.base.clock.outside_ms() + 60 * 60_000;
@@ -670,8 +639,7 @@ async fn whatever_happens_first_after_the_machine_slept_finds_the_time_that_it_i
 #[tokio::test]
 async fn a_limit_goes_by_the_wall_clock_that_is_set_forward_or_back() {
     const HOUR_MS: i64 = 60 * 60_000;
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     let claude = rig.connect(Role::Claude, None, false);
     // It was wrong by three hours: what ends in an hour had passed by it.
@@ -700,8 +668,7 @@ async fn a_limit_goes_by_the_wall_clock_that_is_set_forward_or_back() {
 #[tokio::test]
 async fn a_try_is_not_put_off_by_a_clock_that_is_set_back() {
     const DAY_MS: i64 = 24 * 60 * 60_000;
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     mode(&mut rig, "resume");
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;

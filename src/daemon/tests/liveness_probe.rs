@@ -105,8 +105,7 @@ async fn a_holder_that_is_silent_loses_its_place_and_waits_when_it_comes_back() 
 
 #[tokio::test]
 async fn a_place_is_not_given_to_one_that_is_silent_itself() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let first = rig.connect(Role::Claude, Some(HOLDER), false);
     let second = rig.connect(Role::Claude, Some(NEWCOMER), false);
     rig.settle().await;
@@ -120,8 +119,7 @@ async fn a_place_is_not_given_to_one_that_is_silent_itself() {
 
 #[tokio::test]
 async fn a_bridge_of_another_pair_has_nobody_probed() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let holder = rig.connect(Role::Claude, Some(HOLDER), false);
     let other = rig.connect_to("other", Role::Claude, Some(NEWCOMER));
     assert!(!was_asked(&holder));

@@ -6,7 +6,6 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
-use crate::store::testing::Place;
 use crate::wire::control::{Command, HandoffParams, RefusalCode, Reply, Role};
 
 /// A turn of this message ends with this text.
@@ -42,8 +41,7 @@ fn for_claude(rig: &Rig) -> Vec<String> {
 
 #[tokio::test]
 async fn what_is_for_the_person_does_not_reach_claude() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     answers(&mut rig, "turn-1", Some(&id), "[HUMAN] please log in again").await;
@@ -68,8 +66,7 @@ async fn what_is_for_the_person_does_not_reach_claude() {
 
 #[tokio::test]
 async fn a_handoff_by_marker_is_a_handoff_once() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let text = "[IMPORTANT] CONTEXTRELAY_HANDOFF_TO_CLAUDE: review the parser";
     answers(&mut rig, "turn-1", None, text).await;
     answers(&mut rig, "turn-2", None, text).await;
@@ -95,8 +92,7 @@ async fn a_handoff_by_marker_is_a_handoff_once() {
 
 #[tokio::test]
 async fn a_handoff_by_marker_on_a_full_disk_keeps_no_call_waiting() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let codex = rig.connect(Role::Codex, None, false);
     rig.user_message("turn-1", None);
     rig.settle().await;
@@ -122,8 +118,7 @@ async fn a_handoff_by_marker_on_a_full_disk_keeps_no_call_waiting() {
 
 #[tokio::test]
 async fn a_turn_that_did_not_end_well_asks_for_nothing() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.user_message("turn-1", None);
     rig.fact(CodexFact::TurnCompleted {
         thread_id: ThreadId::new("thread-1"),
@@ -141,8 +136,7 @@ async fn a_turn_that_did_not_end_well_asks_for_nothing() {
 
 #[tokio::test]
 async fn the_answer_behind_a_question_about_the_record_reaches_who_asked() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let asked = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.delivered();
@@ -167,8 +161,7 @@ async fn the_answer_behind_a_question_about_the_record_reaches_who_asked() {
 
 #[tokio::test]
 async fn a_question_about_the_record_is_answered_once_and_not_in_a_circle() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let note = "[IMPORTANT] CONTEXTRELAY_NOTE: the lock comes first";
     answers(&mut rig, "turn-1", None, note).await;
     let question = "[IMPORTANT] CONTEXTRELAY_READ_CONTEXT: locks";

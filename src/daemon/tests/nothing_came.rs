@@ -74,8 +74,7 @@ pub(super) async fn dies(rig: &mut Rig, turn: &str, id: &EntryId, error: Option<
 
 #[tokio::test]
 async fn claude_hears_once_that_its_question_or_handoff_came_to_nothing_and_why() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let asked = begun(&mut rig, &claude, question(), "turn-1").await;
     let error = "Codex ran out of room\u{1b}[2J in the model's context window\n[end of x]";
@@ -128,8 +127,7 @@ async fn claude_hears_once_that_its_question_or_handoff_came_to_nothing_and_why(
 
 #[tokio::test]
 async fn it_hears_of_its_own_pairs_messages_only_and_again_of_another_try() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect_to("second", Role::Claude, Some(7_000_001));
     let asked = begun(&mut rig, &claude, question(), "turn-1").await;
     dies(&mut rig, "turn-1", &asked, Some("no room"), false).await;
@@ -147,8 +145,7 @@ async fn it_hears_of_its_own_pairs_messages_only_and_again_of_another_try() {
 
 #[tokio::test]
 async fn of_a_turn_that_began_with_somebody_elses_words_or_was_answered_it_hears_nothing() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     // The person typed, and stops what they began.
@@ -179,8 +176,7 @@ async fn of_a_turn_that_began_with_somebody_elses_words_or_was_answered_it_hears
 #[tokio::test]
 async fn at_a_usage_limit_it_hears_of_what_is_not_sent_again_by_itself() {
     for (mode, count) in [("notify", 1), ("resume", 0)] {
-        let place = Place::new();
-        let mut rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::fresh_with_codex().await;
         let file = serde_json::json!({"rateLimitResume": {"mode": mode}});
         let (config, _) = read(file.as_object().unwrap());
         rig.daemon.set_limit_mode(&config);

@@ -49,8 +49,7 @@ fn step_of(rig: &Rig, agent: Agent) -> Option<ReloadStep> {
 
 #[tokio::test]
 async fn a_packet_is_given_once_the_adapter_has_seen_that() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let packet_id = recorded(&mut rig).await;
     rig.fact(CodexFact::PacketGiven {
         packet_id: EntryId::new("another"),
@@ -70,8 +69,7 @@ async fn a_packet_is_given_once_the_adapter_has_seen_that() {
 
 #[tokio::test]
 async fn a_packet_that_the_app_server_refuses_is_not_given_and_its_status_says_why() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let packet_id = recorded(&mut rig).await;
     let why = "thread not found: T".to_owned();
     rig.fact(CodexFact::PacketNotGiven {
@@ -268,8 +266,7 @@ async fn a_claude_that_is_forked_is_told_in_short_once_as_one_that_is_resumed() 
         ("resume", "you go on with an earlier session, "),
         ("startup", "you begin, "),
     ] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
         let hooks = rig.connect(Role::Hook, None, false);
         let objective = noted("Sort the plums", NoteKind::Goal);
@@ -334,8 +331,7 @@ async fn what_a_helper_of_claudes_wrote_is_claudes_work_and_no_message_goes_to_t
 
 #[tokio::test]
 async fn a_compaction_that_claude_gave_up_is_none() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let hooks = claude(&mut rig).await;
     for after in ["UserPromptSubmit", "SessionEnd", "SessionStart"] {
         hears(&mut rig, &hooks, hook("PreCompact", Some("manual"))).await;
@@ -359,8 +355,7 @@ async fn a_compaction_that_claude_gave_up_is_none() {
 #[tokio::test]
 async fn each_agent_is_told_once_that_the_other_one_was_compacted() {
     const LINE: &str = "context was compacted at";
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let hooks = claude(&mut rig).await;
     let prompt = || hook("UserPromptSubmit", None);
     let heard = hears(&mut rig, &hooks, prompt()).await;
@@ -591,8 +586,7 @@ async fn in_full(rig: &mut Rig) -> EntryId {
 #[tokio::test]
 async fn a_compaction_of_claudes_is_shown_until_it_lapses_or_that_claude_is_gone() {
     let is_shown = |rig: &Rig| rig.daemon.status().agents.claude.continuity.compacting;
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);
     hears(&mut rig, &hooks, hook("PreCompact", Some("auto"))).await;

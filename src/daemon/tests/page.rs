@@ -7,7 +7,6 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{MessageCursor, OnBusy, Shown};
 use crate::core::envelope::end;
 use crate::core::id::EntryId;
-use crate::store::testing::Place;
 use crate::wire::control::{
     AckedPartly, Command, GetMessagesParams, MailMessage, MessagePage, Reply, Role,
 };
@@ -48,8 +47,7 @@ async fn walk(pair: &mut Pair) -> Vec<MailMessage> {
 
 #[tokio::test]
 async fn a_page_claims_what_it_holds_and_nothing_is_called_a_repeat_on_its_first_copy() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let sent = send_many(&mut pair, MANY).await;
     let page = pair.page(None).await;
     let held = page.messages.len();
@@ -84,8 +82,7 @@ async fn a_page_claims_what_it_holds_and_nothing_is_called_a_repeat_on_its_first
 
 #[tokio::test]
 async fn what_was_never_shown_comes_before_repeats_and_no_page_hides_a_rest() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let old = send_many(&mut pair, MANY).await;
     let first = walk(&mut pair).await;
     assert_eq!(ids(&first), old);
@@ -123,8 +120,7 @@ async fn what_was_never_shown_comes_before_repeats_and_no_page_hides_a_rest() {
 
 #[tokio::test]
 async fn a_long_text_arrives_whole_though_its_beginning_was_acknowledged() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     // Quotes and line ends take twice their length in JSON.
     let long: String = (0..17_000).map(|n| format!("{n}\"\n")).collect();
     assert!(long.chars().count() > 90_000);
@@ -154,8 +150,7 @@ async fn a_long_text_arrives_whole_though_its_beginning_was_acknowledged() {
 
 #[tokio::test]
 async fn a_long_text_is_settled_by_its_last_part_and_by_no_other() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let id = pair.send(&"pear ".repeat(8_000)).await;
     let first = pair.page(None).await;
     assert!(first.more);
@@ -172,8 +167,7 @@ async fn a_long_text_is_settled_by_its_last_part_and_by_no_other() {
 
 #[tokio::test]
 async fn codex_gets_a_long_text_whole_in_parts() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.status(ReportedStatus::Active { waiting: false });
     rig.user_message("turn-0", None);
     rig.settle().await;

@@ -1,5 +1,6 @@
 //! What was to be sent again once a usage limit is over, and is not after all: Claude hears of it once.
 
+use super::commands::change_queue;
 use super::limits::mode;
 use super::nothing_came::{begun, handoff, question, told};
 use super::rig::{Guest, Rig};
@@ -10,7 +11,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::TurnStatus;
 use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{AgentActionKind, Command, QueueChange, QueueChangeParams, Role};
+use crate::wire::control::{AgentActionKind, QueueChange, Role};
 
 /// A question of Claude's that died of a limit and is to be sent again, and the disk refuses that.
 async fn unwritten(place: &Place) -> (Rig, Guest, EntryId) {
@@ -119,11 +120,7 @@ async fn once_the_operator_gives_one_up() {
     let (mut rig, _claude, [asked, handed]) = promised(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     for id in [&asked, &handed] {
-        let remove = Command::QueueChange(QueueChangeParams {
-            id: id.clone(),
-            change: QueueChange::Remove,
-            placed: false,
-        });
+        let remove = change_queue(id.clone(), QueueChange::Remove);
         rig.call(&operator, remove).await.unwrap();
         rig.settle().await;
     }

@@ -97,8 +97,7 @@ fn take_back(
 
 #[tokio::test]
 async fn what_changed_since_is_approved_only_as_the_operator_saw_it() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, tree("proposed")).await;
     for (lies_there, seen) in [
@@ -139,8 +138,7 @@ async fn what_changed_since_is_approved_only_as_the_operator_saw_it() {
 
 #[tokio::test]
 async fn a_tree_that_cannot_be_read_is_never_the_one_that_was_proposed() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, None).await;
     let refused = approve(&mut rig, &proposal, TreeFound::Unreadable, None)
@@ -162,8 +160,7 @@ async fn a_tree_that_cannot_be_read_is_never_the_one_that_was_proposed() {
 
 #[tokio::test]
 async fn a_commit_of_what_was_proposed_changes_nothing() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let proposal = proposed(&mut rig, &claude, tree("proposed")).await;
     let committed = Some(WorkTree {
@@ -178,8 +175,7 @@ async fn a_commit_of_what_was_proposed_changes_nothing() {
 
 #[tokio::test]
 async fn what_its_agent_took_back_is_not_decided_and_what_is_decided_is_not_taken_back() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let proposal = proposed(&mut rig, &claude, None).await;

@@ -1,5 +1,6 @@
 //! What the operator does with the whole queue, and the handoff that is asked for twice.
 
+use super::commands::change_queue;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
@@ -9,8 +10,8 @@ use crate::core::id::{EntryId, RuntimeSession};
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, HandoffParams, QueueChange, QueueChangeParams, QueueDrainParams, ReadContextParams,
-    RefusalCode, Reply, Role, SendParams, Sent,
+    Command, HandoffParams, QueueChange, QueueDrainParams, ReadContextParams, RefusalCode, Reply,
+    Role, SendParams, Sent,
 };
 
 fn ids(reply: Reply) -> Vec<EntryId> {
@@ -93,8 +94,7 @@ async fn a_drained_queue_sends_nothing_and_says_what_it_could_not_call_back() {
 
 #[tokio::test]
 async fn a_handoff_that_is_taken_back_before_it_is_sent_is_work_of_nobodys() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
     // One is on its way, so that the next waits.
@@ -105,11 +105,7 @@ async fn a_handoff_that_is_taken_back_before_it_is_sent_is_work_of_nobodys() {
     let pair = RuntimeSession::default();
     let kept = |rig: &Rig| rig.daemon.base.ids_to_keep(&pair);
     assert!(kept(&rig).is_some_and(|ids| ids.contains(id.as_str())));
-    let remove = Command::QueueChange(QueueChangeParams {
-        id: id.clone(),
-        change: QueueChange::Remove,
-        placed: false,
-    });
+    let remove = change_queue(id.clone(), QueueChange::Remove);
     rig.call(&operator, remove).await.unwrap();
 
     assert!(
@@ -169,11 +165,7 @@ async fn a_rebuilt_queue_sends_nothing_by_itself_and_outlives_a_restart() {
     assert_eq!(state(&rig, &second), Some(DeliveryState::Ambiguous));
     assert_eq!(rig.delivered_ids(), []);
     let operator = rig.connect(Role::Deck, None, true);
-    let retry = Command::QueueChange(QueueChangeParams {
-        id: second.clone(),
-        change: QueueChange::Retry,
-        placed: false,
-    });
+    let retry = change_queue(second.clone(), QueueChange::Retry);
     rig.call(&operator, retry).await.unwrap();
     let delivered = rig.delivered();
     assert_eq!(delivered.len(), 1);
@@ -202,8 +194,7 @@ async fn a_queue_that_was_set_aside_without_a_daemon_is_ambiguous_at_the_next_st
 
 #[tokio::test]
 async fn two_equal_handoffs_at_once_are_one() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     // What becomes of it at Codex is waited for longer than this test lasts.
     drop(rig.ask(&claude, handoff("Review  the parser", OnBusy::Queue)));
@@ -220,8 +211,7 @@ async fn two_equal_handoffs_at_once_are_one() {
 
 #[tokio::test]
 async fn a_handoff_that_was_not_recorded_is_no_first_one() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let first = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
     let second = rig.ask(&claude, handoff("review the parser", OnBusy::Queue));
@@ -269,8 +259,7 @@ async fn a_handoff_repeated_after_a_restart_is_the_first_one() {
 
 #[tokio::test]
 async fn a_handoff_that_is_closed_is_handed_over_again_in_the_same_words() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let ask = handoff("run the tests", OnBusy::Queue);
@@ -310,11 +299,7 @@ async fn what_is_asked_for_again_is_not_in_doubt_after_a_restart() {
     let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
     rig.call(&operator, Command::QueueRebuild).await.unwrap();
     assert_eq!(state(&rig, &id), Some(DeliveryState::Ambiguous));
-    let retry = Command::QueueChange(QueueChangeParams {
-        id: id.clone(),
-        change: QueueChange::Retry,
-        placed: false,
-    });
+    let retry = change_queue(id.clone(), QueueChange::Retry);
     rig.call(&operator, retry).await.unwrap();
     rig.settle().await;
     assert_eq!(state(&rig, &id), Some(DeliveryState::Queued));
@@ -325,8 +310,7 @@ async fn what_is_asked_for_again_is_not_in_doubt_after_a_restart() {
 
 #[tokio::test]
 async fn a_rejected_handoff_and_its_twin_leave_the_way_free() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     rig.status(ReportedStatus::Active { waiting: false });
     let ask = handoff("review the parser", OnBusy::Reject);
@@ -345,8 +329,7 @@ async fn a_rejected_handoff_and_its_twin_leave_the_way_free() {
 
 #[tokio::test]
 async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     // What is on its way never expires.
     let first = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -373,8 +356,7 @@ async fn what_waits_for_too_long_expires_where_everybody_sees_it() {
 
 #[tokio::test]
 async fn the_sender_of_what_the_operator_takes_back_in_that_second_is_not_told_that_it_waits() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let operator = rig.connect(Role::Deck, None, true);
     // On its way, so that the next one waits behind it.
@@ -388,11 +370,7 @@ async fn the_sender_of_what_the_operator_takes_back_in_that_second_is_not_told_t
     rig.settle().await;
     let lane = rig.daemon.deliveries.outbox.lane(Agent::Codex);
     let id = lane.last().unwrap().id.clone();
-    let remove = Command::QueueChange(QueueChangeParams {
-        id: id.clone(),
-        change: QueueChange::Remove,
-        placed: false,
-    });
+    let remove = change_queue(id.clone(), QueueChange::Remove);
     assert_eq!(rig.call(&operator, remove).await, Ok(Reply::Done));
     rig.settle().await;
     let sent = sent(asked.await.unwrap());

@@ -9,7 +9,6 @@ use crate::core::agent::Agent;
 use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
-use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, EntryPage, HandoffParams, LedgerListParams, NoteParams,
     ReadContextParams, Refusal, RefusalCode, Reply, Role,
@@ -45,8 +44,7 @@ async fn entries(answer: Answer) -> EntryPage {
 
 #[tokio::test]
 async fn a_client_that_reads_delays_nobody_and_gets_what_was_acknowledged_to_it() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     let held = hold_reads(&rig);
     rig.call(&codex, note("we use a lock")).await.unwrap();
@@ -69,8 +67,7 @@ async fn a_client_that_reads_delays_nobody_and_gets_what_was_acknowledged_to_it(
 #[tokio::test]
 async fn a_read_that_a_clear_overtakes_is_of_the_session_that_it_was_asked_of() {
     for discard in [false, true] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let codex = rig.connect(Role::Codex, None, false);
         let deck = rig.connect(Role::Deck, None, true);
         rig.call(&codex, note("we use a lock")).await.unwrap();
@@ -92,8 +89,7 @@ async fn a_read_that_a_clear_overtakes_is_of_the_session_that_it_was_asked_of() 
 
 #[tokio::test]
 async fn a_handoff_is_read_with_its_reason_and_what_to_look_at() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     let handoff = Command::Handoff(HandoffParams {
         from: Some(Agent::Codex),

@@ -58,8 +58,7 @@ impl Rig {
 
 #[tokio::test]
 async fn a_proposal_that_is_rejected_after_a_compaction_opens_again_what_it_had_resolved() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let operator = rig.connect(Role::Deck, None, true);
     let handoff = rig

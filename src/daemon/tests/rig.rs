@@ -44,8 +44,10 @@ pub struct Rig {
     /// What came while rows were waited for.
     put_off: VecDeque<Event>,
     _handle: DaemonHandle,
-    /// The lock goes last.
+    /// The lock goes last of what is the daemon's.
     ground: Ground,
+    /// The place of a rig that has one of its own.
+    place: Option<Place>,
 }
 
 /// A client.
@@ -87,6 +89,21 @@ pub fn builder(place: &Place) -> Builder {
 }
 
 impl Rig {
+    /// Starts in a place of its own, which goes with it.
+    pub async fn fresh() -> Self {
+        let place = Place::new();
+        let mut rig = Self::start(&place).await;
+        rig.place = Some(place);
+        rig
+    }
+
+    /// As [`Self::fresh`], with an app-server that runs and an idle thread.
+    pub async fn fresh_with_codex() -> Self {
+        let mut rig = Self::fresh().await;
+        rig.codex_runs().await;
+        rig
+    }
+
     /// Starts on what lies in the place.
     pub async fn start(place: &Place) -> Self {
         Self::start_after(place, None).await
@@ -204,6 +221,7 @@ impl Rig {
             put_off: VecDeque::new(),
             _handle: channel.handle,
             ground,
+            place: None,
         }
     }
 
@@ -543,6 +561,7 @@ impl Rig {
             put_off: _,
             _handle: handle,
             ground,
+            place,
         } = self;
         let events = handle.events().clone();
         let looping = tokio::spawn(async move {
@@ -550,6 +569,7 @@ impl Rig {
             drop(requests);
             drop(daemon.run(event_receiver).await);
             drop(ground);
+            drop(place);
         });
         (looping, events)
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::commands::fetched;
 use super::compact::note;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
@@ -111,8 +112,7 @@ async fn what_nobody_settled_is_taken_back_in_the_record_that_is_sealed() {
 
 #[tokio::test]
 async fn in_the_next_session_nobody_was_reminded_and_no_word_of_before_is_read() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let pair = RuntimeSession::default();
     let rides = RidesAlong {
@@ -146,8 +146,7 @@ async fn in_the_next_session_nobody_was_reminded_and_no_word_of_before_is_read()
 
 #[tokio::test]
 async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is_named() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -170,8 +169,7 @@ async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is
 
 #[tokio::test]
 async fn what_waits_for_the_end_of_codexs_turn_keeps_the_session_and_status_names_the_turn() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     assert_eq!(rig.daemon.status().kept_open, None);
@@ -198,8 +196,7 @@ async fn what_waits_for_the_end_of_codexs_turn_keeps_the_session_and_status_name
 
 #[tokio::test]
 async fn a_message_that_was_just_handed_over_keeps_the_session_until_it_is_known() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let id = write_to_claude(&mut rig, &operator).await;
@@ -209,11 +206,7 @@ async fn a_message_that_was_just_handed_over_keeps_the_session_until_it_is_known
         .call(&operator, Command::Clear(ClearParams::default()))
         .await;
     assert_eq!(refused.unwrap_err().code, RefusalCode::InFlight);
-    let fetched = Command::Fetched(crate::wire::control::IdsParams {
-        agent: Agent::Claude,
-        ids: vec![id],
-        rung: None,
-    });
+    let fetched = fetched(Agent::Claude, vec![id]);
     rig.call(&claude, fetched).await.unwrap();
     clear(&mut rig, &operator, false).await;
 }
@@ -365,8 +358,7 @@ async fn a_crash_before_the_deletion_is_mended_at_the_next_start() {
 
 #[tokio::test]
 async fn of_what_a_clear_takes_back_the_lane_to_codex_remembers_nothing() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -385,8 +377,7 @@ async fn of_what_a_clear_takes_back_the_lane_to_codex_remembers_nothing() {
 
 #[tokio::test]
 async fn the_end_of_a_session_that_is_recorded_too_late_is_said_to_be_none() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let send = Command::Send(SendParams {
@@ -448,8 +439,7 @@ fn endings() -> [Command; 3] {
 
 #[tokio::test]
 async fn a_session_ends_behind_what_is_being_written_and_nobody_is_told_to_try_again() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     rig.settle().await;
@@ -475,8 +465,7 @@ async fn a_session_ends_behind_what_is_being_written_and_nobody_is_told_to_try_a
 
 #[tokio::test]
 async fn a_session_does_not_end_for_somebody_who_has_gone_before_it_could() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, None, false);
     rig.settle().await;
@@ -493,8 +482,7 @@ async fn a_session_does_not_end_for_somebody_who_has_gone_before_it_could() {
 #[tokio::test]
 async fn a_session_that_waits_for_its_end_goes_on_where_the_daemon_stops() {
     for ending in endings() {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let operator = rig.connect(Role::Deck, None, true);
         let claude = rig.connect(Role::Claude, None, false);
         rig.settle().await;

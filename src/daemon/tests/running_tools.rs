@@ -6,7 +6,6 @@ use crate::core::agent::AgentState;
 use crate::core::entry::TurnStatus;
 use crate::core::id::{ThreadId, TurnId};
 use crate::core::live_turn::{LiveAct, PlanStep, StepState};
-use crate::store::testing::Place;
 use crate::wire::control::{Command, HookParams, Reply, Role, ToolBeginsParams};
 use crate::wire::status::{ClaudeStatus, ToolSort};
 
@@ -34,8 +33,7 @@ fn shown(rig: &Rig) -> Option<String> {
 
 #[tokio::test]
 async fn the_command_that_began_last_is_shown_until_it_or_its_turn_ends() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let entries = rig.daemon.status().ledger.entries;
     begins(&mut rig, "1", "cargo test");
     begins(&mut rig, "2", "cargo clippy");
@@ -60,8 +58,7 @@ async fn the_command_that_began_last_is_shown_until_it_or_its_turn_ends() {
 
 #[tokio::test]
 async fn a_command_is_shown_without_its_secrets_and_no_longer_than_a_line() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let secret = format!("ghp_{}", "a1B2c3D4".repeat(5).split_at(36).0);
     begins(
         &mut rig,
@@ -85,8 +82,7 @@ async fn a_command_is_shown_without_its_secrets_and_no_longer_than_a_line() {
 
 #[tokio::test]
 async fn a_persons_deck_reads_what_the_turn_did_without_secrets_and_no_agent_does() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.fact(CodexFact::TurnStarted {
         thread_id: ThreadId::new("T"),
         turn_id: TurnId::new("U1"),
@@ -121,8 +117,7 @@ async fn a_persons_deck_reads_what_the_turn_did_without_secrets_and_no_agent_doe
 
 #[tokio::test]
 async fn calls_and_changes_of_codex_are_shown_as_what_it_does_and_not_as_a_command() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let tool = |rig: &Rig| {
         let tool = rig.daemon.status().agents.codex.tool;
         tool.map(|tool| (tool.sort, tool.text))
@@ -155,8 +150,7 @@ struct ClaudeRig {
 }
 
 impl ClaudeRig {
-    async fn new(place: &Place) -> Self {
-        let mut rig = Rig::start(place).await;
+    async fn new(mut rig: Rig) -> Self {
         let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
         let hooks = rig.connect(Role::Hook, None, false);
         rig.settle().await;
@@ -235,8 +229,7 @@ const CLAUDE: u32 = 7_000_000;
 
 #[tokio::test]
 async fn what_claude_runs_is_shown_from_its_hook_before_it_until_it_ended_well_or_not() {
-    let place = Place::new();
-    let mut claude = ClaudeRig::new(&place).await;
+    let mut claude = ClaudeRig::new(Rig::fresh().await).await;
     let root = claude.rig.daemon.base.dirs.root.join("src/a.rs");
     claude.prompt(Some("\n  make it fast\nand small")).await;
     assert_eq!(claude.claude().turn_text.as_deref(), Some("make it fast"));
@@ -270,8 +263,7 @@ async fn what_claude_runs_is_shown_from_its_hook_before_it_until_it_ended_well_o
 
 #[tokio::test]
 async fn nothing_is_shown_of_a_turn_of_claudes_that_ended() {
-    let place = Place::new();
-    let mut claude = ClaudeRig::new(&place).await;
+    let mut claude = ClaudeRig::new(Rig::fresh().await).await;
     for end in ["Stop", "StopFailure", "SessionEnd", "SessionStart"] {
         claude.prompt(Some("make it fast")).await;
         claude.runs("t1", "Bash", Some("cargo test"), None).await;
@@ -294,8 +286,7 @@ async fn nothing_is_shown_of_a_turn_of_claudes_that_ended() {
 
 #[tokio::test]
 async fn what_is_shown_of_claudes_turn_has_no_secret_and_is_in_no_record() {
-    let place = Place::new();
-    let mut claude = ClaudeRig::new(&place).await;
+    let mut claude = ClaudeRig::new(Rig::fresh().await).await;
     let secret = format!("ghp_{}", "a1B2c3D4".repeat(5).split_at(36).0);
     let said = format!("plum {secret} \u{1b}[2J\u{202e}pear");
     claude.prompt(Some(&said)).await;
@@ -318,8 +309,7 @@ async fn what_is_shown_of_claudes_turn_has_no_secret_and_is_in_no_record() {
 
 #[tokio::test]
 async fn a_claude_that_gets_no_messages_is_not_shown_as_the_one_that_does() {
-    let place = Place::new();
-    let mut claude = ClaudeRig::new(&place).await;
+    let mut claude = ClaudeRig::new(Rig::fresh().await).await;
     claude.prompt(Some("make it fast")).await;
     let other = ToolBeginsParams {
         claude_pid: Some(CLAUDE + 1),
@@ -333,8 +323,7 @@ async fn a_claude_that_gets_no_messages_is_not_shown_as_the_one_that_does() {
 
 #[tokio::test]
 async fn another_conversation_shows_nothing_of_the_turn_before() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.fact(CodexFact::TurnStarted {
         thread_id: ThreadId::new("T"),
         turn_id: TurnId::new("U1"),

@@ -176,8 +176,7 @@ async fn the_process_that_goes_on_knows_it() {
 
 #[tokio::test]
 async fn what_claude_is_done_with_meanwhile_is_not_sent_again() {
-    let place = Place::new();
-    let mut pair = Pair::new(&place, true).await;
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
     let id = pair.send("fig").await;
     let handed = take(&mut pair, "UserPromptSubmit").await;
     assert_eq!(handed, std::slice::from_ref(&id));

@@ -39,8 +39,7 @@ async fn said(rig: &mut Rig, codex: &Guest, command: Command) {
 #[tokio::test]
 async fn what_codex_closed_before_the_limit_is_not_sent_again_once_that_is_over() {
     for closes_question in [false, true] {
-        let place = Place::new();
-        let mut rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::fresh_with_codex().await;
         mode(&mut rig, "resume");
         let claude = rig.connect(Role::Claude, None, false);
         let codex = rig.connect(Role::Codex, None, false);
@@ -69,8 +68,7 @@ async fn what_codex_closed_before_the_limit_is_not_sent_again_once_that_is_over(
 
 #[tokio::test]
 async fn what_is_closed_after_its_turn_was_stopped_is_not_offered_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let asked = begun(&mut rig, &claude, question(), "turn-1").await;

@@ -75,8 +75,7 @@ async fn claude(rig: &mut Rig) -> (Guest, Guest) {
 
 #[tokio::test]
 async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     assert_eq!(level(&rig, Agent::Codex), None);
     turn_started(&mut rig);
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
@@ -114,8 +113,7 @@ async fn a_silent_turn_is_shown_in_steps_and_recorded_once() {
 
 #[tokio::test]
 async fn a_turn_that_tries_its_model_again_says_why_and_gives_no_sign() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let retries = |rig: &mut Rig, why: &str| {
         let why = why.to_owned();
         rig.fact(CodexFact::Retrying { why });
@@ -145,8 +143,7 @@ async fn a_turn_that_tries_its_model_again_says_why_and_gives_no_sign() {
 
 #[tokio::test]
 async fn a_turn_that_asks_the_human_is_not_silent_and_our_own_steer_is_no_sign() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     turn_started(&mut rig);
     rig.status(ASKING);
@@ -163,8 +160,7 @@ async fn a_turn_that_asks_the_human_is_not_silent_and_our_own_steer_is_no_sign()
 
 #[tokio::test]
 async fn an_old_turn_that_is_told_again_neither_begins_nor_ends_what_is_watched() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let begins = |rig: &mut Rig, turn: &str| {
         rig.fact(CodexFact::TurnStarted {
             thread_id: ThreadId::new("thread-1"),
@@ -185,8 +181,7 @@ async fn an_old_turn_that_is_told_again_neither_begins_nor_ends_what_is_watched(
 
 #[tokio::test]
 async fn another_silence_in_the_configuration_counts_at_once() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     turn_started(&mut rig);
     pass(&mut rig, 25).await;
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));
@@ -210,8 +205,7 @@ async fn another_silence_in_the_configuration_counts_at_once() {
 
 #[tokio::test]
 async fn the_operator_lets_a_silent_turn_be_and_is_told_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let wait = agent_action(Agent::Codex, AgentActionKind::Snooze);
     let refused = rig.call(&operator, wait.clone()).await;
@@ -241,8 +235,7 @@ async fn answered(
 
 #[tokio::test]
 async fn only_the_operator_stops_a_turn_and_only_the_one_that_was_seen() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let agent = rig.connect(Role::Claude, None, false);
     turn_started(&mut rig);
@@ -351,8 +344,7 @@ fn completed(turn: &str, status: TurnStatus, ids: &[&EntryId], limited: bool) ->
 
 #[tokio::test]
 async fn a_claude_that_was_stopped_with_esc_is_called_stale_and_not_busy_for_ever() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let (bridge, hooks) = claude(&mut rig).await;
     rig.call(&hooks, hook("UserPromptSubmit", None))
         .await
@@ -378,8 +370,7 @@ async fn a_claude_that_was_stopped_with_esc_is_called_stale_and_not_busy_for_eve
 
 #[tokio::test]
 async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let (_bridge, hooks) = claude(&mut rig).await;
     let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
     for (asks, detail) in [
@@ -404,8 +395,7 @@ async fn a_claude_that_asks_waits_for_the_human_and_goes_on() {
 
 #[tokio::test]
 async fn a_silence_is_looked_at_though_something_else_woke_the_daemon_in_that_moment() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let (config, _) = read(
         serde_json::json!({"watchdog": {"codexSilenceSeconds": 10}})
             .as_object()
@@ -437,8 +427,7 @@ async fn a_silence_is_looked_at_though_something_else_woke_the_daemon_in_that_mo
 
 #[tokio::test]
 async fn a_turn_is_not_silent_for_the_time_that_the_machine_slept() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     turn_started(&mut rig);
     rig.settle().await;
     assert_eq!(level(&rig, Agent::Codex), Some(Watched::Fine));

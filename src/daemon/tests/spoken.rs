@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::commands::handed;
 use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
-use crate::core::delivery::{DeliveryState, DeliveryWay, OnBusy};
+use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::under_way::WorkBeside;
 use crate::store::testing::Place;
-use crate::wire::control::{Command, HookParams, IdsParams, Reply, Role};
+use crate::wire::control::{Command, HookParams, Reply, Role};
 
 /// A Claude that writes a transcript.
 struct Speaker {
@@ -158,8 +159,7 @@ async fn readings_that_panicked_keep_no_later_words_from_being_read() {
 
 #[tokio::test]
 async fn a_look_at_the_rules_that_panicked_is_followed_by_the_next_one() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     assert!(rig.daemon.agents.rules_watch.begin_look().is_some());
     let work = WorkBeside::RulesLook;
     rig.daemon.base.beside(work, |_| panic!("a test's"));
@@ -205,16 +205,12 @@ impl Speaker {
             ..HookParams::default()
         };
         let asked = self.rig.call(&self.hooks, Command::Hook(params)).await;
-        let Ok(Reply::Hook(handed)) = asked else {
+        let Ok(Reply::Hook(given)) = asked else {
             panic!("{asked:?}");
         };
-        assert_eq!(handed.ids, ids);
+        assert_eq!(given.ids, ids);
         if !ids.is_empty() {
-            let handed = Command::HookHanded(IdsParams {
-                agent: Agent::Claude,
-                ids: ids.to_vec(),
-                rung: Some(DeliveryWay::Hook),
-            });
+            let handed = handed(ids.to_vec());
             self.rig.call(&self.hooks, handed).await.unwrap();
         }
         self.rig.settle().await;

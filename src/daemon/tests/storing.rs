@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
+use super::commands::change_queue;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::request::CodexRequest;
@@ -15,8 +16,8 @@ use crate::daemon::fault::DaemonFault;
 use crate::store::queue::{Queue, QueueEvent};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, GetMessagesParams, HookParams, QueueChange, QueueChangeParams,
-    QueueDrainParams, Refusal, RefusalCode, Reply, Role, SendParams,
+    ClearParams, Command, GetMessagesParams, HookParams, QueueChange, QueueDrainParams, Refusal,
+    RefusalCode, Reply, Role, SendParams,
 };
 
 const CLAUDE: u32 = 7_000_000;
@@ -119,8 +120,7 @@ async fn a_page_and_a_hook_are_answered_once_their_rows_are_on_the_disk() {
 
 #[tokio::test]
 async fn behind_a_row_that_was_refused_nothing_leaves_and_it_goes_on_by_itself() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
     let hooks = rig.connect(Role::Hook, None, false);
     let codex = rig.connect(Role::Codex, None, false);
@@ -176,8 +176,7 @@ async fn what_the_human_stopped_meanwhile_does_not_leave() {
 
 #[tokio::test]
 async fn a_page_of_what_was_taken_back_meanwhile_is_not_handed_out() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
     let codex = rig.connect(Role::Codex, None, false);
     let operator = rig.connect(Role::Deck, None, true);
@@ -199,18 +198,13 @@ fn take_back(
     operator: &Guest,
     id: &EntryId,
 ) -> oneshot::Receiver<Result<Reply, Refusal>> {
-    let remove = Command::QueueChange(QueueChangeParams {
-        id: id.clone(),
-        change: QueueChange::Remove,
-        placed: false,
-    });
+    let remove = change_queue(id.clone(), QueueChange::Remove);
     rig.ask_only(operator, remove)
 }
 
 #[tokio::test]
 async fn a_page_whose_row_is_there_before_the_record_says_taken_back_is_not_handed_out() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
     let codex = rig.connect(Role::Codex, None, false);
     let operator = rig.connect(Role::Deck, None, true);
@@ -234,8 +228,7 @@ async fn a_page_whose_row_is_there_before_the_record_says_taken_back_is_not_hand
 
 #[tokio::test]
 async fn what_has_just_been_given_is_not_taken_back_before_it_is_known_whether_it_arrived() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let hooks = rig.connect(Role::Hook, None, false);
     let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
     let bell = rig.connect(Role::Hook, Some(CLAUDE), false);
@@ -268,8 +261,7 @@ async fn what_has_just_been_given_is_not_taken_back_before_it_is_known_whether_i
 
 #[tokio::test]
 async fn who_leaves_hands_over_first_what_its_rows_say() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = send(&mut rig, &claude, Agent::Claude).await;
     rig.begin_takeover().await.unwrap();
@@ -292,8 +284,7 @@ async fn who_leaves_hands_over_first_what_its_rows_say() {
 
 #[tokio::test]
 async fn a_session_does_not_end_while_something_waits_for_its_row() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     let bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
     let operator = rig.connect(Role::Deck, None, true);
@@ -312,8 +303,7 @@ async fn a_session_does_not_end_while_something_waits_for_its_row() {
 
 #[tokio::test]
 async fn a_queue_without_a_writer_ends_the_daemon() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     rig.daemon.on_event(Event::Queue(QueueEvent::Gone));
     assert_eq!(rig.daemon.base.operations.fault(), Some(DaemonFault::Queue));
 }
@@ -347,8 +337,7 @@ async fn what_a_hook_was_too_late_to_take_comes_as_a_first_copy() {
 
 #[tokio::test]
 async fn a_page_that_nobody_took_waits_for_codex_as_before() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
     let codex = rig.connect(Role::Codex, None, false);
     rig.settle().await;
@@ -369,8 +358,7 @@ async fn a_page_that_nobody_took_waits_for_codex_as_before() {
 
 #[tokio::test]
 async fn what_a_refused_page_held_is_not_stuck() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(CLAUDE), false);
     let codex = rig.connect(Role::Codex, None, false);
     rig.settle().await;
@@ -412,8 +400,7 @@ async fn a_disk_that_stands_still_makes_no_repeat_of_a_first_copy() {
 
 #[tokio::test]
 async fn what_left_after_a_stall_of_the_disk_has_its_whole_time_to_arrive() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let hooks = rig.connect(Role::Hook, None, false);
     let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
     let bell = rig.connect(Role::Hook, Some(CLAUDE), false);

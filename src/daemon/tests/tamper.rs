@@ -244,8 +244,7 @@ async fn a_current_that_cannot_be_put_back_is_put_back_once_it_can_be() {
 
 #[tokio::test]
 async fn a_daemon_that_nobody_can_find_any_more_says_so_and_ends() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     rig.daemon.on_event(Event::Watch(WatchFact::LockLost));
     rig.daemon.on_event(Event::Watch(WatchFact::LockLost));
     rig.settle().await;

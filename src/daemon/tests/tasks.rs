@@ -80,8 +80,7 @@ impl Rig {
 
 #[tokio::test]
 async fn a_task_is_opened_used_closed_and_opened_again() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(4_000_000), false);
     let login = rig.task(&operator, open("Login", Some("no logout"))).await;
@@ -130,8 +129,7 @@ async fn a_task_is_opened_used_closed_and_opened_again() {
 
 #[tokio::test]
 async fn nobody_but_the_operator_changes_a_task_and_bad_words_are_refused() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(4_000_000), false);
     let reader = rig.connect(Role::Cli, None, false);
@@ -243,8 +241,7 @@ async fn nothing_of_a_task_is_left_after_a_clear_for_good() {
 
 #[tokio::test]
 async fn what_codex_does_in_its_turns_is_of_the_task_that_is_current() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let turns = |rig: &Rig| -> Vec<Option<CapsuleId>> {
         let recent = rig.daemon.base.recorder.recent().iter();
@@ -270,8 +267,7 @@ async fn what_codex_does_in_its_turns_is_of_the_task_that_is_current() {
 
 #[tokio::test]
 async fn what_claude_wrote_in_a_turn_that_the_person_stopped_is_of_the_task_of_then() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);
@@ -327,8 +323,7 @@ async fn what_claude_wrote_in_a_turn_that_the_person_stopped_is_of_the_task_of_t
 
 #[tokio::test]
 async fn who_reads_the_tasks_does_not_wait_for_a_disk_that_refuses() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
     rig.connect(Role::Claude, Some(7_000_000), false);
     let hooks = rig.connect(Role::Hook, None, false);

@@ -83,8 +83,7 @@ async fn sent_by(rig: &mut Rig, conn: ConnId, command: Command) -> EntryId {
 }
 
 impl Two {
-    async fn new(place: &Place) -> Self {
-        let mut rig = Rig::start(place).await;
+    async fn new(mut rig: Rig) -> Self {
         let first = claude(&mut rig, "default", 7_000_000).await;
         let second = claude(&mut rig, "second", 7_000_001).await;
         let codex = rig.connect(Role::Codex, None, false);
@@ -193,8 +192,7 @@ impl Two {
 
 #[tokio::test]
 async fn what_a_turn_has_stays_known_while_another_pairs_claude_comes_and_works() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.hook(true, "UserPromptSubmit", None).await;
     let (lost, _) = two.send("default", OnBusy::Steer).await;
     assert_eq!(
@@ -222,8 +220,7 @@ async fn what_a_turn_has_stays_known_while_another_pairs_claude_comes_and_works(
 
 #[tokio::test]
 async fn what_another_pairs_claude_works_on_is_not_sent_again() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let file = serde_json::json!({"rateLimitResume": {"mode": "resume"}});
     let (config, _) = read(file.as_object().unwrap());
     two.rig.daemon.set_limit_mode(&config);
@@ -250,8 +247,7 @@ async fn what_another_pairs_claude_works_on_is_not_sent_again() {
 
 #[tokio::test]
 async fn a_limit_holds_the_other_pairs_too_and_those_that_come_later() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.hook(true, "UserPromptSubmit", None).await;
     two.hook(true, "StopFailure", Some("rate_limit")).await;
     two.send("second", OnBusy::Queue).await;
@@ -272,13 +268,13 @@ async fn a_limit_holds_the_other_pairs_too_and_those_that_come_later() {
 #[tokio::test]
 async fn a_limit_that_is_recalled_holds_whoever_comes() {
     let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::start(&place).await).await;
     two.hook(true, "UserPromptSubmit", None).await;
     two.hook(true, "StopFailure", Some("rate_limit")).await;
     drop(two);
     // Whoever comes does not end it for the daemon after this one either.
-    drop(Two::new(&place).await);
-    let mut two = Two::new(&place).await;
+    drop(Two::new(Rig::start(&place).await).await);
+    let mut two = Two::new(Rig::start(&place).await).await;
     assert!(two.status().limit.is_some());
     assert_eq!(two.recorded("second"), AgentState::Limited);
     for (of_first, pair) in [(true, "default"), (false, "second")] {
@@ -293,7 +289,7 @@ async fn a_limit_that_is_recalled_holds_whoever_comes() {
 #[tokio::test]
 async fn what_a_turn_left_unread_is_yours_to_send_again_after_a_restart_too() {
     let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::start(&place).await).await;
     let (id, _) = two.send("second", OnBusy::Queue).await;
     assert_eq!(
         two.hook(false, "UserPromptSubmit", None).await.ids,
@@ -301,7 +297,7 @@ async fn what_a_turn_left_unread_is_yours_to_send_again_after_a_restart_too() {
     );
     two.hook(false, "StopFailure", Some("rate_limit")).await;
     drop(two);
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::start(&place).await).await;
     assert_eq!(two.status().cut_off, 1);
     // The turn of another message shows nothing about it.
     two.hook(false, "UserPromptSubmit", None).await;
@@ -312,8 +308,7 @@ async fn what_a_turn_left_unread_is_yours_to_send_again_after_a_restart_too() {
 
 #[tokio::test]
 async fn the_queue_names_the_pair_whose_claude_gets_a_message() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let (first, _) = two.send("default", OnBusy::Queue).await;
     let (second, _) = two.send("second", OnBusy::Queue).await;
     let codex = two.codex.conn;
@@ -331,7 +326,7 @@ async fn the_queue_names_the_pair_whose_claude_gets_a_message() {
 async fn another_claude_has_not_read_what_the_one_before_the_restart_was_given() {
     for is_same in [true, false] {
         let place = Place::new();
-        let mut two = Two::new(&place).await;
+        let mut two = Two::new(Rig::start(&place).await).await;
         let (id, _) = two.send("second", OnBusy::Queue).await;
         two.hook(false, "UserPromptSubmit", None).await;
         // Sent away by a daemon that stops, it has not left.
@@ -360,8 +355,7 @@ async fn another_claude_has_not_read_what_the_one_before_the_restart_was_given()
 
 #[tokio::test]
 async fn what_codex_told_one_claude_does_not_answer_the_other() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.rig.codex_runs().await;
     let asks = |text: &str| SendParams {
         from: Some(Agent::Claude),
@@ -390,8 +384,7 @@ async fn what_codex_told_one_claude_does_not_answer_the_other() {
 
 #[tokio::test]
 async fn a_turn_of_one_pairs_claude_is_no_turn_of_the_others() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let turns = |two: &Two, pair: &str| {
         let states = &two.rig.daemon.base.recorder.world().continuity;
         let state = states[&Agent::Claude].get(&RuntimeSession::new(pair));
@@ -411,8 +404,7 @@ async fn a_turn_of_one_pairs_claude_is_no_turn_of_the_others() {
 
 #[tokio::test]
 async fn a_message_that_must_not_wait_is_refused_by_the_pair_that_works_alone() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.hook(true, "UserPromptSubmit", None).await;
     let (_, idle) = two.send("second", OnBusy::Reject).await;
     let (_, busy) = two.send("default", OnBusy::Reject).await;
@@ -425,7 +417,7 @@ async fn a_message_that_must_not_wait_is_refused_by_the_pair_that_works_alone() 
 #[tokio::test]
 async fn the_one_that_says_most_is_shown_and_the_record_has_both() {
     let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::start(&place).await).await;
     two.hook(false, "UserPromptSubmit", None).await;
     assert_eq!(two.status().state, AgentState::Busy);
     assert_eq!(two.recorded("default"), AgentState::Idle);
@@ -458,8 +450,7 @@ async fn the_one_that_says_most_is_shown_and_the_record_has_both() {
 
 #[tokio::test]
 async fn what_one_claude_asks_stays_open_while_another_pairs_goes_on_or_leaves() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let _operator = two.rig.connect(Role::Deck, None, true);
     let ask = Command::AskApproval(AskApprovalParams {
         request: request("k1"),
@@ -489,8 +480,7 @@ async fn what_one_claude_asks_stays_open_while_another_pairs_goes_on_or_leaves()
 
 #[tokio::test]
 async fn a_silent_turn_is_told_while_another_pairs_claude_works() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.hook(true, "UserPromptSubmit", None).await;
     for _ in 0..50 {
         two.hook(false, "UserPromptSubmit", None).await;
@@ -508,8 +498,7 @@ async fn a_silent_turn_is_told_while_another_pairs_claude_works() {
 
 #[tokio::test]
 async fn what_codex_says_goes_to_the_claude_that_it_answers_or_whose_message_it_works_on() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.rig.codex_runs().await;
     let ask = |require_reply| SendParams {
         from: Some(Agent::Claude),
@@ -565,8 +554,7 @@ async fn what_codex_says_goes_to_the_claude_that_it_answers_or_whose_message_it_
 
 #[tokio::test]
 async fn a_claude_that_is_alone_gets_what_names_no_pair() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let second = claude(&mut rig, "second", 7_000_001).await;
     let codex = rig.connect(Role::Codex, None, false);
     let operator = rig.connect(Role::Deck, None, true);
@@ -629,8 +617,7 @@ async fn a_claude_that_is_alone_gets_what_names_no_pair() {
 
 #[tokio::test]
 async fn a_claude_reads_the_record_of_its_own_pair_and_codex_that_of_all() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.send("default", OnBusy::Queue).await;
     two.handed_over(two.second.bridge.conn).await;
     for (conn, all_pairs, entries, handoffs) in [
@@ -660,7 +647,7 @@ async fn a_claude_reads_the_record_of_its_own_pair_and_codex_that_of_all() {
 #[tokio::test]
 async fn what_codex_changed_since_is_told_to_the_claude_of_every_pair() {
     let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::start(&place).await).await;
     two.rig.codex_runs().await;
     two.hook(false, "UserPromptSubmit", None).await;
     let wrote = HookParams {
@@ -692,8 +679,7 @@ async fn what_codex_changed_since_is_told_to_the_claude_of_every_pair() {
 
 #[tokio::test]
 async fn what_the_operator_says_in_a_pair_reaches_codex_where_its_work_stands() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let operator = two.rig.connect(Role::Deck, None, true);
     let said = |text: &str, agent| {
         Command::StateWork(StateWorkParams {
@@ -756,8 +742,7 @@ async fn what_the_operator_says_in_a_pair_reaches_codex_where_its_work_stands() 
 
 #[tokio::test]
 async fn a_note_and_a_goal_of_the_operators_reach_codex_from_every_pair_as_one_entry() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let operator = two.rig.connect(Role::Deck, None, true);
     let pair = Some(RuntimeSession::new("second"));
     let note = Command::AppendNote(NoteParams {
@@ -792,8 +777,7 @@ async fn a_note_and_a_goal_of_the_operators_reach_codex_from_every_pair_as_one_e
 
 #[tokio::test]
 async fn that_a_second_claude_of_a_pair_gets_nothing_is_said_while_it_is_here() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let is_said = |two: &Two| {
         let keys = two.rig.daemon.status().notice_keys;
         keys.contains(&NoticeKey::SecondClaude)
@@ -807,8 +791,7 @@ async fn that_a_second_claude_of_a_pair_gets_nothing_is_said_while_it_is_here() 
 
 #[tokio::test]
 async fn codex_fetches_what_any_claude_has_for_it() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let asked = SendParams {
         from: Some(Agent::Claude),
         ..said("which lock")
@@ -831,8 +814,7 @@ async fn codex_fetches_what_any_claude_has_for_it() {
 
 #[tokio::test]
 async fn a_claude_reads_the_handoff_that_it_names_whosever_it_is() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let id = two.handed_over(two.second.bridge.conn).await;
     let read = Command::ReadContext(ReadContextParams {
         handoff_id: Some(id.clone()),
@@ -848,8 +830,7 @@ async fn a_claude_reads_the_handoff_that_it_names_whosever_it_is() {
 
 #[tokio::test]
 async fn a_sender_hears_of_the_dead_bridge_of_the_claude_to_which_it_sends_alone() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     two.rig.daemon.disconnect(two.second.bridge.conn);
     two.rig.settle().await;
     for (pair, is_dead) in [("default", false), ("second", true)] {
@@ -867,8 +848,7 @@ async fn a_sender_hears_of_the_dead_bridge_of_the_claude_to_which_it_sends_alone
 
 #[tokio::test]
 async fn a_claude_settles_nothing_that_waits_for_another_pairs() {
-    let place = Place::new();
-    let mut two = Two::new(&place).await;
+    let mut two = Two::new(Rig::fresh().await).await;
     let (id, _) = two.send("default", OnBusy::Queue).await;
     let ids = IdsParams {
         agent: Agent::Claude,

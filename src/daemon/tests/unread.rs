@@ -10,7 +10,6 @@ use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
 use crate::daemon::carrying::compaction_wants;
-use crate::store::testing::Place;
 use crate::wire::control::{Command, RefusalCode, Role, SendParams};
 
 /// More entries than are in memory.
@@ -56,8 +55,7 @@ async fn refused(rig: &mut Rig, guest: &Guest, command: Command) -> RefusalCode 
 
 #[tokio::test]
 async fn a_turn_of_a_message_that_cannot_be_read_is_no_turn_of_the_persons() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     for (turn, status) in [
         ("turn-1", TurnStatus::Completed),
@@ -86,8 +84,7 @@ async fn a_turn_of_a_message_that_cannot_be_read_is_no_turn_of_the_persons() {
 
 #[tokio::test]
 async fn who_asks_for_an_entry_that_cannot_be_read_hears_that_and_not_that_it_is_not_there() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let handoff = hand_off(Agent::Claude, "sort the plums");
@@ -121,8 +118,7 @@ async fn who_asks_for_an_entry_that_cannot_be_read_hears_that_and_not_that_it_is
 
 #[tokio::test]
 async fn a_compaction_leaves_nothing_out_that_was_said_of_a_handoff_and_cannot_be_read() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let handoff = rig.newest(&codex, hand_off(Agent::Codex, "sort it")).await;
@@ -139,8 +135,7 @@ async fn a_compaction_leaves_nothing_out_that_was_said_of_a_handoff_and_cannot_b
 
 #[tokio::test]
 async fn of_a_secret_that_goes_on_behind_what_is_shown_of_a_prompt_nothing_is_recorded() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let words = "word ".repeat(38);
     let token = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     rig.fact(CodexFact::UserMessage {

@@ -49,8 +49,7 @@ fn said(rig: &Rig, kind: impl Fn(&EntryKind) -> bool) -> Vec<String> {
 
 #[tokio::test]
 async fn a_tool_that_the_disk_refused_does_not_swallow_the_turns_last_words() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let codex = rig.connect(Role::Codex, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
@@ -77,8 +76,7 @@ async fn a_tool_that_the_disk_refused_does_not_swallow_the_turns_last_words() {
 
 #[tokio::test]
 async fn facts_are_written_in_their_order_once_the_disk_takes_them_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.user_message("turn-1", Some(&id));
@@ -94,8 +92,7 @@ async fn facts_are_written_in_their_order_once_the_disk_takes_them_again() {
 
 #[tokio::test]
 async fn a_turns_end_that_comes_before_anybody_hears_of_the_failure_stands_behind_the_proof() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);
     let id = rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let ledger = rig.daemon.base.recorder.ledger().path().to_owned();
@@ -115,8 +112,7 @@ async fn a_turns_end_that_comes_before_anybody_hears_of_the_failure_stands_behin
 
 #[tokio::test]
 async fn the_thread_of_codex_is_remembered_though_the_disk_refused_it_at_first() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.fact(CodexFact::ThreadAdopted {
         thread_id: ThreadId::new("thread-2"),
     });
@@ -135,8 +131,7 @@ async fn the_thread_of_codex_is_remembered_though_the_disk_refused_it_at_first()
 
 #[tokio::test]
 async fn a_claude_that_came_while_the_disk_refused_is_there_without_another_word_of_it() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7), false);
     rig.fail_writes().await;
     let status = rig.daemon.status().agents.claude;
@@ -162,8 +157,7 @@ async fn a_claude_that_came_while_the_disk_refused_is_there_without_another_word
 
 #[tokio::test]
 async fn a_proposal_by_marker_waits_for_the_disk() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.user_message("turn-1", None);
     rig.settle().await;
     rig.completed(
@@ -256,8 +250,7 @@ async fn a_start_that_the_disk_refuses_is_recorded_once_it_takes_it() {
 
 #[tokio::test]
 async fn a_record_of_contextrelay_3_is_taken_over_though_the_disk_refuses_that_at_first() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let unread = Unread {
         messages: vec![UnreadMessage {
             id: "m-1".to_owned(),
@@ -299,8 +292,7 @@ async fn the_end_of_a_turn_that_is_told_again_says_nothing_twice() {
 
 #[tokio::test]
 async fn codex_gets_the_rest_of_a_page_by_asking_on() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.status(ReportedStatus::Active { waiting: false });
     rig.user_message("turn-0", None);
     rig.settle().await;
@@ -349,8 +341,7 @@ async fn what_waits_for_a_claude_that_never_came_expires() {
 
 #[tokio::test]
 async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.daemon.base.identity.detach();
     rig.fact(CodexFact::ServerLost {
         why: "it was removed too".to_owned(),
@@ -374,8 +365,7 @@ async fn a_daemon_whose_record_was_taken_away_ends_when_nobody_is_there() {
 
 #[tokio::test]
 async fn a_stop_asks_the_disk_once_more_and_is_recorded_behind_what_waited() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.fact(CodexFact::ThreadAdopted {
         thread_id: ThreadId::new("thread-2"),
     });
@@ -391,8 +381,7 @@ async fn a_stop_asks_the_disk_once_more_and_is_recorded_behind_what_waited() {
 
 #[tokio::test]
 async fn a_stop_that_comes_while_the_disk_is_slow_to_refuse_waits_for_its_answer() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let adopt = |rig: &mut Rig, thread: &str| {
         rig.fact(CodexFact::ThreadAdopted {
             thread_id: ThreadId::new(thread),

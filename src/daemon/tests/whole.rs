@@ -8,7 +8,6 @@ use crate::core::entry::{EntryKind, ErrorCode};
 use crate::core::id::EntryId;
 use crate::core::whole::LINE_UNITS_MAX;
 use crate::store::blobs::Blobs;
-use crate::store::testing::Place;
 use crate::wire::control::{
     Command, ContextView, EntryLine, GetMessagesParams, ReadContextParams, RefusalCode, Reply,
     Role, SendParams,
@@ -50,8 +49,7 @@ async fn text_for_claude(rig: &mut Rig, bridge: &Guest) -> String {
 
 #[tokio::test]
 async fn both_agents_get_all_of_a_long_text_and_the_line_holds_its_beginning() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&bridge, send(Agent::Codex)));
@@ -68,8 +66,7 @@ async fn both_agents_get_all_of_a_long_text_and_the_line_holds_its_beginning() {
 
 #[tokio::test]
 async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&codex, send(Agent::Claude)));
@@ -125,8 +122,7 @@ async fn a_lost_text_is_handed_over_as_what_it_is_and_recorded_once() {
 
 #[tokio::test]
 async fn a_page_of_the_record_says_of_which_text_it_has_the_beginning() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&codex, send(Agent::Claude)));
     rig.settle().await;
@@ -146,8 +142,7 @@ async fn a_page_of_the_record_says_of_which_text_it_has_the_beginning() {
 
 #[tokio::test]
 async fn show_gives_all_of_it_when_asked() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let codex = rig.connect(Role::Codex, None, false);
     drop(rig.ask(&codex, send(Agent::Claude)));
     rig.settle().await;

@@ -1,7 +1,5 @@
 //! What the deck keeps of a task that it hands over.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;

@@ -1,7 +1,5 @@
 //! What an entry costs where the record is long: rows that are looked at, and not time.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::Arc;
 
 use serde_json::{Value, json};

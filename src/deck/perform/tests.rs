@@ -1,7 +1,5 @@
 //! What the deck's loop does where the daemon is lost meanwhile.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use ctxrelay_ui::model::{self as ui, Chips, EntryPlace, Level, TimelineGo, TimelineWish};
 use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ use crate::core::delivery::DeliveryWay;
 use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
 use crate::core::snapshot::{ACTIVITY_MINUTES, AgentSnapshot, RecentActivity};
 use crate::wire::status::{
-    ClaudeStatus, CodexStatus, CommandStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus,
+    ClaudeStatus, CodexStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus,
 };
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.
@@ -180,25 +180,13 @@ pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui:
         limit: attention::limit(codex.limit.as_ref()),
         cut_off: small(codex.cut_off),
         compacting: codex.continuity.compacting,
-        tool: codex_tool(codex, state),
+        tool: codex.tool.as_ref().and_then(|tool| running(state, tool)),
         turn: turn(&model.live_turn),
         turn_id: codex.turn_id.as_ref().map(ToString::to_string),
         hint: slow_start(model, Agent::Codex, now_ms).or_else(|| retrying(codex, state, now_ms)),
         installed: codex.installed,
         start_command: "ctxrelay codex".to_owned(),
     }
-}
-
-/// What Codex's turn runs. A daemon of an earlier build tells of commands only.
-fn codex_tool(codex: &CodexStatus, state: AgentState) -> Option<ui::RunningTool> {
-    let of_command = |command: &CommandStatus| ToolStatus {
-        sort: ToolSort::Command,
-        text: command.text.clone(),
-        since: command.since,
-    };
-    let tool = codex.tool.clone();
-    let tool = tool.or_else(|| codex.command.as_ref().map(of_command));
-    running(state, &tool?)
 }
 
 /// What runs, while the agent is known to be in a turn: of one that has fallen silent nobody knows.

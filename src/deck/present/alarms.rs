@@ -91,7 +91,6 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::id::{EntryId, Seq};
     use crate::core::signing::{NotSigned, OperatorAct, Signer};

@@ -124,7 +124,6 @@ fn details(asked: &ApprovalSnapshot) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
     use crate::core::id::Seq;

@@ -58,8 +58,6 @@ fn blocker_text(model: &Model, blocker: &Blocker<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use serde_json::{Value, json};
 
     use super::ui;

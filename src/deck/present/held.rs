@@ -69,8 +69,6 @@ pub(super) fn exchange_card(exchange: &ExchangeStatus) -> ui::InboxCard {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use serde_json::json;
 
     use super::*;

@@ -73,7 +73,6 @@ pub(super) fn card(model: &Model) -> Option<ui::InboxCard> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::{Value, json};
 
     use super::*;

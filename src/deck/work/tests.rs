@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use ctxrelay_ui::model as ui;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -112,7 +112,6 @@ fn entry(setting: &str, var: impl Fn(&str) -> Option<String>) -> Option<McpEntry
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn read(words: &[&str]) -> Result<Arguments, String> {

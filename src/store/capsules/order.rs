@@ -73,7 +73,6 @@ impl PartialOrd for ListPlace {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

@@ -1,7 +1,6 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
 use std::fs;
 
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::*;
 use ctxrelay_core::agent::{Agent, Party};
@@ -52,15 +51,9 @@ impl Sealed {
                 id: EntryId::new(format!("e{number}-{seq}")),
                 timestamp_ms: 1_795_000_000_000 + i64::try_from(seq).unwrap(),
                 session_id: session.clone(),
-                source,
-                target: None,
                 content: content.to_owned(),
-                whole: None,
-                kind,
-                runtime_session: None,
-                carried: None,
-                meta: Map::new(),
                 seq: Seq(seq),
+                ..Entry::new(source, kind)
             };
             if let Some(task) = task {
                 entry.meta.insert(TASK.to_owned(), json!(task));
@@ -91,11 +84,7 @@ impl Sealed {
             let id = CapsuleId::new(format!("cap_0000000000{number}{task}"));
             let opened = TaskStep::Opened.of(id.clone());
             record(Party::Human, "Fix the login", opened, None);
-            let decision = EntryKind::Note {
-                note: NoteKind::Decision,
-                handles: Vec::new(),
-                withdraws: None,
-            };
+            let decision = EntryKind::note(NoteKind::Decision);
             let (world, lines) = record(Party::Human, self.decision, decision, Some(&id));
             self.kept.push(capsule_of(&world, &id, &lines));
         }

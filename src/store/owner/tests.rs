@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use crate::published::{PORTS_FILE, Published};
 use crate::testing::{Place, mode};

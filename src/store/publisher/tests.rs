@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
 use std::os::unix::fs::symlink;
 
 use super::*;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use ctxrelay_core::agent::Agent;
 use ctxrelay_core::delivery::{DeliveryState, OnBusy, Shown};
 use ctxrelay_core::id::{AttemptId, RuntimeSession, ThreadId};

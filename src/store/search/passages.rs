@@ -20,7 +20,6 @@ pub(super) fn find_in<'a>(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn found(texts: &[&str], typed: &str) -> Option<(String, usize)> {

@@ -119,7 +119,6 @@ fn push_phrase(text: &str, is_prefix: bool, into: &mut Vec<Phrase>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn fts(typed: &str) -> String {

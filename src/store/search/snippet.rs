@@ -143,7 +143,6 @@ fn write(shown: &str, ranges: &[Range<usize>], cut_before: bool, cut_after: bool
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn of(pieces: &[&str], typed: &str) -> (String, Vec<String>) {

@@ -118,8 +118,7 @@ fn what_all_required_gates_find_green_is_approved_by_the_system_and_says_by_whic
 
 #[test]
 fn a_red_gate_approves_nothing_and_the_agent_learns_why() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     auto(
         &project,
         &json!([{"name": "tests", "cmd": "true"}, {"name": "lint", "cmd": "exit 3"}]),
@@ -133,8 +132,7 @@ fn a_red_gate_approves_nothing_and_the_agent_learns_why() {
 
 #[test]
 fn a_tree_that_changed_between_run_and_approval_is_not_approved() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     // Each gate sees one tree from its beginning to its end; the first one that of the proposal.
     let gates = json!([{"name": "tests", "cmd": "true"}, {"name": "more", "cmd": WAITS}]);
     auto(&project, &gates);
@@ -286,8 +284,7 @@ fn a_repository_whose_git_looks_at_a_copy_approves_nothing() {
 
 #[test]
 fn without_a_required_gate_nothing_is_run_and_nothing_approved() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     auto(
         &project,
         &json!([{"name": "e2e", "cmd": "touch ../ran", "required": false}]),
@@ -310,8 +307,7 @@ fn without_a_required_gate_nothing_is_run_and_nothing_approved() {
 
 #[test]
 fn a_mode_that_was_switched_off_during_the_run_approves_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     auto(&project, &json!([{"name": "tests", "cmd": WAITS}]));
     let scene = Scene::new(&project);
     wait_for(&project, "begun");
@@ -348,8 +344,7 @@ fn a_daemon_that_was_killed_during_the_run_approves_nothing_and_the_proposal_wai
 
 #[test]
 fn only_the_operator_sets_the_mode_and_a_file_that_says_so_waits_for_trust() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let agent = project
         .ctxrelay(["finality", "mode", "auto"])
         .env("CLAUDECODE", "1");
@@ -375,8 +370,7 @@ fn only_the_operator_sets_the_mode_and_a_file_that_says_so_waits_for_trust() {
 
 #[test]
 fn a_proposal_behind_a_run_is_proven_by_what_is_trusted_when_its_turn_comes() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let waits = json!({"name": "tests", "cmd": WAITS});
     auto(
         &project,

@@ -28,8 +28,7 @@ fn is_gone(project: &Project, file: &str) {
 
 #[test]
 fn a_gate_that_hangs_is_ended_with_all_that_it_started() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     // One child in its group, and one that left it.
     let cmd = "sleep 1000 & echo $! > ../child; setsid sleep 1000 & echo $! > ../left; \
                echo waiting; wait";
@@ -53,8 +52,7 @@ fn a_gate_that_hangs_is_ended_with_all_that_it_started() {
 
 #[test]
 fn what_a_gate_leaves_behind_ends_with_it_and_holds_nothing_up() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let cmd = "sleep 1000 & echo $! > ../child; setsid sleep 1000 & echo $! > ../left; exit 0";
     trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
     let mut operator = Operator::connect(&project);
@@ -66,8 +64,7 @@ fn what_a_gate_leaves_behind_ends_with_it_and_holds_nothing_up() {
 
 #[test]
 fn what_left_group_and_environment_behind_ends_with_the_gate_too() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let cmd = "setsid -f env -i PATH=\"$PATH\" sh -c 'echo $$ > ../left.new; mv ../left.new ../left; \
                sleep 1000'; while ! [ -e ../left ]; do sleep 0.01; done";
     trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
@@ -105,8 +102,7 @@ fn who_waits_for_a_run_hears_that_the_daemon_went_on_without_it() {
 
 #[test]
 fn the_operator_stops_what_runs_and_what_did_not_run_proves_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(
         &project,
         &json!([
@@ -160,8 +156,7 @@ fn a_daemon_that_ends_takes_its_gate_with_it() {
 
 #[test]
 fn an_output_without_end_is_counted_and_its_beginning_and_end_are_kept() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let cmd = "echo first; head -c 300000000 /dev/zero | tr '\\0' x; echo; echo last; exit 4";
     trust(&project, &json!([{"name": "tests", "cmd": cmd}]));
     let mut operator = Operator::connect(&project);
@@ -181,8 +176,7 @@ fn an_output_without_end_is_counted_and_its_beginning_and_end_are_kept() {
 
 #[test]
 fn where_there_is_no_room_for_long_texts_the_end_of_an_output_is_evidence() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let cmd = "head -c 700000 /dev/urandom | base64; echo last";
     let config = json!({
         "storage": {"blobsMegabytes": 1},
@@ -262,8 +256,7 @@ fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
 
 #[test]
 fn nothing_that_a_gate_runs_decides_in_the_operators_place() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let cmd = "sh ../tries.sh";
     trust(
         &project,

@@ -79,8 +79,7 @@ fn it_checks_the_commit_after_its_setup_and_what_is_not_committed_is_not_approve
 
 #[test]
 fn a_setup_that_fails_or_hangs_is_what_the_gate_came_to() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gate = |name: &str, setup: &str, timeout_s: u64| {
         json!({"name": name, "cmd": "touch ../../../../../ran", "setup": setup,
                "isolation": "worktree", "timeout_s": timeout_s})
@@ -145,8 +144,7 @@ fn a_crash_during_the_run_leaves_no_evidence_and_its_work_tree_is_swept_at_the_n
 
 #[test]
 fn the_operator_stops_it_and_nothing_of_it_stays() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let setup = "echo begun; sleep 1000";
     trust(
         &project,
@@ -205,8 +203,7 @@ fn where_the_project_never_has_all_of_its_commit_nobody_is_told_to_commit() {
 
 #[test]
 fn where_it_runs_and_what_prepares_it_count_as_they_were_trusted() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gate = |setup: &str| json!([{"name": "tests", "cmd": "true", "setup": setup, "isolation": "worktree"}]);
     trust(&project, &gate("true"));
     let here = json!([{"name": "tests", "cmd": "true", "setup": "true"}]);

@@ -12,8 +12,7 @@ use crate::support::wait::{timeout, wait_until};
 
 #[test]
 fn the_operator_runs_the_gates_on_the_card_sees_them_print_and_approves_what_is_green() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     // Green once somebody lets it end, so that it is seen while it runs.
     let cmd = "echo 118 tests begin; until [ -e ../go ]; do sleep 0.05; done; echo all pass";
     trust(
@@ -69,8 +68,7 @@ fn a_gate_has_no_terminal_though_the_deck_hosts_the_daemon_that_runs_it() {
 
 #[test]
 fn the_card_says_what_a_gate_did_not_cover_also_where_the_work_tree_has_changed() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(
         &project,
         &json!([{"name": "tests", "cmd": "true", "isolation": "worktree"}]),

@@ -18,8 +18,7 @@ fn shell(project: &Project, script: &str) -> Launch {
 
 #[test]
 fn the_operator_may_pipe_what_a_run_prints_and_is_asked_nothing_unseen() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(&project, &json!([{"name": "tests", "cmd": "true"}]));
     let script = "set -o pipefail; ctxrelay gates run 2>&1 | tee ../log";
     let mut line = Pty::spawn(&shell(&project, script));
@@ -40,8 +39,7 @@ fn the_operator_may_pipe_what_a_run_prints_and_is_asked_nothing_unseen() {
 
 #[test]
 fn what_nobody_can_type_to_is_not_the_operator() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(&project, &json!([{"name": "tests", "cmd": "true"}]));
     for script in [
         // As programs run what they were not asked to: nothing to read, or beside the person's work.

@@ -188,8 +188,7 @@ fn write_beside(project: &Project, name: &str, text: &str) -> String {
 #[test]
 fn what_a_user_ignores_is_ignored_wherever_and_for_whichever_repository_the_configuration_says_so()
 {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let changed = |script: &str| git_told(&project, script)["changed"].clone();
     let ignored = write_beside(&project, "logs", "*.log\n");
     let ignores = format!("[core]\n\texcludesFile = {ignored}\n");

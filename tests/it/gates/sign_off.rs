@@ -40,8 +40,7 @@ pub(super) fn refused(scene: &Scene<'_>) -> String {
 
 #[test]
 fn a_blocker_that_is_recorded_while_the_operator_types_the_word_is_shown_before_it_ends() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let scene = Scene::new(&project);
     let approve = |scene: &Scene<'_>| {
         let words = ["finality", "approve", &scene.proposal];
@@ -83,8 +82,7 @@ fn a_blocker_that_is_recorded_while_the_operator_types_the_word_is_shown_before_
 
 #[test]
 fn what_was_shown_of_a_record_that_began_again_since_then_approves_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut claude = project.agent("claude");
     for _ in 0..20 {
         note(&mut claude, "claude", "next_step", "one more step");
@@ -106,8 +104,7 @@ fn what_was_shown_of_a_record_that_began_again_since_then_approves_nothing() {
 
 #[test]
 fn the_card_of_a_work_tree_that_has_changed_tells_of_the_gates_that_ran_on_it() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(&project, &json!([{"name": "tests", "cmd": TESTS}]));
     let scene = Scene::new(&project);
     project.write("state.txt", "whole\n");
@@ -219,8 +216,7 @@ fn a_tree_that_git_cannot_read_is_approved_by_no_gate() {
 
 #[test]
 fn a_gate_that_changes_what_it_checks_proves_nothing() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(
         &project,
         &json!([{"name": "tests", "cmd": "date +%s%N > made.txt"}]),
@@ -235,8 +231,7 @@ fn a_gate_that_changes_what_it_checks_proves_nothing() {
 
 #[test]
 fn only_what_the_operator_trusted_runs_and_taking_a_gate_away_needs_trust_too() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut operator = Operator::connect(&project);
     configure(&project, &json!([{"name": "tests", "cmd": "touch ran"}]));
     let listed = project.run(["gates", "list", "--json"]).expect_success();
@@ -268,8 +263,7 @@ fn only_what_the_operator_trusted_runs_and_taking_a_gate_away_needs_trust_too() 
 
 #[test]
 fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gates = json!([
         {"name": "tests", "cmd": "echo all is well"},
         {"name": "lint", "cmd": "exit 7"},
@@ -311,8 +305,7 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
 
 #[test]
 fn a_release_gate_whose_gates_did_not_all_run_on_one_tree_has_failed_and_the_command_says_why() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(
         &project,
         &json!([

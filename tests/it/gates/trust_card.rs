@@ -52,8 +52,7 @@ pub fn open_card(deck: &mut Pty, shows: &str) {
 
 #[test]
 fn what_the_card_shows_is_trusted_after_a_typed_word_and_by_no_single_key() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(&project, &json!([{"name": "tests", "cmd": "true"}]));
     let trusted_before = events(&project, "config_trusted").len();
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
@@ -90,8 +89,7 @@ fn what_the_card_shows_is_trusted_after_a_typed_word_and_by_no_single_key() {
 
 #[test]
 fn a_file_that_changes_while_the_word_is_typed_is_not_trusted() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
     deck.wait_for_text("✓ chain");
     configure(&project, &json!([{"name": "tests", "cmd": "cargo test"}]));

@@ -22,8 +22,7 @@ const WHY: &str = "gates[1].cwd: it has to be a folder inside the project";
 
 #[test]
 fn a_required_gate_that_cannot_be_read_is_told_before_it_is_trusted_and_never_passes() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     configure(&project, &one_unreadable());
     let mut line = Pty::spawn_sized(&project.ctxrelay(["trust"]), 200, 50);
     line.wait_for_text("Type `trust`");
@@ -75,8 +74,7 @@ fn a_required_gate_that_cannot_be_read_is_told_before_it_is_trusted_and_never_pa
 
 #[test]
 fn a_second_gate_of_one_name_and_the_thirty_third_are_told_and_never_pass() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let mut gates: Vec<Value> = (0..33)
         .map(|n| json!({"name": format!("g{n}"), "cmd": "true"}))
         .collect();
@@ -114,8 +112,7 @@ fn a_second_gate_of_one_name_and_the_thirty_third_are_told_and_never_pass() {
 
 #[test]
 fn the_card_says_why_a_gate_cannot_be_run() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     trust(&project, &one_unreadable());
     let _scene = Scene::new(&project);
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 160, 40);

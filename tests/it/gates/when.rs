@@ -20,8 +20,7 @@ fn shown(scene: &Scene<'_>) -> String {
 
 #[test]
 fn it_is_needed_where_such_a_file_changed_since_the_last_approval_and_the_card_says_which() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gates = json!([{"name": "web", "cmd": "exit 1", "when": {"paths": ["web/**", "*.toml"]}}]);
     trust(&project, &gates);
     // Nothing was approved yet, so that everything is new.
@@ -69,8 +68,7 @@ fn it_is_needed_where_such_a_file_changed_since_the_last_approval_and_the_card_s
 
 #[test]
 fn an_agent_cannot_narrow_what_it_is_needed_for() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let gate = |paths| json!([{"name": "web", "cmd": "exit 1", "when": {"paths": paths}}]);
     trust(&project, &gate(json!(["**"])));
     super::configure(&project, &gate(json!(["no/such/file"])));

@@ -186,9 +186,7 @@ fn who_can_write_record_and_head_can_neither_trust_nor_release_nor_begin_a_sessi
         title: "release gate".to_owned(),
         summary: "all green".to_owned(),
         status: ArtifactStatus::Passed,
-        evidence: Vec::new(),
-        verified: None,
-        ran: None,
+        ..Artifact::default()
     });
     let trusted: EntryKind = LifecycleEvent::ConfigTrusted.into();
     append(&path, "forged-1", Party::Human, trusted.clone(), None);

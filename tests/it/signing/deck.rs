@@ -42,8 +42,7 @@ fn wait_for_state(project: &Project, id: &str, wanted: &str) {
 
 #[test]
 fn a_gate_that_has_not_run_is_told_before_the_passphrase_is_asked_for() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     make_key(&project);
     let text = json!({
         "operator": {"signing": "passphrase"},
@@ -76,8 +75,7 @@ fn a_gate_that_has_not_run_is_told_before_the_passphrase_is_asked_for() {
 
 #[test]
 fn a_proposal_is_approved_and_rejected_in_the_deck_after_the_passphrase_was_typed_there() {
-    let project = Project::new();
-    let _daemon = project.daemon();
+    let project = Project::live();
     let fingerprint = make_key(&project);
     let (code, screen) = switch(&project, "passphrase", PASSPHRASE);
     assert_eq!(code, 0, "{screen}");

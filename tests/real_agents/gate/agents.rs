@@ -21,8 +21,7 @@ fn script(scene: &Scene<'_>) -> Vec<Try> {
 
 #[test]
 fn nothing_that_claudes_shell_starts_decides() {
-    let Some(pair) = Pair::new() else { return };
-    let _daemon = pair.daemon();
+    let Some(pair) = Pair::live() else { return };
     let asks = ["claude", "--permission-mode", "default"];
     let mut claude = Pty::spawn(&pair.ctxrelay(asks)).labelled("claude");
     claude.wait_for_text(claude_home::COMPOSER);

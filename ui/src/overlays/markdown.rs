@@ -100,8 +100,6 @@ fn next_marked(line: &str) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
     use super::markdown;
     use crate::theme::{Depth, Theme, ThemeRole};
 

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use proptest::prelude::*;
 
 use super::{Class, class, for_clipboard, for_input, line, lines};

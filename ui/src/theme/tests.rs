@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::super::{BUILTIN, Depth, Theme, ThemeFile, ThemeRole};
 
 #[test]

@@ -4,27 +4,12 @@
 use ctxrelay_ui::model::{
     AlikeTo, DeckView, GateState, InboxKind, Level, OutcomeState, RowOutcome,
 };
-use ctxrelay_ui::scenes::{
-    asked, empty_first_run, gates_running, keys, pair_at_work, quiet, terminal,
-};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{asked, empty_first_run, gates_running, keys, pair_at_work, quiet};
+use ctxrelay_ui::{Effect, Msg, Settings, update};
+
+use crate::kit::{deck_at, deck_with, shown};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 50)];
-
-fn deck_of(settings: Settings, view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(settings).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn deck(view: DeckView, size: (u16, u16)) -> Deck {
-    deck_of(Settings::new().expect("keymap"), view, size)
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
 
 #[test]
 fn a_notice_is_read_to_its_end_where_the_advice_stands() {
@@ -33,7 +18,7 @@ fn a_notice_is_read_to_its_end_where_the_advice_stands() {
     for size in SIZES {
         // Over the panes, and over what covers them.
         for before in ["", "3<enter>"] {
-            let mut deck = deck(pair_at_work(), size);
+            let mut deck = deck_at(pair_at_work(), size);
             keys(&mut deck, before);
             update(&mut deck, Msg::Notice(Level::Warn, told.to_owned()));
             let screen = shown(&deck);
@@ -42,7 +27,7 @@ fn a_notice_is_read_to_its_end_where_the_advice_stands() {
             assert!(!shown(&deck).contains("ledger clear`"), "the next key");
         }
     }
-    let mut short = deck(pair_at_work(), (80, 24));
+    let mut short = deck_at(pair_at_work(), (80, 24));
     update(&mut short, Msg::Notice(Level::Info, "done".to_owned()));
     let screen = shown(&short);
     assert!(
@@ -59,7 +44,7 @@ fn a_notice_is_read_to_its_end_where_the_advice_stands() {
 fn the_gates_of_a_stale_card_are_told_of_what_an_approval_would_be_of() {
     let mut view = gates_running();
     let on = |view: DeckView, wanted: &str| {
-        let mut deck = deck(view, (120, 40));
+        let mut deck = deck_at(view, (120, 40));
         keys(&mut deck, "3<enter>");
         assert!(shown(&deck).contains(wanted), "{}", shown(&deck));
     };
@@ -72,7 +57,7 @@ fn the_gates_of_a_stale_card_are_told_of_what_an_approval_would_be_of() {
 fn what_a_gate_forbids_is_said_at_once_and_the_card_stays() {
     for size in SIZES {
         let mut view = gates_running();
-        let mut running = deck(view.clone(), size);
+        let mut running = deck_at(view.clone(), size);
         keys(&mut running, "3<enter>");
         let card = shown(&running);
         assert!(card.contains("Cannot be approved"), "{card}");
@@ -82,7 +67,7 @@ fn what_a_gate_forbids_is_said_at_once_and_the_card_stays() {
         assert!(!effects.iter().any(decides), "{effects:?}");
         assert!(shown(&running).contains("x reject"), "{}", shown(&running));
         view.inbox[0].gates[0].state = GateState::Missing;
-        let mut waits = deck(view, size);
+        let mut waits = deck_at(view, size);
         let effects = keys(&mut waits, "3<enter>a");
         assert!(!effects.iter().any(decides), "{effects:?}");
         let said = shown(&waits);
@@ -100,7 +85,7 @@ fn a_command_that_is_not_allowed_is_no_work_that_is_rejected() {
     let mut view = asked();
     view.inbox
         .retain(|card| card.kind == InboxKind::Approval && card.asked.is_some());
-    let mut deck = deck(view, (120, 40));
+    let mut deck = deck_at(view, (120, 40));
     keys(&mut deck, "3<enter>x");
     let screen = shown(&deck);
     assert!(screen.contains("Do not allow: why?"), "{screen}");
@@ -128,7 +113,7 @@ fn outside_tmux_the_command_is_copied_and_no_start_is_offered() {
             card.installed = true;
             card.start_command = format!("ctxrelay {}", card.agent.as_str());
         }
-        let mut deck = deck_of(settings, view, (120, 40));
+        let mut deck = deck_with(settings, view, (120, 40));
         keys(&mut deck, "1S");
         let screen = shown(&deck);
         assert_eq!(screen.contains("▸ start it"), offered, "{screen}");
@@ -149,7 +134,7 @@ fn what_the_key_for_what_is_missing_does_is_said_as_it_is_in_and_outside_of_tmux
             opens_panes,
             ..Settings::new().expect("keymap")
         };
-        let screen = shown(&deck_of(settings, empty_first_run(), (120, 40)));
+        let screen = shown(&deck_with(settings, empty_first_run(), (120, 40)));
         assert!(screen.contains(said), "{screen}");
     }
 }
@@ -164,7 +149,7 @@ fn what_is_on_its_way_and_what_is_open_say_how_they_are_taken_back() {
     let outcome = RowOutcome::new(state, "no proof yet that Codex has it");
     view.timeline[at].outcome = Some(outcome);
     for size in SIZES {
-        let mut deck = deck(view.clone(), size);
+        let mut deck = deck_at(view.clone(), size);
         keys(&mut deck, &format!("2{}<enter>", "j".repeat(below)));
         let screen = shown(&deck);
         assert!(screen.contains("ctxrelay queue remove h"), "{screen}");
@@ -174,7 +159,7 @@ fn what_is_on_its_way_and_what_is_open_say_how_they_are_taken_back() {
 
 #[test]
 fn a_task_like_which_nothing_was_said_before_begins_without_a_list() {
-    let mut deck = deck(pair_at_work(), (120, 40));
+    let mut deck = deck_at(pair_at_work(), (120, 40));
     keys(&mut deck, "Tn");
     keys(&mut deck, "Rotate tokens<enter><enter>");
     let to = AlikeTo::Words("Rotate tokens".to_owned());

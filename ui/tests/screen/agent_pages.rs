@@ -4,8 +4,10 @@
 use ctxrelay_ui::model::{
     Agent, AgentState, DaemonState, DeckView, PacketFate, RunningTool, TurnAct, WorkLog,
 };
-use ctxrelay_ui::scenes::{NOW_MS, codex_rules, codex_work, keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{NOW_MS, codex_rules, codex_work, keys, pair_at_work};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
+
+use crate::kit::{NO_DETAIL, deck_at, shown, shows};
 
 const WORK: Effect = Effect::ReadWork {
     agent: Agent::Codex,
@@ -22,23 +24,10 @@ const RULES: Effect = Effect::ReadRules {
 };
 
 fn deck(view: DeckView) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    // Nothing is read beside the panes.
-    update(&mut deck, Msg::Resize(120, 33));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
+    deck_at(view, NO_DETAIL)
 }
 
 #[track_caller]
-fn shows(deck: &Deck, words: &str) {
-    let screen = shown(deck);
-    assert!(screen.contains(words), "{words} is not in\n{screen}");
-}
-
 fn view_of(entries: u64) -> Msg {
     let mut view = pair_at_work();
     view.ledger.entries = entries;

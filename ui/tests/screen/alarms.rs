@@ -1,8 +1,10 @@
 //! What is not as it should be: a row for as long as it is so, and what to do on its card.
 
-use ctxrelay_ui::model::{Agent, Banner, DeckView, InboxCard, InboxKind, Level, Party, UsageLimit};
-use ctxrelay_ui::scenes::{NOW_MS, keys, quiet, terminal, trouble};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::model::{Agent, Banner, InboxCard, InboxKind, Level, Party, UsageLimit};
+use ctxrelay_ui::scenes::{NOW_MS, keys, quiet, trouble};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
+
+use crate::kit::{deck_at, shown};
 
 /// Every layout: beside each other, tabs, and only the three answers.
 const SIZES: [(u16, u16); 7] = [
@@ -14,17 +16,6 @@ const SIZES: [(u16, u16); 7] = [
     (50, 12),
     (40, 10),
 ];
-
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
 
 fn trouble_card() -> InboxCard {
     InboxCard {

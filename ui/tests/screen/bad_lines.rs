@@ -2,11 +2,10 @@
 //! opened, and is the same row whatever comes.
 
 use ctxrelay_ui::model::{Agent, BadLines, DeckView, TimelineGo, TimelineRow};
-use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
 
-/// A size at which nothing is read beside the panes.
-const NO_DETAIL: (u16, u16) = (120, 33);
+use crate::kit::{NO_DETAIL, deck_at, selected, shown};
 
 fn bad(first: u64, last: u64) -> TimelineRow {
     TimelineRow::of_bad_lines(BadLines { first, last }, NOW_MS)
@@ -33,27 +32,9 @@ fn view() -> DeckView {
     }
 }
 
-fn deck_at(size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view())));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
-
-/// The selected row, as the screen says it.
-fn selected(deck: &Deck) -> String {
-    let screen = shown(deck);
-    let row = screen.lines().skip(1).find(|line| line.contains('▸'));
-    row.unwrap_or_default().to_owned()
-}
-
 #[test]
 fn lines_that_cannot_be_read_have_a_row_that_says_so_when_opened() {
-    let mut deck = deck_at(NO_DETAIL);
+    let mut deck = deck_at(view(), NO_DETAIL);
     let screen = shown(&deck);
     assert!(screen.contains("line 1 202 could not be read"), "{screen}");
     assert!(screen.contains("lines 1 205 to 1 206 could not be read"));
@@ -78,7 +59,7 @@ fn lines_that_cannot_be_read_have_a_row_that_says_so_when_opened() {
 
 #[test]
 fn the_row_stays_under_the_cursor_through_append_page_filter_and_resize() {
-    let mut deck = deck_at(NO_DETAIL);
+    let mut deck = deck_at(view(), NO_DETAIL);
     keys(&mut deck, "2jjjj");
     let is_selected = |deck: &Deck| selected(deck).contains("line 1 202 could not be read");
     assert!(is_selected(&deck), "{}", shown(&deck));

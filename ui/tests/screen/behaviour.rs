@@ -1,6 +1,6 @@
 //! What the keys do: scripts through the real update loop, effects and screens looked at.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::MouseEventKind;
 use ctxrelay_ui::model::{
     Agent, AgentCard, AgentState, AnswerEffect, AskedChoice, DaemonState, DeckView, EntryPlace,
     Field, FirstStep, FoldedRows, HandoffRow, HandoffStage, InboxCard, InboxKind, Level,
@@ -15,33 +15,10 @@ use ctxrelay_ui::{
     AgentAction, Deck, Effect, Keymap, Msg, Pane, QuitChoice, Settings, WhenBusy, update,
 };
 
-/// A size at which nothing is read beside the panes.
-const NO_DETAIL: (u16, u16) = (120, 33);
-
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn place(line: u64) -> EntryPlace {
-    EntryPlace {
-        session: pair_at_work().session_id,
-        line,
-    }
-}
+use crate::kit::{NO_DETAIL, click, deck, deck_at, fresh, mouse, place, shown};
 
 fn open_entry(line: u64) -> Effect {
     Effect::OpenEntry { place: place(line) }
-}
-
-fn deck(view: DeckView) -> Deck {
-    deck_at(view, (120, 40))
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
 }
 
 #[test]
@@ -118,13 +95,7 @@ fn what_was_typed_on_a_card_is_there_again_until_it_is_answered() {
     keys(&mut deck, "<esc><enter>x");
     assert!(shown(&deck).contains("rotation is untested"));
     // Beside it.
-    let beside = MouseEvent {
-        kind: MouseEventKind::Down(MouseButton::Left),
-        column: 0,
-        row: 0,
-        modifiers: KeyModifiers::NONE,
-    };
-    update(&mut deck, Msg::Mouse(beside));
+    click(&mut deck, (0, 0));
     assert!(!shown(&deck).contains("rotation is untested"));
     keys(&mut deck, "x");
     let rejected = keys(&mut deck, " and old<enter>");
@@ -1583,36 +1554,23 @@ fn panes_are_reached_by_tab_number_and_mouse() {
     assert_eq!(deck.focus(), Pane::Inbox);
     keys(&mut deck, "<shift-tab><shift-tab>");
     assert_eq!(deck.focus(), Pane::Agents);
-    let click = |column, row| {
-        Msg::Mouse(MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column,
-            row,
-            modifiers: KeyModifiers::NONE,
-        })
-    };
-    update(&mut deck, click(60, 5));
+    click(&mut deck, (60, 5));
     assert_eq!(deck.focus(), Pane::Timeline);
     assert_eq!(
-        update(&mut deck, click(60, 5)),
+        click(&mut deck, (60, 5)),
         [open_entry(1_201)],
         "a second click opens"
     );
     keys(&mut deck, "<esc>");
     let mut small = deck_at(pair_at_work(), (80, 24));
-    update(&mut small, click(26, 1));
+    click(&mut small, (26, 1));
     assert_eq!(small.focus(), Pane::Inbox);
 }
 
 #[test]
 fn the_wheel_moves_what_is_under_it() {
     let mut deck = deck(long_session());
-    let wheel = Msg::Mouse(MouseEvent {
-        kind: MouseEventKind::ScrollDown,
-        column: 60,
-        row: 10,
-        modifiers: KeyModifiers::NONE,
-    });
+    let wheel = mouse(MouseEventKind::ScrollDown, 60, 10);
     keys(&mut deck, "1");
     update(&mut deck, wheel);
     assert_eq!(deck.focus(), Pane::Agents, "the focus stays");
@@ -2253,8 +2211,7 @@ fn without_a_mark_it_is_about_the_message_under_the_cursor_and_what_is_gone_is_n
 
 #[test]
 fn their_words_are_asked_for_once_and_in_parts() {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 33));
+    let mut deck = fresh(NO_DETAIL);
     let view = unclear(120, "");
     let asked = |effects: Vec<Effect>| -> Vec<u64> {
         let lines = |effect| match effect {
@@ -2274,8 +2231,7 @@ fn their_words_are_asked_for_once_and_in_parts() {
 
 #[test]
 fn words_are_asked_for_while_a_daemon_is_there_and_again_of_the_next_one() {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 33));
+    let mut deck = fresh(NO_DETAIL);
     let there = unclear(1, "");
     let mut away = there.clone();
     away.daemon.state = DaemonState::Reconnecting;

@@ -5,7 +5,9 @@ use ctxrelay_ui::model::{
     FoundSnippet,
 };
 use ctxrelay_ui::scenes::{disconnected, keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
+
+use crate::kit::{deck_at, shown};
 
 const SIZE: (u16, u16) = (120, 40);
 
@@ -29,9 +31,7 @@ fn rows() -> Vec<CapsuleLine> {
 
 /// The list, read.
 fn deck() -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
-    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    let mut deck = deck_at(pair_at_work(), SIZE);
     assert_eq!(keys(&mut deck, "T"), [Effect::ReadCapsules]);
     update(&mut deck, Msg::Capsules(Ok(rows().into())));
     deck
@@ -259,9 +259,7 @@ fn a_task_begins_with_what_was_said_before_as_far_as_it_is_ticked() {
 
 #[test]
 fn the_palette_begins_a_task_over_the_list_of_them() {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
-    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    let mut deck = deck_at(pair_at_work(), SIZE);
     assert_eq!(
         keys(&mut deck, ":begin a task<enter>"),
         [Effect::ReadCapsules]
@@ -365,10 +363,6 @@ fn the_cursor_stays_on_its_task_when_the_list_is_read_again() {
     again.insert(0, row("cap_0", "newer"));
     update(&mut deck, Msg::Capsules(Ok(again.into())));
     assert_eq!(keys(&mut deck, "<enter>"), [read_of("cap_2")]);
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, SIZE).backend().to_string()
 }
 
 /// As where the daemon does not do it.

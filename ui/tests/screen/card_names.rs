@@ -1,19 +1,10 @@
 //! What a card names is a row that `enter` follows, and one comes back to the card as it was.
 
 use ctxrelay_ui::model::{DeckView, EntryPlace, FoldedRows, NamedEntry};
-use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{keys, pair_at_work};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
 
-fn deck(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
+use crate::kit::{deck_at, shown};
 
 /// The line under the card's cursor.
 fn selected(deck: &Deck) -> Option<String> {
@@ -59,7 +50,7 @@ fn naming() -> DeckView {
 fn each_entry_that_a_card_names_is_followed_and_led_back_from() {
     for size in [(80, 24), (120, 40)] {
         for (at, line) in [1_198, 1_150, 1_196, 1_193, 1_100].into_iter().enumerate() {
-            let mut deck = deck(naming(), size);
+            let mut deck = deck_at(naming(), size);
             keys(&mut deck, "3<enter>");
             keys(&mut deck, &"<tab>".repeat(at + 1));
             let before = shown(&deck);
@@ -73,7 +64,7 @@ fn each_entry_that_a_card_names_is_followed_and_led_back_from() {
             assert_eq!(shown(&deck), before);
         }
         // Behind the last one the cursor is away, and `enter` says what decides.
-        let mut deck = deck(naming(), size);
+        let mut deck = deck_at(naming(), size);
         keys(&mut deck, &format!("3<enter>{}", "<tab>".repeat(6)));
         assert!(!shown(&deck).contains("go there"), "{}", shown(&deck));
         assert_eq!(opened(&keys(&mut deck, "<enter>")), [] as [u64; 0]);
@@ -85,7 +76,7 @@ fn the_row_under_the_cursor_is_in_sight_however_long_the_card() {
     let mut view = naming();
     view.inbox[0].evidence = (0..60).map(|n| format!("claim {n}").into()).collect();
     for size in [(60, 15), (80, 24), (120, 40)] {
-        let mut deck = deck(view.clone(), size);
+        let mut deck = deck_at(view.clone(), size);
         keys(&mut deck, "3<enter><tab><tab><tab>");
         let line = selected(&deck).unwrap_or_else(|| panic!("{}", shown(&deck)));
         assert!(line.contains("h1193"), "{line}");
@@ -97,7 +88,7 @@ fn the_row_under_the_cursor_is_in_sight_however_long_the_card() {
 
 #[test]
 fn what_was_named_is_gone_with_its_card_and_no_key_decides_by_it() {
-    let mut deck = deck(naming(), (120, 40));
+    let mut deck = deck_at(naming(), (120, 40));
     keys(&mut deck, "3<enter><tab><tab>a");
     let screen = shown(&deck);
     assert!(screen.contains("Record your approval"), "{screen}");
@@ -122,7 +113,7 @@ fn an_entry_that_a_folded_row_begins_with_is_opened_itself() {
         count: 3,
         last: 1_195,
     });
-    let mut deck = deck(view, (120, 40));
+    let mut deck = deck_at(view, (120, 40));
     keys(&mut deck, "3<enter>");
     keys(&mut deck, &format!("{}<enter>", "<tab>".repeat(4)));
     let screen = shown(&deck);

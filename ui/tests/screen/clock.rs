@@ -1,25 +1,16 @@
 //! A clock that is put back: nothing stands for longer, and nothing is waited for in vain.
 
 use ctxrelay_ui::model::{Level, LocalTime, TimelineGo};
-use ctxrelay_ui::scenes::{NOW_MS, keys, long_session, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{NOW_MS, keys, long_session, pair_at_work};
+use ctxrelay_ui::{Effect, Msg, update};
+
+use crate::kit::{NO_DETAIL, deck_at, shown};
 
 const HOUR_MS: i64 = 3_600_000;
 
-fn deck() -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 33));
-    update(&mut deck, Msg::View(Box::new(pair_at_work())));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
-
 #[test]
 fn what_goes_by_itself_goes_after_as_many_seconds() {
-    let mut deck = deck();
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let told = Msg::Notice(Level::Info, "it is said".to_owned());
     update(&mut deck, told);
     let mut view = pair_at_work();
@@ -39,9 +30,7 @@ fn what_goes_by_itself_goes_after_as_many_seconds() {
 
 #[test]
 fn rows_that_never_came_are_asked_for_again() {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 33));
-    update(&mut deck, Msg::View(Box::new(long_session())));
+    let mut deck = deck_at(long_session(), NO_DETAIL);
     let asked = |effects: &[Effect]| {
         let oldest = |effect: &Effect| matches!(effect, Effect::ShowTimeline(wish) if wish.go == TimelineGo::Oldest);
         effects.iter().any(oldest)
@@ -60,7 +49,7 @@ fn the_clock_changes_with_the_season_and_old_times_keep_theirs() {
     // Put back an hour in half a minute.
     view.local = LocalTime::new(7_200, vec![(NOW_MS + 28_000, 3_600)]);
     let old = view.timeline.last().expect("a row").at_ms;
-    let mut deck = deck();
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     update(&mut deck, Msg::View(Box::new(view)));
     assert!(shown(&deck).contains("16:02 "), "{}", shown(&deck));
     update(&mut deck, Msg::Tick(NOW_MS + 28_000));

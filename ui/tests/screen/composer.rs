@@ -3,24 +3,11 @@
 use ctxrelay_ui::model::{
     Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, SentMessage, TimelineRow,
 };
-use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, passphrase_asked, screen, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, Settings, WhenBusy, update};
+use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, passphrase_asked, screen};
+use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, WhenBusy, update};
 use unicode_width::UnicodeWidthStr as _;
 
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn deck(view: DeckView) -> Deck {
-    deck_at(view, (120, 40))
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
+use crate::kit::{deck, deck_at, shown};
 
 fn message(text: &str, when_busy: WhenBusy) -> Effect {
     numbered(1, text, when_busy)

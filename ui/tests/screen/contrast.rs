@@ -3,9 +3,11 @@
 
 use ctxrelay_ui::scenes::{SCENES, Scene, keys, pair_at_work, scene, screen};
 use ctxrelay_ui::theme::{BUILTIN, ThemeRole};
-use ctxrelay_ui::{Deck, Depth, Msg, Settings, Theme, update};
+use ctxrelay_ui::{Depth, Settings, Theme};
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier, Style};
+
+use crate::kit::deck_with;
 
 /// For words.
 const READABLE: f64 = 4.5;
@@ -205,9 +207,7 @@ fn the_entry_that_a_card_is_about_is_a_block_of_its_own_under_the_cursor() {
             depth,
             ..Settings::new().expect("keymap")
         };
-        let mut deck = Deck::new(settings).expect("theme");
-        update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
-        update(&mut deck, Msg::View(Box::new(pair_at_work())));
+        let mut deck = deck_with(settings, pair_at_work(), SIZE);
         keys(&mut deck, "3<enter><tab>");
         let buffer = screen(&deck, SIZE);
         let columns = usize::from(SIZE.0);

@@ -4,7 +4,8 @@ use ctxrelay_ui::model::{
     DeckView, HandoffRow, HandoffRows, InboxCard, QueueCounts, TaskColumn, Tasks,
 };
 use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Msg, Settings, update};
+
+use crate::kit::deck_at;
 
 /// In the order of the columns.
 const COUNTS: [(usize, &str); 5] = [
@@ -50,9 +51,7 @@ fn column_counts_are_never_cut() {
     let glyphs = ctxrelay_ui::Glyphs::Unicode;
     let (mut counted, mut waited) = (0, 0);
     for columns in 1..200 {
-        let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-        update(&mut deck, Msg::Resize(columns, 40));
-        update(&mut deck, Msg::View(Box::new(view())));
+        let mut deck = deck_at(view(), (columns, 40));
         keys(&mut deck, "4");
         let screen = terminal(&deck, deck.size()).backend().to_string();
         let mut screens = vec![screen.clone()];
@@ -99,9 +98,7 @@ fn every_count_of_an_agent_stands_whole_on_its_card() {
     };
     card.cut_off = 567;
     for columns in 60..200 {
-        let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-        update(&mut deck, Msg::Resize(columns, 40));
-        update(&mut deck, Msg::View(Box::new(view.clone())));
+        let mut deck = deck_at(view.clone(), (columns, 40));
         keys(&mut deck, "1");
         let screen = terminal(&deck, deck.size()).backend().to_string();
         for count in [
@@ -125,9 +122,7 @@ fn the_figures_of_a_context_are_whole_beside_a_bar_that_gives_way() {
     let context = view.agents[1].context.as_mut().expect("a context");
     (context.used, context.window) = (999_999, 1_000_000);
     for columns in [60, 80, 100, 120] {
-        let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-        update(&mut deck, Msg::Resize(columns, 30));
-        update(&mut deck, Msg::View(Box::new(view.clone())));
+        let mut deck = deck_at(view.clone(), (columns, 30));
         keys(&mut deck, "1");
         let screen = terminal(&deck, deck.size()).backend().to_string();
         let shown = screen.lines().find(|line| line.contains("context 99%"));

@@ -2,7 +2,7 @@
 //! in a row: no panic, nothing outside its region, and what stands on a terminal is what a fresh
 //! screen would show. `CTXRELAY_SCREEN_RUNS` says how many runs there are, each with other events.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::keymap::KeyContext;
 use ctxrelay_ui::model::{
@@ -22,6 +22,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
 use unicode_width::UnicodeWidthStr as _;
+
+use crate::kit::mouse;
 
 /// Runs, and the events of each: five thousand together.
 const RUNS: u32 = 4;
@@ -267,13 +269,7 @@ fn message(event: Event, world: &mut DeckView, asked: &mut Vec<Effect>) -> Optio
                 6 => MouseEventKind::Moved,
                 _ => MouseEventKind::ScrollLeft,
             };
-            let modifiers = KeyModifiers::NONE;
-            Msg::Mouse(MouseEvent {
-                kind,
-                column,
-                row,
-                modifiers,
-            })
+            mouse(kind, column, row)
         }
         Event::Paste(text) => Msg::Paste(text),
         Event::Size(columns, rows) => Msg::Resize(columns, rows),

@@ -4,22 +4,13 @@ use ctxrelay_ui::model::{
     Agent, EntryPlace, InboxKind, Level, OutcomeState, Party, RowOutcome, TaskColumn, ThreadView,
     TimelineRow,
 };
-use ctxrelay_ui::scenes::{NOW_MS, handed_over, keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{NOW_MS, handed_over, keys, pair_at_work};
+use ctxrelay_ui::{Effect, Msg, update};
+
+use crate::kit::{deck_at, shown};
 
 /// A size at which nothing is read beside the panes.
 const SMALL: (u16, u16) = (80, 24);
-
-fn deck_at(view: ctxrelay_ui::model::DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
 
 /// What the daemon answers when an entry is opened.
 fn told(place: &EntryPlace, text: &str) -> Msg {

@@ -1,20 +1,10 @@
 //! Under 100 columns Agents and Inbox share the first tab, as far as Agents leave room.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ctxrelay_ui::model::{DeckView, Level};
-use ctxrelay_ui::scenes::{held_up, keys, pair_at_work, quiet, terminal};
-use ctxrelay_ui::{Deck, Msg, Pane, Settings, update};
+use ctxrelay_ui::model::Level;
+use ctxrelay_ui::scenes::{held_up, keys, pair_at_work, quiet};
+use ctxrelay_ui::{Deck, Msg, Pane, update};
 
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
+use crate::kit::{click, deck_at, shown};
 
 /// The lines with the agents and with the first card, from the top.
 fn places(deck: &Deck) -> (Option<usize>, Option<usize>) {
@@ -59,32 +49,18 @@ fn a_click_reaches_the_pane_and_row_under_it() {
     keys(&mut deck, "1");
     let screen = shown(&deck);
     let row = screen.lines().position(|line| line.contains("? question"));
-    let click = MouseEvent {
-        kind: MouseEventKind::Down(MouseButton::Left),
-        column: 20,
-        row: row.expect("a question") as u16,
-        modifiers: KeyModifiers::NONE,
-    };
-    update(&mut deck, Msg::Mouse(click));
+    let at = (20, row.expect("a question") as u16);
+    click(&mut deck, at);
     assert_eq!(deck.focus(), Pane::Inbox);
     let screen = shown(&deck);
     assert!(screen.contains("▸ ? question"), "{screen}");
-    update(&mut deck, Msg::Mouse(click));
+    click(&mut deck, at);
     assert!(shown(&deck).contains("It asks"), "a second one opens it");
 }
 
 /// The notice takes a row, which may be the one that the Inbox has no room without.
 #[test]
 fn a_click_beside_a_notice_means_what_is_seen_and_one_on_it_only_takes_it_away() {
-    let click = |deck: &mut Deck, row: usize| {
-        let click = MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column: 20,
-            row: row as u16,
-            modifiers: KeyModifiers::NONE,
-        };
-        update(deck, Msg::Mouse(click));
-    };
     let mut hidden = 0;
     for rows in 15..=24 {
         let mut deck = deck_at(pair_at_work(), (80, rows));
@@ -98,13 +74,13 @@ fn a_click_beside_a_notice_means_what_is_seen_and_one_on_it_only_takes_it_away()
         let notice = shown(&deck)
             .lines()
             .position(|line| line.contains("it is said"));
-        click(&mut deck, notice.expect("a notice"));
+        click(&mut deck, (20, notice.expect("a notice") as u16));
         assert_eq!(deck.focus(), Pane::Agents, "{rows}");
         assert!(!shown(&deck).contains("it is said"));
         tell(&mut deck);
         if let (Some(card), None) = (card, places(&deck).1) {
             hidden += 1;
-            click(&mut deck, card + 2);
+            click(&mut deck, (20, card as u16 + 2));
             assert_eq!(deck.focus(), Pane::Agents, "{rows}");
         }
     }

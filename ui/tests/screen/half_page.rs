@@ -6,7 +6,8 @@ use ctxrelay_ui::model::{
     Agent, DeckView, InboxCard, InboxKind, OutcomeState, RowOutcome, TimelineRow, TimelineWindow,
 };
 use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Msg, Settings, update};
+
+use crate::kit::deck_at;
 
 const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 50)];
 const ROWS: usize = 50;
@@ -47,9 +48,7 @@ fn half_a_page_passes_no_row_that_was_not_seen() {
     for size in SIZES {
         for pane in ["2", "3"] {
             for (there, back) in [("<ctrl-d>", "<ctrl-u>"), ("<pagedown>", "<pageup>")] {
-                let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-                update(&mut deck, Msg::Resize(size.0, size.1));
-                update(&mut deck, Msg::View(Box::new(view())));
+                let mut deck = deck_at(view(), size);
                 keys(&mut deck, pane);
                 for key in [there, back] {
                     let mut seen = BTreeSet::new();

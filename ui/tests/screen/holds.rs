@@ -1,6 +1,6 @@
 //! Nothing breaks the screen: no size, no text, no key, no click.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{MouseButton, MouseEventKind};
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::model::{
     Agent, AnswerEffect, AskedCard, AskedChoice, Banner, DeckView, HandoffRow, InboxCard,
@@ -13,6 +13,8 @@ use ctxrelay_ui::{Deck, Depth, Glyphs, Msg, Settings, update};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use unicode_width::UnicodeWidthStr as _;
+
+use crate::kit::mouse;
 
 /// Everything a key can be bound to, typing, and what opens and closes overlays.
 const KEYS: &[&str] = &[
@@ -233,7 +235,7 @@ proptest! {
                 1 => MouseEventKind::ScrollDown,
                 _ => MouseEventKind::ScrollUp,
             };
-            update(&mut deck, Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+            update(&mut deck, mouse(kind, column, row));
         }
         assert_harmless(&screen(&deck, size))?;
     }

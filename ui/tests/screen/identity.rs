@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::MouseEventKind;
 use ctxrelay_ui::key::Key;
 use ctxrelay_ui::model::{
     Agent, BadLines, Chip, Chips, DaemonState, DeckView, FoldedRows, HandoffRow, HandoffStage,
@@ -15,6 +15,8 @@ use ctxrelay_ui::{Deck, Effect, Msg, Pane, Settings, update, view};
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+
+use crate::kit::{click, mouse};
 
 /// Wide enough that each row's words stand whole on the screen.
 const SIZE: (u16, u16) = (140, 44);
@@ -376,14 +378,11 @@ proptest! {
                     (update(&mut deck, Msg::Key(key.to_event())), false)
                 }
                 Step::Click(column, row) => {
-                    let kind = MouseEventKind::Down(MouseButton::Left);
-                    let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
-                    (update(&mut deck, Msg::Mouse(event)), false)
+                    (click(&mut deck, (column, row)), false)
                 }
                 Step::Wheel(column, row, down) => {
                     let kind = if down { MouseEventKind::ScrollDown } else { MouseEventKind::ScrollUp };
-                    let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
-                    (update(&mut deck, Msg::Mouse(event)), false)
+                    (update(&mut deck, mouse(kind, column, row)), false)
                 }
                 Step::Resize(columns, rows) => {
                     size = (columns, rows);

@@ -1,25 +1,16 @@
 //! What must be in sight where something is decided: nothing that is asked covers what it asks about,
 //! and nothing that says what to do is cut.
 
-use ctxrelay_ui::model::{DeckView, InboxCard};
+use ctxrelay_ui::model::InboxCard;
 use ctxrelay_ui::scenes::{
     asked, asked_user, bad_lines, disconnected, failed, gates_running, keys, pair_at_work, scene,
-    screen, terminal, trust_waits,
+    screen, trust_waits,
 };
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
+use crate::kit::{deck_at, shown};
+
 const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 50)];
-
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
 
 fn scene_at(name: &str, size: (u16, u16)) -> Deck {
     let scene = scene(name).expect("a scene");

@@ -1,14 +1,14 @@
 //! An entry of ten megabytes: its beginning is shown, all of it can be copied and opened.
 
 use ctxrelay_ui::model::{Agent, EntryPlace, TimelineRow};
-use ctxrelay_ui::scenes::{keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{keys, pair_at_work};
+use ctxrelay_ui::{Effect, Msg, update};
+
+use crate::kit::{NO_DETAIL, deck_at, shown};
 
 #[test]
 fn only_its_beginning_is_laid_out_and_nothing_of_it_is_lost() {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 33));
-    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    let mut deck = deck_at(pair_at_work(), NO_DETAIL);
     let opened = keys(&mut deck, "2j<enter>");
     let place = opened.iter().find_map(|effect| match effect {
         Effect::OpenEntry { place } => Some(EntryPlace::clone(place)),
@@ -28,7 +28,7 @@ fn only_its_beginning_is_laid_out_and_nothing_of_it_is_lost() {
     update(&mut deck, told);
     for key in ["G", "rG"] {
         keys(&mut deck, key);
-        let screen = terminal(&deck, deck.size()).backend().to_string();
+        let screen = shown(&deck);
         assert!(screen.contains("bytes more: e opens all"), "{screen}");
     }
     assert_eq!(keys(&mut deck, "y"), [Effect::CopyText(text.clone())]);

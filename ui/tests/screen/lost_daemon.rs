@@ -2,26 +2,15 @@
 //! that is not so.
 
 use ctxrelay_ui::model::{DeckView, Level, TimelineGo};
-use ctxrelay_ui::scenes::{disconnected, far_back, keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Pane, Settings, update};
+use ctxrelay_ui::scenes::{disconnected, far_back, keys, pair_at_work};
+use ctxrelay_ui::{Deck, Effect, Msg, Pane, update};
 
-/// A size at which nothing is read beside the panes.
-const NO_DETAIL: (u16, u16) = (120, 33);
+use crate::kit::{NO_DETAIL, fresh, shown};
 
 const REFUSED: &str = "not connected to the daemon: only the rows that are loaded";
 
-fn deck(size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    deck
-}
-
 fn show(deck: &mut Deck, view: &DeckView) -> Vec<Effect> {
     update(deck, Msg::View(Box::new(view.clone())))
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
 }
 
 fn lost(mut view: DeckView) -> DeckView {
@@ -40,7 +29,7 @@ fn wishes(effects: &[Effect]) -> Vec<TimelineGo> {
 
 #[test]
 fn more_rows_are_asked_for_only_where_a_daemon_is_there() {
-    let mut deck = deck(NO_DETAIL);
+    let mut deck = fresh(NO_DETAIL);
     assert_eq!(wishes(&show(&mut deck, &lost(far_back()))), []);
     assert_eq!(wishes(&keys(&mut deck, "2jjj")), []);
     assert_eq!(wishes(&show(&mut deck, &lost(far_back()))), []);
@@ -49,7 +38,7 @@ fn more_rows_are_asked_for_only_where_a_daemon_is_there() {
 
 #[test]
 fn a_jump_without_a_daemon_is_refused_and_the_way_back_stays() {
-    let mut deck = deck(NO_DETAIL);
+    let mut deck = fresh(NO_DETAIL);
     show(&mut deck, &far_back());
     keys(&mut deck, "2jj");
     assert_eq!(wishes(&keys(&mut deck, "1#12<enter>")).len(), 1);
@@ -71,7 +60,7 @@ fn a_jump_without_a_daemon_is_refused_and_the_way_back_stays() {
 #[test]
 fn rows_that_cannot_be_read_are_no_answer_and_are_asked_for_again_after_a_while() {
     for key in ["g", "[", "]", "#7<enter>"] {
-        let mut deck = deck(NO_DETAIL);
+        let mut deck = fresh(NO_DETAIL);
         show(&mut deck, &far_back());
         keys(&mut deck, "2jj");
         let effects = keys(&mut deck, key);
@@ -105,7 +94,7 @@ fn an_entry_is_read_only_where_a_daemon_is_there() {
     for row in &mut view.timeline {
         row.text_cut = true;
     }
-    let mut deck = deck((120, 40));
+    let mut deck = fresh((120, 40));
     assert!(!reads(&show(&mut deck, &lost(view.clone()))), "beside");
     assert!(!reads(&keys(&mut deck, "2<enter>")), "opened");
     let screen = shown(&deck);
@@ -117,7 +106,7 @@ fn an_entry_is_read_only_where_a_daemon_is_there() {
 
 #[test]
 fn what_is_written_is_not_said_to_start_an_agent_that_nobody_tells_of() {
-    let mut deck = deck((120, 40));
+    let mut deck = fresh((120, 40));
     show(&mut deck, &pair_at_work());
     keys(&mut deck, "m");
     for _ in 0..2 {

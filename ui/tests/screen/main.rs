@@ -18,6 +18,7 @@ mod half_page;
 mod holds;
 mod identity;
 mod in_sight;
+mod kit;
 mod large_entry;
 mod lost_daemon;
 mod meanwhile;

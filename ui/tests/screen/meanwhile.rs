@@ -1,25 +1,10 @@
 //! What was asked here and happened elsewhere meanwhile: it is taken back, with a word.
 
 use ctxrelay_ui::model::{AgentState, DeckView};
-use ctxrelay_ui::scenes::{
-    asked, asked_user, empty_first_run, keys, pair_at_work, stale, terminal,
-};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{asked, asked_user, empty_first_run, keys, pair_at_work, stale};
+use ctxrelay_ui::{Deck, Effect};
 
-fn deck(view: DeckView) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 40));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
-
-fn sees(deck: &mut Deck, view: DeckView) {
-    update(deck, Msg::View(Box::new(view)));
-}
+use crate::kit::{deck, sees, shown};
 
 #[test]
 fn an_answer_that_was_given_elsewhere_takes_the_choice_of_answers_back() {

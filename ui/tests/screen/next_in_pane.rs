@@ -1,16 +1,12 @@
 //! From what is opened to the next one of its pane: nothing else opens, closes or unfolds by that.
 
-use ctxrelay_ui::scenes::{handed_over, keys, terminal};
-use ctxrelay_ui::{Deck, Msg, Settings, update};
+use ctxrelay_ui::Deck;
+use ctxrelay_ui::scenes::{handed_over, keys};
 
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
+use crate::kit::{deck_at, shown};
 
 fn tasks() -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(80, 24));
-    update(&mut deck, Msg::View(Box::new(handed_over())));
+    let mut deck = deck_at(handed_over(), (80, 24));
     keys(&mut deck, "4");
     deck
 }

@@ -1,9 +1,10 @@
 //! The foot of an overlay: its keys stand there whole, and a click on one does what the key does.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::scenes::{Scene, keys, pair_at_work, scene, screen, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::{Deck, Effect, Settings};
 use ratatui::buffer::Buffer;
+
+use crate::kit::{click, deck_at};
 
 const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 50)];
 
@@ -24,16 +25,6 @@ fn find(buffer: &Buffer, words: &str) -> Option<(u16, u16)> {
             .chars()
             .all(|letter| symbols.next() == Some(letter.to_string().as_str()))
     })
-}
-
-fn click(deck: &mut Deck, (column, row): (u16, u16)) -> Vec<Effect> {
-    let event = MouseEvent {
-        kind: MouseEventKind::Down(MouseButton::Left),
-        column,
-        row,
-        modifiers: KeyModifiers::NONE,
-    };
-    update(deck, Msg::Mouse(event))
 }
 
 #[test]
@@ -105,9 +96,7 @@ fn beside_a_key_a_click_does_nothing_and_outside_it_closes() {
     click(&mut deck, (0, 0));
     assert!(find(&screen(&deck, size), "? help").is_some());
     // The place that is typed is no box: it is its line.
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    let mut deck = deck_at(pair_at_work(), size);
     keys(&mut deck, "#12");
     click(&mut deck, (3, size.1 - 1));
     assert!(find(&screen(&deck, size), "? help").is_none());

@@ -1,26 +1,12 @@
 //! The palette, the hint bar and the help as a person uses them, with keys and with the mouse.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{DeckView, Level};
-use ctxrelay_ui::scenes::{asked, asked_user, keys, pair_at_work, quiet, terminal, trust_waits};
+use ctxrelay_ui::scenes::{asked, asked_user, keys, pair_at_work, quiet, trust_waits};
 use ctxrelay_ui::{Deck, Effect, Keymap, Msg, Pane, Settings, update};
 
+use crate::kit::{click, deck, deck_at, deck_with, shown};
+
 const SIZE: (u16, u16) = (120, 40);
-
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn deck(view: DeckView) -> Deck {
-    deck_at(view, SIZE)
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
 
 /// The row on which these words stand, without the quotes around it.
 fn row(deck: &Deck, words: &str) -> String {
@@ -31,7 +17,7 @@ fn row(deck: &Deck, words: &str) -> String {
 }
 
 /// A click on the first letter of these words.
-fn click(deck: &mut Deck, words: &str) -> Vec<Effect> {
+fn click_word(deck: &mut Deck, words: &str) -> Vec<Effect> {
     let screen = shown(deck);
     let found = screen.lines().enumerate().find_map(|(row, line)| {
         let at = line.find(words)?;
@@ -39,21 +25,7 @@ fn click(deck: &mut Deck, words: &str) -> Vec<Effect> {
         Some((line[..at].chars().count() - 1, row))
     });
     let (column, row) = found.unwrap_or_else(|| panic!("{words} is not in\n{screen}"));
-    click_at(deck, column as u16, row as u16)
-}
-
-fn click_at(deck: &mut Deck, column: u16, row: u16) -> Vec<Effect> {
-    let kind = MouseEventKind::Down(MouseButton::Left);
-    let modifiers = KeyModifiers::NONE;
-    update(
-        deck,
-        Msg::Mouse(MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers,
-        }),
-    )
+    click(deck, (column as u16, row as u16))
 }
 
 #[test]
@@ -128,14 +100,14 @@ fn a_few_letters_are_enough_and_what_was_done_last_stands_first() {
 fn a_click_on_a_command_runs_it_and_one_outside_closes() {
     let mut deck = deck(pair_at_work());
     keys(&mut deck, ":");
-    assert_eq!(click(&mut deck, "hand work to an agent"), []);
+    assert_eq!(click_word(&mut deck, "hand work to an agent"), []);
     assert!(shown(&deck).contains("Hand off"));
-    click_at(&mut deck, 0, 20);
+    click(&mut deck, (0, 20));
     assert!(!shown(&deck).contains("Hand off"), "{}", shown(&deck));
     for opened in [":", "?", "t", "C", "m", "<enter>", "1<enter>", "3<enter>"] {
         keys(&mut deck, opened);
         assert!(!shown(&deck).contains("? help"), "{opened} opens something");
-        click_at(&mut deck, 0, 39);
+        click(&mut deck, (0, 39));
         assert!(
             shown(&deck).contains("? help"),
             "{opened}: {}",
@@ -147,16 +119,16 @@ fn a_click_on_a_command_runs_it_and_one_outside_closes() {
 #[test]
 fn a_hint_can_be_clicked() {
     let mut deck = deck(pair_at_work());
-    click(&mut deck, "hand off");
+    click_word(&mut deck, "hand off");
     assert!(shown(&deck).contains("Hand off →"));
     keys(&mut deck, "<esc>");
-    click(&mut deck, "? help");
+    click_word(&mut deck, "? help");
     assert!(shown(&deck).contains("Keys and marks"));
     keys(&mut deck, "<esc>");
     // Between two hints there is nothing.
     let hints = row(&deck, "? help");
     let gap = hints.find("   ").expect("a gap") as u16;
-    assert_eq!(click_at(&mut deck, gap, 39), []);
+    assert_eq!(click(&mut deck, (gap, 39)), []);
     assert!(shown(&deck).contains("? help"));
 }
 
@@ -221,9 +193,7 @@ fn a_key_of_ones_own_is_in_hints_help_and_palette() {
         keymap,
         ..Settings::new().expect("keymap")
     };
-    let mut deck = Deck::new(settings).expect("theme");
-    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
-    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    let mut deck = deck_with(settings, pair_at_work(), SIZE);
     assert!(shown(&deck).contains("f1 help"));
     keys(&mut deck, "<f1>");
     assert!(row(&deck, "all keys").contains("f1"));

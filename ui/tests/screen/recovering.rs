@@ -1,23 +1,13 @@
 //! Going on after a break: what is read, what is copied, what is sent, and nothing by itself.
 
 use ctxrelay_ui::effect::WhenBusy;
-use ctxrelay_ui::model::{Agent, DaemonState, DeckView};
-use ctxrelay_ui::scenes::{broken_work, keys, pair_at_work, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::model::{Agent, DaemonState};
+use ctxrelay_ui::scenes::{broken_work, keys, pair_at_work};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
 
-fn deck(view: DeckView) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 40));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
+use crate::kit::{deck, shows};
 
 #[track_caller]
-fn shows(deck: &Deck, words: &str) {
-    let screen = terminal(deck, deck.size()).backend().to_string();
-    assert!(screen.contains(words), "{words} is not in\n{screen}");
-}
-
 fn read(deck: &mut Deck) {
     update(deck, Msg::Recovery(Ok(Box::new(broken_work()))));
 }

@@ -3,21 +3,10 @@
 use std::sync::Arc;
 
 use ctxrelay_ui::model::{Agent, DeckView, FindingPlaceNow, FindingStage, FindingView};
-use ctxrelay_ui::scenes::{self, opened_finding, reviewed, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{self, opened_finding, reviewed};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
 
-const SIZE: (u16, u16) = (120, 40);
-
-fn deck(world: DeckView) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
-    update(&mut deck, Msg::View(Box::new(world)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, SIZE).backend().to_string()
-}
+use crate::kit::{deck, shown};
 
 /// Types a script; all effects but the look at where the findings of an open list stand.
 fn keys(deck: &mut Deck, script: &str) -> Vec<Effect> {

@@ -4,14 +4,12 @@
 use ctxrelay_ui::model::{
     AgentState, DeckView, OutcomeState, RowOutcome, RunningTool, Tasks, TurnAct,
 };
-use ctxrelay_ui::scenes::{NOW_MS, SCENES, keys, long_session, pair_at_work, quiet, terminal};
+use ctxrelay_ui::scenes::{NOW_MS, SCENES, keys, long_session, pair_at_work, quiet};
 use ctxrelay_ui::{Deck, Msg, Settings, update};
 
-const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 50)];
+use crate::kit::{deck, shown};
 
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
+const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 50)];
 
 /// The ages in seconds on the screen: `41s`.
 fn seconds(deck: &Deck) -> Vec<String> {
@@ -48,13 +46,6 @@ fn no_scene_counts_seconds_that_stand_still() {
             }
         }
     }
-}
-
-fn deck(view: DeckView) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 40));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
 }
 
 /// A world in which nothing counts seconds.

@@ -11,6 +11,8 @@ use ctxrelay_ui::scenes::{
 };
 use ctxrelay_ui::{AgentAction, Deck, Effect, Keymap, Msg, Settings, update};
 
+use crate::kit::deck;
+
 type World = fn() -> DeckView;
 
 const SIZE: (u16, u16) = (120, 40);
@@ -118,13 +120,6 @@ fn is_harmless(effect: &Effect, world: &DeckView) -> bool {
     }
 }
 
-fn deck(world: World) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(SIZE.0, SIZE.1));
-    update(&mut deck, Msg::View(Box::new(world())));
-    deck
-}
-
 fn tasks() -> Vec<CapsuleLine> {
     let ours = CapsuleLine {
         id: "cap_1".to_owned(),
@@ -192,7 +187,7 @@ fn one_press_decides_sends_and_destroys_nothing() {
     let mut pressed = 0;
     for (name, world) in WORLDS {
         for place in PLACES {
-            let mut there = deck(world);
+            let mut there = deck(world());
             go(&mut there, place);
             for key in &all_keys {
                 let mut deck = there.clone();
@@ -211,7 +206,7 @@ fn one_press_decides_sends_and_destroys_nothing() {
 fn a_command_of_the_palette_is_no_more_than_its_key() {
     for (name, world) in WORLDS {
         // Each row of the list, from top to bottom.
-        let mut palette = deck(world);
+        let mut palette = deck(world());
         keys(&mut palette, ":");
         for row in 0..60 {
             let mut deck = palette.clone();
@@ -244,7 +239,7 @@ fn click(deck: &mut Deck, at: (u16, u16)) -> Vec<Effect> {
 /// Where keys stand, and some of the cells of the words behind them.
 fn key_cells(deck: &Deck) -> Vec<(u16, u16)> {
     let size = deck.size();
-    let hints = screen(&self::deck(quiet), SIZE);
+    let hints = screen(&self::deck(quiet()), SIZE);
     let hints = (0..SIZE.0).map(|x| &hints[(x, SIZE.1 - 1)]);
     let key = hints
         .filter(|cell| cell.symbol() != " ")
@@ -318,7 +313,7 @@ fn what_a_click_asks_is_decided_by_a_click_elsewhere_or_once_the_mouse_was_elsew
         (pair_at_work as World, "a approve as", "approve   esc"),
         (asked_user, "a answer", "choose   esc"),
     ] {
-        let mut deck = deck(world);
+        let mut deck = deck(world());
         keys(&mut deck, "3<enter>");
         let asking = cells(&deck, asks);
         assert_eq!(click(&mut deck, asking), []);
@@ -347,7 +342,7 @@ const WHAT_IS_TO_BE_DONE: &str = "what is to be done";
 
 /// The screen after a key at a place.
 fn pressed(place: &str, key: &str) -> String {
-    let mut deck = deck(reviewed);
+    let mut deck = deck(reviewed());
     go(&mut deck, place);
     go(&mut deck, key);
     terminal(&deck, SIZE).backend().to_string()
@@ -371,7 +366,7 @@ fn a_coordinator_and_a_handoff_are_none_of_the_screens_with_such_keys_of_their_o
         assert!(screen.contains("what came of it"), "{place}: {screen}");
     }
     for place in ["F", "F<enter>"] {
-        let mut deck = deck(reviewed);
+        let mut deck = deck(reviewed());
         go(&mut deck, place);
         go(&mut deck, "h");
         let sent = keys(&mut deck, "<enter>");

@@ -1,19 +1,10 @@
 //! A terminal that is too small or narrow: nothing happens that is not seen, and words are not cut.
 
-use ctxrelay_ui::model::{DeckView, InboxKind};
-use ctxrelay_ui::scenes::{keys, pair_at_work, passphrase_asked, quiet, signed, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, QuitChoice, Settings, update};
+use ctxrelay_ui::model::InboxKind;
+use ctxrelay_ui::scenes::{keys, pair_at_work, passphrase_asked, quiet, signed};
+use ctxrelay_ui::{Effect, Msg, QuitChoice, update};
 
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
+use crate::kit::{deck_at, shown};
 
 #[test]
 fn where_nothing_is_shown_no_key_does_what_is_not_seen() {

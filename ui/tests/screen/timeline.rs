@@ -1,36 +1,16 @@
 //! Getting about in a record of any length: jumps, the scroll bar, chips, folded rows, the search.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{MouseButton, MouseEventKind};
 use ctxrelay_ui::model::{
     Chip, DeckView, EntryPlace, FoldedRows, FoundEntries, SearchScope, ThreadView, TimelineGo,
     TimelineMark, TimelineRow, TimelineWindow, TimelineWish,
 };
 use ctxrelay_ui::scenes::{
     NOW_MS, disconnected, found_entries, found_everywhere, keys, long_session, pair_at_work,
-    terminal,
 };
 use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
 
-/// A size at which nothing is read beside the panes.
-const NO_DETAIL: (u16, u16) = (120, 33);
-
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
-
-/// The selected row, as the screen says it.
-fn selected(deck: &Deck) -> String {
-    let screen = shown(deck);
-    let row = screen.lines().skip(1).find(|line| line.contains('▸'));
-    row.unwrap_or_default().to_owned()
-}
+use crate::kit::{NO_DETAIL, deck_at, deck_with, mouse, selected, shown};
 
 /// The only wish for other rows.
 fn wish(effects: &[Effect]) -> &TimelineWish {
@@ -172,9 +152,7 @@ fn a_time_leads_to_the_first_row_at_or_after_it_also_where_its_entry_is_not_show
                 newest_first,
                 ..Settings::new().expect("keymap")
             };
-            let mut deck = Deck::new(settings).expect("theme");
-            update(&mut deck, Msg::Resize(NO_DETAIL.0, NO_DETAIL.1));
-            update(&mut deck, Msg::View(Box::new(pair_at_work())));
+            let mut deck = deck_with(settings, pair_at_work(), NO_DETAIL);
             let effects = keys(&mut deck, "2#-1h<enter>");
             let there = answer(wish(&effects), Some(line), rows());
             update(&mut deck, Msg::View(Box::new(there)));
@@ -357,15 +335,6 @@ fn chips_stay_in_sight_until_they_are_taken_away() {
     }
 }
 
-fn mouse(kind: MouseEventKind, column: u16, row: u16) -> Msg {
-    Msg::Mouse(MouseEvent {
-        kind,
-        column,
-        row,
-        modifiers: KeyModifiers::NONE,
-    })
-}
-
 #[test]
 fn the_scroll_bar_shows_the_place_and_the_marks_and_can_be_dragged() {
     let mut view = pair_at_work();
@@ -521,16 +490,7 @@ fn the_wheel_over_a_search_goes_along_the_hits_and_leaves_the_words() {
     let mut deck = at_a_hit();
     let effects = keys(&mut deck, "<esc>/plum");
     update(&mut deck, found(&effects));
-    let wheel = |deck: &mut Deck, kind| {
-        let (column, row, modifiers) = (60, 10, KeyModifiers::NONE);
-        let event = MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers,
-        };
-        update(deck, Msg::Mouse(event))
-    };
+    let wheel = |deck: &mut Deck, kind| update(deck, mouse(kind, 60, 10));
     wheel(&mut deck, MouseEventKind::ScrollDown);
     assert!(shown(&deck).contains("4 of 5"), "{}", shown(&deck));
     for _ in 0..3 {

@@ -1,23 +1,18 @@
 //! What the title of the timeline says where there is little room: how much is new, and which hit of a
 //! search is shown, give way to nothing else.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ctxrelay_ui::model::{Agent, DeckView, TimelineRow};
-use ctxrelay_ui::scenes::{NOW_MS, found_entries, keys, long_session, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Pane, Settings, update};
+use ctxrelay_ui::scenes::{NOW_MS, found_entries, keys, long_session};
+use ctxrelay_ui::{Deck, Effect, Msg, Pane, update};
+
+use crate::kit::{click, deck_at, shown};
 
 const SIZES: [(u16, u16); 6] = [(60, 15), (72, 24), (80, 24), (99, 40), (100, 24), (120, 40)];
 
-fn deck_at(view: DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view)));
+fn timeline_at(view: DeckView, size: (u16, u16)) -> Deck {
+    let mut deck = deck_at(view, size);
     keys(&mut deck, "2");
     deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
 }
 
 /// The line with the timeline's title.
@@ -53,7 +48,7 @@ fn come(deck: &mut Deck, view: &mut DeckView, rows: u64) {
 fn how_much_is_new_and_which_hit_is_shown_stand_there_at_every_size() {
     for size in SIZES {
         let mut view = long_session();
-        let mut deck = deck_at(view.clone(), size);
+        let mut deck = timeline_at(view.clone(), size);
         keys(&mut deck, "jjjj");
         come(&mut deck, &mut view, 12);
         let line = title(&deck);
@@ -78,7 +73,7 @@ fn all_and_the_words_and_following_fall_away_in_that_order() {
         ((60, 15), "  /lock 1 of 5  following ● "),
     ];
     for (size, said) in said {
-        let mut deck = deck_at(long_session(), size);
+        let mut deck = timeline_at(long_session(), size);
         search(&mut deck, "lock");
         keys(&mut deck, "<enter>");
         // It is gone to, and left for the newest entry.
@@ -95,24 +90,14 @@ fn all_and_the_words_and_following_fall_away_in_that_order() {
 #[test]
 fn tabs_without_a_name_are_clicked_where_they_stand() {
     let mut view = long_session();
-    let mut deck = deck_at(view.clone(), (60, 15));
+    let mut deck = timeline_at(view.clone(), (60, 15));
     keys(&mut deck, "jjjj");
     come(&mut deck, &mut view, 12);
     let line = title(&deck);
     assert!(!line.contains("Handoffs"), "{line}");
     // The screen's lines stand in quotes.
     let column = line.find(" 5 ").expect("its number") as u16;
-    let (kind, row) = (MouseEventKind::Down(MouseButton::Left), 1);
-    let modifiers = KeyModifiers::NONE;
-    update(
-        &mut deck,
-        Msg::Mouse(MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers,
-        }),
-    );
+    click(&mut deck, (column, 1));
     assert_eq!(deck.focus(), Pane::Handoffs);
 }
 
@@ -131,7 +116,7 @@ fn the_title_counts_hits_as_the_search_does() {
         (nothing, "0 of 0"),
     ];
     for (mut found, said) in cases {
-        let mut deck = deck_at(long_session(), (120, 40));
+        let mut deck = timeline_at(long_session(), (120, 40));
         // What is marked is searched for again when the chips change.
         search(&mut deck, "lock");
         keys(&mut deck, "<enter>");

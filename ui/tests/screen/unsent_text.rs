@@ -2,14 +2,9 @@
 
 use ctxrelay_ui::model::{CapsuleLine, CapsuleRows, CapsuleView};
 use ctxrelay_ui::scenes::{keys, pair_at_work, reviewed};
-use ctxrelay_ui::{Deck, Msg, Settings, update};
+use ctxrelay_ui::{Deck, Msg, update};
 
-fn deck_of(view: ctxrelay_ui::model::DeckView) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(120, 40));
-    update(&mut deck, Msg::View(Box::new(view)));
-    deck
-}
+use crate::kit;
 
 fn unsent(deck: &Deck) -> Vec<(String, String)> {
     let all = deck.unsent().into_iter();
@@ -22,7 +17,7 @@ fn is(what: &str, text: &str) -> (String, String) {
 
 #[test]
 fn drafts_are_told_and_what_is_being_written_as_well() {
-    let mut deck = deck_of(pair_at_work());
+    let mut deck = kit::deck(pair_at_work());
     assert_eq!(unsent(&deck), []);
     keys(&mut deck, "mplums<esc>");
     let kept = is("your message to Claude", "plums");
@@ -51,18 +46,18 @@ fn drafts_are_told_and_what_is_being_written_as_well() {
 
 #[test]
 fn what_is_typed_on_cards_findings_and_tasks_is_told_too() {
-    let mut deck = deck_of(pair_at_work());
+    let mut deck = kit::deck(pair_at_work());
     keys(&mut deck, "3<enter>xtoo<space>early");
     let told = unsent(&deck);
     let (what, text) = &told[0];
     assert!(what.starts_with("your reason to reject "), "{what}");
     assert_eq!(text, "too early");
-    let mut deck = deck_of(reviewed());
+    let mut deck = kit::deck(reviewed());
     keys(&mut deck, "Fxnot<space>so<esc>");
     let (what, text) = unsent(&deck).remove(0);
     assert!(what.starts_with("why finding "), "{what}");
     assert_eq!(text, "not so");
-    let mut deck = deck_of(pair_at_work());
+    let mut deck = kit::deck(pair_at_work());
     keys(&mut deck, "T");
     let row = CapsuleLine {
         id: "cap_1".to_owned(),

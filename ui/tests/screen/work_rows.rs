@@ -3,19 +3,10 @@
 use std::sync::Arc;
 
 use ctxrelay_ui::model::{DeckView, HandoffRow, HandoffStage, TaskColumn};
-use ctxrelay_ui::scenes::{NOW_MS, handed_over, keys, terminal};
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, update};
+use ctxrelay_ui::scenes::{NOW_MS, handed_over, keys};
+use ctxrelay_ui::{Deck, Effect, Msg, update};
 
-fn deck(view: &DeckView, size: (u16, u16)) -> Deck {
-    let mut deck = Deck::new(Settings::new().expect("keymap")).expect("theme");
-    update(&mut deck, Msg::Resize(size.0, size.1));
-    update(&mut deck, Msg::View(Box::new(view.clone())));
-    deck
-}
-
-fn shown(deck: &Deck) -> String {
-    terminal(deck, deck.size()).backend().to_string()
-}
+use crate::kit::{deck_at, shown};
 
 /// The line under the cursor.
 fn selected(deck: &Deck) -> String {
@@ -68,7 +59,7 @@ fn a_row_that_goes_stays_dimmed_under_the_cursor_for_a_moment() {
         ("4z", (120, 40)),
         ("4", (200, 50)),
     ] {
-        let mut deck = deck(&before, size);
+        let mut deck = deck_at(before.clone(), size);
         keys(&mut deck, pane);
         let (mut view, row) = answered(&before);
         let id = format!("{} ", row.id_short);
@@ -121,7 +112,7 @@ fn a_row_that_goes_says_no_more_where_it_was_stuck() {
     for keys_to in ["5", "4z"] {
         let view = only_open();
         let (next, row) = answered(&view);
-        let mut deck = deck(&view, (200, 50));
+        let mut deck = deck_at(view.clone(), (200, 50));
         keys(&mut deck, keys_to);
         let stage = |screen: &str| screen.matches("no proof yet").count();
         let before = stage(&shown(&deck));
@@ -135,7 +126,7 @@ fn a_row_that_goes_says_no_more_where_it_was_stuck() {
 #[test]
 fn a_row_above_the_cursor_that_goes_moves_nothing() {
     let before = only_open();
-    let mut deck = deck(&before, (80, 24));
+    let mut deck = deck_at(before.clone(), (80, 24));
     keys(&mut deck, "4j");
     let line = |deck: &Deck| {
         let screen = shown(deck);

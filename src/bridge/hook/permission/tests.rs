@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
 use super::*;
 
 fn read(input: Value) -> PermissionAsk {

@@ -1,6 +1,4 @@
 //! Hostile records stay text.
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use crate::store::blobs::Blobs;
 

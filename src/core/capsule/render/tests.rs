@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -9,8 +7,7 @@ use super::*;
 use crate::agent::Agent;
 use crate::capsule::{
     CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleRun, CapsuleSection,
-    CapsuleStatement, CapsuleTouched, ChangedFile, DiffStat, HandoffState, StatementAuthor,
-    TouchOp,
+    CapsuleStatement, CapsuleTouched, ChangedFile, HandoffState, StatementAuthor, TouchOp,
 };
 use crate::id::{CapsuleId, EntryId};
 use crate::wire::capsule::arbitrary;
@@ -109,16 +106,8 @@ fn capsule() -> Capsule {
     capsule.git = Some(CapsuleGit {
         commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
         branch: Some("login".to_owned()),
-        tree: None,
         changed: 2,
-        ahead: None,
-        behind: None,
-        diff_stat: DiffStat::default(),
-        remote: None,
-        root: None,
-        folder: None,
-        late: None,
-        more: Map::new(),
+        ..CapsuleGit::default()
     });
     capsule.left_out = vec![CapsuleLeftOut::new(
         CapsuleSection::Assumptions,

@@ -117,14 +117,7 @@ fn a_packet_says_what_is_to_be_known_and_who_said_it() {
 
 #[test]
 fn somebody_elses_record_says_nothing_unasked() {
-    let handoff = || {
-        EntryKind::Handoff(Handoff {
-            reason: String::new(),
-            context_refs: Vec::new(),
-            on_busy: OnBusy::Queue,
-            handles: Vec::new(),
-        })
-    };
+    let handoff = || EntryKind::Handoff(Handoff::default());
     let mut record = Record {
         world: Snapshot::believing_after(Seq(3)),
     };
@@ -143,12 +136,7 @@ fn somebody_elses_record_says_nothing_unasked() {
 
 #[test]
 fn a_handoff_that_nobody_got_is_neither_ones_own_work_nor_the_peers() {
-    let handoff = EntryKind::Handoff(Handoff {
-        reason: String::new(),
-        context_refs: Vec::new(),
-        on_busy: OnBusy::Queue,
-        handles: Vec::new(),
-    });
+    let handoff = EntryKind::Handoff(Handoff::default());
     let mut record = Record::default();
     record.put_to_claude("Sort the plums", handoff);
     let told = |record: &Record| {
@@ -186,12 +174,7 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
         fold(&mut record.world, &entry);
         entry.id
     };
-    let handoff = EntryKind::Handoff(Handoff {
-        reason: String::new(),
-        context_refs: Vec::new(),
-        on_busy: OnBusy::Queue,
-        handles: Vec::new(),
-    });
+    let handoff = EntryKind::Handoff(Handoff::default());
     let id = by(
         &mut record,
         Agent::Claude,
@@ -201,12 +184,9 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
     );
     let says = |from_turn: Option<&str>| {
         EntryKind::Message(Message {
-            on_busy: OnBusy::Queue,
-            require_reply: false,
-            handles: Vec::new(),
             in_reply_to: Some(id.clone()),
             from_turn: from_turn.map(TurnId::new),
-            decision: None,
+            ..Message::new(OnBusy::Queue)
         })
     };
     let told = |record: &Record| {
@@ -240,10 +220,8 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
     assert_eq!(told(&record), answered);
     let proposal = EntryKind::FinalityProposal(FinalityProposal {
         summary: "All sorted".to_owned(),
-        evidence: Vec::new(),
-        remaining_risk: None,
         handles: vec![id.clone()],
-        tree: None,
+        ..FinalityProposal::default()
     });
     record.put(Party::Agent(codex), "All sorted", proposal);
     let proposal_id = EntryId::new("n4");

@@ -5,7 +5,6 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::carried::CarriedEntry;
 use crate::continuity::work_files::WorkSources;
-use crate::delivery::OnBusy;
 use crate::entry::{
     ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus,
     CommandRun, Handoff, TurnFiles,
@@ -94,11 +93,8 @@ fn results_and_requests_of_one_pair_are_not_told_as_those_of_another() {
         EntryKind::Artifact(Artifact {
             kind: "test_run".into(),
             title: title.to_owned(),
-            summary: String::new(),
             status: ArtifactStatus::Passed,
-            evidence: Vec::new(),
-            verified: None,
-            ran: None,
+            ..Artifact::default()
         })
     };
     let asked = |id: &str| {
@@ -140,9 +136,8 @@ fn what_passed_once_and_failed_since_is_not_done() {
             title: "unit".to_owned(),
             summary: ran.in_words(),
             status: ran.status(),
-            evidence: Vec::new(),
-            verified: None,
             ran: Some(ran),
+            ..Artifact::default()
         })
     };
     let mut record = Record::default();
@@ -180,14 +175,7 @@ fn what_the_operator_notes_in_a_pair_stands_in_the_log_of_codexs_work_too() {
 
 #[test]
 fn a_handoff_is_told_as_answered_where_its_receiver_closed_it() {
-    let handoff = || {
-        EntryKind::Handoff(Handoff {
-            reason: String::new(),
-            context_refs: Vec::new(),
-            on_busy: OnBusy::Queue,
-            handles: Vec::new(),
-        })
-    };
+    let handoff = || EntryKind::Handoff(Handoff::default());
     let closes = |id: EntryId| EntryKind::Note {
         note: NoteKind::Note,
         handles: vec![id],

@@ -2,18 +2,12 @@
 //! the packet's own.
 
 use super::*;
-use crate::delivery::OnBusy;
 use crate::entry::Handoff;
 use crate::envelope::is_line_end;
 
 /// A record in which somebody's words stand wherever a packet has some.
 fn packet(words: &str) -> String {
-    let handoff = EntryKind::Handoff(Handoff {
-        reason: String::new(),
-        context_refs: Vec::new(),
-        on_busy: OnBusy::Queue,
-        handles: Vec::new(),
-    });
+    let handoff = EntryKind::Handoff(Handoff::default());
     let mut record = Record::default();
     record.note(Party::Human, NoteKind::Goal, "Sort the plums");
     record.note(claude(), NoteKind::Decision, words);

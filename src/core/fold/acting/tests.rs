@@ -1,5 +1,3 @@
-use serde_json::Map;
-
 use crate::agent::{Agent, AgentState, Party};
 use crate::entry::{AgentChanged, Entry, EntryKind, LifecycleEvent, NoteKind};
 use crate::fold::fold;
@@ -17,15 +15,9 @@ impl Told {
             id: EntryId::new(format!("e{seq}")),
             timestamp_ms: minute * 60_000,
             session_id: SessionId::new("session"),
-            source,
-            target: None,
             content: "the lock is taken twice".to_owned(),
-            whole: None,
-            kind,
-            runtime_session: None,
-            carried: None,
-            meta: Map::new(),
             seq: Seq(seq),
+            ..Entry::new(source, kind)
         };
         fold(&mut self.0, &entry);
     }
@@ -43,11 +35,7 @@ impl Told {
     }
 
     fn notes(&mut self, minute: i64, by: Party) {
-        let note = EntryKind::Note {
-            note: NoteKind::Note,
-            handles: Vec::new(),
-            withdraws: None,
-        };
+        let note = EntryKind::note(NoteKind::Note);
         self.at(minute, by, note);
     }
 

@@ -1,7 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-use serde_json::Map;
-
 use crate::agent::{Agent, Party};
 use crate::delivery::OnBusy;
 use crate::entry::{
@@ -29,15 +25,9 @@ fn entry(seq: u64, source: Party, kind: EntryKind) -> Entry {
         id: EntryId::new(format!("e{seq}")),
         timestamp_ms: 1_000 + i64::try_from(seq).unwrap(),
         session_id: SessionId::new("session"),
-        source,
-        target: None,
         content: "Codex asks to run a command".to_owned(),
-        whole: None,
-        kind,
-        runtime_session: None,
-        carried: None,
-        meta: Map::new(),
         seq: Seq(seq),
+        ..Entry::new(source, kind)
     }
 }
 
@@ -100,12 +90,8 @@ fn the_operators_message_in_reply_to_a_question_ends_it_and_nobody_elses_does() 
     fold(&mut world, &ask(2, "a", request()));
     let said = |seq, by: Party, to: Agent, id: &str| {
         let message = EntryKind::Message(Message {
-            on_busy: OnBusy::Queue,
-            require_reply: false,
-            handles: Vec::new(),
             in_reply_to: Some(EntryId::new(id)),
-            from_turn: None,
-            decision: None,
+            ..Message::new(OnBusy::Queue)
         });
         Entry {
             target: Some(Party::Agent(to)),

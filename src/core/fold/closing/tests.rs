@@ -1,7 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-use serde_json::Map;
-
 use crate::agent::{Agent, Party};
 use crate::delivery::OnBusy;
 use crate::entry::{
@@ -33,15 +29,11 @@ impl Record {
             id: EntryId::new(id),
             timestamp_ms: 1,
             session_id: SessionId::new("session"),
-            source,
             target,
             content: "a  text\nof two lines".to_owned(),
-            whole: None,
-            kind,
             runtime_session: Some(RuntimeSession::new(pair)),
-            carried: None,
-            meta: Map::new(),
             seq: Seq(self.0.seq.0 + 1),
+            ..Entry::new(source, kind)
         };
         fold(&mut self.0, &entry);
         self
@@ -67,12 +59,10 @@ fn codex() -> Party {
 
 fn message(in_reply_to: Option<&str>, handles: &[&str], require_reply: bool) -> EntryKind {
     EntryKind::Message(Message {
-        on_busy: OnBusy::Queue,
         require_reply,
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
         in_reply_to: in_reply_to.map(EntryId::new),
-        from_turn: None,
-        decision: None,
+        ..Message::new(OnBusy::Queue)
     })
 }
 
@@ -82,10 +72,8 @@ fn question() -> EntryKind {
 
 fn handoff(handles: &[&str]) -> EntryKind {
     EntryKind::Handoff(Handoff {
-        reason: String::new(),
-        context_refs: Vec::new(),
-        on_busy: OnBusy::Queue,
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
+        ..Handoff::default()
     })
 }
 
@@ -109,9 +97,8 @@ fn proposal(handles: &[&str]) -> EntryKind {
     EntryKind::FinalityProposal(FinalityProposal {
         summary: "done".to_owned(),
         evidence: vec!["tests".to_owned()],
-        remaining_risk: None,
         handles: handles.iter().map(|id| EntryId::new(*id)).collect(),
-        tree: None,
+        ..FinalityProposal::default()
     })
 }
 
@@ -367,11 +354,8 @@ fn failed() -> EntryKind {
     EntryKind::Artifact(Artifact {
         kind: ArtifactKind::from("tests".to_owned()),
         title: "load".to_owned(),
-        summary: String::new(),
         status: ArtifactStatus::Failed,
-        evidence: Vec::new(),
-        verified: None,
-        ran: None,
+        ..Artifact::default()
     })
 }
 

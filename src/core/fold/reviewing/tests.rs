@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod of_files;
 
 use std::sync::LazyLock;
@@ -74,15 +72,10 @@ impl Record {
             id: EntryId::new(format!("e{seq}")),
             timestamp_ms: 1_000 + i64::try_from(seq).unwrap(),
             session_id: SessionId::new("session"),
-            source,
-            target: None,
             content: content.to_owned(),
-            whole: None,
-            kind,
-            runtime_session: None,
-            carried: None,
             meta,
             seq: Seq(seq),
+            ..Entry::new(source, kind)
         };
         self.lines
             .push(serde_json::to_string(&serialize(&entry)).unwrap());
@@ -111,11 +104,7 @@ impl Record {
     }
 
     fn claim(&mut self, by: Party, number: usize) -> &mut Self {
-        let note = EntryKind::Note {
-            note: NoteKind::Note,
-            handles: Vec::new(),
-            withdraws: None,
-        };
+        let note = EntryKind::note(NoteKind::Note);
         let meta = Map::from_iter([(FINDING.to_owned(), json!(id(number)))]);
         self.push_with(by, "fixed", note, meta)
     }
@@ -325,11 +314,8 @@ fn an_agents_artifact_of_this_kind_is_a_claim_like_any_other() {
     let claim = EntryKind::Artifact(Artifact {
         kind: ArtifactKind::ReviewFinding,
         title: "all is well".to_owned(),
-        summary: String::new(),
         status: ArtifactStatus::Passed,
-        evidence: Vec::new(),
-        verified: None,
-        ran: None,
+        ..Artifact::default()
     });
     record.push(CLAUDE, "all is well", claim.clone());
     assert!(record.world.findings.is_empty());

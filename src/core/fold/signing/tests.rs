@@ -1,7 +1,4 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use ed25519_dalek::{Signer as _, SigningKey};
-use serde_json::Map;
 
 use crate::agent::{Agent, Party};
 use crate::alarm::Alarm;
@@ -41,15 +38,8 @@ impl Record {
             id: EntryId::new(id),
             timestamp_ms: 1,
             session_id: self.session.clone(),
-            source,
-            target: None,
-            content: String::new(),
-            whole: None,
-            kind,
-            runtime_session: None,
-            carried: None,
-            meta: Map::new(),
             seq: Seq(self.world.seq.0 + 1),
+            ..Entry::new(source, kind)
         }
     }
 
@@ -70,10 +60,8 @@ impl Record {
     fn propose(&mut self, id: &str) {
         let kind = EntryKind::FinalityProposal(FinalityProposal {
             summary: "done".to_owned(),
-            evidence: Vec::new(),
-            remaining_risk: None,
             handles: vec![EntryId::new("h1")],
-            tree: None,
+            ..FinalityProposal::default()
         });
         self.put(id, Agent::Codex.into(), kind, None);
     }
@@ -351,11 +339,8 @@ fn a_release_gate_counts_as_it_was_signed_and_an_agents_is_a_claim() {
         EntryKind::Artifact(Artifact {
             kind: "release_gate".into(),
             title: "release gate".to_owned(),
-            summary: String::new(),
             status,
-            evidence: Vec::new(),
-            verified: None,
-            ran: None,
+            ..Artifact::default()
         })
     };
     let passed = || artifact(ArtifactStatus::Passed);

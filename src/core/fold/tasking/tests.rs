@@ -1,10 +1,7 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use pretty_assertions::assert_eq;
-use serde_json::{Map, json};
+use serde_json::json;
 
 use crate::agent::{Agent, Party};
-use crate::delivery::OnBusy;
 use crate::entry::{
     Artifact, ArtifactStatus, ContinuityFact, Entry, EntryKind, Handoff, NoteKind, TASK,
     TaskRecord, TaskStep, TurnFiles, exported_words, imported_words, kept_words,
@@ -51,15 +48,9 @@ impl Record {
             id: EntryId::new(format!("e{seq}")),
             timestamp_ms: 1_000 + i64::try_from(seq).unwrap(),
             session_id: SessionId::new("session"),
-            source,
-            target: None,
             content: content.to_owned(),
-            whole: None,
-            kind,
-            runtime_session: None,
-            carried: None,
-            meta: Map::new(),
             seq: Seq(seq),
+            ..Entry::new(source, kind)
         }
     }
 
@@ -74,11 +65,7 @@ impl Record {
 }
 
 fn note(note: NoteKind) -> EntryKind {
-    EntryKind::Note {
-        note,
-        handles: Vec::new(),
-        withdraws: None,
-    }
+    EntryKind::note(note)
 }
 
 fn answer(handoff: &str) -> EntryKind {
@@ -90,12 +77,7 @@ fn answer(handoff: &str) -> EntryKind {
 }
 
 fn handoff() -> EntryKind {
-    EntryKind::Handoff(Handoff {
-        reason: String::new(),
-        context_refs: Vec::new(),
-        on_busy: OnBusy::Queue,
-        handles: Vec::new(),
-    })
+    EntryKind::Handoff(Handoff::default())
 }
 
 fn claim(title: &str, status: ArtifactStatus) -> EntryKind {
@@ -106,11 +88,8 @@ fn artifact(kind: &str, title: &str, status: ArtifactStatus) -> EntryKind {
     EntryKind::Artifact(Artifact {
         kind: kind.into(),
         title: title.to_owned(),
-        summary: String::new(),
         status,
-        evidence: Vec::new(),
-        verified: None,
-        ran: None,
+        ..Artifact::default()
     })
 }
 

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use crate::agent::{Agent, Party};
 use crate::entry::{
@@ -25,15 +23,8 @@ impl Told {
             id: id.clone(),
             timestamp_ms: 1_000,
             session_id: SessionId::new("session_1"),
-            source,
-            target: None,
-            content: String::new(),
-            whole: None,
-            kind,
-            runtime_session: None,
-            carried: None,
-            meta: serde_json::Map::new(),
             seq: Seq(self.seq),
+            ..Entry::new(source, kind)
         };
         fold(&mut self.world, &entry);
         id
@@ -62,10 +53,7 @@ impl Told {
     fn propose(&mut self) -> EntryId {
         let proposal = EntryKind::FinalityProposal(FinalityProposal {
             summary: "done".to_owned(),
-            evidence: Vec::new(),
-            remaining_risk: None,
-            handles: Vec::new(),
-            tree: None,
+            ..FinalityProposal::default()
         });
         self.tell(Party::Agent(Agent::Codex), proposal)
     }
@@ -90,11 +78,9 @@ fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> A
     Artifact {
         kind: "test_report".into(),
         title: title.to_owned(),
-        summary: String::new(),
         status,
-        evidence: Vec::new(),
         verified,
-        ran: None,
+        ..Artifact::default()
     }
 }
 

@@ -46,7 +46,6 @@ fn checked(data: &str, sha256: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::capsule::Capsule;
     use crate::id::CapsuleId;

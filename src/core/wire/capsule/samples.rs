@@ -49,19 +49,13 @@ pub(super) fn entry(text: &str) -> Entry {
         id: EntryId::new("01997b2e"),
         timestamp_ms: 7,
         session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
-        source: "claude".to_owned().into(),
-        target: None,
         content: text.to_owned(),
-        whole: None,
-        kind: EntryKind::Note {
-            note: NoteKind::Decision,
-            handles: Vec::new(),
-            withdraws: None,
-        },
-        runtime_session: None,
-        carried: None,
         meta: Map::from_iter([(TASK.to_owned(), json!("cap_0123456789ab"))]),
         seq: Seq(4),
+        ..Entry::new(
+            "claude".to_owned().into(),
+            EntryKind::note(NoteKind::Decision),
+        )
     }
 }
 
@@ -122,22 +116,16 @@ fn sealed(seq: u64, source: &str, content: &str, kind: EntryKind) -> (String, Li
 }
 
 fn note(note: NoteKind) -> EntryKind {
-    EntryKind::Note {
-        note,
-        handles: Vec::new(),
-        withdraws: None,
-    }
+    EntryKind::note(note)
 }
 
 fn artifact(title: &str, status: ArtifactStatus, verified: Option<GateRun>) -> EntryKind {
     EntryKind::Artifact(Artifact {
         kind: "test".into(),
         title: title.to_owned(),
-        summary: String::new(),
         status,
-        evidence: Vec::new(),
         verified,
-        ran: None,
+        ..Artifact::default()
     })
 }
 

@@ -249,7 +249,6 @@ impl OwnWords {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
     use serde_json::{Value, json};
 

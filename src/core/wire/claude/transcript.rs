@@ -162,7 +162,6 @@ pub(super) fn has(line: &[u8], word: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
     use serde_json::json;
 

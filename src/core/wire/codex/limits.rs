@@ -124,7 +124,6 @@ impl RateBuckets {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     fn read(text: &str) -> RateLimits {

@@ -171,7 +171,6 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     /// Each entry that is no gate: name, key, why, whether it is required.

@@ -92,7 +92,6 @@ impl<'de> Deserialize<'de> for EntryLine {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::json;
 
     use super::*;

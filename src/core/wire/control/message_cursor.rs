@@ -86,7 +86,6 @@ impl<'de> Deserialize<'de> for MessageCursor {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

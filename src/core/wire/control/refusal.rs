@@ -84,8 +84,6 @@ words! {
         NothingCutOff = "nothing_cut_off",
         /// Only the operator may do it.
         OperatorOnly = "operator_only",
-        /// The agent's bridge is from before an update.
-        OutdatedAgent = "outdated_agent",
         /// Too much at once.
         Overloaded = "overloaded",
         /// The answer is not of this protocol.
@@ -181,7 +179,7 @@ mod tests {
     use super::*;
 
     /// As every released version writes them, in the order of [`RefusalCode::ALL`].
-    const TEXTS: [&str; 60] = [
+    const TEXTS: [&str; 59] = [
         "blob_altered",
         "blob_missing",
         "blob_unreadable",
@@ -220,7 +218,6 @@ mod tests {
         "not_signed",
         "nothing_cut_off",
         "operator_only",
-        "outdated_agent",
         "overloaded",
         "protocol",
         "protocol_version",

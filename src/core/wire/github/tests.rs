@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use pretty_assertions::assert_eq;
 use serde_json::json;
 

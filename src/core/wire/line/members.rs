@@ -220,7 +220,6 @@ impl<P, F: FnOnce(&str) -> Option<P>> Visitor<'_> for Key<F> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
     use serde_json::json;
 

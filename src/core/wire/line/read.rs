@@ -136,7 +136,6 @@ fn millis(value: &Value) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
     use serde_json::Map;
 
     use super::super::serialize;

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 mod reader;
 
 use proptest::prelude::*;
@@ -155,14 +153,7 @@ fn an_entry_with_nothing_but_id_and_type_is_one() {
         (None, None, Seq(0))
     );
     assert_eq!(entry.source, Party::Other("unknown".to_owned()));
-    assert_eq!(
-        entry.kind,
-        EntryKind::Note {
-            note: NoteKind::Note,
-            handles: Vec::new(),
-            withdraws: None
-        }
-    );
+    assert_eq!(entry.kind, EntryKind::note(NoteKind::Note));
 }
 
 #[test]

@@ -38,9 +38,6 @@ words! {
         ManagedBlocksFailed = "managed_blocks_failed",
         /// A message was edited while it waited.
         MessageAltered = "message_altered",
-        OutdatedClaude = "outdated_claude",
-        OutdatedCodex = "outdated_codex",
-        OutdatedDoorbell = "outdated_doorbell",
         /// Somebody came to Codex's proxy with a wrong token.
         Proxy = "proxy",
         /// The queue cannot be written.

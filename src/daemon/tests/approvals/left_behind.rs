@@ -6,7 +6,6 @@ use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{ApprovalRequest, TurnStatus};
 use crate::core::id::{ThreadId, TurnId};
-use crate::store::testing::Place;
 
 const GOES_ON: ReportedStatus = ReportedStatus::Active { waiting: false };
 
@@ -58,8 +57,7 @@ impl Rig {
 async fn an_answer_in_the_thread_of_now_ends_nothing_of_the_one_that_was_left() {
     for left_is_recorded in [true, false] {
         for is_recorded in [true, false] {
-            let place = Place::new();
-            let mut rig = Rig::with_codex(&place).await;
+            let mut rig = Rig::fresh_with_codex().await;
             rig.status(GOES_ON);
             rig.goes_to("thread-2", GOES_ON).await;
             rig.asks_in("thread-1", "turn-1", "1");
@@ -80,8 +78,7 @@ async fn an_answer_in_the_thread_of_now_ends_nothing_of_the_one_that_was_left() 
 
 #[tokio::test]
 async fn the_end_of_a_turn_ends_what_that_turn_asked_in_a_thread_that_was_left() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.goes_to("thread-2", ReportedStatus::Idle).await;
     rig.asks_in("thread-1", "turn-1", "1");
     rig.asks_in("thread-1", "turn-4", "4");
@@ -97,8 +94,7 @@ async fn the_end_of_a_turn_ends_what_that_turn_asked_in_a_thread_that_was_left()
 
 #[tokio::test]
 async fn a_thread_that_waits_when_the_terminal_goes_elsewhere_waits_until_its_server_is_gone() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     rig.status(GOES_ON);
     rig.asks_in("thread-1", "turn-1", "1");
     rig.status(WAITING);

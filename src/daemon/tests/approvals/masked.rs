@@ -67,8 +67,7 @@ async fn a_command_in_what_is_masked_is_not_allowed_from_its_card_and_its_hints_
         (URL, "psql postgres://app:[REDACTED_URL_PASSWORD]@db/app"),
         (KEY, ": [REDACTED_PRIVATE_KEY]"),
     ] {
-        let place = Place::new();
-        let mut rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::fresh_with_codex().await;
         let operator = rig.connect(Role::Deck, None, true);
         let asked = rig.codex_asks_for(command(text), "").await;
         assert_eq!(asked.request.subject, shown);
@@ -115,8 +114,7 @@ async fn a_long_text_that_was_read_before_it_was_asked_has_the_card_that_it_woul
 
 #[tokio::test]
 async fn a_hint_quotes_nothing_that_the_record_masks() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let key = "/Ab3dE7gH1jK4mN8pQ2sT5vW9yZ0bC6dF3hJ7kL1";
     let text = format!("AWS_SECRET_ACCESS_KEY={key} aws s3 ls");
     let asked = rig.codex_asks_for(command(&text), "").await;
@@ -128,8 +126,7 @@ async fn a_hint_quotes_nothing_that_the_record_masks() {
 
 #[tokio::test]
 async fn a_command_that_masking_makes_short_is_still_only_the_beginning() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let long = format!("true ghp_{}; sh i", "a1B2".repeat(4_100));
     let asked = rig.codex_asks_for(command(&long), "").await;
     assert!(asked.request.subject.chars().count() < 60);
@@ -145,8 +142,7 @@ async fn what_cannot_be_read_whole_is_allowed_once_and_not_for_longer() {
         (190_000, &["accept", "session", "decline", "cancel"][..]),
         (210_000, &["accept", "decline", "cancel"]),
     ] {
-        let place = Place::new();
-        let mut rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::fresh_with_codex().await;
         let asked = ServerRequest {
             id: "3".to_owned(),
             method: "mcpServer/elicitation/request".to_owned(),
@@ -167,8 +163,7 @@ async fn what_cannot_be_read_whole_is_allowed_once_and_not_for_longer() {
 
 #[tokio::test]
 async fn a_secret_that_is_one_word_is_masked_and_the_rest_can_be_allowed() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let token =
         "curl -H 'Authorization: Bearer ghp_0123456789abcdef0123456789abcdef0123' x.example";
     let asked = rig.codex_asks_for(command(token), "").await;
@@ -181,8 +176,7 @@ async fn a_secret_that_is_one_word_is_masked_and_the_rest_can_be_allowed() {
 
 #[tokio::test]
 async fn what_a_change_or_a_tool_hides_in_its_details_is_not_allowed_either() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let _operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let ask = Command::AskApproval(AskApprovalParams {
@@ -206,8 +200,7 @@ async fn what_a_change_or_a_tool_hides_in_its_details_is_not_allowed_either() {
 #[tokio::test]
 async fn a_rule_is_offered_where_its_words_are_not_masked() {
     for (words, offered) in [("npx:*", true), (URL, false)] {
-        let place = Place::new();
-        let mut rig = Rig::with_codex(&place).await;
+        let mut rig = Rig::fresh_with_codex().await;
         let rule = ApprovalChoice::allow_and("rule", &format!("and always Bash({words})"));
         let mut asks = request("k1");
         asks.choices.insert(1, rule);

@@ -7,7 +7,6 @@ use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect, EntryKin
 use crate::daemon::event::Event;
 use crate::daemon::tests::rig::Rig;
 use crate::store::ledger::{LedgerError, WriterEvent};
-use crate::store::testing::Place;
 use crate::wire::control::{ClearParams, Command, CompactParams, RefusalCode, Reply, Role};
 
 impl Rig {
@@ -56,8 +55,7 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
         (clear(true), "accept"),
         (compact, "accept it"),
     ] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let operator = rig.connect(Role::Deck, None, true);
         let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
         let waiting = rig.claude_asks(&hook, "k1");
@@ -84,8 +82,7 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
 
 #[tokio::test]
 async fn of_a_request_whose_words_are_deleted_no_word_is_left_and_nothing_can_be_allowed() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let offered = |label: &str, effect| ApprovalChoice::new(label, label, effect);
     let mut asked = ApprovalRequest {
@@ -132,8 +129,7 @@ async fn a_request_that_is_cut_in_the_session_after_it_names_no_entry_with_the_r
     let clear = Command::Clear(ClearParams::default());
     for ends in [clear, Command::Compact(CompactParams::default())] {
         for (details, is_cut) in [("+ a line", false), (&"+ a line\n".repeat(2_000), true)] {
-            let place = Place::new();
-            let mut rig = Rig::with_codex(&place).await;
+            let mut rig = Rig::fresh_with_codex().await;
             let operator = rig.connect(Role::Deck, None, true);
             rig.fact(CodexFact::ApprovalAsked {
                 request_id: "3".to_owned(),
@@ -186,8 +182,7 @@ async fn a_refusal_of_what_then_ran_is_on_record_as_too_late() {
             "Claude goes on; the operator's answer was accept it",
         ),
     ] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let operator = rig.connect(Role::Deck, None, true);
         let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
         let _waiting = rig.claude_asks(&hook, "k1");
@@ -204,8 +199,7 @@ async fn a_refusal_of_what_then_ran_is_on_record_as_too_late() {
 #[tokio::test]
 async fn a_request_that_the_disk_refused_has_no_end_in_the_record_either() {
     for leaves_first in [false, true] {
-        let place = Place::new();
-        let mut rig = Rig::start(&place).await;
+        let mut rig = Rig::fresh().await;
         let _operator = rig.connect(Role::Deck, None, true);
         let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
         rig.settle().await;
@@ -226,8 +220,7 @@ async fn a_request_that_the_disk_refused_has_no_end_in_the_record_either() {
 
 #[tokio::test]
 async fn what_codex_asks_waits_for_the_operator_once_the_record_has_it() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let pending = |rig: &Rig| rig.daemon.status().approvals.pending;
     rig.codex_asked("3", "T/call_1");
     rig.fact(CodexFact::ApprovalsPending {
@@ -242,8 +235,7 @@ async fn what_codex_asks_waits_for_the_operator_once_the_record_has_it() {
 
 #[tokio::test]
 async fn a_request_that_ends_before_the_disk_has_it_ends_behind_it() {
-    let place = Place::new();
-    let mut rig = Rig::start(&place).await;
+    let mut rig = Rig::fresh().await;
     let _operator = rig.connect(Role::Deck, None, true);
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     rig.settle().await;
@@ -256,8 +248,7 @@ async fn a_request_that_ends_before_the_disk_has_it_ends_behind_it() {
 
 #[tokio::test]
 async fn what_codex_asked_and_the_record_will_never_have_can_be_asked_again() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
+    let mut rig = Rig::fresh_with_codex().await;
     let operator = rig.connect(Role::Deck, None, true);
     let refused = |_| LedgerError::Refused("too long".to_owned());
     rig.codex_asked("3", "T/call_1");

@@ -1,10 +1,7 @@
 //! The scenes show what the deck makes of such entries: README's pictures are those of the product.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use ctxrelay_ui::Msg;
 use ctxrelay_ui::scenes::{NOW_MS, compacted, disconnected, failed, pair_at_work, scene, trouble};
-use serde_json::Map;
 
 use super::*;
 use crate::core::agent::{AgentState, Party};
@@ -39,29 +36,20 @@ fn id(seq: u64) -> EntryId {
 
 fn message(in_reply_to: Option<u64>) -> EntryKind {
     EntryKind::Message(Message {
-        on_busy: OnBusy::Queue,
-        require_reply: false,
-        handles: Vec::new(),
         in_reply_to: in_reply_to.map(id),
-        from_turn: None,
-        decision: None,
+        ..Message::new(OnBusy::Queue)
     })
 }
 
 fn note(note: NoteKind) -> EntryKind {
-    EntryKind::Note {
-        note,
-        handles: Vec::new(),
-        withdraws: None,
-    }
+    EntryKind::note(note)
 }
 
 fn handoff(reason: &str, context_refs: &[&str]) -> EntryKind {
     EntryKind::Handoff(Handoff {
         reason: reason.to_owned(),
         context_refs: context_refs.iter().map(|&one| one.to_owned()).collect(),
-        on_busy: OnBusy::Queue,
-        handles: Vec::new(),
+        ..Handoff::default()
     })
 }
 
@@ -76,19 +64,15 @@ fn kind(seq: u64) -> EntryKind {
         1_196 => message(Some(1_193)),
         1_198 => EntryKind::FinalityProposal(FinalityProposal {
             summary: "token refresh is done".to_owned(),
-            evidence: Vec::new(),
-            remaining_risk: None,
             handles: vec![id(1_193)],
-            tree: None,
+            ..FinalityProposal::default()
         }),
         1_199 => EntryKind::Artifact(Artifact {
             kind: "test report".into(),
             title: "2 of 118".to_owned(),
             summary: "refresh_is_single_flight and rotation_forgets_the_old_token".to_owned(),
             status: ArtifactStatus::Failed,
-            evidence: Vec::new(),
-            verified: None,
-            ran: None,
+            ..Artifact::default()
         }),
         1_200 => note(NoteKind::Decision),
         OPENED => handoff(why, &["src/auth/refresh.rs", "entry 1 188"]),
@@ -112,15 +96,11 @@ fn entry(row: &ui::TimelineRow) -> Entry {
         id: EntryId::new(row.id.clone()),
         timestamp_ms: row.at_ms,
         session_id: SessionId::new(SESSION),
-        source: party(&row.from),
         target: row.to.as_ref().map(party),
         content: row.text.clone(),
-        whole: None,
-        carried: None,
-        kind: kind(row.seq),
         runtime_session: Some(RuntimeSession::default()),
-        meta: Map::new(),
         seq: Seq(row.seq),
+        ..Entry::new(party(&row.from), kind(row.seq))
     }
 }
 

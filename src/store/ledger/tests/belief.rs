@@ -4,8 +4,6 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Map;
-
 use super::support::Project;
 use crate::dirs::UserDirs;
 use crate::head::{self, Head, HeadKeeper, Heads, Kept};
@@ -134,34 +132,20 @@ fn entry(id: &str, source: Party, kind: EntryKind) -> Entry {
         id: EntryId::new(id),
         timestamp_ms: 1_795_000_000_000,
         session_id: Project::quick().session,
-        source,
-        target: None,
         content: format!("the text of {id}"),
-        whole: None,
-        kind,
-        runtime_session: None,
-        carried: None,
-        meta: Map::new(),
-        seq: Seq(0),
+        ..Entry::new(source, kind)
     }
 }
 
 pub fn note(id: &str) -> Entry {
-    let kind = EntryKind::Note {
-        note: NoteKind::Note,
-        handles: Vec::new(),
-        withdraws: None,
-    };
+    let kind = EntryKind::note(NoteKind::Note);
     entry(id, Agent::Codex.into(), kind)
 }
 
 fn proposal(id: &str) -> Entry {
     let kind = EntryKind::FinalityProposal(FinalityProposal {
         summary: "done".to_owned(),
-        evidence: Vec::new(),
-        remaining_risk: None,
-        handles: Vec::new(),
-        tree: None,
+        ..FinalityProposal::default()
     });
     entry(id, Agent::Codex.into(), kind)
 }
@@ -172,14 +156,7 @@ fn decision(source: Party) -> Entry {
 }
 
 fn message(id: &str, source: Party) -> Entry {
-    let kind = EntryKind::Message(Message {
-        on_busy: OnBusy::default(),
-        require_reply: false,
-        handles: Vec::new(),
-        in_reply_to: None,
-        from_turn: None,
-        decision: None,
-    });
+    let kind = EntryKind::Message(Message::new(OnBusy::default()));
     Entry {
         target: Some(Agent::Claude.into()),
         ..entry(id, source, kind)

@@ -6,7 +6,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use serde_json::Map;
 use tempfile::TempDir;
 
 use crate::dirs::ProjectDirs;
@@ -20,7 +19,7 @@ use ctxrelay_core::agent::Party;
 use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::entry::{Entry, EntryKind, NoteKind};
 use ctxrelay_core::fold::fold;
-use ctxrelay_core::id::{EntryId, RuntimeSession, Seq, SessionId};
+use ctxrelay_core::id::{EntryId, RuntimeSession, SessionId};
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::Snapshot;
 
@@ -151,19 +150,9 @@ impl Project {
             id: EntryId::new(id),
             timestamp_ms: 1_795_000_000_000,
             session_id: self.session.clone(),
-            source: Party::Human,
-            target: None,
             content: text.to_owned(),
-            whole: None,
-            kind: EntryKind::Note {
-                note: NoteKind::Plan,
-                handles: Vec::new(),
-                withdraws: None,
-            },
             runtime_session: Some(RuntimeSession::default()),
-            carried: None,
-            meta: Map::new(),
-            seq: Seq(0),
+            ..Entry::new(Party::Human, EntryKind::note(NoteKind::Plan))
         }
     }
 }

@@ -69,11 +69,7 @@ fn an_entry_rewritten_with_its_hash_is_named_by_the_one_after_it() {
     let parsed = parse(&lines[2]).unwrap();
     let (mut entry, link) = (parsed.entry, parsed.link.unwrap());
     entry.content = "lies".to_owned();
-    entry.kind = EntryKind::Note {
-        note: NoteKind::Decision,
-        handles: Vec::new(),
-        withdraws: None,
-    };
+    entry.kind = EntryKind::note(NoteKind::Decision);
     lines[2] = seal(serialize(&entry), link.seq, &link.prev)
         .unwrap()
         .line

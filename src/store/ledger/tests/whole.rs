@@ -22,9 +22,7 @@ fn handoff(project: &Project, ask: &str) -> Entry {
         target: Some(Agent::Codex.into()),
         kind: EntryKind::Handoff(Handoff {
             reason: "a second look".to_owned(),
-            context_refs: Vec::new(),
-            on_busy: Default::default(),
-            handles: Vec::new(),
+            ..Handoff::default()
         }),
         ..project.note("h", ask)
     }

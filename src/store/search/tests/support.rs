@@ -4,14 +4,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use serde_json::Map;
-
 use crate::ledger::{self, Ledger, OpenOptions, Reading, WriterEvent};
 use crate::search::{Query, Search, SearchHits, SearchRequest, search_file};
 use crate::testing::Place;
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, NoteKind};
-use ctxrelay_core::id::{EntryId, Seq, SessionId};
+use ctxrelay_core::id::{EntryId, SessionId};
 use ctxrelay_core::redact::Redactor;
 
 /// Only something broken takes so long.
@@ -103,19 +101,8 @@ impl Bench {
             id: EntryId::new(format!("e{}", self.next)),
             timestamp_ms: 1_795_000_000_000,
             session_id: self.session.clone(),
-            source: Party::Human,
-            target: None,
             content: text.to_owned(),
-            whole: None,
-            kind: EntryKind::Note {
-                note: NoteKind::Note,
-                handles: Vec::new(),
-                withdraws: None,
-            },
-            runtime_session: None,
-            carried: None,
-            meta: Map::new(),
-            seq: Seq(0),
+            ..Entry::new(Party::Human, EntryKind::note(NoteKind::Note))
         }
     }
 
@@ -124,11 +111,9 @@ impl Bench {
         entry.kind = EntryKind::Artifact(Artifact {
             kind: "test".into(),
             title: title.to_owned(),
-            summary: String::new(),
             status: ArtifactStatus::Passed,
             evidence: vec![evidence.to_owned()],
-            verified: None,
-            ran: None,
+            ..Artifact::default()
         });
         entry
     }

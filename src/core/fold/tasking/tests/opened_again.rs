@@ -101,12 +101,8 @@ impl Busy {
         record.push(Party::System, "", busy);
         let handoff = record.push(CODEX, "find the leak", handoff());
         let question = Message {
-            on_busy: OnBusy::Queue,
             require_reply: true,
-            handles: Vec::new(),
-            in_reply_to: None,
-            from_turn: None,
-            decision: None,
+            ..Message::new(OnBusy::Queue)
         };
         let mut question = record.entry(CLAUDE, "which port?", EntryKind::Message(question));
         question.target = Some(CODEX);
@@ -114,10 +110,7 @@ impl Busy {
         let blocker = record.push(CLAUDE, "no disk", note(NoteKind::Blocker));
         let proposal = EntryKind::FinalityProposal(FinalityProposal {
             summary: "done".to_owned(),
-            evidence: Vec::new(),
-            remaining_risk: None,
-            handles: Vec::new(),
-            tree: None,
+            ..FinalityProposal::default()
         });
         let proposal = record.push(CLAUDE, "done", proposal);
         let asked = EntryId::new("asked");

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use super::*;
 use crate::wire::codex::frame::Incoming;
 use crate::wire::codex::item::FileUpdateKind;
