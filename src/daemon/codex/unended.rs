@@ -10,8 +10,8 @@ use crate::daemon::owners::{Base, Daemon};
 
 impl Daemon {
     /// Puts the lane back into the turn whose end the record does not have. Where a message of ours is
-    /// in it Codex is asked at once; else whoever starts it next has it told. Returns that turn; `None`
-    /// where there is none, or nobody can be asked.
+    /// in it Codex is asked at once, else when it is started next. Returns that turn; `None` where
+    /// there is none, or nobody can be asked.
     pub(in crate::daemon) fn return_to_unended_turn(&mut self) -> Option<TurnId> {
         let world = self.base.recorder.world();
         let codex = world.agent(Agent::Codex);
