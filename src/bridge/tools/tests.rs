@@ -393,7 +393,7 @@ async fn a_deliberation_returns_the_answer_and_marks_it_delivered() {
         panic!("{asked:?}");
     };
     assert_eq!(params.reply_to, Some(EntryId::new("q1")));
-    assert_eq!(params.timeout_ms, 1_000);
+    assert!(params.timeout_ms <= 1_000, "the rest of its time");
     assert_eq!(answer.handed, [EntryId::new("a1")]);
 }
 
@@ -448,7 +448,7 @@ async fn a_question_to_the_person_waits_for_its_answer_and_marks_it_delivered() 
         panic!("{asked:?}");
     };
     assert_eq!(params.reply_to, Some(EntryId::new("q1")));
-    assert_eq!(params.timeout_ms, 1_000);
+    assert!(params.timeout_ms <= 1_000, "the rest of its time");
     assert_eq!(answer.handed, [EntryId::new("a1")]);
     // It was what the call waited for: nothing is left to be read.
     assert!(answer.are_read && !answer.text.contains("ack_messages"));

@@ -14,10 +14,9 @@ pub(super) fn rest_of(command: &Command, passed: Duration) -> Cow<'_, Command> {
     let Command::WaitMessages(params) = command else {
         return Cow::Borrowed(command);
     };
-    let whole = Duration::from_millis(params.timeout_ms);
-    let rest_ms = whole.saturating_sub(passed).as_millis();
+    let passed_ms = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
     Cow::Owned(Command::WaitMessages(WaitMessagesParams {
-        timeout_ms: u64::try_from(rest_ms).unwrap_or(u64::MAX),
+        timeout_ms: params.timeout_ms.saturating_sub(passed_ms),
         ..params.clone()
     }))
 }

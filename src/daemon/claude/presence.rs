@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::adapters::process::{StartedProcess, age};
+use crate::adapters::process::age;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
@@ -225,7 +225,8 @@ impl Agents {
 }
 
 impl Base {
-    /// A daemon starts: the place of each pair is its Claude's that the record knows, while that runs.
+    /// A daemon starts: the place of each pair is for a while its Claude's that the record knows, if
+    /// that still runs.
     fn keep_places(&mut self) {
         let world = self.recorder.world();
         let claudes = world.agent(Agent::Claude);
@@ -237,8 +238,7 @@ impl Base {
             };
             // A younger process has only the same number.
             if age(pid).is_some_and(|age| age >= recorded) {
-                let (claude, now_ms) = (StartedProcess::of(pid), self.clock.now_ms());
-                self.clients.keep_place(pair, claude, now_ms);
+                self.clients.keep_place(pair, pid, self.clock.now_ms());
             }
         }
     }

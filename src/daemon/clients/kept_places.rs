@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::Clients;
-use crate::adapters::process::StartedProcess;
 use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 
@@ -17,23 +16,22 @@ pub(super) type KeptPlaces = BTreeMap<RuntimeSession, KeptPlace>;
 /// The place of one pair.
 #[derive(Debug)]
 pub(super) struct KeptPlace {
-    claude: StartedProcess,
+    /// The process of its Claude.
+    claude: u32,
     until_ms: i64,
 }
 
 impl Clients {
     /// This Claude had the place of a pair before the daemon started. `now_ms`: of the steady clock.
-    pub fn keep_place(&mut self, pair: RuntimeSession, claude: StartedProcess, now_ms: i64) {
+    pub fn keep_place(&mut self, pair: RuntimeSession, claude: u32, now_ms: i64) {
         let until_ms = now_ms + KEPT_MS;
         self.kept.insert(pair, KeptPlace { claude, until_ms });
     }
 
-    /// Whether the place of a pair is kept for another Claude, which still runs.
+    /// Whether the place of a pair is kept for another Claude.
     pub fn is_kept_for_another(&self, pair: &RuntimeSession, process: Option<u32>) -> bool {
-        let (Some(kept), Some(process)) = (self.kept.get(pair), process) else {
-            return false;
-        };
-        kept.claude.pid != process && kept.claude.lives()
+        let kept = self.kept.get(pair);
+        kept.is_some_and(|kept| process.is_some_and(|process| process != kept.claude))
     }
 
     /// When a place is kept no longer, ms.

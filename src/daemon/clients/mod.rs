@@ -1,8 +1,8 @@
 //! [`Clients`]: who is connected, and who waits for an answer.
 //!
 //! It owns the connections with what each was told and given, the calls that wait (for messages,
-//! for what becomes of one, for the record), the questions to bridges whether they live, and who
-//! was refused as an operator.
+//! for what becomes of one, for the record), the questions to bridges whether they live, the places
+//! that are kept over a start, and who was refused as an operator.
 //!
 //! It takes: a client comes, subscribes, speaks, leaves; a call begins to wait; time passes.
 //! It returns who took which place, which calls are to be answered, and what is to be recorded; it
