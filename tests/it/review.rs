@@ -227,6 +227,14 @@ fn a_value_that_could_not_be_read_takes_no_earlier_finding_away() {
     let says = "1 value was no comment with a name and words";
     assert!(screen.contains(says), "{screen}");
     assert_eq!(told(&project), before);
+    // Nor does one of whose words nothing is left.
+    for body in ["<!-- gone -->", "![i](https://a.example/y.png)"] {
+        gh.comments(&[comment(1, HIGH), comment(2, body)]);
+        let screen = done(&project, &["import", "12"]);
+        assert!(screen.contains(" 0 gone"), "{screen}");
+        assert!(screen.contains(says), "{screen}");
+        assert_eq!(told(&project), before);
+    }
     // Where everything is read, what is not there is gone.
     gh.comments(&all[..1]);
     let screen = done(&project, &["import", "12"]);
