@@ -45,7 +45,7 @@ const TOLD_EVERY: Duration = Duration::from_millis(250);
 
 /// How long the rest of an output may take once everything has ended: somebody who left the group
 /// may hold the pipe open.
-const REST_WAIT: Duration = Duration::from_millis(500);
+pub(in crate::adapters) const REST_WAIT: Duration = Duration::from_millis(500);
 
 /// How much of an output is kept where there is no room for more, in characters.
 const BRIEF_CHARS: usize = 8_000;

@@ -544,6 +544,19 @@ async fn a_gh_that_hangs_or_prints_without_end_is_stopped() {
     assert_eq!(asked.review(None).await.err(), Some(GhFault::Missing));
 }
 
+#[tokio::test]
+async fn a_gh_that_has_answered_is_not_waited_for_because_of_what_it_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let gh = FakeGh::at(&folder.path().join("gh"), &folder.path().join("program"));
+    let hold = Path::new(env!("CARGO_BIN_EXE_ctxrelay"));
+    // Neither in its group nor with its environment, and with its outputs for as long as the file lies
+    // there.
+    gh.put("leave", "");
+    let mut asked = Gh::new(hold, gh.program.as_os_str(), folder.path(), timeout());
+    let review = asked.review(None).await;
+    assert_eq!(review.map(|review| review.pull.number), Ok(12));
+}
+
 #[test]
 fn a_thousand_comments_come_in_page_by_page() {
     let project = Project::new();
