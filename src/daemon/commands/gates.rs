@@ -334,7 +334,14 @@ impl Base {
             since,
             ..TreeInQuestion::default()
         };
-        let red = world.gate_blockers(&gates, &on);
+        let mut red = world.gate_blockers(&gates, &on);
+        // On the commit alone each of them may be green; a release is all that lies there.
+        let required = gates.iter().filter(|gate| gate.required);
+        for gap in required.filter_map(|gate| world.gap_blocker(gate, on.tree)) {
+            if !red.contains(&gap) {
+                red.push(gap);
+            }
+        }
         let lines: Vec<String> = ran
             .iter()
             .map(|gate| format!("{}: {} · entry {}", gate.run.gate, gate.how(), gate.seq))
