@@ -54,6 +54,9 @@ const BRIEF_CHARS: usize = 8_000;
 /// and takes no room elsewhere.
 const LONG_CHARS: usize = 10_000;
 
+/// How much is told of why it came to nothing, in characters.
+const WHY_CHARS: usize = 300;
+
 /// How much is read at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -98,7 +101,8 @@ pub struct GateOutcome {
     pub status: ArtifactStatus,
     /// How it went.
     pub run: GateRun,
-    /// What it printed, beginning and end; or why it could not begin.
+    /// What it printed, beginning and end; or all of why it could not begin, where the run has only the
+    /// first line.
     pub output: String,
 }
 
@@ -123,7 +127,7 @@ enum End {
     Exited(Option<i32>),
     TimedOut,
     Stopped,
-    /// It could not begin; why.
+    /// It came to nothing; why.
     Blocked(String),
 }
 
@@ -203,6 +207,10 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
             cmd: order.gate.cmd.clone(),
             spec: order.gate.spec(),
             exit_code,
+            why: match &ended {
+                End::Blocked(why) => why.lines().next().map(in_a_line),
+                _ => None,
+            },
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             stale,
             rewritten,
@@ -214,11 +222,16 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
             output_sha256: capture.sha256(),
         },
         output: match ended {
-            End::Blocked(why) => why,
+            End::Blocked(why) if why.lines().nth(1).is_some() => why,
             _ => capture.into_text(),
         },
     };
     let _ = gate.told.send(GateFact::Ended(Box::new(outcome))).await;
+}
+
+fn in_a_line(why: &str) -> String {
+    let shown = why.chars().filter(|c| !c.is_control());
+    shown.take(WHY_CHARS).collect()
 }
 
 /// Of a project, or of a copy of it.
@@ -286,7 +299,7 @@ impl GateInProgress {
             }),
             Err(_) if Instant::now() >= self.until => Err(End::TimedOut),
             Err(why) => Err(End::Blocked(format!(
-                "a work tree of its own could not be made: {why}"
+                "could not begin: a work tree of its own could not be made: {why}"
             ))),
         }
     }
@@ -311,7 +324,7 @@ impl GateInProgress {
                 let _ = self.told.send(GateFact::Began { pid, keeper }).await;
                 self.follow(child, output).await
             }
-            Err(why) => End::Blocked(why),
+            Err(why) => End::Blocked(format!("could not begin: {why}")),
         }
     }
 

@@ -376,7 +376,11 @@ impl GateSnapshot {
             }
             (None, ArtifactStatus::TimedOut) => format!("not done after {seconds}"),
             (None, ArtifactStatus::Skipped) => format!("stopped after {seconds}"),
-            (None, _) => "could not begin".to_owned(),
+            (None, _) => self
+                .run
+                .why
+                .clone()
+                .unwrap_or_else(|| "could not begin".to_owned()),
         }
     }
 }

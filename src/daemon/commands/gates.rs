@@ -402,7 +402,10 @@ fn in_words(status: ArtifactStatus, run: &GateRun) -> String {
             format!("{what}was not done after {seconds} and was ended")
         }
         (ArtifactStatus::Skipped, _) => format!("was stopped after {seconds}"),
-        (ArtifactStatus::Blocked, _) => "could not begin".to_owned(),
+        (ArtifactStatus::Blocked, _) => run
+            .why
+            .clone()
+            .unwrap_or_else(|| "could not begin".to_owned()),
         (_, Some(code)) => format!("{what}failed with exit code {code} after {seconds}"),
         (_, None) => format!("{what}failed after {seconds}"),
     }

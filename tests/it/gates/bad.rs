@@ -231,6 +231,55 @@ fn what_cannot_begin_says_why_and_leads_nowhere_else() {
 }
 
 #[test]
+fn of_what_did_not_run_the_command_says_why_and_where_more_is_told() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    std::fs::remove_dir_all(project.root().join(".git")).unwrap();
+    project.git(&["init", "--quiet"]);
+    trust(
+        &project,
+        &json!([
+            {"name": "web", "cmd": "npm test", "cwd": "web"},
+            {"name": "unit", "cmd": "npm test", "setup": "echo no room; exit 9"},
+            {"name": "apart", "cmd": "npm test", "isolation": "worktree"},
+        ]),
+    );
+    let row = |screen: &str, name: &str| {
+        let mut rows = screen.lines();
+        let is_its = |row: &&str| row.split_whitespace().any(|word| word == name);
+        rows.find(is_its).unwrap_or_default().to_owned()
+    };
+    let says = |screen: &str| {
+        let web = row(screen, "web");
+        assert!(
+            web.starts_with("no result") && web.contains("could not begin: "),
+            "{screen}"
+        );
+        assert!(web.contains("No such file"), "{screen}");
+        let unit = row(screen, "unit");
+        let wanted = "its setup ended with exit 9 after ";
+        assert!(unit.starts_with("red") && unit.contains(wanted), "{screen}");
+        let apart = row(screen, "apart");
+        let wanted = "could not begin: a work tree of its own could not be made: ";
+        assert!(apart.contains(wanted), "{screen}");
+        // None was made.
+        assert!(!apart.contains("in a work tree of its own"), "{screen}");
+        for entry in [web, unit, apart] {
+            assert!(entry.contains("`ctxrelay ledger show "), "{screen}");
+        }
+    };
+    let mut line = Pty::spawn_sized(&project.ctxrelay(["gates", "run"]), 400, 40);
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+    says(&line.screen());
+    says(&project.run(["gates", "list"]).expect_success().stdout);
+    let mut line = Pty::spawn_sized(&project.ctxrelay(["release-gate"]), 400, 40);
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+    let screen = line.screen();
+    let wanted = "required gate web is red: could not begin: ";
+    assert!(screen.contains(wanted), "{screen}");
+}
+
+#[test]
 fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
     let project = Project::new();
     let launch = project.ctxrelay(["daemon"]);
