@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{evidence, run_gates, trust, trust_file};
 use crate::failures::{order_panic, orderly};
 use crate::support::child::{Child, is_alive};
-use crate::support::gate_scene::Scene;
+use crate::support::gate_scene::{Scene, Try};
 use crate::support::hand_over::{Tidy, end_daemon};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -324,6 +324,36 @@ fn nothing_that_a_gate_runs_decides_in_the_operators_place() {
     let mut operator = Operator::connect(&project);
     run_gates(&mut operator, json!({}));
     scene.expect_refused(&tries);
+    scene.approve();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_left_of_a_gate_that_kills_its_keeper_is_nobodys_operator_and_the_run_says_so() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let cmd = "setsid -f env -i PATH=\"$PATH\" sh ../stray.sh $PPID <../typed >/dev/null 2>&1; \
+               while ! [ -e ../began ]; do sleep 0.01; done; kill -9 $PPID; sleep 1000";
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": cmd, "required": false}]),
+    );
+    let scene = Scene::new(&project);
+    let (script, outcome) = scene.program("stray-program");
+    let stray = format!(
+        "touch ../began\nwhile kill -0 $1 2>/dev/null; do sleep 0.01; done\n\
+         exec script -qec 'sh {}' /dev/null\n",
+        script.display()
+    );
+    scene.write("stray.sh", &stray);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    let gate = &report["gates"][0];
+    assert_eq!(gate["status"], "blocked", "{report}");
+    let how = gate["how"].as_str().unwrap();
+    assert!(how.contains("its keeper was killed"), "{how}");
+    let what = "without its keeper, in a terminal of its own".to_owned();
+    scene.expect_refused(&[Try { what, outcome }]);
     scene.approve();
 }
 
