@@ -28,7 +28,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use super::git::TreeReading;
 use super::git_command;
 use super::git_found::is_unreadable;
-use super::hold::{self, HeldChild, spawn_held};
+use super::hold::{self, HeldChild, HoldError, spawn_held};
 use crate::core::agent::{AGENT_VARIABLE, is_agents_own};
 use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, RewrittenFiles, WorkTree};
 use crate::core::id::Seq;
@@ -45,7 +45,7 @@ const TOLD_EVERY: Duration = Duration::from_millis(250);
 
 /// How long the rest of an output may take once everything has ended: somebody who left the group
 /// may hold the pipe open.
-const REST_WAIT: Duration = Duration::from_millis(500);
+pub(in crate::adapters) const REST_WAIT: Duration = Duration::from_millis(500);
 
 /// How much of an output is kept where there is no room for more, in characters.
 const BRIEF_CHARS: usize = 8_000;
@@ -53,6 +53,9 @@ const BRIEF_CHARS: usize = 8_000;
 /// What is no longer than this, in characters, fits on a line of the record with what is said of it,
 /// and takes no room elsewhere.
 const LONG_CHARS: usize = 10_000;
+
+/// How much is told of why it came to nothing, in characters.
+const WHY_CHARS: usize = 300;
 
 /// How much is read at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
@@ -98,7 +101,8 @@ pub struct GateOutcome {
     pub status: ArtifactStatus,
     /// How it went.
     pub run: GateRun,
-    /// What it printed, beginning and end; or why it could not begin.
+    /// What it printed, beginning and end; or all of why it could not begin, where the run has only the
+    /// first line.
     pub output: String,
 }
 
@@ -118,13 +122,18 @@ impl GateOutcome {
     }
 }
 
+/// What is said of a gate of whose end nobody tells.
+const KEEPER_LOST: &str = "its keeper was killed or does not answer: nobody knows what it came to, \
+                           and what it began may run on";
+
 /// How a gate ended.
 enum End {
-    Exited(Option<i32>),
+    Exited(i32),
     TimedOut,
     Stopped,
     /// It could not begin; why.
     Blocked(String),
+    KeeperLost,
 }
 
 /// Where a gate runs.
@@ -189,11 +198,11 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
         None => (before, false, None, None),
     };
     let (status, exit_code) = match &ended {
-        End::Exited(Some(0)) => (ArtifactStatus::Passed, Some(0)),
-        End::Exited(code) => (ArtifactStatus::Failed, *code),
+        End::Exited(0) => (ArtifactStatus::Passed, Some(0)),
+        End::Exited(code) => (ArtifactStatus::Failed, Some(*code)),
         End::TimedOut => (ArtifactStatus::TimedOut, None),
         End::Stopped => (ArtifactStatus::Skipped, None),
-        End::Blocked(_) => (ArtifactStatus::Blocked, None),
+        End::Blocked(_) | End::KeeperLost => (ArtifactStatus::Blocked, None),
     };
     let (order, capture) = (gate.order, gate.capture);
     let outcome = GateOutcome {
@@ -203,6 +212,11 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
             cmd: order.gate.cmd.clone(),
             spec: order.gate.spec(),
             exit_code,
+            why: match &ended {
+                End::Blocked(why) => why.lines().next().map(in_a_line),
+                End::KeeperLost => Some(KEEPER_LOST.to_owned()),
+                _ => None,
+            },
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             stale,
             rewritten,
@@ -214,11 +228,16 @@ pub async fn run(order: GateOrder, stop: oneshot::Receiver<()>, told: mpsc::Send
             output_sha256: capture.sha256(),
         },
         output: match ended {
-            End::Blocked(why) => why,
+            End::Blocked(why) if why.lines().nth(1).is_some() => why,
             _ => capture.into_text(),
         },
     };
     let _ = gate.told.send(GateFact::Ended(Box::new(outcome))).await;
+}
+
+fn in_a_line(why: &str) -> String {
+    let shown = why.chars().filter(|c| !c.is_control());
+    shown.take(WHY_CHARS).collect()
 }
 
 /// Of a project, or of a copy of it.
@@ -286,7 +305,7 @@ impl GateInProgress {
             }),
             Err(_) if Instant::now() >= self.until => Err(End::TimedOut),
             Err(why) => Err(End::Blocked(format!(
-                "a work tree of its own could not be made: {why}"
+                "could not begin: a work tree of its own could not be made: {why}"
             ))),
         }
     }
@@ -295,7 +314,7 @@ impl GateInProgress {
     async fn commands(&mut self, place: &Place) -> End {
         if let Some(setup) = self.order.gate.setup.clone() {
             match self.command(place, &setup).await {
-                End::Exited(Some(0)) => self.is_setup = false,
+                End::Exited(0) => self.is_setup = false,
                 end => return end,
             }
         }
@@ -304,48 +323,35 @@ impl GateInProgress {
     }
 
     async fn command(&mut self, place: &Place, cmd: &str) -> End {
-        match self.begin(place, cmd).await {
+        let mark = uuid::Uuid::new_v4().simple().to_string();
+        // Below its keeper all is nobody's operator. A command can kill that one: then it is ours, and
+        // is found below us.
+        hold::adopt_orphans();
+        let begun = tokio::select! {
+            begun = begin(&self.order, place, cmd, &mark) => begun,
+            () = sleep_until(self.until) => Err(End::TimedOut),
+            _ = &mut self.stop => Err(End::Stopped),
+        };
+        let (end, is_whole) = match begun {
             Ok((child, output)) => {
                 let record = child.record();
                 let (pid, keeper) = (record.pid, record.hold);
                 let _ = self.told.send(GateFact::Began { pid, keeper }).await;
                 self.follow(child, output).await
             }
-            Err(why) => End::Blocked(why),
-        }
-    }
-
-    /// Starts a command; its two outputs are one pipe, so that their lines stay in order.
-    async fn begin(&self, place: &Place, cmd: &str) -> Result<(HeldChild, pipe::Receiver), String> {
-        let folder = folder(&place.root, self.order.gate.cwd.as_deref())?;
-        let (output, [stdout, stderr]) = outputs().map_err(|error| format!("no pipe: {error}"))?;
-        let mut command = hold::command_with_all(&self.order.hold_program, OsStr::new("sh"));
-        command
-            .arg("-c")
-            .arg(cmd)
-            .current_dir(folder)
-            .stdout(stdout)
-            .stderr(stderr);
-        for (name, _) in std::env::vars_os() {
-            if is_left_out(&name.to_string_lossy()) {
-                command.env_remove(name);
+            Err(end) => {
+                // The keeper is among them: one that is stopped does not hear that nobody waits for it.
+                end_marked(mark).await;
+                let is_whole = matches!(end, End::Blocked(_));
+                (end, is_whole)
             }
-        }
-        // What it runs may ask us to decide something: a worker is nobody's operator, and nor is
-        // what it starts without its environment, also for a daemon that does not know this gate.
-        command
-            .env("CONTEXTRELAY_WORKER", "1")
-            .env(AGENT_VARIABLE, &self.order.registry)
-            .env("TERM", "dumb");
-        let child = spawn_held(command, &uuid::Uuid::new_v4().simple().to_string())
-            .await
-            .map_err(|error| format!("the command could not be started: {error}"))?;
-        let output = pipe::Receiver::from_owned_fd(output.into())
-            .map_err(|error| format!("its output cannot be read: {error}"))?;
-        Ok((child, output))
+        };
+        hold::release_orphans(is_whole);
+        end
     }
 
-    async fn follow(&mut self, mut child: HeldChild, mut output: pipe::Receiver) -> End {
+    /// Whether its keeper ended all of it as well.
+    async fn follow(&mut self, mut child: HeldChild, mut output: pipe::Receiver) -> (End, bool) {
         let mark = child.record().mark.clone();
         let mut late = pin!(sleep_until(self.until));
         let mut tick = interval(TOLD_EVERY);
@@ -361,7 +367,10 @@ impl GateInProgress {
                         is_news = true;
                     }
                 },
-                gone = child.gone() => break End::Exited(gone.ok().flatten()),
+                gone = child.gone() => break match gone.ok().flatten() {
+                    Some(code) => End::Exited(code),
+                    None => End::KeeperLost,
+                },
                 () = &mut late => break End::TimedOut,
                 _ = &mut self.stop => break End::Stopped,
                 _ = tick.tick(), if is_news => {
@@ -371,9 +380,8 @@ impl GateInProgress {
                 }
             }
         };
-        child.end().await;
-        let strays = tokio::task::spawn_blocking(move || hold::end_marked(&mark));
-        let _ = strays.await;
+        let is_whole = child.end().await;
+        end_marked(mark).await;
         let rest = async {
             while let Ok(read @ 1..) = output.read(&mut buffer).await {
                 self.capture.take(&buffer[..read]);
@@ -382,8 +390,53 @@ impl GateInProgress {
         if is_open {
             let _ = timeout(REST_WAIT, rest).await;
         }
-        end
+        (end, is_whole)
     }
+}
+
+/// Starts a command; its two outputs are one pipe, so that their lines stay in order.
+async fn begin(
+    order: &GateOrder,
+    place: &Place,
+    cmd: &str,
+    mark: &str,
+) -> Result<(HeldChild, pipe::Receiver), End> {
+    let not_begun = |why: String| End::Blocked(format!("could not begin: {why}"));
+    let folder = folder(&place.root, order.gate.cwd.as_deref()).map_err(not_begun)?;
+    let (output, [stdout, stderr]) =
+        outputs().map_err(|error| not_begun(format!("no pipe: {error}")))?;
+    let mut command = hold::command_with_all(&order.hold_program, OsStr::new("sh"));
+    command
+        .arg("-c")
+        .arg(cmd)
+        .current_dir(folder)
+        .stdout(stdout)
+        .stderr(stderr);
+    for (name, _) in std::env::vars_os() {
+        if is_left_out(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    // What it runs may ask us to decide something: a worker is nobody's operator, and nor is
+    // what it starts without its environment, also for a daemon that does not know this gate.
+    command
+        .env("CONTEXTRELAY_WORKER", "1")
+        .env(AGENT_VARIABLE, &order.registry)
+        .env("TERM", "dumb");
+    let child = spawn_held(command, mark)
+        .await
+        .map_err(|error| match error {
+            HoldError::Silent => End::KeeperLost,
+            error => not_begun(format!("the command could not be started: {error}")),
+        })?;
+    let output = pipe::Receiver::from_owned_fd(output.into())
+        .map_err(|error| not_begun(format!("its output cannot be read: {error}")))?;
+    Ok((child, output))
+}
+
+async fn end_marked(mark: String) {
+    let ended = tokio::task::spawn_blocking(move || hold::end_marked(&mark));
+    let _ = ended.await;
 }
 
 /// Whether a variable is an agent's, one of our own settings, or would point git at another
@@ -420,28 +473,4 @@ fn outputs() -> io::Result<(PipeReader, [io::PipeWriter; 2])> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_key_that_begins_before_the_end_that_is_kept_nothing_is_told() {
-        let key = format!(
-            "-----BEGIN PRIVATE {}-----\n{}-----END PRIVATE {}-----\n",
-            "KEY",
-            format!("{}\n", "aB3d".repeat(16)).repeat(40),
-            "KEY"
-        );
-        let behind = "a line\n".repeat(2_000);
-        let behind = &behind[behind.len() + key.len() - 8_100..];
-        let outcome = GateOutcome {
-            status: ArtifactStatus::Failed,
-            run: GateRun::default(),
-            output: format!("{}{key}{behind}", "a line\n".repeat(1_000)),
-        };
-        let brief = outcome.brief(&Redactor::new()).unwrap();
-        assert!(!brief.output.contains("aB3d"), "{}", brief.output);
-        assert!(brief.output.ends_with("a line\n"));
-        assert!(brief.output.chars().count() < LONG_CHARS);
-        assert_eq!(brief.brief(&Redactor::new()), None);
-    }
-}
+mod tests;

@@ -5,13 +5,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::gate;
+use super::gate::{self, REST_WAIT};
 use super::hold::{self, HoldError, spawn_held};
 use crate::wire::github::{PullRequest, ReadComments, ReviewThreads, THREADS_QUERY};
 
@@ -239,49 +240,59 @@ impl Gh {
             Ok(Err(error)) => return Err(GhFault::Unstarted(error.to_string())),
         };
         let (stdout, stderr) = (child.take_stdout(), child.take_stderr());
-        let said = async {
-            let (printed, complaint) = tokio::join!(
-                all_of(stdout, self.bytes_left),
-                all_of(stderr, COMPLAINT_BYTES_MAX)
-            );
-            (printed, complaint, child.gone().await)
+        let (mut printed, mut complaint) = (Vec::new(), Vec::new());
+        let (is_all, code) = {
+            let mut reading = pin!(async {
+                let complaint = all_of(stderr, COMPLAINT_BYTES_MAX, &mut complaint);
+                tokio::join!(all_of(stdout, self.bytes_left, &mut printed), complaint).0
+            });
+            let said = async {
+                tokio::select! {
+                    is_all = &mut reading => (Some(is_all), child.gone().await),
+                    code = child.gone() => (None, code),
+                }
+            };
+            let said = timeout_at(self.until, said).await;
+            child.end().await;
+            // A grandchild in a group of its own holds nobody up, and does not outlive its owner.
+            let strays = tokio::task::spawn_blocking(move || hold::end_marked(&mark));
+            let _ = strays.await;
+            let Ok((is_all, code)) = said else {
+                return Err(GhFault::Hung);
+            };
+            let is_all = match is_all {
+                Some(is_all) => is_all,
+                // One without our mark may hold the outputs open. What `gh` printed is there by now.
+                None => timeout(REST_WAIT, reading).await.unwrap_or(true),
+            };
+            (is_all, code.ok().flatten())
         };
-        let said = timeout_at(self.until, said).await;
-        child.end().await;
-        // A grandchild in a group of its own holds nobody up, and does not outlive its owner.
-        let strays = tokio::task::spawn_blocking(move || hold::end_marked(&mark));
-        let _ = strays.await;
-        let Ok((printed, complaint, code)) = said else {
-            return Err(GhFault::Hung);
-        };
-        let code = code.ok().flatten();
-        let (printed, is_all) = printed;
         if !is_all {
             return Err(GhFault::TooMuch);
         }
         self.bytes_left -= printed.len();
         match code {
             Some(0) => Ok(printed),
-            code => Err(fault(code, &String::from_utf8_lossy(&complaint.0))),
+            code => Err(fault(code, &String::from_utf8_lossy(&complaint))),
         }
     }
 }
 
-/// What is read until the end, or until it is too much; whether that is all.
-async fn all_of(from: Option<impl AsyncRead + Unpin>, max: usize) -> (Vec<u8>, bool) {
-    let mut bytes = Vec::new();
+/// Reads until the end, or until it is too much; whether that is all. What was read by then is kept
+/// where nobody waits any longer.
+async fn all_of(from: Option<impl AsyncRead + Unpin>, max: usize, bytes: &mut Vec<u8>) -> bool {
     let Some(mut from) = from else {
-        return (bytes, true);
+        return true;
     };
     let mut piece = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = from.read(&mut piece).await {
-        if bytes.len() + read > max {
-            bytes.extend(&piece[..max - bytes.len()]);
-            return (bytes, false);
+        let room = max - bytes.len();
+        bytes.extend(&piece[..read.min(room)]);
+        if read > room {
+            return false;
         }
-        bytes.extend(&piece[..read]);
     }
-    (bytes, true)
+    true
 }
 
 /// What it means by what it prints when it fails (gh 2.x).

@@ -11,11 +11,13 @@
 //! Knows nothing of the programs that it holds.
 
 mod keeper;
+mod orphans;
 mod owner;
 mod process;
 mod reap;
 
 pub use keeper::hold;
+pub use orphans::{adopt_orphans, adopts_orphans, release_orphans};
 pub use owner::{HeldChild, HoldError, PassedChild, command, command_with_all, spawn_held};
 pub use reap::{ChildRecord, Reaped, end_marked, reap};
 

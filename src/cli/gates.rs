@@ -351,7 +351,7 @@ fn row(out: &mut ReportText, gate: &GateReport) {
         (true, Some(ArtifactStatus::Passed)) => (Tone::Good, "green"),
         (true, Some(ArtifactStatus::TimedOut)) => (Tone::Bad, "timed out"),
         (true, Some(ArtifactStatus::Skipped)) => (Tone::Warning, "stopped"),
-        (true, Some(ArtifactStatus::Blocked)) => (Tone::Bad, "cannot run"),
+        (true, Some(ArtifactStatus::Blocked)) => (Tone::Bad, "no result"),
         (true, Some(_)) => (Tone::Bad, "red"),
     };
     let mut how = Vec::new();
@@ -359,16 +359,11 @@ fn row(out: &mut ReportText, gate: &GateReport) {
     if gate.unreadable.is_some() && !gate.trusted {
         how.push("not trusted".to_owned());
     }
-    if let Some(code) = gate.exit_code {
-        how.push(format!("exit {code}"));
-    }
-    if let Some(ms) = gate.duration_ms {
-        how.push(format!("{:.1} s", ms as f64 / 1_000.0));
-    }
+    how.extend(gate.how.clone());
     if let Some(tree) = &gate.tree {
         how.push(format!("tree {}", short(&tree.tree, 13)));
     }
-    if gate.isolated {
+    if gate.ran_isolated || gate.isolated && gate.status.is_none() {
         how.push("in a work tree of its own".to_owned());
     }
     if let Some(gap) = &gate.not_covered {
@@ -384,7 +379,10 @@ fn row(out: &mut ReportText, gate: &GateReport) {
         how.push(format!("REWRITTEN meanwhile: {files}"));
     }
     if let Some(seq) = gate.seq {
-        how.push(format!("entry {seq}"));
+        how.push(match gate.ok {
+            Some(true) => format!("entry {seq}"),
+            _ => format!("`ctxrelay ledger show {seq} --full`"),
+        });
     }
     if !gate.required {
         how.push("not required".to_owned());

@@ -265,8 +265,8 @@ pub async fn admitted(live: Live, command: &Command) -> Result<Live, Failure> {
     report(&live, command).await;
     Err(Failure::refused(
         RefusalCode::OperatorOnly,
-        "only the operator may do this, and the daemon sees that this process runs below an agent \
-         or has no terminal of its own",
+        "only the operator may do this, and the daemon sees that this process runs below an agent, \
+         a gate or the daemon itself, or has no terminal of its own",
         "use the deck, or run the command yourself in a terminal of your own",
     ))
 }

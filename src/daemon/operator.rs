@@ -3,7 +3,8 @@
 //!
 //! ENFORCED against what agents run below them; ADVISORY against any other process of the same
 //! user, such as one that types into the operator's own terminal, or a service that starts a command
-//! for an agent: the command then runs below that service.
+//! for an agent: the command then runs below that service. What a gate runs is below its keeper, and
+//! below this process once it has killed that one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use super::control::lobby::{InLobby, Lobby};
 use super::control::refusals::Refusals;
 use super::handle::DaemonHandle;
 use super::peer::Peer;
+use crate::adapters::hold::adopts_orphans;
 use crate::adapters::operator_check;
 use crate::store::dirs::remove_if_there;
 use crate::store::operator_socket;
@@ -99,12 +101,16 @@ async fn admit(
     if cred.uid() != rustix::process::geteuid().as_raw() {
         return refused;
     }
-    let (Some(pid), Some(agents)) = (
+    let (Some(pid), Some(mut agents)) = (
         cred.pid().and_then(|pid| u32::try_from(pid).ok()),
         daemon.agent_pids().await,
     ) else {
         return refused;
     };
+    // What a gate left behind that has killed its keeper is below this process, as an agent's command is
+    // below the agent.
+    let own = std::process::id();
+    agents.extend((adopts_orphans() && pid != own).then_some(own));
     let checked =
         tokio::task::spawn_blocking(move || operator_check::check(pid, &agents, &registry)).await;
     let admission = match checked {

@@ -225,6 +225,14 @@ fn a_value_that_could_not_be_read_takes_no_earlier_finding_away() {
     let says = "1 value was no comment with a name and words";
     assert!(screen.contains(says), "{screen}");
     assert_eq!(told(&project), before);
+    // Nor does one of whose words nothing is left.
+    for body in ["<!-- gone -->", "![i](https://a.example/y.png)"] {
+        gh.comments(&[comment(1, HIGH), comment(2, body)]);
+        let screen = done(&project, &["import", "12"]);
+        assert!(screen.contains(" 0 gone"), "{screen}");
+        assert!(screen.contains(says), "{screen}");
+        assert_eq!(told(&project), before);
+    }
     // Where everything is read, what is not there is gone.
     gh.comments(&all[..1]);
     let screen = done(&project, &["import", "12"]);
@@ -528,6 +536,19 @@ async fn a_gh_that_hangs_or_prints_without_end_is_stopped() {
     let missing = OsStr::new("no-such-program-anywhere");
     let mut asked = Gh::new(hold, missing, folder.path(), Duration::from_secs(60));
     assert_eq!(asked.review(None).await.err(), Some(GhFault::Missing));
+}
+
+#[tokio::test]
+async fn a_gh_that_has_answered_is_not_waited_for_because_of_what_it_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let gh = FakeGh::at(&folder.path().join("gh"), &folder.path().join("program"));
+    let hold = Path::new(env!("CARGO_BIN_EXE_ctxrelay"));
+    // Neither in its group nor with its environment, and with its outputs for as long as the file lies
+    // there.
+    gh.put("leave", "");
+    let mut asked = Gh::new(hold, gh.program.as_os_str(), folder.path(), timeout());
+    let review = asked.review(None).await;
+    assert_eq!(review.map(|review| review.pull.number), Ok(12));
 }
 
 #[test]

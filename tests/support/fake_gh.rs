@@ -32,6 +32,7 @@ echo "$*" >> calls
 env > environment
 if [ -f hang ]; then sleep 600; fi
 if [ -f flood ]; then exec cat /dev/zero; fi
+if [ -f leave ]; then setsid -f env -i PATH="$PATH" sh -c 'while [ -f leave ]; do sleep 0.1; done'; fi
 if [ -n "$CLICOLOR_FORCE$GH_FORCE_TTY" ]; then printf '\033[1;37m'; fi
 if [ -f fail ]; then cat fail >&2; exit "$(cat code)"; fi
 all="$*"

@@ -102,6 +102,7 @@ fn gate(at: usize, printed: &str) -> Entry {
         cmd: "make".to_owned(),
         spec: String::new(),
         exit_code: Some(1),
+        why: None,
         duration_ms: 1,
         tree: None,
         stale: false,

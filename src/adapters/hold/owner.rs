@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::process::GRACE;
-use super::reap::{ChildRecord, reap};
+use super::reap::{ChildRecord, end_marked, reap};
 use super::{MARK_VARIABLE, Report, WITH_ALL};
 use crate::adapters::process::started;
 
@@ -36,8 +36,8 @@ pub enum HoldError {
     /// The hold itself could not be started.
     #[error("starting the hold: {0}")]
     Start(#[source] io::Error),
-    /// The hold did not say which process it started.
-    #[error("the hold did not report in time")]
+    /// The hold did not say which process it started; what it started was ended.
+    #[error("its keeper did not say in time that it runs, or was killed")]
     Silent,
     /// The hold could not start the command.
     #[error("{0}")]
@@ -92,6 +92,9 @@ pub async fn spawn_held(mut command: Command, mark: &str) -> Result<HeldChild, H
         Some(Report::Failed(why)) => return Err(HoldError::Command(why)),
         Some(Report::Ended(_)) | None => {
             let _ = hold.start_kill();
+            // It may have started the child all the same, and nobody else knows of that one.
+            let mark = mark.to_owned();
+            let _ = tokio::task::spawn_blocking(move || end_marked(&mark)).await;
             return Err(HoldError::Silent);
         }
     };
@@ -228,19 +231,19 @@ impl HeldChild {
     }
 
     /// Ends the child and its group: SIGTERM, two seconds, SIGKILL. Returns when they are gone, at
-    /// the latest after some seven seconds.
-    pub async fn end(mut self) {
+    /// the latest after some seven seconds. Whether the hold did that, and not we in its place.
+    pub async fn end(mut self) -> bool {
         // The hold reads this as our end, and can still tell of its own.
         let _ = self.lifeline.shutdown().await;
-        match timeout(END_WAIT, self.hold_gone()).await {
-            Ok(Ok(Some(_))) => {}
-            _ => {
-                if let Hold::Child(hold) = &mut self.hold {
-                    let _ = hold.start_kill();
-                }
-                self.reap().await;
+        let ended = timeout(END_WAIT, self.hold_gone()).await;
+        let is_by_hold = matches!(ended, Ok(Ok(Some(_))));
+        if !is_by_hold {
+            if let Hold::Child(hold) = &mut self.hold {
+                let _ = hold.start_kill();
             }
+            self.reap().await;
         }
+        is_by_hold
     }
 
     /// Waits for the end of the hold. Safe to cancel.

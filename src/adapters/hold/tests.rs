@@ -219,6 +219,20 @@ async fn the_group_of_a_killed_hold_is_reaped_by_its_owner() {
     assert!(!lives(leader) && !lives(grandchild.unwrap()));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_hold_that_says_nothing_has_started_is_ended() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "sleep 1000 & echo $! > \"$0\""]);
+    command.arg(file.path());
+    let error = spawn_held(command, &mark("silent")).await.unwrap_err();
+    assert!(matches!(error, HoldError::Silent), "{error}");
+    let started = std::fs::read_to_string(file.path()).unwrap();
+    let started = started.trim().parse().unwrap();
+    eventually("what it started ends", || !lives(started));
+}
+
 #[tokio::test]
 async fn the_group_dies_with_a_killed_owner() {
     let file = tempfile::NamedTempFile::new().unwrap();

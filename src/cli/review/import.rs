@@ -156,7 +156,8 @@ async fn record(
     findings.sort_by_key(ImportedFinding::rank);
     // What is longer than there is room for is no whole review any more, nor one of which a value
     // could not be read: that may be a finding which stands.
-    let is_whole = read.is_whole && read.unread == 0 && findings.len() <= FINDINGS_MAX;
+    let unread = read.unread + unread;
+    let is_whole = read.is_whole && unread == 0 && findings.len() <= FINDINGS_MAX;
     let beyond = findings.split_off(findings.len().min(FINDINGS_MAX));
     let blocking = beyond.iter().filter(|found| found.would_block());
     let blocking = blocking.map(|found| found.finding.clone()).collect();
@@ -173,7 +174,7 @@ async fn record(
         left_out: beyond.len() as u64,
         left_out_blocking: blocking,
         refused: read.refused,
-        unread: read.unread + unread,
+        unread,
         ..ReviewChanged::default()
     };
     let parts = batches.into_iter().map(|findings| (findings, None));

@@ -21,6 +21,9 @@ pub struct GateRun {
     /// The exit code, 128 and more for a signal; `None` when it never began, was stopped or took
     /// too long.
     pub exit_code: Option<i32>,
+    /// Why it came to nothing, in a line: it could not begin, or was lost on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// How long it ran, in ms.
     pub duration_ms: u64,
     /// The work tree before it began.

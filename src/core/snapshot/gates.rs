@@ -247,12 +247,9 @@ impl Snapshot {
                 GateStatus::Stale if on.is_unreadable => format!(
                     "required gate {name} is green on no known tree: the work tree could not be read"
                 ),
-                GateStatus::Stale => match self.gate_gap(gate, on.tree) {
-                    Some((gap, advice)) => format!(
-                        "required gate {name} ran on the commit alone and did not cover {gap}: {advice}"
-                    ),
-                    None => format!("required gate {name} has not run on this tree"),
-                },
+                GateStatus::Stale => self
+                    .gap_blocker(gate, on.tree)
+                    .unwrap_or_else(|| format!("required gate {name} has not run on this tree")),
                 GateStatus::Unrun => format!("required gate {name} has not run"),
                 GateStatus::Unreadable => {
                     let why = gate.unreadable.as_deref().unwrap_or_default();
@@ -265,6 +262,15 @@ impl Snapshot {
             })
         });
         blockers.collect()
+    }
+
+    /// What [`Self::gate_gap`] has against the whole of a tree, in words.
+    pub fn gap_blocker(&self, gate: &GateInForce, tree: Option<&WorkTree>) -> Option<String> {
+        let (gap, advice) = self.gate_gap(gate, tree)?;
+        let name = &gate.name;
+        Some(format!(
+            "required gate {name} ran on the commit alone and did not cover {gap}: {advice}"
+        ))
     }
 
     /// What the latest run did not cover, where it was on the very commit of a tree that has more, and
@@ -370,7 +376,11 @@ impl GateSnapshot {
             }
             (None, ArtifactStatus::TimedOut) => format!("not done after {seconds}"),
             (None, ArtifactStatus::Skipped) => format!("stopped after {seconds}"),
-            (None, _) => "could not begin".to_owned(),
+            (None, _) => self
+                .run
+                .why
+                .clone()
+                .unwrap_or_else(|| "could not begin".to_owned()),
         }
     }
 }

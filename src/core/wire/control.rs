@@ -63,8 +63,8 @@ pub use reply::{
     MessagePage, PAGE_CHARS_MAX, PolicySet, Proposed, Recorded, Reply, Sent, TextPart, WorkText,
 };
 pub use review::{
-    FindingText, IMPORT_BATCH_MAX, PLACES_MAX, PlacedFinding, ReadFindingParams,
-    ReadFindingPlacesParams, ReadReview, ReviewChange, ReviewChanged, ReviewParams,
+    FindingText, IMPORT_BATCH_MAX, PlacedFinding, ReadFindingParams, ReadFindingPlacesParams,
+    ReadReview, ReviewChange, ReviewChanged, ReviewParams,
 };
 pub use task::{TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams};
 pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};

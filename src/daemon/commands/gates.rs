@@ -334,7 +334,14 @@ impl Base {
             since,
             ..TreeInQuestion::default()
         };
-        let red = world.gate_blockers(&gates, &on);
+        let mut red = world.gate_blockers(&gates, &on);
+        // On the commit alone each of them may be green; a release is all that lies there.
+        let required = gates.iter().filter(|gate| gate.required);
+        for gap in required.filter_map(|gate| world.gap_blocker(gate, on.tree)) {
+            if !red.contains(&gap) {
+                red.push(gap);
+            }
+        }
         let lines: Vec<String> = ran
             .iter()
             .map(|gate| format!("{}: {} · entry {}", gate.run.gate, gate.how(), gate.seq))
@@ -394,7 +401,10 @@ fn in_words(status: ArtifactStatus, run: &GateRun) -> String {
             format!("{what}was not done after {seconds} and was ended")
         }
         (ArtifactStatus::Skipped, _) => format!("was stopped after {seconds}"),
-        (ArtifactStatus::Blocked, _) => "could not begin".to_owned(),
+        (ArtifactStatus::Blocked, _) => run
+            .why
+            .clone()
+            .unwrap_or_else(|| "could not begin".to_owned()),
         (_, Some(code)) => format!("{what}failed with exit code {code} after {seconds}"),
         (_, None) => format!("{what}failed after {seconds}"),
     }

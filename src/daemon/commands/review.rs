@@ -22,8 +22,8 @@ use crate::daemon::readers::Readers;
 use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, too_much};
 use crate::wire::control::{
-    FindingText, IMPORT_BATCH_MAX, PLACES_MAX, PlacedFinding, ReadFindingParams,
-    ReadFindingPlacesParams, Refusal, RefusalCode, Reply, ReviewChange, ReviewChanged,
+    FindingText, IMPORT_BATCH_MAX, PlacedFinding, ReadFindingParams, ReadFindingPlacesParams,
+    Refusal, RefusalCode, Reply, ReviewChange, ReviewChanged,
 };
 
 /// How long it is looked where findings stand: an agent waits for it, for 3 s. What is left then is
@@ -173,7 +173,7 @@ pub(super) fn read_places<T>(
             let named = findings.into_iter().take(FINDINGS_NAMED_MAX);
             asked = named.map(|(id, _)| id.clone()).collect();
         }
-        asked.truncate(PLACES_MAX);
+        asked.truncate(FINDINGS_MAX);
         asked.retain(|id| world.findings.contains_key(id));
         if asked.is_empty() {
             return Ok(Reply::FindingPlaces(Vec::new()));

@@ -121,6 +121,7 @@ async fn a_gate_that_outlives_its_session_began_before_all_of_the_next_one() {
                     cmd: gate.cmd.clone(),
                     spec: gate.spec(),
                     exit_code: Some(0),
+                    why: None,
                     duration_ms: 1,
                     tree: None,
                     stale: false,

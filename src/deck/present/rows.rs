@@ -428,7 +428,10 @@ fn gate_fields(run: &GateRun) -> Vec<(&'static str, String)> {
     let exit = match run.exit_code {
         Some(code) if run.setup_failed => format!("{code}, of its setup: the gate never ran"),
         Some(code) => code.to_string(),
-        None => "none: it never began, was stopped, or took too long".to_owned(),
+        None => match &run.why {
+            Some(why) => format!("none: {why}"),
+            None => "none: it never began, was stopped, or took too long".to_owned(),
+        },
     };
     let stale = "the tree had changed when it ended: it says nothing of either";
     let gap = run.isolated.as_ref().map(|isolated| match isolated.gap() {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{evidence, run_gates, trust, trust_file};
 use crate::failures::{order_panic, orderly};
 use crate::support::child::{Child, is_alive};
-use crate::support::gate_scene::Scene;
+use crate::support::gate_scene::{Scene, Try};
 use crate::support::hand_over::{Tidy, end_daemon};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
@@ -225,6 +225,55 @@ fn what_cannot_begin_says_why_and_leads_nowhere_else() {
 }
 
 #[test]
+fn of_what_did_not_run_the_command_says_why_and_where_more_is_told() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    std::fs::remove_dir_all(project.root().join(".git")).unwrap();
+    project.git(&["init", "--quiet"]);
+    trust(
+        &project,
+        &json!([
+            {"name": "web", "cmd": "npm test", "cwd": "web"},
+            {"name": "unit", "cmd": "npm test", "setup": "echo no room; exit 9"},
+            {"name": "apart", "cmd": "npm test", "isolation": "worktree"},
+        ]),
+    );
+    let row = |screen: &str, name: &str| {
+        let mut rows = screen.lines();
+        let is_its = |row: &&str| row.split_whitespace().any(|word| word == name);
+        rows.find(is_its).unwrap_or_default().to_owned()
+    };
+    let says = |screen: &str| {
+        let web = row(screen, "web");
+        assert!(
+            web.starts_with("no result") && web.contains("could not begin: "),
+            "{screen}"
+        );
+        assert!(web.contains("No such file"), "{screen}");
+        let unit = row(screen, "unit");
+        let wanted = "its setup ended with exit 9 after ";
+        assert!(unit.starts_with("red") && unit.contains(wanted), "{screen}");
+        let apart = row(screen, "apart");
+        let wanted = "could not begin: a work tree of its own could not be made: ";
+        assert!(apart.contains(wanted), "{screen}");
+        // None was made.
+        assert!(!apart.contains("in a work tree of its own"), "{screen}");
+        for entry in [web, unit, apart] {
+            assert!(entry.contains("`ctxrelay ledger show "), "{screen}");
+        }
+    };
+    let mut line = Pty::spawn_sized(&project.ctxrelay(["gates", "run"]), 400, 40);
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+    says(&line.screen());
+    says(&project.run(["gates", "list"]).expect_success().stdout);
+    let mut line = Pty::spawn_sized(&project.ctxrelay(["release-gate"]), 400, 40);
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+    let screen = line.screen();
+    let wanted = "required gate web is red: could not begin: ";
+    assert!(screen.contains(wanted), "{screen}");
+}
+
+#[test]
 fn a_gate_is_nobodys_operator_and_has_nothing_of_an_agents_environment() {
     let project = Project::new();
     let launch = project.ctxrelay(["daemon"]);
@@ -268,6 +317,36 @@ fn nothing_that_a_gate_runs_decides_in_the_operators_place() {
     let mut operator = Operator::connect(&project);
     run_gates(&mut operator, json!({}));
     scene.expect_refused(&tries);
+    scene.approve();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_left_of_a_gate_that_kills_its_keeper_is_nobodys_operator_and_the_run_says_so() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let cmd = "setsid -f env -i PATH=\"$PATH\" sh ../stray.sh $PPID <../typed >/dev/null 2>&1; \
+               while ! [ -e ../began ]; do sleep 0.01; done; kill -9 $PPID; sleep 1000";
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": cmd, "required": false}]),
+    );
+    let scene = Scene::new(&project);
+    let (script, outcome) = scene.program("stray-program");
+    let stray = format!(
+        "touch ../began\nwhile kill -0 $1 2>/dev/null; do sleep 0.01; done\n\
+         exec script -qec 'sh {}' /dev/null\n",
+        script.display()
+    );
+    scene.write("stray.sh", &stray);
+    let mut operator = Operator::connect(&project);
+    let report = run_gates(&mut operator, json!({}));
+    let gate = &report["gates"][0];
+    assert_eq!(gate["status"], "blocked", "{report}");
+    let how = gate["how"].as_str().unwrap();
+    assert!(how.contains("its keeper was killed"), "{how}");
+    let what = "without its keeper, in a terminal of its own".to_owned();
+    scene.expect_refused(&[Try { what, outcome }]);
     scene.approve();
 }
 

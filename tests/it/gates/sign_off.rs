@@ -1,6 +1,6 @@
 //! What gates are worth for a decision.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{configure, evidence, run_gates, trust};
 use crate::capsule::note;
@@ -303,23 +303,22 @@ fn gates_are_run_by_the_operator_alone_and_the_command_says_what_they_came_to() 
     assert_eq!(evidence(&project).len(), 4);
 }
 
-#[test]
-fn a_release_gate_whose_gates_did_not_all_run_on_one_tree_has_failed_and_the_command_says_why() {
+/// A release gate of one isolated gate and another one, before and after all is committed.
+#[track_caller]
+fn releases_only_what_is_committed(other: &Value) {
     let project = Project::live();
     trust(
         &project,
-        &json!([
-            {"name": "here", "cmd": "true"},
-            {"name": "apart", "cmd": "true", "isolation": "worktree"},
-        ]),
+        &json!([other, {"name": "apart", "cmd": "true", "isolation": "worktree"}]),
     );
     project.write("untracked.txt", "never committed\n");
     let launch = project.ctxrelay(["release-gate"]);
-    let mut line = Pty::spawn_sized(&launch, 200, 40);
+    let mut line = Pty::spawn_sized(&launch, 400, 40);
     assert_eq!(line.wait_exit(), 6, "{}", line.screen());
     let screen = line.screen();
-    let wanted = "release gate failed: required gate apart ran on the commit alone and did not cover \
-                  1 file (untracked.txt)";
+    assert!(screen.contains("release gate failed: "), "{screen}");
+    let wanted =
+        "required gate apart ran on the commit alone and did not cover 1 file (untracked.txt)";
     assert!(screen.contains(wanted), "{screen}");
     let mut entries = project.ledger().into_iter();
     let released = entries.find(|entry| entry["type"] == "release_gate");
@@ -327,11 +326,22 @@ fn a_release_gate_whose_gates_did_not_all_run_on_one_tree_has_failed_and_the_com
 
     project.git(&["add", "--all"]);
     project.git(&["commit", "--quiet", "--message=more"]);
-    let mut line = Pty::spawn_sized(&launch, 200, 40);
+    let mut line = Pty::spawn_sized(&launch, 400, 40);
     assert_eq!(line.wait_exit(), 0, "{}", line.screen());
     let screen = line.screen();
     assert!(
         screen.contains("all 2 required gates are green"),
         "{screen}"
     );
+}
+
+#[test]
+fn a_release_gate_whose_gates_did_not_all_run_on_one_tree_has_failed_and_the_command_says_why() {
+    releases_only_what_is_committed(&json!({"name": "here", "cmd": "true"}));
+}
+
+#[test]
+fn a_release_gate_whose_gates_all_left_the_same_work_out_has_failed_and_the_command_says_why() {
+    let too = json!({"name": "apart-too", "cmd": "true", "isolation": "worktree"});
+    releases_only_what_is_committed(&too);
 }

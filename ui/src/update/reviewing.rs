@@ -19,9 +19,6 @@ use crate::widgets::TextField;
 /// How much code of a review's suggestions a handoff repeats, in characters.
 const SUGGESTED_CHARS_MAX: usize = 8_000;
 
-/// In how many findings it is looked where they stand by now.
-const PLACES_MAX: usize = 500;
-
 /// Opens the list.
 pub(super) fn open_findings(deck: &mut Deck) {
     deck.overlays
@@ -39,7 +36,7 @@ pub(super) fn unread_places(deck: &mut Deck) -> Option<Effect> {
     }
     let live = rows.iter().filter(|row| row.state.is_live());
     let placed = live.filter(|row| !row.place.is_empty());
-    let ids: Vec<String> = placed.take(PLACES_MAX).map(|row| row.id.clone()).collect();
+    let ids: Vec<String> = placed.map(|row| row.id.clone()).collect();
     (!ids.is_empty()).then_some(Effect::ReadFindingPlaces { ids })
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{Agent, DeckView, FindingPlaceNow, FindingStage, FindingView};
+use ctxrelay_ui::model::{Agent, DeckView, FindingPlaceNow, FindingRow, FindingStage, FindingView};
 use ctxrelay_ui::scenes::{self, opened_finding, reviewed};
 use ctxrelay_ui::{Deck, Effect, Msg, update};
 
@@ -69,6 +69,24 @@ fn a_finding_is_read_beside_the_file_as_it_is_now() {
         },
     );
     assert!(shown(&deck).contains("the daemon does not answer"));
+}
+
+#[test]
+fn of_all_that_a_long_list_shows_it_is_asked_where_it_stands_by_now() {
+    let many = (0..1_200).map(|number| FindingRow {
+        id: format!("gh:rc:{number}"),
+        ..reviewed().findings[0].clone()
+    });
+    let mut deck = deck(DeckView {
+        findings: Arc::new(many.collect()),
+        ..reviewed()
+    });
+    let effects = scenes::keys(&mut deck, "F");
+    let asked = effects.iter().find_map(|effect| match effect {
+        Effect::ReadFindingPlaces { ids } => Some(ids.len()),
+        _ => None,
+    });
+    assert_eq!(asked, Some(1_200));
 }
 
 #[test]

@@ -98,6 +98,7 @@ fn run(on: Option<&WorkTree>, exit_code: i32) -> GateRun {
         cmd: "make test".to_owned(),
         spec: SPEC.to_owned(),
         exit_code: Some(exit_code),
+        why: None,
         duration_ms: 12_400,
         tree: on.cloned(),
         stale: false,

@@ -127,6 +127,12 @@ pub struct GateReport {
     pub exit_code: Option<i32>,
     /// How long it ran.
     pub duration_ms: Option<u64>,
+    /// How the latest run ended, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
+    /// The latest run was in a clean work tree of the commit.
+    #[serde(default)]
+    pub ran_isolated: bool,
     /// The work tree on which it ran.
     pub tree: Option<WorkTree>,
     /// The work tree changed while it ran.
@@ -163,6 +169,8 @@ impl GateReport {
             status: latest.map(|latest| latest.status),
             exit_code: latest.and_then(|latest| latest.run.exit_code),
             duration_ms: latest.map(|latest| latest.run.duration_ms),
+            how: latest.map(GateSnapshot::how),
+            ran_isolated: latest.is_some_and(|latest| latest.run.isolated.is_some()),
             tree: latest.and_then(|latest| latest.run.tree.clone()),
             stale: latest.is_some_and(|latest| latest.run.stale),
             rewritten: latest

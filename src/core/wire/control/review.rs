@@ -8,9 +8,6 @@ use crate::review::{FindingPlace, ImportedFinding};
 /// The most findings of one [`ReviewChange::Import`]; more come in further ones.
 pub const IMPORT_BATCH_MAX: usize = 500;
 
-/// The most findings whose places are read at once.
-pub const PLACES_MAX: usize = 500;
-
 /// Arguments of [`Command::ChangeReview`](super::Command::ChangeReview).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,7 +110,7 @@ pub struct FindingText {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadFindingPlacesParams {
-    /// At most [`PLACES_MAX`] of them count. Empty: of those that are named as blockers.
+    /// At most [`FINDINGS_MAX`](crate::snapshot::FINDINGS_MAX) of them count. Empty: of those that are named as blockers.
     pub findings: Vec<FindingId>,
 }
 

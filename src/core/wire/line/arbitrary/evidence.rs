@@ -114,13 +114,18 @@ fn gate_run() -> impl Strategy<Value = GateRun> {
         count: count.into(),
         named,
     });
-    let beside = (isolated, prop::option::of(rewritten));
+    let beside = (
+        isolated,
+        prop::option::of(rewritten),
+        prop::option::of(text()),
+    );
     (text(), text(), exit_code, numbers, tree, flags, beside).prop_map(
-        |(gate, cmd, exit_code, numbers, tree, flags, (isolated, rewritten))| GateRun {
+        |(gate, cmd, exit_code, numbers, tree, flags, (isolated, rewritten, why))| GateRun {
             gate,
             cmd,
             spec: "0123456789abcdef".to_owned(),
             exit_code,
+            why,
             duration_ms: numbers.0.into(),
             tree,
             stale: flags.0,
