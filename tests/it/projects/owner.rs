@@ -7,10 +7,11 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::child::{is_alive, run};
+use crate::support::child::{Child, is_alive, run};
 use crate::support::daemon::Daemon;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
 
 /// It answers again: `status` waits for less than a slow machine may take for that.
@@ -232,6 +233,68 @@ fn a_daemon_whose_folder_is_replaced_or_removed_ends() {
     // The bridge starts it.
     scene.expect_moved_on();
     scene.end();
+}
+
+/// What is taken away, and what is said of that.
+const TAKEN: [(&str, &str); 2] = [
+    (
+        ".contextrelay",
+        "or .contextrelay in it, was removed or renamed",
+    ),
+    (".contextrelay/state", "its lock was removed or renamed"),
+];
+
+#[test]
+fn a_deck_whose_folder_or_state_is_taken_away_says_so_and_ends() {
+    for (name, told) in TAKEN {
+        let project = Project::new();
+        let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50).labelled("deck");
+        deck.wait_for_text("✓ chain");
+        let path = project.root().join(name);
+        fs::rename(&path, path.with_extension("away")).unwrap();
+        assert_eq!(deck.wait_exit(), 3, "{}", deck.screen());
+        assert!(deck.shows(told), "{}", deck.screen());
+        assert!(deck.shows("`ctxrelay`"), "{}", deck.screen());
+        assert!(!path.exists(), "nothing was begun there");
+    }
+}
+
+#[test]
+fn a_daemon_whose_folder_or_state_is_taken_away_says_so() {
+    for (name, told) in TAKEN {
+        let project = Project::new();
+        let launch = project.ctxrelay(["daemon"]);
+        let mut daemon = Child::spawn(&launch);
+        daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+        let path = project.root().join(name);
+        fs::rename(&path, path.with_extension("away")).unwrap();
+        let ended = daemon.wait();
+        assert_eq!(ended.code(), 3, "{ended:?}");
+        assert!(ended.stderr.contains(told), "{ended:?}");
+        // It had nothing to say of a failure of its own.
+        let next = project.daemon();
+        let status = project.run(["status", "--json"]).expect_success().json();
+        assert!(
+            !status["notices"].to_string().contains("before this start"),
+            "{status}"
+        );
+        next.stop();
+    }
+}
+
+#[test]
+fn a_deck_does_not_say_of_a_record_that_is_gone_that_it_is_on_disk() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50).labelled("deck");
+    deck.wait_for_text("✓ chain");
+    let relay = project.state();
+    let away = relay.with_extension("away");
+    fs::rename(&relay, &away).unwrap();
+    deck.wait_for_text("its folder was moved or removed; what you see is as it was at");
+    assert!(!deck.shows("on disk"), "{}", deck.screen());
+    fs::rename(&away, &relay).unwrap();
+    deck.wait_for_text("every entry is on disk");
 }
 
 #[test]
