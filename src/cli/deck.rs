@@ -276,7 +276,10 @@ async fn host(
             end(kept, &mut once_more).await?;
             return Ok(After::StartsAnew(said));
         }
-        notice = Some((Level::Error, failure.message));
+        notice = Some((
+            Level::Error,
+            format!("{}; {}", failure.message, failure.hint),
+        ));
         running = kept;
     }
 }
