@@ -297,6 +297,42 @@ fn a_deck_does_not_say_of_a_record_that_is_gone_that_it_is_on_disk() {
     deck.wait_for_text("every entry is on disk");
 }
 
+/// Puts something in the way of a start, which opens its queue late.
+fn block_queue(project: &Project) {
+    project.write(".contextrelay/state/queue.db/in_the_way", "");
+}
+
+#[test]
+fn of_several_starts_none_of_which_can_be_each_says_why() {
+    let project = Project::new();
+    block_queue(&project);
+    let start = |_| Child::spawn(&project.ctxrelay(["daemon", "--detach", "--json"]));
+    let starts: Vec<Child> = (0..3).map(start).collect();
+    for start in starts {
+        let refused = start.wait();
+        assert_eq!(refused.code(), 3, "{refused:?}");
+        assert_eq!(refused.json()["error"]["code"], "queue", "{refused:?}");
+    }
+}
+
+#[test]
+fn why_no_daemon_starts_for_an_agent_is_told_to_it_and_to_the_log() {
+    let project = Project::new();
+    block_queue(&project);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    wait_until("the reason", timeout(), || {
+        let refused = claude.tool_refused("task_state", json!({}));
+        let told = refused["message"].to_string();
+        told.contains("cannot open the queue").then_some(())
+    });
+    let log = project.read(".contextrelay/state/contextrelay.log");
+    let mut lines = log.lines().filter(|line| line.contains("ERROR"));
+    let is_told = |line: &str| {
+        line.contains("the daemon did not start") && line.contains("cannot open the queue")
+    };
+    assert!(lines.any(is_told), "{log}");
+}
+
 #[test]
 fn only_open_ports_are_named() {
     let project = Project::new();
