@@ -15,8 +15,10 @@ use super::logging;
 use super::output::Output;
 use super::replace::replace;
 use super::report::Report;
+use super::state_elsewhere::StateElsewhere;
 use crate::host::{
-    DaemonFault, PreviousDaemon, ProjectContext, Replacement, Running, Takeover, TakeoverOutcome,
+    DaemonFault, PreviousDaemon, ProjectContext, Replacement, Running, StartError, Takeover,
+    TakeoverOutcome,
 };
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::ReadProgress;
@@ -129,10 +131,27 @@ async fn serve(
     // The line is gone before the next one is written.
     shown.abort();
     let _ = shown.await;
-    let running = started?;
+    let running = started.map_err(|error| not_started(setting, error))?;
     // A daemon goes on when nobody reads its one line.
     let _ = announce(&context.out, &setting.dirs, &running.published);
     serve_until_end(setting, running, signals).await
+}
+
+/// Why there is no daemon. Of one that an agent started nobody sees more than the log.
+fn not_started(setting: &ProjectContext, error: StartError) -> Failure {
+    match error {
+        // Of several starts at once one is the daemon, and one that was killed stays so: no faults.
+        StartError::Killed => error.into(),
+        StartError::Owned => match StateElsewhere::of(setting) {
+            Some(elsewhere) => elsewhere.failure(),
+            None => error.into(),
+        },
+        error => {
+            let hint = error.hint();
+            tracing::error!(%error, hint, "the daemon did not start");
+            error.into()
+        }
+    }
 }
 
 /// Shows how far the reading of a long record is: on our terminal, and to the process that waits for

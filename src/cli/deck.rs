@@ -21,6 +21,7 @@ use super::exit::{CliOutcome, ExitKind, Failure};
 use super::hosted::{Hosted, clients, may_host};
 use super::logging;
 use super::replace::offer;
+use super::state_elsewhere::StateElsewhere;
 use crate::core::agent::AgentState;
 use crate::daemon::running::Running;
 use crate::daemon::start::StartError;
@@ -60,6 +61,8 @@ pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
         let opened = if !is_held(&setting.dirs) {
             may_host(setting)?;
             runtime.block_on(open(setting))?
+        } else if let Some(elsewhere) = StateElsewhere::of(setting) {
+            return Err(elsewhere.failure());
         } else {
             Opened::Owned
         };
@@ -276,7 +279,10 @@ async fn host(
             end(kept, &mut once_more).await?;
             return Ok(After::StartsAnew(said));
         }
-        notice = Some((Level::Error, failure.message));
+        notice = Some((
+            Level::Error,
+            format!("{}; {}", failure.message, failure.hint),
+        ));
         running = kept;
     }
 }

@@ -269,7 +269,7 @@ fn start_agent(setting: &ProjectContext, agent: Agent) -> Result<String, String>
     // Where the pane's size is not known there is no room in it.
     let place = AgentPlace::in_pane(crossterm::terminal::size().unwrap_or_default());
     let mut tmux = Process::new("tmux");
-    tmux.args(beside_us(setting, agent.as_str(), place, environment))
+    tmux.args(beside_us(setting, agent, place, environment))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

@@ -9,13 +9,14 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 use super::connect::{self, DaemonFound, Live};
 use super::context::CliContext;
 use super::exit::{ExitKind, Failure};
 use super::gauge::Gauge;
 use super::kill;
+use super::state_elsewhere::StateElsewhere;
 use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
@@ -29,6 +30,12 @@ const READY_WAIT: Duration = Duration::from_secs(30);
 
 /// How long another daemon, which took the lock before ours did, may take to answer.
 const OTHER_WAIT: Duration = Duration::from_secs(10);
+
+/// How often it is started where others take the lock first and end: more than start at once.
+const STARTS_MAX: usize = 8;
+
+/// How often it is looked meanwhile whether that one still has the lock.
+const FREE_LOOK: Duration = Duration::from_millis(20);
 
 /// From the end of a child's output to its own end, which mostly are one.
 const EXIT_WAIT: Duration = Duration::from_secs(2);
@@ -88,15 +95,23 @@ pub fn start_unseen(setting: &ProjectContext) -> Result<Published, Failure> {
 fn start_with(
     setting: &ProjectContext,
     clears_kill: bool,
-    gauge: Gauge,
+    mut gauge: Gauge,
 ) -> Result<Published, Failure> {
-    match spawn(setting, clears_kill, gauge) {
-        Ok(()) => {}
-        Err(failure) if failure.code == ProgramCode::AlreadyRunning.into() => {}
-        Err(failure) => return Err(failure),
+    if let Some(elsewhere) = StateElsewhere::of(setting) {
+        return Err(elsewhere.failure());
     }
-    connect::wait_for(answering(setting))?;
-    Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)
+    for _ in 0..STARTS_MAX {
+        match spawn(setting, clears_kill, &mut gauge) {
+            Ok(()) => {}
+            Err(failure) if failure.code == ProgramCode::AlreadyRunning.into() => {}
+            Err(failure) => return Err(failure),
+        }
+        // Else the one that had the lock was ending, or could not start: a start of our own says why.
+        if connect::wait_for(answering(setting))?.is_some() {
+            return Published::read(&setting.dirs).ok_or_else(Failure::no_daemon);
+        }
+    }
+    Err(Failure::no_daemon())
 }
 
 /// The running daemon, or a new one in the background: an explicit start by a person.
@@ -112,8 +127,8 @@ pub fn ensure(context: &CliContext) -> Result<(), Failure> {
     }
 }
 
-/// Waits for a daemon that is about to answer.
-async fn answering(setting: &ProjectContext) -> Result<Live, Failure> {
+/// Waits for a daemon that is about to answer; `None` once nobody has the project any more.
+async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
     let client = dial(WebsocketOptions {
         dial: project_dial(setting.dirs.clone(), Role::Cli, None),
         hello: setting.hello(Role::Cli, None),
@@ -122,14 +137,19 @@ async fn answering(setting: &ProjectContext) -> Result<Live, Failure> {
     let mut connection = client.connection();
     let state = {
         let settled = connection.wait_for(|state| !matches!(state, Connection::Connecting { .. }));
-        match timeout(OTHER_WAIT, settled).await {
-            Ok(Ok(state)) => state.clone(),
-            _ if is_held(&setting.dirs) => return Err(holds_and_is_silent(setting)),
-            _ => return Err(Failure::no_daemon()),
+        let free = async {
+            while is_held(&setting.dirs) {
+                sleep(FREE_LOOK).await;
+            }
+        };
+        tokio::select! {
+            Ok(state) = settled => state.clone(),
+            () = free => return Ok(None),
+            () = sleep(OTHER_WAIT) => return Err(holds_and_is_silent(setting)),
         }
     };
     match state {
-        Connection::Connected(welcome) => Ok(Live { client, welcome }),
+        Connection::Connected(welcome) => Ok(Some(Live { client, welcome })),
         _ => Err(Failure::unavailable(
             ProgramCode::Killed,
             "the daemon of this project was killed by the operator",
@@ -148,7 +168,7 @@ fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
     )
 }
 
-fn spawn(setting: &ProjectContext, clears_kill: bool, mut gauge: Gauge) -> Result<(), Failure> {
+fn spawn(setting: &ProjectContext, clears_kill: bool, gauge: &mut Gauge) -> Result<(), Failure> {
     let mut command = Command::new(&setting.own_program);
     command
         .args(["--json", "daemon", "--detached-child"])

@@ -23,6 +23,7 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::settings::find_program;
 use super::shell::quote;
+use super::state_elsewhere::StateElsewhere;
 use super::words::short;
 use crate::adapters::port_holder::holder;
 use crate::host::ProjectContext;
@@ -297,10 +298,16 @@ fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
             format!("the daemon cannot be asked: {why}"),
             "stop it with `ctxrelay kill` and start it again",
         ),
-        DaemonFound::Nobody if sentinel::is_killed(&setting.dirs) => {
-            note(ID, "stopped by you", "start it with `ctxrelay`")
-        }
-        DaemonFound::Nobody => nobody(setting, hold(&setting.dirs)),
+        DaemonFound::Nobody => match StateElsewhere::of(setting) {
+            Some(elsewhere) => {
+                let failure = elsewhere.failure();
+                bad(ID, failure.message, failure.hint)
+            }
+            None if sentinel::is_killed(&setting.dirs) => {
+                note(ID, "stopped by you", "start it with `ctxrelay`")
+            }
+            None => nobody(setting, hold(&setting.dirs)),
+        },
     }
 }
 

@@ -315,7 +315,9 @@ impl From<TakeoverError> for Failure {
 impl From<DaemonFault> for Failure {
     fn from(fault: DaemonFault) -> Self {
         let kind = match fault {
-            DaemonFault::Unrecorded => ExitKind::State,
+            DaemonFault::Unrecorded | DaemonFault::LockLost | DaemonFault::FolderLost => {
+                ExitKind::State
+            }
             _ => ExitKind::Internal,
         };
         Self::new(kind, fault.code(), fault.to_string(), fault.hint())
@@ -419,6 +421,10 @@ mod tests {
     #[test]
     fn a_takeover_that_fails_has_the_exit_code_of_its_reason() {
         let nobody = || io::Error::from(io::ErrorKind::NotFound);
+        let not_started = NextDaemonError::NotStarted {
+            program: "/bin/ctxrelay".into(),
+            source: nobody(),
+        };
         let refused = Refusal::new(RefusalCode::LedgerUnwritable, "not now", "make room");
         let version = NextDaemonError::OtherVersion {
             program: "/bin/ctxrelay".into(),
@@ -426,7 +432,7 @@ mod tests {
         };
         for (failure, exit, code) in [
             (Failure::from(version), 4, "cannot_take_over"),
-            (NextDaemonError::NotStarted(nobody()).into(), 1, "internal"),
+            (not_started.into(), 1, "internal"),
             (
                 NextDaemonError::Refused(refused).into(),
                 3,

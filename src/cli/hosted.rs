@@ -2,11 +2,14 @@
 
 use super::exit::Failure;
 use super::operator;
-use crate::client::{Client, WebsocketOptions, connect, operator_dial, project_dial};
+use crate::client::{
+    Client, Dial, DialError, Dormancy, WebsocketOptions, connect, operator_dial, project_dial,
+};
 use crate::daemon::running::Running;
 use crate::daemon::start::StartError;
 use crate::deck::deck_options::Restarted;
 use crate::host::{DaemonFault, ProjectContext};
+use crate::store::dirs::{ProjectDirs, exists};
 use crate::wire::control::{RefusalCode, Role};
 
 /// The daemon that a deck began with, or the one that was started from it since.
@@ -92,7 +95,7 @@ pub(super) fn may_host(setting: &ProjectContext) -> Result<(), Failure> {
 pub(super) fn clients(setting: &ProjectContext) -> (Client, Client) {
     let hello = setting.hello(Role::Deck, None);
     let client = connect(WebsocketOptions {
-        dial: project_dial(setting.dirs.clone(), Role::Deck, None),
+        dial: dial_until_gone(&setting.dirs),
         hello: hello.clone(),
         on_connect: Vec::new(),
     });
@@ -102,6 +105,18 @@ pub(super) fn clients(setting: &ProjectContext) -> (Client, Client) {
         on_connect: Vec::new(),
     });
     (client, operator)
+}
+
+/// There was a project here: where its folder is not there any more, neither is its record.
+fn dial_until_gone(dirs: &ProjectDirs) -> Dial {
+    let dial = project_dial(dirs.clone(), Role::Deck, None);
+    let (root, relay) = (dirs.root.clone(), dirs.relay.clone());
+    Dial::new(move || {
+        dial.look().map_err(|error| match exists(&relay) {
+            true => error,
+            false => DialError::Dormant(Dormancy::Gone(root.clone())),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use super::disk::unreadable;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::operator;
 use super::report::{Report, ReportText};
+use super::state_elsewhere::StateElsewhere;
 use super::words::{count, now_ms};
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, read_private};
@@ -68,6 +69,12 @@ enum Was {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     wait_for(async {
+        // The mark would lie where the daemon does not look for it; with `--all` it lies right.
+        if !args.all
+            && let Some(elsewhere) = StateElsewhere::of(&context.setting)
+        {
+            return Err(elsewhere.failure());
+        }
         let stop = Command::Stop(StopParams { kill: true });
         operator::check(context, &stop).await?;
         let settings = targets(context, args.all)?;

@@ -85,6 +85,7 @@ mod search;
 pub mod settings;
 mod shell;
 mod ssh_sign;
+mod state_elsewhere;
 mod status;
 mod statusline;
 mod trust;

@@ -19,11 +19,12 @@ use super::deck;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
 use super::pair_tmux::{
-    PANES_FORMAT, PairPane, PairPart, as_format, beside, is_ours, kept, opening, panes, server,
-    socket, unmark,
+    PANES_FORMAT, PairPane, PairPart, as_format, as_word, beside, is_ours, kept, opening, panes,
+    server, socket, unmark,
 };
 use super::settings::{environment, find_program};
 use super::shell::quoted;
+use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::operator_socket;
@@ -295,7 +296,7 @@ fn opened(
             }
             Some(_) => continue,
         };
-        let command = pane(setting, env, &verb, target, part.verb());
+        let command = pane(setting, env, &verb, target, part);
         commands.push(in_it(setting, inside, &command));
         let id = match (inside, place) {
             (true, AgentPlace::Below) => "{bottom}".to_owned(),
@@ -390,7 +391,7 @@ fn pane(
     env: &[OsString],
     verb: &[&str],
     target: Option<&str>,
-    program: Option<&str>,
+    part: PairPart,
 ) -> Vec<OsString> {
     let mut words: Vec<OsString> = verb.iter().map(OsString::from).collect();
     words.extend(
@@ -401,25 +402,24 @@ fn pane(
     words.extend(["-c".into(), as_format(&setting.dirs.root)]);
     words.extend(env.iter().cloned());
     // Several words are a program and its arguments; tmux gives them to no shell.
-    match program {
-        Some(agent) => {
-            let command = own(setting, program);
-            words.extend(kept(agent, &setting.runtime_session, command));
-        }
-        None => words.extend(own(setting, None)),
-    }
-    words
+    let command = own(setting, part.verb());
+    words.extend(kept(part, &setting.runtime_session, command));
+    words.into_iter().map(as_word).collect()
 }
 
 /// The arguments of `tmux` that open this agent beside our own pane.
 pub(super) fn beside_us(
     setting: &ProjectContext,
-    agent: &str,
+    agent: Agent,
     place: AgentPlace,
     var: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<OsString> {
-    let verb = opening(place, agent);
-    pane(setting, &passed_on(var), &verb, None, Some(agent))
+    let part = match agent {
+        Agent::Claude => PairPart::Claude,
+        Agent::Codex => PairPart::Codex,
+    };
+    let verb = opening(place, agent.as_str());
+    pane(setting, &passed_on(var), &verb, None, part)
 }
 
 /// The tmux commands that open the pair's session with its deck and both agents.
@@ -431,11 +431,21 @@ fn commands(
     let session = session_name(&setting.dirs.root, &setting.dirs.instance_id());
     let env = passed_on(var);
     let new = ["new-session", "-d", "-s", &session];
-    let mut commands = vec![in_it(
-        setting,
-        false,
-        &pane(setting, &env, &new, None, None),
-    )];
+    let mut first = pane(setting, &env, &new, None, PairPart::Deck);
+    // Nobody is attached to it before its panes are there: with the user's `destroy-unattached` it
+    // would be gone by then.
+    first.extend(
+        [
+            ";",
+            "set-option",
+            "-t",
+            &session,
+            "destroy-unattached",
+            "off",
+        ]
+        .map(OsString::from),
+    );
+    let mut commands = vec![in_it(setting, false, &first)];
     let deck = PairPane {
         part: PairPart::Deck,
         id: format!("{session}:"),

@@ -12,21 +12,23 @@ use crate::store::operator_socket;
 /// What a pane is marked with in its tmux when its program has ended and it only waits to be closed.
 const ENDED: &str = "@ctxrelay-ended";
 
-/// Runs the words behind it. When they fail, or end within ten seconds, the pane stays with what
-/// they said until somebody presses Enter, or a further `pair` puts the program into it again. The
-/// trap keeps Ctrl-C from ending the shell first; what it runs gets the signal as always.
-const KEEP: &str = "name=$1; shift; began=$(date +%s); trap : INT; \"$@\"; code=$?; \
-    [ $code -eq 0 ] && [ $(($(date +%s) - began)) -ge 10 ] && exit 0; \
+/// Runs the words behind its name and seconds. When they fail, or end within these seconds, the pane
+/// stays with what they said until somebody presses Enter, or a further `pair` puts the program into it
+/// again. The trap keeps Ctrl-C from ending the shell first; what it runs gets the signal as always.
+const KEEP: &str = "name=$1; least=$2; shift 2; began=$(date +%s); trap : INT; \"$@\"; code=$?; \
+    [ $code -eq 0 ] && [ $(($(date +%s) - began)) -ge $least ] && exit 0; \
     stty sane 2>/dev/null; \
     [ -z \"$TMUX_PANE\" ] || \
     tmux -S \"${TMUX%%,*}\" set-option -p -t \"$TMUX_PANE\" @ctxrelay-ended 1 2>/dev/null; \
     printf '\\n%s has ended (exit code %s): Enter closes this pane\\n' \"$name\" \"$code\"; \
     read -r line; exit $code";
 
-/// A command for a pane that stays when the command has failed or ends at once.
-pub fn kept(name: &str, pair: &RuntimeSession, command: Vec<OsString>) -> Vec<OsString> {
+/// A command for a pane that stays when the command has failed, or an agent ends at once: nobody has
+/// seen what it said. The deck ends well only when it is left.
+pub fn kept(part: PairPart, pair: &RuntimeSession, command: Vec<OsString>) -> Vec<OsString> {
     let of_pair = of_pair(pair);
-    let shell = ["/bin/sh", "-c", KEEP, &of_pair, name];
+    let (name, least) = part.verb().map_or(("deck", "0"), |agent| (agent, "10"));
+    let shell = ["/bin/sh", "-c", KEEP, &of_pair, name, least];
     shell
         .into_iter()
         .map(OsString::from)
@@ -70,6 +72,15 @@ pub fn as_format(folder: &Path) -> OsString {
     OsString::from_vec(format)
 }
 
+/// A word as an argument of `tmux`, which takes a `;` at its end for the end of a command.
+pub fn as_word(word: OsString) -> OsString {
+    let mut word = word.into_vec();
+    if word.last() == Some(&b';') {
+        word.insert(word.len() - 1, b'\\');
+    }
+    OsString::from_vec(word)
+}
+
 /// A part of the pair that has a pane of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairPart {
@@ -110,9 +121,10 @@ impl PairPart {
     }
 }
 
-/// Asks for a line for each pane of a session: its id, whether it is marked, and what it was started
-/// with.
-pub const PANES_FORMAT: &str = "#{pane_id} #{?@ctxrelay-ended,ended,runs} #{pane_start_command}";
+/// Asks for a line for each pane of a session: its id, whether it is marked, or dead and only there
+/// because of the user's `remain-on-exit`, and what it was started with.
+pub const PANES_FORMAT: &str =
+    "#{pane_id} #{?#{||:#{@ctxrelay-ended},#{pane_dead}},ended,runs} #{pane_start_command}";
 
 /// A pane of the pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -226,7 +238,7 @@ mod tests {
         ];
         let own = ["/x/ctxrelay", "--project", "/p", "claude"].map(OsString::from);
         let listed = |pair: &RuntimeSession| {
-            let words = kept("claude", pair, own.to_vec());
+            let words = kept(PairPart::Claude, pair, own.to_vec());
             format!("%1 runs {}", quoted(&words))
         };
         let found = |of, pair| panes(&listed(of), Path::new("/p"), pair).len();

@@ -7,6 +7,7 @@ use super::exit::{CliOutcome, Failure};
 use super::kill;
 use super::output::Tone;
 use super::report::{Report, ReportText};
+use super::state_elsewhere::StateElsewhere;
 use super::words::{age, count, now_ms};
 use crate::core::agent::AgentState;
 use crate::core::context_fill::ContextFill;
@@ -37,7 +38,9 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
             main.display()
         ));
     }
-    context.out.report(Report::new(&status, text(&status)))
+    let is_elsewhere = !status.answers && StateElsewhere::of(&context.setting).is_some();
+    let text = text(&status, is_elsewhere);
+    context.out.report(Report::new(&status, text))
 }
 
 /// From the daemon, or from the disk when none runs.
@@ -57,6 +60,9 @@ pub fn read(context: &CliContext) -> Result<Status, Failure> {
 
 /// As far as the disk tells, where no daemon is found.
 fn nobody(setting: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
+    if let Some(elsewhere) = StateElsewhere::of(setting) {
+        return unasked(setting, elsewhere.pid(), elsewhere.notice());
+    }
     if hold == Hold::Held {
         return silent(setting, "it is not where it said");
     }
@@ -70,24 +76,28 @@ fn nobody(setting: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
 
 /// As far as the disk tells, of a daemon that has the project and cannot be asked.
 fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
+    let pid = kill::owner(&setting.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
+    let notice = format!(
+        "a process has this project and cannot be asked: {why}. Wait a moment if it was just \
+         started; else stop it with `ctxrelay kill` and start it again"
+    );
+    unasked(setting, pid, notice)
+}
+
+fn unasked(setting: &ProjectContext, pid: Option<u32>, notice: String) -> Result<Status, Failure> {
     let mut status = disk::status(setting)?;
     status.running = true;
     status.answers = false;
-    status.pid = kill::owner(&setting.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
-    status.notices.insert(
-        0,
-        format!(
-            "a process has this project and cannot be asked: {why}. Wait a moment if it was just \
-             started; else stop it with `ctxrelay kill` and start it again"
-        ),
-    );
+    status.pid = pid;
+    status.notices.insert(0, notice);
     Ok(status)
 }
 
-fn text(status: &Status) -> ReportText {
+/// `is_elsewhere`: the daemon's state is where we do not look, and a notice says so.
+fn text(status: &Status, is_elsewhere: bool) -> ReportText {
     let mut out = ReportText::new();
     out.spans(&[(Tone::Strong, &status.project_root)]);
-    daemon(&mut out, status);
+    daemon(&mut out, status, is_elsewhere);
     record(&mut out, &status.ledger);
     agents(&mut out, status);
     work(&mut out, status);
@@ -101,16 +111,23 @@ fn text(status: &Status) -> ReportText {
     out
 }
 
-fn daemon(out: &mut ReportText, status: &Status) {
+fn daemon(out: &mut ReportText, status: &Status, is_elsewhere: bool) {
     if status.running && !status.answers {
+        let (said, next) = match is_elsewhere {
+            true => ("runs, and cannot be asked from here", ""),
+            false => (
+                "runs (holds the lock) but does not answer",
+                " (stop it with `ctxrelay kill`)",
+            ),
+        };
         let pid = status
             .pid
             .map_or_else(String::new, |pid| format!(", pid {pid}"));
         out.spans(&[
             (Tone::Faint, "daemon    "),
-            (Tone::Bad, "runs (holds the lock) but does not answer"),
+            (Tone::Bad, said),
             (Tone::Plain, &pid),
-            (Tone::Faint, " (stop it with `ctxrelay kill`)"),
+            (Tone::Faint, next),
         ]);
     } else if status.running {
         let since = status

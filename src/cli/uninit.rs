@@ -11,6 +11,7 @@ use super::exit::{CliOutcome, Failure};
 use super::init::{InitState, InitStep, report, take_out};
 use super::instruction_files::{Homes, Plan};
 use super::operator;
+use super::state_elsewhere::StateElsewhere;
 use crate::store::dirs::{exists, make_private_dir};
 use crate::store::owner::OwnerLock;
 use crate::store::state_owner::{remove_state, state_elsewhere};
@@ -63,6 +64,9 @@ fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
             return running(what);
         }
         DaemonFound::Nobody => {}
+    }
+    if let Some(elsewhere) = StateElsewhere::of(setting) {
+        return Err(elsewhere.failure());
     }
     if !exists(&dirs.relay) {
         return Ok(None);

@@ -4,14 +4,17 @@
 //! once does not matter here: the one without the project's lock ends by itself.
 
 use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use tokio::sync::Notify;
 
 use crate::core::agent::is_agents_own;
@@ -23,6 +26,9 @@ const START_EVERY: Duration = Duration::from_secs(5);
 
 /// How long the port may take to accept; on loopback it does so at once or never.
 const PROBE_WAIT: Duration = Duration::from_millis(250);
+
+/// More than what such a program says at its end.
+const SAID_BYTES_MAX: u64 = 64 * 1024;
 
 /// How to start a daemon.
 #[derive(Debug, Clone)]
@@ -39,9 +45,9 @@ pub struct Autostart {
 }
 
 impl Autostart {
-    /// `PROGRAM daemon --detach --project ROOT`, once `begun` is there.
+    /// `PROGRAM --json daemon --detach --project ROOT`, once `begun` is there.
     pub fn detached(program: PathBuf, dirs: &ProjectDirs, begun: PathBuf) -> Self {
-        let args = ["daemon", "--detach", "--project"]
+        let args = ["--json", "daemon", "--detach", "--project"]
             .into_iter()
             .map(OsString::from)
             .chain([dirs.root.clone().into_os_string()])
@@ -61,6 +67,8 @@ pub(super) struct Starter {
     last: Mutex<Option<Instant>>,
     /// There was a project when it was looked at before.
     was_begun: AtomicBool,
+    /// Why the last start that is over came to nothing, as the program said it.
+    refused: Arc<Mutex<Option<String>>>,
     is_over: Arc<Notify>,
 }
 
@@ -71,6 +79,7 @@ impl Starter {
             autostart,
             last: Mutex::new(None),
             was_begun: AtomicBool::new(false),
+            refused: Arc::default(),
             is_over,
         }
     }
@@ -96,20 +105,24 @@ impl Starter {
     /// Starts a daemon unless one was started just now. Says what was done, as a sentence.
     pub(super) fn start(&self, dirs: &ProjectDirs) -> String {
         let mut last = lock(&self.last);
-        if last.is_some_and(|at| at.elapsed() < START_EVERY) {
-            return "a daemon was started and does not answer yet".to_owned();
-        }
-        *last = Some(Instant::now());
-        match self.spawn(dirs) {
-            Ok(pid) => {
-                tracing::info!(pid, "started a detached daemon");
-                "a daemon is starting".to_owned()
+        let so_far = if last.is_some_and(|at| at.elapsed() < START_EVERY) {
+            "a daemon was started and does not answer yet"
+        } else {
+            *last = Some(Instant::now());
+            match self.spawn(dirs) {
+                Ok(pid) => tracing::info!(pid, "started a detached daemon"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot start a daemon");
+                    return not_started(&error);
+                }
             }
-            Err(error) => {
-                tracing::warn!(%error, "cannot start a daemon");
-                format!("no daemon runs, and none can be started: {error}")
-            }
-        }
+            "a daemon is starting"
+        };
+        // Also while another start is under way: that is a moment, and most likely ends the same.
+        let refused = lock(&self.refused);
+        refused
+            .as_ref()
+            .map_or_else(|| so_far.to_owned(), not_started)
     }
 
     /// In a process group of its own, so that a signal to the agent's group does not reach it.
@@ -119,24 +132,51 @@ impl Starter {
             .args(&self.autostart.args)
             .current_dir(&dirs.root)
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0);
         forget_agent(&mut command);
         let env = self.autostart.env.iter();
         command.envs(env.map(|(name, value)| (name, value)));
-        let mut child = command.spawn()?;
+        let child = command.spawn()?;
         let pid = child.id();
         // Somebody has to take its exit status, or it stays as a zombie while we live.
-        let is_over = Arc::clone(&self.is_over);
+        let (refused, is_over) = (Arc::clone(&self.refused), Arc::clone(&self.is_over));
         std::thread::Builder::new()
             .name("reap-daemon".to_owned())
             .spawn(move || {
-                drop(child.wait());
+                *lock(&refused) = refusal(child);
                 is_over.notify_one();
             })?;
         Ok(pid)
     }
+}
+
+fn not_started(why: impl Display) -> String {
+    format!("no daemon runs, and none can be started: {why}")
+}
+
+/// What a program says as it ends: why it could not do its work.
+#[derive(Deserialize)]
+struct LastWords {
+    error: LastError,
+}
+
+#[derive(Deserialize)]
+struct LastError {
+    message: String,
+    hint: String,
+}
+
+/// Waits for its end; `None` unless it says why it could not start the daemon.
+fn refusal(mut child: Child) -> Option<String> {
+    let mut said = Vec::new();
+    let stdout = child.stdout.take();
+    let read = stdout.map(|stdout| stdout.take(SAID_BYTES_MAX).read_to_end(&mut said));
+    // What cannot be read is no reason.
+    let _ = (read, child.wait());
+    let LastWords { error } = serde_json::from_slice(&said).ok()?;
+    Some(format!("{} ({})", error.message, error.hint))
 }
 
 /// Takes out of a command's environment what a Claude process put into ours about itself.

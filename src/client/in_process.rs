@@ -51,10 +51,10 @@ impl Client {
             // How it ended is known once it has.
             daemon.ended().cancelled().await;
             let _ = connected.send(match daemon.fault() {
-                Some(fault) => Connection::Ended {
+                Some(fault) if !fault.is_place_lost() => Connection::Ended {
                     why: fault.to_string(),
                 },
-                None => Connection::Connecting {
+                _ => Connection::Connecting {
                     why: "the daemon has ended".to_owned(),
                 },
             });

@@ -1,4 +1,4 @@
-//! [`DaemonFault`]: a failure of our own that ends the daemon; and [`Ended`], how its loop came to an end.
+//! [`DaemonFault`]: why a daemon ends that nobody has told to; and [`Ended`], how its loop came to an end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,9 +8,9 @@ use crate::core::entry::ErrorCode;
 use crate::store::dirs::ProjectDirs;
 use crate::store::failed;
 
-/// A failure of our own after which the daemon cannot go on, or for which it did not end in order.
-/// Told without what the panic said, which may quote what was being handled; where it happened
-/// stands in the log.
+/// A failure of our own after which the daemon cannot go on, or for which it did not end in order; or
+/// that somebody else took its place away. Told without what the panic said, which may quote what was
+/// being handled; where it happened stands in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum DaemonFault {
     /// The loop panicked.
@@ -37,6 +37,16 @@ pub enum DaemonFault {
     /// that this process keeps the owner's lock until it ends.
     #[error("the daemon did not end in order: what writes the record and the queue is not done")]
     Hung,
+    /// Somebody else took away its lock, alone or with the state folder: nobody could find it there.
+    #[error(
+        "the daemon ended because its lock was removed or renamed, alone or with the state folder"
+    )]
+    LockLost,
+    /// Somebody else took away the folder that has the record.
+    #[error(
+        "the daemon ended because the project's folder, or .contextrelay in it, was removed or renamed"
+    )]
+    FolderLost,
 }
 
 impl DaemonFault {
@@ -62,10 +72,24 @@ impl DaemonFault {
                  .contextrelay/state/contextrelay.log; a daemon can start once this process has ended"
             }
             Self::Unrecorded => {
-                "what was acknowledged is on disk; make room there, or make the project writable, and                  start again; .contextrelay/state/contextrelay.log says how much is missing"
+                "what was acknowledged is on disk; make room there, or make the project writable, and \
+                 start again; .contextrelay/state/contextrelay.log says how much is missing"
+            }
+            Self::LockLost => {
+                "the record is there: start again with `ctxrelay`, which makes the state folder again"
+            }
+            Self::FolderLost => {
+                "see where the folder is: `ctxrelay` there goes on with its record, and begins a new \
+                 one here"
             }
             _ => Self::HINT,
         }
+    }
+
+    /// Whether nothing of ours failed: the place was taken away. The process that has the daemon says
+    /// so and ends, for a start from within it would be another project's, or of another record.
+    pub fn is_place_lost(self) -> bool {
+        matches!(self, Self::LockLost | Self::FolderLost)
     }
 
     /// The stable word.
@@ -78,6 +102,8 @@ impl DaemonFault {
             Self::Service => ErrorCode::ServiceFailed,
             Self::Unrecorded => ErrorCode::FactsLost,
             Self::Hung => ErrorCode::NotInOrder,
+            Self::LockLost => ErrorCode::LockLost,
+            Self::FolderLost => ErrorCode::FolderLost,
         }
     }
 
@@ -141,6 +167,6 @@ pub(super) enum Ended {
     Stopped,
     /// Another process is to go on with this.
     Left(Box<LoopState>),
-    /// Something of ours failed.
+    /// Something of ours failed, or its place was taken away.
     Failed(DaemonFault),
 }

@@ -69,6 +69,11 @@ impl Operations {
         self.stopping.is_some_and(|stop| stop.kill)
     }
 
+    /// Why it stops in order though nobody has told it to.
+    pub(super) fn stops_because_of(&self) -> Option<DaemonFault> {
+        self.stopping.and_then(|stop| stop.fault)
+    }
+
     /// Whether nothing more has to be waited for. `is_at_work`: something is on its way to the disk,
     /// or is about to be.
     pub(super) fn may_stop(&self, is_at_work: bool) -> bool {

@@ -132,11 +132,12 @@ impl Daemon {
         self.base.drain_clients(&mut events).await;
         drop(events);
         let state = self.loop_state();
+        let fault = self.base.operations.stops_because_of();
         // A writer that hangs may still write: nobody else may begin before this process has ended,
         // and who holds the lock sees to that.
         match (self.finish(state.is_none()).await, state) {
             (Ok(()), Some(state)) => Ended::Left(Box::new(state)),
-            (Ok(()), None) => Ended::Stopped,
+            (Ok(()), None) => fault.map_or(Ended::Stopped, Ended::Failed),
             (Err(fault), _) => Ended::Failed(fault),
         }
     }

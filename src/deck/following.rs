@@ -23,7 +23,7 @@ use super::reading::{read_all, read_turn};
 use super::run::{DeckExit, on_signed};
 use super::signing::{DeckSigning, SigningEnd, ToSign};
 use super::tree_looks::TreeLooks;
-use crate::client::{Client, Connection};
+use crate::client::{Client, ClientError, Connection, Dormancy};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, Notification, Reply, ReportKeyParams};
 
@@ -485,6 +485,9 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
         Connection::Connected(_) => DaemonLink::Attached,
         Connection::Connecting { why } => DaemonLink::Reconnecting(why.clone()),
         Connection::Ended { why } => DaemonLink::Ended(why.clone()),
+        Connection::Dormant(Dormancy::Gone(root)) => {
+            DaemonLink::FolderGone(ClientError::ProjectGone(root.clone()).to_string())
+        }
         Connection::Dormant(_) => DaemonLink::Reconnecting(
             "the daemon was killed: `ctxrelay daemon` starts it again".to_owned(),
         ),

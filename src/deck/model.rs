@@ -35,6 +35,8 @@ pub enum DaemonLink {
     Attached,
     /// It does not answer.
     Reconnecting(String),
+    /// It does not answer, and the project's folder with the record is not where it was; a sentence.
+    FolderGone(String),
     /// It ran in this process and has ended.
     Ended(String),
 }

@@ -136,7 +136,7 @@ fn daemon(model: &Model) -> ui::HeaderDaemon {
             state: ui::DaemonState::Attached,
             message: None,
         },
-        DaemonLink::Reconnecting(why) => ui::HeaderDaemon {
+        DaemonLink::Reconnecting(why) | DaemonLink::FolderGone(why) => ui::HeaderDaemon {
             state: ui::DaemonState::Reconnecting,
             message: Some(why.clone()),
         },
@@ -155,7 +155,7 @@ fn opening(model: &Model) -> Option<String> {
     Some(match (model.link(), &model.unread) {
         (DaemonLink::Starting(doing), _) => doing.clone(),
         (DaemonLink::Reconnecting(why), _) => format!("looking for the daemon: {why}"),
-        (DaemonLink::Ended(why), _) => why.clone(),
+        (DaemonLink::Ended(why) | DaemonLink::FolderGone(why), _) => why.clone(),
         (_, Some(why)) => format!("{why}; trying again"),
         (_, None) => "reading the record …".to_owned(),
     })

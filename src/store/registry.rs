@@ -18,6 +18,7 @@ use super::dirs::{
 };
 use super::file_lock::wait_for_lock;
 use super::operator_socket;
+use super::owner::{is_held, is_owned};
 
 /// How far apart the groups of two projects are.
 const GROUP_STEP: u16 = 10;
@@ -169,6 +170,19 @@ pub fn list(user: &UserDirs) -> io::Result<Vec<Instance>> {
     let mut instances = read(user)?.unwrap_or_default();
     instances.retain(is_seen);
     Ok(instances)
+}
+
+/// Where the owner of this project has its state, when that is another folder than we look in: it has
+/// the project, and nothing of it is found here. The word of the registry counts only with its lock
+/// there.
+pub fn state_of_owner(user: &UserDirs, dirs: &ProjectDirs) -> Option<PathBuf> {
+    if is_owned(dirs) || !is_held(dirs) {
+        return None;
+    }
+    let instances = read(user).ok().flatten()?;
+    let instance = instances.into_iter().find(|known| is_of(known, dirs))?;
+    let theirs = ProjectDirs::new(dirs.root.clone(), Some(instance.state_dir));
+    (theirs.state != dirs.state && is_owned(&theirs)).then_some(theirs.state)
 }
 
 /// Forgets a project.

@@ -144,6 +144,27 @@ fn a_claude_that_has_given_no_sign_for_too_long_is_still_open() {
 }
 
 #[test]
+fn a_conversation_is_found_where_the_path_has_letters_of_two_units() {
+    let project = Project::new();
+    let root = project.root().join("💡idea");
+    let above = project.root().to_str().unwrap();
+    let above = above.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    let kept = project.home().join(".claude/projects");
+    let kept = kept.join(format!("{above}---idea"));
+    for folder in [&root, &kept] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(kept.join("plums.jsonl"), "{}\n").unwrap();
+    let record = Record::of(8);
+    let mut end = RecordEnd::of(&record, 1_795_000_100_000);
+    end.converses("plums", AgentState::Offline, None);
+    record.lay_with(&ProjectDirs::new(root.clone(), None), end);
+    let args = ["pair", "--dry-run", "--project", root.to_str().unwrap()];
+    let shown = project.run(args).expect_success().stdout;
+    assert!(shown.contains("--resume plums"), "{shown}");
+}
+
+#[test]
 fn each_pair_goes_on_in_its_own_conversation_after_a_compaction() {
     let project = project_with(&["plums", "pears"]);
     let daemon = project.daemon();

@@ -1,5 +1,6 @@
 //! `ctxrelay pair` in the real tmux, with programs in the agents' places.
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -24,6 +25,13 @@ impl Panes {
             write_program(&project.bin().join(name), &format!("#!/bin/sh\n{text}\n"));
         }
         Self { project }
+    }
+
+    /// As [`Self::new`], with this line in the user's configuration of tmux.
+    fn configured(claude: &str, line: &str) -> Self {
+        let panes = Self::new(claude);
+        std::fs::write(panes.project.home().join(".tmux.conf"), line).unwrap();
+        panes
     }
 
     fn pair(&self) -> Pty {
@@ -236,6 +244,53 @@ fn a_second_pair_opens_what_has_ended_meanwhile() {
 }
 
 #[test]
+fn a_pane_that_tmux_keeps_of_what_has_ended_is_opened_again() {
+    let panes = Panes::configured("exec sleep 600", "set-option -g remain-on-exit on\n");
+    let mut first = panes.pair();
+    first.wait_for_text("✓ chain");
+    first.wait_for_text("codex has ended");
+    let is_dead = || {
+        let args = ["display-message", "-p", "-t", "{left}", "#{pane_dead}"];
+        run(&panes.tmux(&args)).expect_success().stdout.trim() == "1"
+    };
+    run(&panes.tmux(&["send-keys", "-t", "{left}", "q"])).expect_success();
+    wait_until("the deck's end", timeout(), || is_dead().then_some(()));
+    let mut again = panes.pair();
+    again.wait_for_text("✓ chain");
+    assert!(!is_dead());
+    assert_eq!(panes.count("list-panes"), 3);
+}
+
+#[test]
+fn a_pair_opens_where_tmux_ends_sessions_that_nobody_is_attached_to() {
+    let line = "set-option -g destroy-unattached on\n";
+    let panes = Panes::configured("echo claude is up; exec sleep 600", line);
+    let mut pair = panes.pair();
+    pair.wait_for_text("claude is up");
+    pair.wait_for_text("✓ chain");
+    assert_eq!(panes.count("list-panes"), 3);
+}
+
+#[test]
+fn why_no_daemon_can_start_stays_in_every_pane() {
+    let panes = Panes::new("exec sleep 600");
+    let port = panes.project.ports.control;
+    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let mut pair = panes.pair();
+    for name in ["deck", "claude", "codex"] {
+        pair.wait_for_text(&format!("{name} has ended (exit code 3)"));
+    }
+    let screen = pair.screen();
+    let told = format!("port {port} is held by");
+    assert_eq!(screen.matches(&told).count(), 3, "{screen}");
+    // It is put into its pane again like an agent.
+    drop(taken);
+    let mut again = panes.pair();
+    again.wait_for_text("✓ chain");
+    assert_eq!(panes.count("list-panes"), 3);
+}
+
+#[test]
 fn a_pair_whose_path_its_locale_cannot_write_is_found_again() {
     let panes = Panes::new("echo claude is up; exec sleep 600");
     let folder = panes.project.root().join("grün");
@@ -254,8 +309,8 @@ fn a_pair_whose_path_its_locale_cannot_write_is_found_again() {
 }
 
 #[test]
-fn a_folder_whose_name_is_a_format_of_tmux_is_opened_and_nothing_in_it_runs() {
-    for name in ["a#(touch new)b", "a##{pane_id}#[x]b#"] {
+fn a_folder_whose_name_means_something_to_tmux_is_opened_and_nothing_in_it_runs() {
+    for name in ["a#(touch new)b", "a##{pane_id}#[x]b#", "plums\\;", "pears;"] {
         let panes = Panes::new("echo claude is up; exec sleep 600");
         let root = panes.project.root();
         let folder = root.join(name);

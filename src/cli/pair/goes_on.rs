@@ -48,14 +48,15 @@ fn claude_home(var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     own.or_else(|| Some(PathBuf::from(set("HOME")?).join(".claude")))
 }
 
-/// Where Claude Code keeps a conversation of a folder. Of a path that it shortens none is found there.
+/// Where Claude Code keeps a conversation of a folder, which it names by the UTF-16 units of its path. Of
+/// a path that it shortens none is found there.
 fn transcript(home: &Path, root: &Path, id: &str) -> PathBuf {
     let root = root.to_string_lossy();
-    let plain = |letter: char| match letter.is_ascii_alphanumeric() {
-        true => letter,
-        false => '-',
+    let plain = |unit: u16| match u8::try_from(unit) {
+        Ok(letter) if letter.is_ascii_alphanumeric() => letter.into(),
+        _ => '-',
     };
-    let folder: String = root.chars().map(plain).collect();
+    let folder: String = root.encode_utf16().map(plain).collect();
     home.join("projects")
         .join(folder)
         .join(format!("{id}.jsonl"))
@@ -69,6 +70,10 @@ mod tests {
     fn a_conversation_lies_in_the_folder_of_its_project() {
         let kept = transcript(Path::new("/h/.claude"), Path::new("/w/my.app_2"), "a-b");
         let said = "/h/.claude/projects/-w-my-app-2/a-b.jsonl";
+        assert_eq!(kept, Path::new(said));
+        // As seen with 2.1.330.
+        let kept = transcript(Path::new("/h/.claude"), Path::new("/tmp/💡idé"), "a-b");
+        let said = "/h/.claude/projects/-tmp---id-/a-b.jsonl";
         assert_eq!(kept, Path::new(said));
         let own = claude_home(|name| (name == "HOME").then(|| "/h".into()));
         assert_eq!(own, Some(PathBuf::from("/h/.claude")));

@@ -35,7 +35,11 @@ fn a_session_has_three_panes_and_no_secret_in_its_commands() {
     }
     let all = format!("{commands:?}");
     assert!(!all.contains("sk-secret"), "{all}");
-    assert!(commands[1].contains(&"/bin/sh".into()));
+    assert!(
+        commands[..3]
+            .iter()
+            .all(|words| words.contains(&"/bin/sh".into()))
+    );
     assert!(commands[1].ends_with(&["claude".into()]));
     assert!(commands[2].ends_with(&["codex".into()]));
 }
@@ -108,7 +112,7 @@ fn an_agent_that_is_started_from_the_deck_has_the_variables_of_the_pair() {
         let is_set = name.starts_with("CONTEXTRELAY_") || name.starts_with("XDG_");
         is_set.then(|| "/elsewhere".into())
     };
-    let words = beside_us(&setting, "codex", AgentPlace::Right, env);
+    let words = beside_us(&setting, Agent::Codex, AgentPlace::Right, env);
     let place = |word: &str| words.iter().position(|it| it == word);
     let state = place("CONTEXTRELAY_STATE_DIR=/elsewhere").unwrap();
     assert_eq!(words[state - 1], "-e");

@@ -131,7 +131,7 @@ async fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
     );
     let deadline = Instant::now() + Duration::from_secs(20);
     let root = dirs.root.display();
-    let expected = format!("daemon --detach --project {root}|{root}|\n");
+    let expected = format!("--json daemon --detach --project {root}|{root}|\n");
     while fs::read_to_string(&marks).unwrap_or_default() != expected {
         assert!(
             Instant::now() < deadline,
@@ -147,6 +147,25 @@ async fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
     let _owner = own(&dirs);
     publish(&dirs, listener.local_addr().unwrap().port());
     assert!(dial.look().is_ok());
+}
+
+#[tokio::test]
+async fn why_a_daemon_did_not_start_is_told_until_one_does() {
+    let (dir, dirs) = project();
+    let program = dir.path().join("program");
+    let script = r#"#!/bin/sh
+echo '{"error":{"code":"queue","message":"no room","hint":"make some"}}'
+exit 3
+"#;
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
+    let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
+    assert_eq!(why(dial.look()), "a daemon is starting");
+    let over = tokio::time::timeout(Duration::from_secs(20), dial.news());
+    over.await.expect("that the start is over is told");
+    let told = "no daemon runs, and none can be started: no room (make some)";
+    assert_eq!(why(dial.look()), told);
 }
 
 #[test]

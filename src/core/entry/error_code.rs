@@ -30,6 +30,8 @@ words! {
         DaemonFailed = "daemon_failed",
         /// More happened than was kept while the record could not be written.
         FactsLost = "facts_lost",
+        /// Somebody else removed or renamed the project's folder.
+        FolderLost = "folder_lost",
         /// Entries before this one are somebody else's word.
         ForeignHistory = "foreign_history",
         /// Lines of somebody else stood behind the end.
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 36] = [
+    const TEXTS: [&str; 37] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -98,6 +100,7 @@ mod tests {
         "current_changed",
         "daemon_failed",
         "facts_lost",
+        "folder_lost",
         "foreign_history",
         "foreign_lines",
         "foreign_queue",

@@ -130,6 +130,7 @@ impl Daemon {
         self.base.operations.stop(Stop {
             kill: false,
             by: Instant::now() + RELEASE_WAIT,
+            fault: None,
         });
         self.release_codex();
     }

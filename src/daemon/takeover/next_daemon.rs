@@ -22,6 +22,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,13 +112,17 @@ impl NextDaemon {
     /// [`NextDaemonError::OtherVersion`] when the program is of a version that cannot; nothing is
     /// left of it then.
     pub fn start(mut command: Command) -> Result<Self, NextDaemonError> {
-        let (socket, theirs) = UnixStream::pair().map_err(NextDaemonError::NotStarted)?;
+        let program = PathBuf::from(command.get_program());
+        let not_started = |source| NextDaemonError::NotStarted {
+            program: program.clone(),
+            source,
+        };
+        let (socket, theirs) = UnixStream::pair().map_err(not_started)?;
         command
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let child = command.spawn().map_err(NextDaemonError::NotStarted)?;
-        let program = command.get_program().into();
+        let child = command.spawn().map_err(not_started)?;
         // The command has the other end, and would keep the socket open after the child's end.
         drop(command);
         let next = Self { child, socket };

@@ -14,8 +14,8 @@ const LOG_HINT: &str = "see .contextrelay/state/contextrelay.log";
 #[derive(Debug, thiserror::Error)]
 pub enum NextDaemonError {
     /// Its program did not start.
-    #[error("could not start the next daemon: {0}")]
-    NotStarted(io::Error),
+    #[error("could not start the next daemon, {}: {source}", program.display())]
+    NotStarted { program: PathBuf, source: io::Error },
     /// Its program does not know this form of takeover.
     #[error("{} cannot take over: it is {version}", program.display())]
     OtherVersion {
@@ -55,7 +55,11 @@ impl NextDaemonError {
             ),
             Self::NotHandedOver => (RefusalCode::NotHandedOver, LOG_HINT),
             Self::NotUp(_) => (RefusalCode::SuccessorFailed, LOG_HINT),
-            Self::NotStarted(_) | Self::Interrupted(_) => (RefusalCode::Internal, LOG_HINT),
+            Self::NotStarted { .. } => (
+                RefusalCode::Internal,
+                "put the program back, or stop the daemon; it goes on until then",
+            ),
+            Self::Interrupted(_) => (RefusalCode::Internal, LOG_HINT),
         };
         Refusal::new(code, self.to_string(), hint)
     }

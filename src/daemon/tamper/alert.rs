@@ -6,6 +6,7 @@ use super::fact::{FileVerdict, Touch, WatchFact};
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
+use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::space::space_changed;
 use crate::daemon::stop::Stop;
@@ -66,7 +67,7 @@ impl Daemon {
                     finds it there any more, so it ends; the next start makes the folder anew";
         tracing::error!(text, "alarm");
         self.base.alarm(ErrorCode::LockLost, text.to_owned());
-        self.stop(Stop::now(false));
+        self.stop(Stop::because_of(DaemonFault::LockLost));
     }
 
     /// Ends without a word in the record, which is wherever somebody moved it.
@@ -77,7 +78,8 @@ impl Daemon {
         tracing::error!("somebody removed or renamed this project's folder: its daemon ends");
         self.base.recorder.disown();
         self.stop_serving(false);
-        self.base.operations.stop(Stop::now(false));
+        let stop = Stop::because_of(DaemonFault::FolderLost);
+        self.base.operations.stop(stop);
     }
 }
 

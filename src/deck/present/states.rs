@@ -17,13 +17,16 @@ pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
             );
             return Some((ui::Level::Error, text));
         }
-        (DaemonLink::Reconnecting(_), Some(lost_ms)) => {
+        (link @ (DaemonLink::Reconnecting(_) | DaemonLink::FolderGone(_)), Some(lost_ms)) => {
             // The time and no age: nothing is drawn again while it does not answer.
             let at = clock_seconds(lost_ms, model.about.local.offset_s(lost_ms));
-            let text = format!(
-                "the daemon does not answer; what you see is as it was at {at}. Nothing is lost: \
-                 every entry is on disk."
-            );
+            let as_it_was = format!("what you see is as it was at {at}");
+            let text = match link {
+                DaemonLink::FolderGone(why) => format!("{why}; {as_it_was}."),
+                _ => format!(
+                    "the daemon does not answer; {as_it_was}. Nothing is lost: every entry is on disk."
+                ),
+            };
             return Some((ui::Level::Error, text));
         }
         _ => {}
@@ -41,6 +44,9 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
         let steps = match model.link() {
             DaemonLink::Ended(_) => {
                 "R on the panes starts it again, unless you gave it another key."
+            }
+            DaemonLink::FolderGone(_) => {
+                "See where the folder is: `ctxrelay` there goes on with its record."
             }
             _ => "If it stays so, look how the daemon is.",
         };
@@ -296,6 +302,8 @@ mod tests {
         ended.about.demo = true;
         let mut lost = read(DaemonLink::Attached);
         lost.set_link(DaemonLink::Reconnecting("refused".to_owned()), 0);
+        let mut gone = read(DaemonLink::Attached);
+        gone.set_link(DaemonLink::FolderGone("the folder is gone".to_owned()), 0);
         let mut old = read(DaemonLink::Attached);
         old.unread = Some("the record cannot be read".to_owned());
         let keys = [
@@ -325,7 +333,7 @@ mod tests {
             model.status.notice_keys = vec![key.into()];
             model
         });
-        for model in [ended, lost, old].iter().chain(&told) {
+        for model in [ended, lost, gone, old].iter().chain(&told) {
             let view = present(model, 0);
             let banner = view.banner.unwrap_or_else(|| panic!("no banner"));
             let row = view.inbox.iter().find(|card| card.summary == banner.text);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::child::run;
 use crate::support::hand_over::{
-    LockWatch, Tidy, another_daemon, end_daemon, expect_sound, leave, of_type, pid, status,
+    LockWatch, Tidy, another_daemon, end_daemon, expect_sound, leave, of_type, pid, status, stay,
     successor,
 };
 use crate::support::mcp::McpClient;
@@ -38,6 +38,23 @@ fn staying_passes_the_lock_on_and_a_bridge_goes_on() {
     expect_sound(&project);
     assert!(!deck.with_screen(|screen| screen.alternate_screen()));
     end_daemon(&project);
+}
+
+#[test]
+fn a_deck_whose_program_is_gone_names_it_and_goes_on() {
+    let project = Project::new();
+    let program = project.base().join("program/ctxrelay");
+    std::fs::create_dir(program.parent().unwrap()).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_ctxrelay"), &program).unwrap();
+    let launch = project.program(&program).envs(project.env());
+    let mut deck = Pty::spawn_sized(&launch, 240, 50).labelled("deck");
+    deck.wait_for_text("● daemon");
+    let _claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    std::fs::remove_file(&program).unwrap();
+    stay(&mut deck);
+    deck.wait_for_text(&program.display().to_string());
+    deck.wait_for_text("put the program back");
+    assert_eq!(status(&project)["answers"], true);
 }
 
 #[test]

@@ -3,3 +3,4 @@
 mod dormant;
 mod long_home;
 mod owner;
+mod state_elsewhere;

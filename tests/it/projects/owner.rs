@@ -7,10 +7,11 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::child::{is_alive, run};
+use crate::support::child::{Child, is_alive, run};
 use crate::support::daemon::Daemon;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
 
 /// It answers again: `status` waits for less than a slow machine may take for that.
@@ -232,6 +233,104 @@ fn a_daemon_whose_folder_is_replaced_or_removed_ends() {
     // The bridge starts it.
     scene.expect_moved_on();
     scene.end();
+}
+
+/// What is taken away, and what is said of that.
+const TAKEN: [(&str, &str); 2] = [
+    (
+        ".contextrelay",
+        "or .contextrelay in it, was removed or renamed",
+    ),
+    (".contextrelay/state", "its lock was removed or renamed"),
+];
+
+#[test]
+fn a_deck_whose_folder_or_state_is_taken_away_says_so_and_ends() {
+    for (name, told) in TAKEN {
+        let project = Project::new();
+        let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50).labelled("deck");
+        deck.wait_for_text("✓ chain");
+        let path = project.root().join(name);
+        fs::rename(&path, path.with_extension("away")).unwrap();
+        assert_eq!(deck.wait_exit(), 3, "{}", deck.screen());
+        assert!(deck.shows(told), "{}", deck.screen());
+        assert!(deck.shows("`ctxrelay`"), "{}", deck.screen());
+        assert!(!path.exists(), "nothing was begun there");
+    }
+}
+
+#[test]
+fn a_daemon_whose_folder_or_state_is_taken_away_says_so() {
+    for (name, told) in TAKEN {
+        let project = Project::new();
+        let launch = project.ctxrelay(["daemon"]);
+        let mut daemon = Child::spawn(&launch);
+        daemon.wait_for_line("its ready line", |line| Some(line.to_owned()));
+        let path = project.root().join(name);
+        fs::rename(&path, path.with_extension("away")).unwrap();
+        let ended = daemon.wait();
+        assert_eq!(ended.code(), 3, "{ended:?}");
+        assert!(ended.stderr.contains(told), "{ended:?}");
+        // It had nothing to say of a failure of its own.
+        let next = project.daemon();
+        let status = project.run(["status", "--json"]).expect_success().json();
+        assert!(
+            !status["notices"].to_string().contains("before this start"),
+            "{status}"
+        );
+        next.stop();
+    }
+}
+
+#[test]
+fn a_deck_does_not_say_of_a_record_that_is_gone_that_it_is_on_disk() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50).labelled("deck");
+    deck.wait_for_text("✓ chain");
+    let relay = project.state();
+    let away = relay.with_extension("away");
+    fs::rename(&relay, &away).unwrap();
+    deck.wait_for_text("its folder was moved or removed; what you see is as it was at");
+    assert!(!deck.shows("on disk"), "{}", deck.screen());
+    fs::rename(&away, &relay).unwrap();
+    deck.wait_for_text("every entry is on disk");
+}
+
+/// Puts something in the way of a start, which opens its queue late.
+fn block_queue(project: &Project) {
+    project.write(".contextrelay/state/queue.db/in_the_way", "");
+}
+
+#[test]
+fn of_several_starts_none_of_which_can_be_each_says_why() {
+    let project = Project::new();
+    block_queue(&project);
+    let start = |_| Child::spawn(&project.ctxrelay(["daemon", "--detach", "--json"]));
+    let starts: Vec<Child> = (0..3).map(start).collect();
+    for start in starts {
+        let refused = start.wait();
+        assert_eq!(refused.code(), 3, "{refused:?}");
+        assert_eq!(refused.json()["error"]["code"], "queue", "{refused:?}");
+    }
+}
+
+#[test]
+fn why_no_daemon_starts_for_an_agent_is_told_to_it_and_to_the_log() {
+    let project = Project::new();
+    block_queue(&project);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    wait_until("the reason", timeout(), || {
+        let refused = claude.tool_refused("task_state", json!({}));
+        let told = refused["message"].to_string();
+        told.contains("cannot open the queue").then_some(())
+    });
+    let log = project.read(".contextrelay/state/contextrelay.log");
+    let mut lines = log.lines().filter(|line| line.contains("ERROR"));
+    let is_told = |line: &str| {
+        line.contains("the daemon did not start") && line.contains("cannot open the queue")
+    };
+    assert!(lines.any(is_told), "{log}");
 }
 
 #[test]

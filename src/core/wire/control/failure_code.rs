@@ -70,6 +70,7 @@ words! {
         SettingsChanged = "settings_changed",
         SettingsNotUnderstood = "settings_not_understood",
         Socket = "socket",
+        StateElsewhere = "state_elsewhere",
         StillRunning = "still_running",
         TmuxFailed = "tmux_failed",
         TooShort = "too_short",
