@@ -26,9 +26,10 @@ pub fn release_orphans(is_whole: bool) {
 /// Whether orphans are taken on.
 pub fn adopts_orphans() -> bool {
     #[cfg(target_os = "linux")]
-    return rustix::process::child_subreaper().is_ok_and(|pid| pid.is_some());
+    let adopts = rustix::process::child_subreaper().is_ok_and(|pid| pid.is_some());
     #[cfg(not(target_os = "linux"))]
-    false
+    let adopts = false;
+    adopts
 }
 
 fn set(is_on: bool) {

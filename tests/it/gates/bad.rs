@@ -227,9 +227,9 @@ fn what_cannot_begin_says_why_and_leads_nowhere_else() {
 #[test]
 fn of_what_did_not_run_the_command_says_why_and_where_more_is_told() {
     let project = Project::new();
-    let _daemon = project.daemon();
     std::fs::remove_dir_all(project.root().join(".git")).unwrap();
     project.git(&["init", "--quiet"]);
+    let _daemon = project.daemon();
     trust(
         &project,
         &json!([

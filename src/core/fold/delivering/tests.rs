@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use serde_json::{Map, Value, json};
 
 use crate::agent::{Agent, Party};
