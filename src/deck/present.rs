@@ -115,8 +115,8 @@ fn questions(world: &Snapshot) -> Vec<ui::QuestionRow> {
     rows.collect()
 }
 
-/// An agent has worked in this session, however much of the record was read. Whoever has only one agent
-/// has no pair to complete.
+/// An agent has worked in this session, however much of the record was read. A person with one agent
+/// alone has no pair to complete.
 fn has_worked(model: &Model) -> bool {
     let mut agents = Agent::ALL.into_iter();
     agents.any(|agent| model.world.agent(agent).activity != RecentActivity::default())

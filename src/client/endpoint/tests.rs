@@ -249,7 +249,7 @@ fn a_project_that_was_given_up_where_it_is_is_not_said_to_have_been_moved() {
     publish(&dirs, listener.local_addr().unwrap().port());
     let program = dir.path().join("nothing");
     let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
-    let dial = project_dial(dirs.clone(), Role::Claude, Some(autostart));
+    let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
     assert!(dial.look().is_ok());
     fs::remove_dir_all(&dirs.relay).unwrap();
     let gone = Dormancy::Gone(dirs.root.clone());

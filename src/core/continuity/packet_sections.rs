@@ -259,10 +259,13 @@ impl View<'_> {
         if let Some(text) = running.and_then(|agent| agent.turn_text.as_deref()) {
             items.push(format!("{name} works on: {}", brief(text)));
         }
-        // One of the operator's may be both agents'.
+        // One of the operator's may be both agents', also where a task's stands in its place.
+        let said = self.world.state_of(self.agent, self.pair);
+        let said = said.and_then(|state| state.objective.as_ref());
         let mine = self.state.objective.as_ref();
         let is_mine = |its: &StatedText| {
-            mine.is_some_and(|mine| mine.seq == its.seq || is_same_word(mine, its))
+            let mut mine = mine.into_iter().chain(said);
+            mine.any(|mine| mine.seq == its.seq || is_same_word(mine, its))
         };
         let its = self.peers.iter().filter_map(|peer| peer.objective.as_ref());
         // What is current for either of the two is for Codex: it may work with every pair.

@@ -71,9 +71,10 @@ impl Rig {
         Agent::ALL.map(|agent| self.work(agent))
     }
 
+    /// What it is told of that.
     fn texts(&self, agent: Agent) -> Vec<String> {
-        let said = self.work(agent).0.into_iter();
-        said.map(|(text, _)| text).collect()
+        let told = self.daemon.base.recorder.world().told_of(agent, &pair());
+        told.stated().map(|said| said.text.clone()).collect()
     }
 
     /// A turn of Claude's touched these.

@@ -291,7 +291,7 @@ fn a_deck_does_not_say_of_a_record_that_is_gone_that_it_is_on_disk() {
     let relay = project.state();
     let away = relay.with_extension("away");
     fs::rename(&relay, &away).unwrap();
-    deck.wait_for_text("its folder was moved or removed; what you see is as it was at");
+    deck.wait_for_text("was moved or removed; what you see is as it was at");
     assert!(!deck.shows("on disk"), "{}", deck.screen());
     fs::rename(&away, &relay).unwrap();
     deck.wait_for_text("every entry is on disk");
