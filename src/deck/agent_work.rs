@@ -215,7 +215,7 @@ fn about(state: &ContinuityState, cost: Option<CostStatus>) -> Vec<String> {
 fn sections(
     agent: Agent,
     state: &ContinuityState,
-    peers: &[&ContinuityState],
+    peers: &[ContinuityState],
 ) -> Vec<ui::WorkSection> {
     let one = |said: &Option<StatedText>| said.iter().map(value).collect();
     let all = |said: &VecDeque<StatedText>| said.iter().map(value).collect();
@@ -258,7 +258,7 @@ fn value(said: &StatedText) -> ui::WorkValue {
     }
 }
 
-fn file(agent: Agent, file: &TouchedFile, peers: &[&ContinuityState]) -> ui::WorkValue {
+fn file(agent: Agent, file: &TouchedFile, peers: &[ContinuityState]) -> ui::WorkValue {
     ui::WorkValue {
         text: file.path.clone(),
         tag: match changed_since_by(file, agent, peers) {

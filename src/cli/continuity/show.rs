@@ -21,10 +21,10 @@ use crate::core::snapshot::Snapshot;
 use crate::store::work_folders::recent_work;
 
 /// One agent's state beside its peers'.
-struct ShownState<'a> {
+struct ShownState {
     agent: Agent,
-    state: &'a ContinuityState,
-    peers: Vec<&'a ContinuityState>,
+    state: ContinuityState,
+    peers: Vec<ContinuityState>,
 }
 
 pub(super) fn run(context: &CliContext, args: &ShowStateArgs) -> CliOutcome {
@@ -56,10 +56,9 @@ fn one(
     out: &mut ReportText,
 ) -> Result<Value, Failure> {
     let pair = &context.setting.runtime_session;
-    let state = world.told_work_of(agent, pair);
     let shown = ShownState {
         agent,
-        state: &state,
+        state: world.told_work_of(agent, pair),
         peers: world.peers_of(agent, pair),
     };
     let packet = ShownPacket::of(context, world, agent)?;
@@ -68,7 +67,7 @@ fn one(
         StateForm::Packet => packet_text(out, agent, packet.as_ref()),
         StateForm::Index | StateForm::Log => {}
     }
-    let mut value = state_json(agent, shown.state, &shown.peers);
+    let mut value = state_json(agent, &shown.state, &shown.peers);
     value["packet"] = packet.as_ref().map_or(Value::Null, ShownPacket::to_json);
     let name = agent.title();
     match form {
@@ -131,10 +130,10 @@ fn packet_text(out: &mut ReportText, agent: Agent, packet: Option<&ShownPacket<'
     }
 }
 
-impl ShownState<'_> {
+impl ShownState {
     fn text(&self, out: &mut ReportText, now_ms: i64) {
-        summary(out, self.agent, self.state, now_ms);
-        for (_, title, said) in stated_fields(self.state) {
+        summary(out, self.agent, &self.state, now_ms);
+        for (_, title, said) in stated_fields(&self.state) {
             if !said.is_empty() {
                 out.line(format!("  {title}"));
             }

@@ -51,7 +51,7 @@ struct View<'a> {
     agent: Agent,
     pair: &'a RuntimeSession,
     state: &'a ContinuityState,
-    peers: Vec<&'a ContinuityState>,
+    peers: Vec<ContinuityState>,
 }
 
 /// All sections that have an item, in the order in which they are read.
@@ -259,18 +259,12 @@ impl View<'_> {
         if let Some(text) = running.and_then(|agent| agent.turn_text.as_deref()) {
             items.push(format!("{name} works on: {}", brief(text)));
         }
-        // One of the operator's may be both agents', also where a task's stands in its place.
-        let said = self.world.state_of(self.agent, self.pair);
-        let said = said.and_then(|state| state.objective.as_ref());
+        // One of the operator's may be both agents'.
         let mine = self.state.objective.as_ref();
         let is_mine = |its: &StatedText| {
-            let mut mine = mine.into_iter().chain(said);
-            mine.any(|mine| mine.seq == its.seq || is_same_word(mine, its))
+            mine.is_some_and(|mine| mine.seq == its.seq || is_same_word(mine, its))
         };
         let its = self.peers.iter().filter_map(|peer| peer.objective.as_ref());
-        // What is current for either of the two is for Codex: it may work with every pair.
-        let pair = self.world.pair_of_work(Agent::Codex, self.pair);
-        let its = its.filter(|its| self.world.is_told(its, Agent::Codex, &pair));
         for objective in its.filter(|its| !is_mine(its)) {
             let item = format!("{name}'s objective: {}", brief(&objective.text));
             if !items.contains(&item) {

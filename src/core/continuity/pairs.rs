@@ -66,7 +66,7 @@ impl Snapshot {
 
     /// Whether an agent is told a value: what the operator pinned, what was said for no task, and what
     /// was for a current one.
-    pub(super) fn is_told(&self, said: &StatedText, agent: Agent, pair: &RuntimeSession) -> bool {
+    fn is_told(&self, said: &StatedText, agent: Agent, pair: &RuntimeSession) -> bool {
         let Some(task) = said.task.as_ref().filter(|_| !said.pinned) else {
             return true;
         };
@@ -97,16 +97,18 @@ impl Snapshot {
         stood.unwrap_or_else(|| self.pair_of_work(agent, &entry.pair()))
     }
 
-    /// What the peers of an agent are at that is seen from a pair: the Codex that a daemon runs works
-    /// with the Claude of every pair, one that a person runs beside it with that of its own.
-    pub fn peers_of(&self, agent: Agent, pair: &RuntimeSession) -> Vec<&ContinuityState> {
+    /// What the peers of an agent are at, as they are told it, that is seen from a pair: the Codex that a
+    /// daemon runs works with the Claude of every pair, one that a person runs beside it with that of
+    /// its own.
+    pub fn peers_of(&self, agent: Agent, pair: &RuntimeSession) -> Vec<ContinuityState> {
         match agent {
-            Agent::Claude => self.work_of(Agent::Codex, pair).into_iter().collect(),
+            Agent::Claude => vec![self.told_work_of(Agent::Codex, pair)],
             Agent::Codex => {
                 let is_all = self.pair_of_work(agent, pair) == RuntimeSession::default();
                 let claudes = self.continuity.get(&Agent::Claude).into_iter().flatten();
                 let seen = claudes.filter(|(of, _)| is_all || *of == pair);
-                seen.map(|(_, state)| state).collect()
+                seen.map(|(of, _)| self.told_of(Agent::Claude, of))
+                    .collect()
             }
         }
     }

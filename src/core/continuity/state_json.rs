@@ -30,7 +30,7 @@ pub fn stated_fields(state: &ContinuityState) -> [StatedField<'_>; 9] {
 pub fn changed_since_by(
     file: &TouchedFile,
     agent: Agent,
-    peers: &[&ContinuityState],
+    peers: &[ContinuityState],
 ) -> Option<Agent> {
     let mut others = peers.iter().flat_map(|peer| &peer.files);
     let later = others.any(|other| other.path == file.path && other.seq > file.seq);
@@ -38,7 +38,7 @@ pub fn changed_since_by(
 }
 
 /// An agent's state beside its peers'.
-pub fn state_json(agent: Agent, state: &ContinuityState, peers: &[&ContinuityState]) -> Value {
+pub fn state_json(agent: Agent, state: &ContinuityState, peers: &[ContinuityState]) -> Value {
     let fields: Map<String, Value> = stated_fields(state)
         .into_iter()
         .map(|(name, _, said)| (name.to_owned(), said.into_iter().map(said_json).collect()))

@@ -103,8 +103,8 @@ impl std::fmt::Debug for WorkSources<'_> {
 }
 
 impl WorkSources<'_> {
-    /// What the agent is told that it is at, and what its peers are at: their work may stand elsewhere.
-    fn states(&self) -> (ContinuityState, Vec<&ContinuityState>) {
+    /// What the agent is told that it is at, and its peers that they are: their work may stand elsewhere.
+    fn states(&self) -> (ContinuityState, Vec<ContinuityState>) {
         let state = self.world.told_of(self.agent, self.pair);
         let peers = self.world.peers_of(self.agent, self.pair);
         (state, peers)

@@ -71,7 +71,7 @@ impl Rig {
         Agent::ALL.map(|agent| self.work(agent))
     }
 
-    /// What it is told of that.
+    /// What an agent is told of it.
     fn texts(&self, agent: Agent) -> Vec<String> {
         let told = self.daemon.base.recorder.world().told_of(agent, &pair());
         told.stated().map(|said| said.text.clone()).collect()
@@ -250,7 +250,11 @@ async fn the_words_of_a_task_that_was_left_are_not_those_of_now_after_a_compacti
     rig.marks(NoteKind::NextStep, "next b").await;
     assert_eq!(rig.texts(Agent::Claude), ["b", "next b"]);
     let before = [rig.content(&first), rig.content(&second)];
+    let works = rig.works();
     rig.compact(&operator).await;
     assert_eq!(rig.texts(Agent::Claude), ["b", "next b"]);
     assert_eq!([rig.content(&first), rig.content(&second)], before);
+    assert_eq!(rig.works(), works);
+    rig.task(&operator, used(first)).await;
+    assert_eq!(rig.texts(Agent::Claude), ["a", "next a"]);
 }

@@ -116,8 +116,11 @@ fn a_goal_that_was_said_ahead_of_its_task_is_told_and_one_that_is_forgotten_is_n
         record.told(),
         [task, "Objective - throw them away [you #5]"]
     );
-    let what = Some("n5".to_owned());
-    record.fact(Party::Human, ContinuityFact::Forgotten { what });
+    for agent in Agent::ALL {
+        let what = Some("n5".to_owned());
+        let forgotten = ContinuityFact::Forgotten { what };
+        record.put(Party::Human, "", forgotten.of(agent));
+    }
     assert_eq!(record.told(), [task]);
 }
 
