@@ -109,8 +109,10 @@ impl LedgerLook {
             self.standing.remove(&Touch::Appended);
             now.insert(Touch::Appended);
         }
+        // One of ours that fails closes the file as well: the writer opens it again.
         let closed = signs & events::CLOSED != 0;
-        if closed && found.len() > later.bytes {
+        let ours = later.bytes + later.ahead.max(earlier.ahead);
+        if closed && found.len() > ours {
             now.insert(Touch::Appended);
         }
         // Written to, and not by us: somebody closed it, or it did not grow.

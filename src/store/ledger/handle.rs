@@ -32,6 +32,9 @@ pub struct Stats {
     pub entries: u64,
     /// Bytes in the file.
     pub bytes: u64,
+    /// As many of ours may stand behind them: a write that is under way, or that failed and was not
+    /// taken back yet.
+    pub ahead: u64,
     /// Lines that are no entries.
     pub bad_lines: u64,
     /// Number and hash of the last chained entry.

@@ -70,6 +70,7 @@ pub(crate) fn read_placed(
     Ok(Stats {
         entries: checker.entries(),
         bytes,
+        ahead: 0,
         bad_lines: checker.bad(),
         head: checker.head(),
         chain_ok: checker.fault().is_none(),

@@ -25,6 +25,8 @@ pub(super) struct LedgerHealth {
     /// The last entry that was acknowledged. The file may have lost it.
     pub head: Option<(u64, String)>,
     pub bytes: u64,
+    /// See [`Stats::ahead`].
+    pub ahead: u64,
     pub foreign_bytes: u64,
     /// The first entry that this run wrote.
     pub first_own: Option<u64>,
@@ -139,6 +141,7 @@ impl LedgerHealth {
             head: checker.head(),
             checker,
             bytes,
+            ahead: 0,
             foreign_bytes: 0,
             first_own: None,
             was_cut: false,
@@ -149,6 +152,7 @@ impl LedgerHealth {
         Stats {
             entries: self.checker.entries(),
             bytes: self.bytes,
+            ahead: self.ahead,
             bad_lines: self.checker.bad(),
             head: self.head.clone(),
             chain_ok: self.checker.fault().is_none() && !self.was_cut,

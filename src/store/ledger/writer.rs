@@ -381,6 +381,7 @@ impl Writer {
     fn write(&mut self, text: &[u8]) -> Result<u64, LedgerError> {
         let start = self.len;
         let end = start + text.len() as u64;
+        self.shared.health().ahead = text.len() as u64;
         match self.file.append(text) {
             Ok(at) if at == end => {}
             Ok(_) => {
@@ -429,6 +430,7 @@ impl Writer {
             }
         }
         health.bytes = self.len;
+        health.ahead = 0;
     }
 
     /// Somebody else wrote where this was to stand.

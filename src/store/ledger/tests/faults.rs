@@ -74,11 +74,16 @@ fn what_could_not_be_taken_back_at_once_is_taken_back_before_the_next_append() {
         plan.truncate.extend([Some(Errno::IO), Some(Errno::IO)]);
     }
     assert!(open.append(vec![project.note("b", "2")]).is_err());
+    // Who looks at the file finds no more there than the writer says is its own.
+    let stats = open.ledger.stats();
+    let behind = project.bytes().len() as u64 - stats.bytes;
+    assert!(0 < behind && behind <= stats.ahead, "{behind}: {stats:?}");
     // Still no way back: this one fails before it writes anything.
     assert!(open.append(vec![project.note("c", "3")]).is_err());
     plan.lock().unwrap().reopen.push_back(Some(Errno::IO));
     assert!(open.append(vec![project.note("d", "4")]).is_err());
     open.append(vec![project.note("e", "5")]).unwrap();
+    assert_eq!(open.ledger.stats().ahead, 0);
     open.close();
     let report = verify(&project.path(), None).unwrap();
     assert_eq!((report.ok, report.entries, report.bad_lines), (true, 2, 0));

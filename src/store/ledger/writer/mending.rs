@@ -50,6 +50,7 @@ impl Writer {
         let len = self.file.len().map_err(|error| self.error("read", error))?;
         self.put_right(len)?;
         self.left = None;
+        self.shared.health().ahead = 0;
         Ok(())
     }
 
