@@ -55,8 +55,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             }
             hook::run(&args.event, caller, input, output, client()).await;
         });
+        // Otherwise it would wait for a read of standard input that may still block.
+        runtime.shutdown_background();
     }
     drop(log);
-    // A read of standard input may still block; the hook's time is up all the same.
     std::process::exit(ExitKind::Ok.code().into());
 }

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -20,6 +21,9 @@ use crate::wire::control::ProgramCode;
 
 /// How often it is looked whether a program has ended.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// How long what a program said is waited for once it has ended.
+const REST_WAIT: Duration = Duration::from_millis(500);
 
 /// More than a vendor's own command says.
 const OUTPUT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -114,7 +118,25 @@ pub struct Captured {
     pub stderr: String,
 }
 
-/// Runs a program to its end, without input, within `deadline`.
+impl Captured {
+    /// Why it failed, as far as it says. Codex 0.169.0 warns before its error, and tells file and line
+    /// below it (observed).
+    pub fn why(&self) -> String {
+        let lines = self.stderr.lines().chain(self.stdout.lines()).map(str::trim);
+        let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("WARNING:"));
+        let Some(first) = lines.next() else {
+            return "no reason given".to_owned();
+        };
+        let mut causes = lines.skip_while(|line| *line != "Caused by:").skip(1);
+        match causes.next() {
+            Some(cause) => format!("{first}: {}", cause.strip_prefix("0: ").unwrap_or(cause)),
+            None => first.to_owned(),
+        }
+    }
+}
+
+/// Runs a program to its end, without input, within `deadline`. What it leaves running is waited for
+/// by nobody, and goes on.
 ///
 /// # Errors
 ///
@@ -161,11 +183,11 @@ pub fn capture(
             Err(error) => return Err(format!("cannot wait for {name}: {error}")),
         }
     };
-    let text = |reader: Option<std::thread::JoinHandle<Vec<u8>>>| {
-        let bytes = reader
-            .and_then(|reader| reader.join().ok())
-            .unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+    // What it left running may keep these open for as long as it likes.
+    let until = Instant::now() + REST_WAIT;
+    let text = |chunks: Option<Receiver<Vec<u8>>>| {
+        let bytes = chunks.map(|chunks| read_until(&chunks, until));
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
     };
     Ok(Captured {
         ok: status.success(),
@@ -174,13 +196,26 @@ pub fn capture(
     })
 }
 
-fn reader(from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+/// What comes from there, at most [`OUTPUT_BYTES_MAX`].
+fn reader(from: impl std::io::Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (chunks, read) = channel();
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
+        let mut from = from.take(OUTPUT_BYTES_MAX);
+        let mut chunk = vec![0; 8 * 1024];
         // What was read before an error is worth having.
-        let _ = from.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes);
-        bytes
-    })
+        while let Ok(length @ 1..) = from.read(&mut chunk)
+            && chunks.send(chunk[..length].to_vec()).is_ok()
+        {}
+    });
+    read
+}
+
+fn read_until(chunks: &Receiver<Vec<u8>>, until: Instant) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while let Ok(chunk) = chunks.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        bytes.extend(chunk);
+    }
+    bytes
 }
 
 /// An agent's program that is not there.
@@ -232,6 +267,38 @@ mod tests {
             launch.shell_line(&["TOKEN"]),
             "cd '/tmp/x y' && TOKEN='(secret)' MODE='a b' /usr/bin/codex resume 'two words'"
         );
+    }
+
+    #[test]
+    fn why_a_program_failed_is_its_error_and_the_first_cause() {
+        let why = |stderr: &str, stdout: &str| {
+            let (stderr, stdout) = (stderr.to_owned(), stdout.to_owned());
+            let ok = false;
+            Captured { ok, stdout, stderr }.why()
+        };
+        let codex = "WARNING: proceeding, even though\nError: failed to load bootstrap configuration\n\n\
+                     Caused by:\n    0: /home/me/config.toml:1:5: key with no value\n    1: TOML\n";
+        assert_eq!(
+            why(codex, ""),
+            "Error: failed to load bootstrap configuration: /home/me/config.toml:1:5: key with no value"
+        );
+        assert_eq!(why("", "\n no such plugin\nmore\n"), "no such plugin");
+        assert_eq!(why("Caused by:\n", ""), "Caused by:");
+        assert_eq!(why("WARNING: x\n", " "), "no reason given");
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_with_its_output_is_not_waited_for() {
+        let args = ["-c".into(), "echo said; sleep 60 & echo $!".into()];
+        let here = std::env::temp_dir();
+        let day = Duration::from_secs(24 * 60 * 60);
+        let begun = Instant::now();
+        let said = capture(Path::new("/bin/sh"), &args, &here, day).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(50));
+        let left = said.stdout.strip_prefix("said\n").unwrap().trim();
+        let left = left.parse().ok().and_then(rustix::process::Pid::from_raw);
+        // It goes on.
+        rustix::process::kill_process(left.unwrap(), rustix::process::Signal::KILL).unwrap();
     }
 
     #[test]

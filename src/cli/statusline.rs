@@ -86,8 +86,9 @@ fn show(out: &Output, args: &Args, ours: impl AsyncFnOnce(&Value) -> Option<Stri
         });
         // Nobody who reads is no fault.
         let _ = out.raw(&said);
+        // Otherwise it would wait for a read of standard input that may still block.
+        runtime.shutdown_background();
     }
-    // A read of standard input may still block.
     std::process::exit(ExitKind::Ok.code().into());
 }
 
@@ -124,14 +125,13 @@ async fn around(command: &str, input: &[u8], wait: Duration) -> Vec<u8> {
     };
     let said = timeout(wait, async { tokio::join!(feed, listen).1 }).await;
     let mut said = said.unwrap_or_else(|_| {
+        if let Some(group) = group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let (command, seconds) = (short(command, 40), wait.as_secs());
         let line = format!("your status line took over {seconds} s and was ended: {command}");
         line.replace(char::is_control, " ").into_bytes()
     });
-    // Also what it left running behind its end: it is asked for again and again.
-    if let Some(group) = group {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
     if said.last().is_some_and(|last| *last != b'\n') {
         said.push(b'\n');
     }
@@ -168,6 +168,26 @@ mod tests {
             said("echo one; echo two", &[b' '; 200_000]).await,
             "one\ntwo\n"
         );
+    }
+
+    #[tokio::test]
+    async fn what_it_leaves_running_by_itself_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let (go, done) = (folder.path().join("go"), folder.path().join("done"));
+        let wait = format!("while ! test -e '{}'; do sleep 0.01; done", go.display());
+        let command = format!(
+            "({wait}; echo later > '{}') >/dev/null 2>&1 </dev/null & echo now",
+            done.display()
+        );
+        assert_eq!(said(&command, b"").await, "now\n");
+        std::fs::write(&go, "").unwrap();
+        timeout(Duration::from_secs(30), async {
+            while !done.exists() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+        .unwrap();
     }
 
     #[tokio::test]

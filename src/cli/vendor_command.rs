@@ -55,11 +55,8 @@ pub fn vendor_command(
     if said.ok {
         return Ok(said);
     }
-    let why = [&said.stderr, &said.stdout]
-        .into_iter()
-        .find_map(|text| text.lines().find(|line| !line.trim().is_empty()))
-        .unwrap_or("no reason given");
-    Err(fail(format!("`{agent} {}` failed: {why}", quoted(args))))
+    let (args, why) = (quoted(args), said.why());
+    Err(fail(format!("`{agent} {args}` failed: {why}")))
 }
 
 /// Says what became of a change.

@@ -4,6 +4,9 @@
 /// Stands alone in the line before ours.
 pub const BEGIN: &str = "<!-- ctxrelay:begin (managed; `ctxrelay uninit` takes it out) -->";
 
+/// Stands there instead where the text before had no end of its last line.
+const BEGIN_UNENDED: &str = "<!-- ctxrelay:begin (managed; `ctxrelay uninit` takes it out, and the end of the line before) -->";
+
 /// Stands alone in the line after ours.
 pub const END: &str = "<!-- ctxrelay:end -->";
 
@@ -21,19 +24,24 @@ pub struct Unpaired;
 ///
 /// When a marker has lost its other one.
 pub fn with_block(text: &str, body: &str) -> Result<String, Unpaired> {
-    let mut block = format!("{BEGIN}\n{}\n{END}\n", body.trim_end());
+    let found = find(text)?;
+    let is_unended = match found {
+        Some((start, _)) => text[start..].starts_with(BEGIN_UNENDED),
+        None => !text.is_empty() && !text.ends_with('\n'),
+    };
+    let begin = if is_unended { BEGIN_UNENDED } else { BEGIN };
+    let mut block = format!("{begin}\n{}\n{END}\n", body.trim_end());
     let is_crlf = text
         .split_once('\n')
         .is_some_and(|(first, _)| first.ends_with('\r'));
     if is_crlf {
         block = block.replace('\n', "\r\n");
     }
-    if let Some((start, end)) = find(text)? {
+    if let Some((start, end)) = found {
         return Ok(format!("{}{block}{}", &text[..start], &text[end..]));
     }
     let gap = match text {
         "" => "",
-        text if text.ends_with("\n\n") => "",
         text if text.ends_with("\r\n") => "\r\n",
         text if text.ends_with('\n') => "\n",
         _ if is_crlf => "\r\n\r\n",
@@ -42,23 +50,23 @@ pub fn with_block(text: &str, body: &str) -> Result<String, Unpaired> {
     Ok(format!("{text}{gap}{block}"))
 }
 
-/// The text without our block, and without the empty line that we put before it. `None` when
-/// there is none.
+/// The text without our block, and without the line ends that we put before it. `None` when there is
+/// none.
 ///
 /// # Errors
 ///
 /// As [`with_block`].
 pub fn without_block(text: &str) -> Result<Option<String>, Unpaired> {
     Ok(find(text)?.map(|(start, end)| {
-        let before = &text[..start];
-        let rest = &text[end..];
-        let without = |gap: &str| before.strip_suffix(gap).filter(|_| rest.is_empty());
-        let before = match (without("\r\n\r\n"), without("\n\n")) {
-            (Some(kept), _) => format!("{kept}\r\n"),
-            (None, Some(kept)) => format!("{kept}\n"),
-            (None, None) => before.to_owned(),
+        let (before, rest) = (&text[..start], &text[end..]);
+        let gaps = match text[start..].starts_with(BEGIN_UNENDED) {
+            true => ["\r\n\r\n", "\n\n"],
+            false => ["\r\n", "\n"],
         };
-        format!("{before}{rest}")
+        let mut without = gaps.iter().filter_map(|gap| before.strip_suffix(gap));
+        // What somebody wrote behind it needs them.
+        let kept = without.next().filter(|_| rest.is_empty());
+        format!("{}{rest}", kept.unwrap_or(before))
     }))
 }
 
@@ -166,12 +174,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_put_in_can_be_taken_out_again(text in "[a-z#\n]{0,40}") {
-            let text = if text.is_empty() || text.ends_with('\n') { text } else { format!("{text}\n") };
+        fn what_is_put_in_can_be_taken_out_again(text in "([a-z#]|\n|\r\n){0,40}") {
             let with = with_block(&text, "ours").unwrap();
-            let without = without_block(&with).unwrap().unwrap();
-            prop_assert_eq!(without.trim_end_matches('\n'), text.trim_end_matches('\n'));
             prop_assert!(with.starts_with(&text));
+            let renewed = with_block(&with, "new").unwrap();
+            for with in [with, renewed] {
+                prop_assert_eq!(without_block(&with).unwrap().unwrap(), text.clone());
+            }
         }
     }
 }

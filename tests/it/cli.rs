@@ -1155,6 +1155,23 @@ fn a_hook_without_a_daemon_is_silent_and_ends_well() {
 }
 
 #[test]
+fn what_claude_runs_ends_also_where_its_input_stays_open() {
+    let project = Project::live();
+    for args in [
+        &["hook", "Stop"][..],
+        &["hook", "PreToolUse"],
+        &["statusline"],
+    ] {
+        let mut child = Child::spawn(&project.ctxrelay(args));
+        child.write_line("{}").unwrap();
+        // Not by its own `wait`, which closes the input.
+        let what = format!("the end of {args:?}");
+        let ended = wait_until(&what, timeout(), || child.try_exit());
+        assert!(ended.success(), "{args:?}: {ended:?}");
+    }
+}
+
+#[test]
 fn redact_shows_what_the_record_would_hold() {
     let project = Project::new();
     let secret = format!("ghp_{}", "a1B2".repeat(9));

@@ -275,6 +275,30 @@ fn the_doctor_says_that_an_entry_of_before_serves_one_project_alone() {
 }
 
 #[test]
+fn the_doctor_says_what_codex_finds_wrong_in_its_configuration() {
+    let project = Project::new();
+    let codex = project.bin().join("codex");
+    write_program(
+        &codex,
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo codex-cli 0.169.0; exit; fi\n\
+         printf 'WARNING: as always\\nError: failed to load\\n\\nCaused by:\\n    0: a.toml:1:5: no\\n' >&2\n\
+         exit 1\n",
+    );
+    let told = project.run(["doctor", "--json"]);
+    assert_eq!(told.code(), 6, "{told:?}");
+    let told = told.json();
+    let mut checks = told["checks"].as_array().unwrap().iter();
+    let check = checks.find(|check| check["id"] == "codex-mcp").unwrap();
+    assert_eq!(
+        (&check["ok"], &check["message"]),
+        (
+            &json!(false),
+            &json!("`codex mcp list` failed: Error: failed to load: a.toml:1:5: no")
+        )
+    );
+}
+
+#[test]
 fn an_installed_plugin_of_another_program_is_told_and_renewed_by_init() {
     let project = Project::new();
     // In Claude's place: it takes what it is told.

@@ -60,7 +60,10 @@ fn of_codex(version: &Version, status: Option<&Status>) -> Check {
     }
     if let Some(trouble) = status.and_then(codex_trouble) {
         said.push(format!("the daemon cannot use it: {trouble}"));
-        hint = CODEX_TRIED_HINT;
+        hint = match version.numbers == CODEX_TRIED {
+            true => "`codex mcp list` says what Codex finds wrong in its configuration",
+            false => CODEX_TRIED_HINT,
+        };
     }
     note("codex", said.join("\n"), hint)
 }
@@ -73,13 +76,18 @@ fn codex_trouble(status: &Status) -> Option<&String> {
 }
 
 /// The entry for a plain `codex`, where an earlier version bound it to one project, or it starts
-/// another program.
+/// another program; and why Codex does not tell it: with a configuration that it cannot read it does
+/// nothing else either.
 pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
     const ID: &str = "codex-mcp";
     let program = setting.codex_program.find()?;
     let list = ["mcp", "list", "--json"].map(Into::into);
     let said = capture(&program, &list, &setting.dirs.root, VERSION_WAIT).ok()?;
-    let entry = own_entry(&said.stdout).filter(|_| said.ok)?;
+    if !said.ok {
+        let message = format!("`codex mcp list` failed: {}", said.why());
+        return Some(bad(ID, message, "mend what Codex names there"));
+    }
+    let entry = own_entry(&said.stdout)?;
     if let Some(project) = entry.bound_to {
         return Some(note(
             ID,
@@ -269,6 +277,9 @@ mod tests {
         status.notice_keys = vec![NoticeKey::Disk, NoticeKey::Codex];
         let (message, hint) = of(tried, Some(&status));
         assert!(message.ends_with("\nthe daemon cannot use it: it ended at its start"));
-        assert!(!hint.is_empty());
+        assert!(hint.contains("codex mcp list"), "{hint}");
+        // Another one may be the reason.
+        let (_, hint) = of("codex-cli 0.168.0", Some(&status));
+        assert_eq!(hint, CODEX_TRIED_HINT);
     }
 }
