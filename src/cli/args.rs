@@ -302,6 +302,7 @@ fn without_hidden(command: &clap::Command) -> clap::Command {
         .get_subcommands()
         .filter(|sub| !(sub.is_hide_set() || sub.get_name() == "help"));
     clap::Command::new(command.get_name().to_owned())
+        .disable_help_subcommand(true)
         .about(command.get_about().cloned().unwrap_or_default())
         .args(args.cloned())
         .subcommands(visible.map(without_hidden))

@@ -9,7 +9,7 @@ use super::output::{Output, Tone};
 use super::report::{Report, ReportText};
 use super::unbuilt;
 use crate::store::config::{self, Loaded};
-use crate::wire::config::{Config, KEPT_KEYS, schema as config_schema, unknown_keys};
+use crate::wire::config::{Config, KEPT_KEYS, is_power_key, schema as config_schema, unknown_keys};
 
 /// What can be done about the configuration.
 #[derive(Debug, Subcommand)]
@@ -28,6 +28,10 @@ pub enum Verb {
     Unset(unbuilt::Args),
 }
 
+/// Of a file that cannot be read.
+const NOT_TOLD: &str = "no other key is told: a daemon that runs goes on with what it read last; one that starts \
+     takes the defaults, and the redaction rules of before";
+
 /// Prints the schema. Needs no project.
 pub fn schema(out: &Output) -> CliOutcome {
     let schema = config_schema();
@@ -41,11 +45,26 @@ pub fn schema(out: &Output) -> CliOutcome {
 pub fn show(context: &CliContext) -> CliOutcome {
     let setting = &context.setting;
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    let counts = serde_json::to_value(&loaded.config)
+    let mut counts = serde_json::to_value(&loaded.config)
         .map_err(|error| Failure::internal("write the configuration", error))?;
+    if loaded.file.is_none() {
+        keep_power(&mut counts, "");
+    }
     let text = text(&loaded, &counts);
     let value = to_json(context, &loaded, counts);
     context.out.report(Report::new(&value, text))
+}
+
+/// Leaves what counts as it was trusted, whatever the file says.
+fn keep_power(counts: &mut Value, prefix: &str) {
+    let Value::Object(group) = counts else {
+        return;
+    };
+    group.retain(|key, value| {
+        let name = format!("{prefix}{key}");
+        keep_power(value, &format!("{name}."));
+        is_power_key(&name) || value.as_object().is_some_and(|left| !left.is_empty())
+    });
 }
 
 fn to_json(context: &CliContext, loaded: &Loaded, counts: Value) -> Value {
@@ -104,6 +123,9 @@ fn text(loaded: &Loaded, counts: &Value) -> ReportText {
     }
     for problem in &loaded.problems {
         out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())]);
+    }
+    if loaded.file.is_none() {
+        out.note(NOT_TOLD);
     }
     for waiting in &loaded.waiting {
         let text = format!("{} waits for your trust: `ctxrelay trust`", waiting.key);

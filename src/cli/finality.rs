@@ -133,6 +133,12 @@ fn set_mode(context: &CliContext, word: ModeWord) -> CliOutcome {
              without you what they find green.",
         ),
     };
+    if mode == SignOffMode::Auto {
+        let world = wait_for(connect::world(&context.setting))?;
+        if world.signing.is_some() {
+            return Err(Refusal::gates_cannot_sign().into());
+        }
+    }
     let command = Command::SetPolicy(PolicyChange::SignOff { mode });
     let set: PolicySet = wait_for(operator::ask(context, command, what, mode.as_str()))?;
     let mut text = ReportText::new();

@@ -122,7 +122,11 @@ impl Captured {
     /// Why it failed, as far as it says. Codex 0.169.0 warns before its error, and tells file and line
     /// below it (observed).
     pub fn why(&self) -> String {
-        let lines = self.stderr.lines().chain(self.stdout.lines()).map(str::trim);
+        let lines = self
+            .stderr
+            .lines()
+            .chain(self.stdout.lines())
+            .map(str::trim);
         let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("WARNING:"));
         let Some(first) = lines.next() else {
             return "no reason given".to_owned();

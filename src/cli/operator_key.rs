@@ -346,8 +346,14 @@ fn failed(context: &CliContext, error: &KeyError) -> Failure {
         KeyError::Wrong => "run the command again; nothing was changed".to_owned(),
         KeyError::Unreadable | KeyError::Io(_) => format!("see {}", path.display()),
     };
-    match error {
-        KeyError::Wrong => Failure::refused(ProgramCode::WrongPassphrase, error.to_string(), hint),
-        _ => Failure::state(ProgramCode::NoKey, error.to_string(), hint),
-    }
+    let code = match error {
+        KeyError::Wrong => {
+            let code = ProgramCode::WrongPassphrase;
+            return Failure::refused(code, error.to_string(), hint);
+        }
+        KeyError::Exists => ProgramCode::KeyExists,
+        KeyError::Unreadable | KeyError::Io(_) => ProgramCode::Unreadable,
+        _ => ProgramCode::NoKey,
+    };
+    Failure::state(code, error.to_string(), hint)
 }

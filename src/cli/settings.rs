@@ -264,8 +264,11 @@ fn ports(var: &impl Fn(&str) -> Option<OsString>) -> Result<Option<Ports>, Failu
         _ => Err(Failure::state(
             ProgramCode::PartialPorts,
             format!(
-                "{} is not set, but others of the three ports are",
-                missing.join(" and ")
+                "{} not set, but others of the three ports are",
+                match missing[..] {
+                    [one] => format!("{one} is"),
+                    _ => format!("{} are", missing.join(" and ")),
+                }
             ),
             format!(
                 "set {} together, or none of them",

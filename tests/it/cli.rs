@@ -1116,6 +1116,12 @@ fn shells_offer_and_the_page_shows_what_can_be_used_and_nothing_else() {
         for hidden in ["demo-codex", "doorbell", "keep-awake", "autonomy"] {
             assert!(!script.contains(hidden), "{shell}: {hidden}");
         }
+        for help in ["-a \"help\"", "__help", "(help)"] {
+            assert!(
+                !script.contains(help),
+                "{shell}: {help} is no command of ours"
+            );
+        }
     }
     let page = printed(&["man"]);
     let text = page.replace("\\-", "-");

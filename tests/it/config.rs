@@ -272,6 +272,34 @@ fn a_call_is_asked_for_while_nobody_can_read_what_the_operator_trusts() {
     });
 }
 
+#[test]
+fn of_a_file_that_is_no_json_only_what_was_trusted_is_told_and_nothing_is_set_in_it() {
+    let project = Project::live();
+    write_config(
+        &project,
+        &json!({"relay": {"loopTurns": 3}, "permissions": {"git": "deny"}}),
+    );
+    let mut operator = Pty::spawn(&project.ctxrelay(["trust"]));
+    operator.wait_for_text("Type `trust`");
+    operator.type_text("trust\r");
+    assert_eq!(operator.wait_exit(), 0, "{}", operator.screen());
+    project.write(".contextrelay/config.json", "{broken");
+    let shown = project.run(["config", "show"]).expect_success().stdout;
+    assert!(!shown.contains("loopTurns"), "{shown}");
+    assert!(shown.contains("goes on with what it read last"), "{shown}");
+    assert!(shown.contains("\"deny\""), "{shown}");
+    let shown = project.run(["config", "show", "--json"]).expect_success();
+    let config = &shown.json()["config"];
+    assert_eq!(config["permissions"]["git"], "deny", "{config}");
+    assert_eq!(config["relay"], Value::Null, "{config}");
+    let mut operator = Pty::spawn(&project.ctxrelay(["coordinator", "claude"]));
+    operator.wait_for_text("Type `");
+    operator.type_text("yes\r");
+    assert_eq!(operator.wait_exit(), 3, "{}", operator.screen());
+    let screen = operator.screen();
+    assert!(screen.contains("ctxrelay config show"), "{screen}");
+}
+
 /// What a hook says of a push.
 fn judged(hook: &Launch) -> String {
     let mut hook = hook.command();

@@ -78,6 +78,9 @@ fn state(project: &Project, id: &str) -> String {
 fn only_who_knows_the_passphrase_decides_and_the_record_says_whose_key_it_was() {
     let project = Project::live();
     let fingerprint = make_key(&project);
+    let (code, screen) = at_a_terminal(&project, &["operator", "key", "new", "--json"], &[]);
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("\"key_exists\""), "{screen}");
     // A wrong passphrase switches nothing on.
     let (code, screen) = switch(&project, "passphrase", "not the one");
     assert_eq!(code, 5, "{screen}");
@@ -93,6 +96,9 @@ fn only_who_knows_the_passphrase_decides_and_the_record_says_whose_key_it_was() 
     assert_eq!(refused.data["code"], "not_signed");
     let auto = json!({"change": "signOff", "mode": "auto"});
     assert!(operator.call("policy/set", auto).is_err());
+    let (code, screen) = at_a_terminal(&project, &["finality", "mode", "auto"], &[]);
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("signing off first"), "{screen}");
     let (code, screen) = approve(&project, id, "not the one");
     assert_eq!(code, 5, "{screen}");
     assert_eq!(state(&project, id), "pending");

@@ -10,13 +10,12 @@ use crate::daemon::claude_processes::ClaudeProcesses;
 use crate::daemon::clients::Clients;
 use crate::daemon::clock::now_ms;
 use crate::daemon::configuration::Configuration;
-use crate::daemon::configuring::failed;
 use crate::daemon::recorder::Recorder;
 use crate::store::config::{self, Loaded};
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::trust;
 use crate::wire::config::{keys_of, trusted_policy};
-use crate::wire::control::{HookParams, Refusal};
+use crate::wire::control::{HookParams, Refusal, RefusalCode};
 use crate::wire::status::PolicyStatus;
 
 /// How much of the reason for a refused call is recorded, in characters.
@@ -29,8 +28,11 @@ pub(super) fn policy_entry<T>(
     loaded: &Loaded,
 ) -> Result<Entry, Refusal> {
     if loaded.file.is_none() {
-        let why = "config.json is no JSON object, so that nothing can be set in it";
-        return Err(failed(why));
+        return Err(Refusal::new(
+            RefusalCode::TrustFailed,
+            "config.json cannot be read as a JSON object, so that nothing can be set in it",
+            "mend it: `ctxrelay config show` says what is wrong",
+        ));
     }
     let is_auto = matches!(
         change,
@@ -39,8 +41,7 @@ pub(super) fn policy_entry<T>(
         }
     );
     if is_auto && recorder.world().signing.is_some() {
-        let why = "decisions are signed here, and the gates have no key";
-        return Err(failed(why));
+        return Err(Refusal::gates_cannot_sign());
     }
     let event = match change {
         PolicyChange::Coordinator { .. } => LifecycleEvent::CoordinatorChanged,

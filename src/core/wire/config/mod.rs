@@ -31,6 +31,6 @@ pub use policy_keys::{
     AgentPolicyKeys, CollaborationKeys, FinalityKeys, PermissionKeys, PolicyKeys, keys_of, policy,
     trusted_policy,
 };
-pub use power::{Waiting, digest, only_trusted, power, waiting};
+pub use power::{Waiting, digest, is_power_key, only_trusted, power, waiting};
 pub use read::{Problem, changed_keys, own_rules, read, unknown_keys};
 pub use schema::{KEPT_KEYS, schema};

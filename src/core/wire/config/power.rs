@@ -46,6 +46,14 @@ const ACTS_UPON: [&str; 8] = [
     CODEX_HOOK,
 ];
 
+/// Whether a dotted key has power, or stands below one that has.
+pub fn is_power_key(key: &str) -> bool {
+    let mut below = POWER_KEYS
+        .iter()
+        .filter_map(|power| key.strip_prefix(power));
+    below.any(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// Keys of which less allows less, so that taking one away, or an entry of a list, needs no trust. A
 /// gate that is taken away would allow more.
 const LESS_IS_STRICTER: [&str; 3] = ["redaction.allow", EXTRACT, CODEX_HOOK];

@@ -30,6 +30,7 @@ words! {
         GhMissing = "gh_missing",
         GhUnreadable = "gh_unreadable",
         InThePair = "in_the_pair",
+        KeyExists = "key_exists",
         Killed = "killed",
         Ledger = "ledger",
         NoChain = "no_chain",

@@ -162,6 +162,15 @@ impl Refusal {
             hint: hint.into(),
         }
     }
+
+    /// The gates are to sign off alone where decisions are signed.
+    pub fn gates_cannot_sign() -> Self {
+        Self::new(
+            RefusalCode::TrustFailed,
+            "decisions are signed here, and the gates have no key",
+            "stay with mode manual, or switch signing off first: `ctxrelay guide signing`",
+        )
+    }
 }
 
 impl From<HeldTooMuch> for Refusal {
