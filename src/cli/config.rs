@@ -125,7 +125,7 @@ fn text(loaded: &Loaded, counts: &Value) -> ReportText {
         out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())]);
     }
     if loaded.file.is_none() {
-        out.note(NOT_TOLD);
+        out.spans(&[(Tone::Faint, NOT_TOLD)]);
     }
     for waiting in &loaded.waiting {
         let text = format!("{} waits for your trust: `ctxrelay trust`", waiting.key);

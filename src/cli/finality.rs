@@ -22,7 +22,7 @@ use crate::core::snapshot::{
     GateInForce, GateStatus, ProposalEnd, ProposalSnapshot, ProposalState, Snapshot,
 };
 use crate::wire::control::{
-    Command, DecideParams, GateReport, PolicySet, ProgramCode, Recorded, RefusalCode,
+    Command, DecideParams, GateReport, PolicySet, ProgramCode, Recorded, Refusal, RefusalCode,
 };
 use look::Look;
 
@@ -134,7 +134,7 @@ fn set_mode(context: &CliContext, word: ModeWord) -> CliOutcome {
         ),
     };
     if mode == SignOffMode::Auto {
-        let world = wait_for(connect::world(&context.setting))?;
+        let world = wait_for(world(&context.setting))?;
         if world.signing.is_some() {
             return Err(Refusal::gates_cannot_sign().into());
         }

@@ -1168,7 +1168,7 @@ fn what_claude_runs_ends_also_where_its_input_stays_open() {
         &["hook", "PreToolUse"],
         &["statusline"],
     ] {
-        let mut child = Child::spawn(&project.ctxrelay(args));
+        let mut child = Child::spawn(&project.ctxrelay(args.iter().copied()));
         child.write_line("{}").unwrap();
         // Not by its own `wait`, which closes the input.
         let what = format!("the end of {args:?}");
