@@ -176,12 +176,19 @@ fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failur
     )
 }
 
-/// The list shows tasks too that were brought from elsewhere.
+/// The list shows tasks too that were brought from elsewhere, and those of sealed sessions.
 fn of_elsewhere(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
     let kept = Capsules::of(&context.setting.dirs);
-    match failure.is(&RefusalCode::NotFound) && kept.has(CapsuleOwner::Foreign, task) {
-        true => foreign(task),
-        false => failure,
+    if !failure.is(&RefusalCode::NotFound) {
+        return failure;
+    }
+    match [CapsuleOwner::Foreign, CapsuleOwner::Project].map(|owner| kept.has(owner, task)) {
+        [true, _] => foreign(task),
+        [_, true] => Failure {
+            hint: format!("if a sealed session has it, `ctxrelay capsule reopen {task}` has it go on"),
+            ..failure
+        },
+        _ => failure,
     }
 }
 
