@@ -106,6 +106,7 @@ pub(super) fn export_of(
         kept: maker.to_keep(plain),
         patch: made.capsule.patch.is_some(),
         outputs: !made.capsule.outputs.is_empty(),
+        open: plain.is_of_now,
     }
 }
 
