@@ -226,7 +226,10 @@ fn edited(context: &CliContext, task: &CapsuleId) -> Result<DraftChanges, Failur
     let mut editor = Editor::open(&command, &before.text())
         .map_err(|error| failed(format!("$EDITOR cannot be opened: {error}")))?;
     match editor.wait() {
-        Edited::Text(text) => Ok(before.changes(&CapsuleDraft::read(&text))),
+        Edited::Text(text) => {
+            let after = CapsuleDraft::read(&text).map_err(|lines| failed(lines.to_string()))?;
+            Ok(before.changes(&after))
+        }
         Edited::Failed(why) => Err(failed(why)),
     }
 }
