@@ -264,6 +264,20 @@ fn an_export_is_canonical_for_its_user_alone_and_holds_no_secret() {
 }
 
 #[test]
+fn an_export_without_a_name_lies_beside_the_project_and_does_not_make_itself_out_of_date() {
+    let project = Project::live();
+    let id = login(&project);
+    done(&project, &["export", &id]);
+    assert!(
+        project
+            .base()
+            .join("fix-the-login.ctxcapsule.json")
+            .exists()
+    );
+    assert_eq!(json_of(&project, "check", &id)["freshness"], "fresh");
+}
+
+#[test]
 fn a_task_that_is_not_there_is_said_so() {
     let project = Project::live();
     for verb in ["show", "check", "log"] {

@@ -48,7 +48,8 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let made = made.as_ref().unwrap_or(&plain);
     let dirs = &context.setting.dirs;
     let path = args.output.clone();
-    let path = path.unwrap_or_else(|| file_name(&made.capsule));
+    // Beside the project: a new file in it would make its tree another one.
+    let path = path.unwrap_or_else(|| dirs.root.with_file_name(file_name(&made.capsule)));
     let export = export_of(&maker, &plain, made);
     let mut kept = Ok(None);
     write(dirs, made, &path, args.force, || {
