@@ -464,6 +464,23 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
     let wrong = "0".repeat(64);
     let (code, told) = imported(&other, &[file, "--expect", &wrong]);
     assert_eq!((code, &told["firstBad"]["path"]), (6, &json!("digest")));
+    // Which says nothing against the file itself.
+    assert_eq!(
+        (&told["intact"], &told["expected"]),
+        (&Value::Null, &json!(false))
+    );
+    let screen = in_terminal(&other, &["import", file, "--expect", &wrong]).1;
+    assert!(screen.contains("another capsule"), "{screen}");
+    assert!(!screen.contains("not intact"), "{screen}");
+    // However the right one was copied.
+    let read: Capsule = serde_json::from_str(&text).unwrap();
+    let right = format!(" {}\n", read.digest.to_uppercase());
+    let (code, told) = imported(&other, &[file, "--expect", &right]);
+    assert_eq!((code, &told["expected"]), (0, &json!(true)), "{told}");
+    assert_eq!(
+        imported(&other, &[file, "--expect", &read.digest[..12]]).0,
+        2
+    );
     // No link, no folder, nothing endless.
     let link = other.base().join("link.json");
     std::os::unix::fs::symlink(&out, &link).unwrap();
