@@ -1,8 +1,9 @@
 //! Search, export and rebuild as a user meets them: with a daemon, without one, in archives.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 
+use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
 use crate::support::project::Project;
@@ -282,6 +283,29 @@ fn an_export_is_private_whole_and_takes_nobodys_place_unasked() {
     let html = std::fs::read_to_string(&out).unwrap();
     assert!(html.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
     assert!(!html.contains("<script") && !html.contains('\u{202e}'));
+
+    // What is no file keeps its name.
+    let [pipe, link, folder] = ["pipe", "link", "folder"].map(|name| project.base().join(name));
+    mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    std::os::unix::fs::symlink(&pipe, &link).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    for (target, why) in [
+        (&pipe, "is no plain file"),
+        (&link, "is no plain file"),
+        (&folder, "is a folder"),
+    ] {
+        let before = target.symlink_metadata().unwrap();
+        let args = ["ledger", "export", "--force", "--json", "--output"];
+        let refused = project.run(args.into_iter().chain(target.to_str()));
+        assert_eq!(refused.code(), 3, "{}", target.display());
+        let said = refused.json()["error"]["message"].to_string();
+        assert!(said.contains(why), "{said}");
+        let after = target.symlink_metadata().unwrap();
+        assert_eq!(
+            (after.ino(), after.file_type()),
+            (before.ino(), before.file_type())
+        );
+    }
 
     // Not into the record's own folder, by whatever way.
     std::os::unix::fs::symlink(project.state(), project.base().join("way")).unwrap();
