@@ -248,6 +248,56 @@ fn an_archive_is_searched_and_exported_too() {
 }
 
 #[test]
+fn what_is_broken_in_a_record_is_said_by_each_of_its_exports_and_counts_as_no_entry() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    note(&project, &["before", "after"]);
+    daemon.stop();
+    let old = record(&project);
+    let session = old.file_stem().unwrap().to_str().unwrap().to_owned();
+    let archive = project.state().join(format!("archives/{session}.jsonl"));
+    let text = std::fs::read_to_string(&old).unwrap();
+    let entries = text.lines().count();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let altered = lines[1].replace("\"timestamp\":1", "\"timestamp\":2");
+    assert_ne!(altered, lines[1]);
+    lines[1] = &altered;
+    lines.insert(2, "null");
+    std::fs::write(&archive, format!("{}\n", lines.join("\n"))).unwrap();
+    // Of the current session nothing is exported that its head does not vouch for.
+    std::fs::remove_file(&old).unwrap();
+    std::fs::remove_file(project.state().join("current")).unwrap();
+    project.daemon().stop();
+    for (format, fate) in [
+        ("jsonl", "copied as the others are"),
+        ("md", "left out"),
+        ("html", "left out"),
+    ] {
+        let out = project.base().join(format);
+        let args = [
+            "ledger",
+            "export",
+            "--session",
+            &session,
+            "--format",
+            format,
+        ];
+        let to_file = [&args[..], &["--force", "--output", out.to_str().unwrap()]].concat();
+        let told = project.run([&to_file[..], &["--json"]].concat());
+        let told = told.expect_success().json();
+        let found = ["entries", "badLines", "chainOk"].map(|key| told[key].clone());
+        assert_eq!(found, [json!(entries), json!(1), json!(false)], "{format}");
+        let to_stdout = project.run(args).expect_success().stderr;
+        let to_file = project.run(to_file).expect_success();
+        for said in [to_stdout, to_file.stdout + &to_file.stderr] {
+            let bad = format!("1 line is no entry and {fate}");
+            assert!(said.contains(&bad), "{format}: {said}");
+            assert!(said.contains("chain of this record is broken"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn an_export_is_private_whole_and_takes_nobodys_place_unasked() {
     let project = Project::new();
     let daemon = project.daemon();
