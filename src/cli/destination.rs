@@ -29,12 +29,13 @@ pub(in crate::cli) struct Destination {
 }
 
 impl Destination {
-    /// Begins a file, 0600, in the folder of `path`. With `force` it will take the place of what
-    /// has that name, a link included and not what it points to.
+    /// Begins a file, 0600, in the folder of `path`. With `force` it will take the place of a file
+    /// that has that name, or of a link to one or to nothing, and not of what that points to.
     ///
     /// # Errors
     ///
-    /// When there is such a file already, the folder cannot be written, or it is the record's own.
+    /// When there is such a file already, or something else of that name; the folder cannot be
+    /// written, or it is the record's own.
     pub(in crate::cli) fn open(
         dirs: &ProjectDirs,
         path: &Path,
@@ -59,9 +60,7 @@ impl Destination {
             return Err(unwritable(io::Error::from(io::ErrorKind::IsADirectory)));
         };
         let path = real.join(name);
-        if exists(&path) && (!force || path.is_dir()) {
-            return Err(in_the_way(&path));
-        }
+        check_place(&path, force)?;
         sweep_left(&real);
         let file = tempfile::Builder::new()
             .prefix(UNNAMED)
@@ -101,6 +100,31 @@ impl Destination {
             }
             Err(error) => Err(unwritable(&path, &error.error)),
         }
+    }
+}
+
+/// Whether a file may have this name. A device or a pipe would be gone, and what waits for it would
+/// wait for ever.
+fn check_place(path: &Path, force: bool) -> Result<(), Failure> {
+    if !exists(path) {
+        return Ok(());
+    }
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(Failure::state(
+            ProgramCode::Exists,
+            format!("{} is a folder", path.display()),
+            "name a file in it",
+        )),
+        Ok(found) if !found.is_file() => Err(Failure::state(
+            ProgramCode::Exists,
+            format!("{} is no plain file", path.display()),
+            "name a plain file, or one that is not there; `ctxrelay ledger export` and `ctxrelay capsule \
+             handoff` write to standard output without --output",
+        )),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(path, &error)),
+        // A link to nothing too.
+        _ if force => Ok(()),
+        _ => Err(in_the_way(path)),
     }
 }
 

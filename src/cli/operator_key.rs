@@ -65,9 +65,7 @@ pub fn run(context: &CliContext, verb: &Verb) -> CliOutcome {
 fn new(context: &CliContext) -> CliOutcome {
     refuse_others()?;
     let user = &context.setting.user_dirs;
-    if !matches!(operator_key::read(user), Err(KeyError::Missing)) {
-        return Err(failed(context, &KeyError::Exists));
-    }
+    operator_key::must_be_missing(user).map_err(|error| failed(context, &error))?;
     context.out.note(
         "The passphrase is kept nowhere. Without it nothing can be decided where decisions are \
          signed.",
@@ -89,19 +87,18 @@ fn new(context: &CliContext) -> CliOutcome {
         ));
     }
     let key = operator_key::create(user, &first).map_err(|error| failed(context, &error))?;
-    report(context, &key.signer(), "made")
+    report(context, Some(&key.signer()), "made")
 }
 
-/// Signs once, so that a key that cannot is not taken.
+/// Signs once before it is taken: a key that cannot is not, nor one whose question is left.
 fn new_ssh(context: &CliContext, path: &Path) -> CliOutcome {
     refuse_others()?;
     let user = &context.setting.user_dirs;
-    let signer = operator_key::create_ssh(user, path).map_err(|error| failed(context, &error))?;
-    let tried = find(context, Some(&signer)).and_then(|key| key.sign(b"ctxrelay operator key\n"));
-    if let Err(failure) = tried {
-        operator_key::remove(user).map_err(|error| failed(context, &error))?;
-        return Err(failure);
-    }
+    let no_key = |error: KeyError| failed(context, &error);
+    let (signer, public_key) = operator_key::read_ssh(user, path).map_err(no_key)?;
+    let key = ssh_signer(context, signer.clone(), public_key.clone());
+    key.sign(b"ctxrelay operator key\n")?;
+    operator_key::take_ssh(user, signer.clone(), public_key).map_err(no_key)?;
     if !signer.wants_touch() {
         context.out.note(
             "This is no security key: whatever runs as you, an agent's shell too, can sign with it \
@@ -109,35 +106,49 @@ fn new_ssh(context: &CliContext, path: &Path) -> CliOutcome {
              you confirm each use, or take a security key (FIDO).",
         );
     }
-    report(context, &signer, "is yours from now on")
+    report(context, Some(&signer), "is yours from now on")
 }
 
 fn show(context: &CliContext) -> CliOutcome {
     let signer = operator_key::read(&context.setting.user_dirs);
     let signer = signer.map_err(|error| failed(context, &error))?;
-    report(context, &signer, "is there")
+    report(context, Some(&signer), "is there")
 }
 
 fn remove(context: &CliContext) -> CliOutcome {
     refuse_others()?;
     let user = &context.setting.user_dirs;
-    let signer = operator_key::read(user).map_err(|error| failed(context, &error))?;
-    let what = format!(
-        "Where decisions are signed by {signer}, nobody can decide or switch signing off any more."
-    );
+    let signer = match operator_key::read(user) {
+        Ok(signer) => Some(signer),
+        // Nothing signs with it as it is, and no other key can be made while it lies there.
+        Err(KeyError::Unreadable) => None,
+        Err(error) => return Err(failed(context, &error)),
+    };
+    let what = match &signer {
+        Some(signer) => format!("Where decisions are signed by {signer}, nobody"),
+        None => format!(
+            "{} is no key that this version can read. Where decisions are signed by it, nobody",
+            user.operator_key().display()
+        ),
+    };
+    let what = format!("{what} can decide or switch signing off any more.");
     operator::confirm(context, &what, "remove")?;
     operator_key::remove(user).map_err(|error| failed(context, &error))?;
-    report(context, &signer, "removed")
+    report(context, signer.as_ref(), "removed")
 }
 
-fn report(context: &CliContext, signer: &Signer, what: &str) -> CliOutcome {
+/// Without a signer it is a file that was no key.
+fn report(context: &CliContext, signer: Option<&Signer>, what: &str) -> CliOutcome {
     let path = context.setting.user_dirs.operator_key();
     let mut text = ReportText::new();
-    text.note(format!("key {signer} {what}"));
+    text.note(match signer {
+        Some(signer) => format!("key {signer} {what}"),
+        None => format!("{} {what}", path.display()),
+    });
     let value = json!({
-        "signer": signer.as_str(),
-        "fingerprint": signer.fingerprint(),
-        "publicKey": signer.to_openssh(),
+        "signer": signer.map(Signer::as_str),
+        "fingerprint": signer.map(Signer::fingerprint),
+        "publicKey": signer.and_then(Signer::to_openssh),
         "file": path.display().to_string(),
     });
     context.out.report(Report::new(&value, text))
@@ -228,20 +239,24 @@ pub fn find(context: &CliContext, wanted: Option<&Signer>) -> Result<OperatorSig
     }
     let ssh = operator_key::ssh_key(user).map_err(|error| failed(context, &error))?;
     if let Some(public_key) = ssh {
-        let touch = if found.wants_touch() {
-            ": touch it when it blinks"
-        } else {
-            ""
-        };
-        let text = format!("signing with the key {found}{touch}");
-        context.out.note(&text);
-        let signer = found;
-        return Ok(OperatorSigner::Ssh { signer, public_key });
+        return Ok(ssh_signer(context, found, public_key));
     }
     let typed: Zeroizing<String> = passphrase::ask(&format!("Passphrase of the key {found}:"))?;
     let unlocked = operator_key::unlock(user, &typed);
     let unlocked = unlocked.map_err(|error| failed(context, &error))?;
     Ok(OperatorSigner::Passphrase(unlocked))
+}
+
+/// The person's SSH key, which is to sign now.
+fn ssh_signer(context: &CliContext, signer: Signer, public_key: PathBuf) -> OperatorSigner {
+    let touch = if signer.wants_touch() {
+        ": touch it when it blinks"
+    } else {
+        ""
+    };
+    let text = format!("signing with the key {signer}{touch}");
+    context.out.note(&text);
+    OperatorSigner::Ssh { signer, public_key }
 }
 
 /// Unlocks the key for the deck: it is wanted, what was typed is its passphrase, and how long it may
@@ -344,7 +359,11 @@ fn failed(context: &CliContext, error: &KeyError) -> Failure {
         }
         KeyError::Exists => "see it: `ctxrelay operator key show`".to_owned(),
         KeyError::Wrong => "run the command again; nothing was changed".to_owned(),
-        KeyError::Unreadable | KeyError::Io(_) => format!("see {}", path.display()),
+        KeyError::Unreadable => format!(
+            "put {} back as it was, or remove it: `ctxrelay operator key remove`",
+            path.display()
+        ),
+        KeyError::Io(_) => format!("see {}", path.display()),
     };
     let code = match error {
         KeyError::Wrong => {

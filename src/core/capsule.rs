@@ -39,7 +39,7 @@ use crate::id::CapsuleId;
 use crate::word::words;
 
 pub use budget::{CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleBudget};
-pub use draft::{CapsuleDraft, DraftChanges};
+pub use draft::{CapsuleDraft, DraftChanges, StrayLines};
 pub use fill::{CapsuleSources, FileNow};
 pub use found::{FOUND_CHARS_MAX, FOUND_MAX, FoundText};
 pub use freshness::{ChangedFile, Freshness, StandsNow};

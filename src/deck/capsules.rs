@@ -340,7 +340,8 @@ impl CapsuleAccess {
         after: &str,
         operator: &Client,
     ) -> Result<String, String> {
-        let changes = CapsuleDraft::read(before).changes(&CapsuleDraft::read(after));
+        let read = |text| CapsuleDraft::read(text).map_err(|lines| lines.to_string());
+        let changes = read(before)?.changes(&read(after)?);
         if changes.is_empty() {
             return Ok("nothing was changed".to_owned());
         }

@@ -31,7 +31,7 @@ pub(crate) struct Editor {
     child: Child,
     file: PathBuf,
     /// Removes the copy.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// How an editor ended.
@@ -82,7 +82,7 @@ impl Editor {
         Ok(Self {
             child,
             file,
-            _folder: folder,
+            folder,
         })
     }
 
@@ -101,6 +101,19 @@ impl Editor {
             Ok(status) => self.result(status),
             Err(error) => Edited::Failed(format!("the editor is lost: {error}")),
         }
+    }
+
+    /// Leaves the copy where it is, 0600, once the editor has ended; where that is. None where nobody
+    /// wrote anything: it is as `before`.
+    pub(crate) fn keep(&mut self, before: &str) -> Option<PathBuf> {
+        let is_file = fs::symlink_metadata(&self.file).ok()?.is_file();
+        if !is_file || fs::read(&self.file).is_ok_and(|text| text == before.as_bytes()) {
+            return None;
+        }
+        // An editor may have put a file of its own in the place of ours.
+        let _ = fs::set_permissions(&self.file, Permissions::from_mode(0o600));
+        self.folder.disable_cleanup(true);
+        Some(self.file.clone())
     }
 
     fn result(&self, status: ExitStatus) -> Edited {
@@ -187,6 +200,26 @@ mod tests {
         assert!(!file.parent().unwrap().exists());
         let (edited, _) = run("true", "as it was");
         assert_eq!(edited, Edited::Text("as it was".to_owned()));
+    }
+
+    #[test]
+    fn what_was_written_can_be_kept_for_the_person_alone_and_what_was_not_is_removed() {
+        let command = "sh -c 'sed -i s/one/two/ \"$1\" && chmod 644 \"$1\"' sh";
+        let mut editor = Editor::open(command, "one\n").unwrap();
+        assert_eq!(editor.wait(), Edited::Text("two\n".to_owned()));
+        let file = editor.keep("one\n").unwrap();
+        drop(editor);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+        for command in ["true", "rm", "ln -sf /etc/hostname"] {
+            let mut editor = Editor::open(command, "one\n").unwrap();
+            editor.wait();
+            assert_eq!(editor.keep("one\n"), None, "{command}");
+            let folder = editor.file.parent().unwrap().to_owned();
+            drop(editor);
+            assert!(!folder.exists());
+        }
     }
 
     #[test]

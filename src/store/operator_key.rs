@@ -138,12 +138,12 @@ pub fn ssh_key(user: &UserDirs) -> Result<Option<PathBuf>, KeyError> {
     })
 }
 
-/// Takes a person's SSH key, by its `.pub` file.
+/// A person's SSH key, by its `.pub` file, and where that lies. It is not taken yet.
 ///
 /// # Errors
 ///
-/// When there is a key already, the file is no public key, or ours cannot be written.
-pub fn create_ssh(user: &UserDirs, public_key: &Path) -> Result<Signer, KeyError> {
+/// When there is a key already, or the file is no public key.
+pub fn read_ssh(user: &UserDirs, public_key: &Path) -> Result<(Signer, PathBuf), KeyError> {
     must_be_missing(user)?;
     let public_key = std::path::absolute(public_key)?;
     let mut text = String::new();
@@ -153,21 +153,34 @@ pub fn create_ssh(user: &UserDirs, public_key: &Path) -> Result<Signer, KeyError
         let path = public_key;
         return Err(KeyError::NoPublicKey { path, source });
     }
-    let signer = Signer::from_openssh(&text)?;
-    let file = KeyFile::Ssh(SshKey {
-        version: VERSION,
-        signer: signer.clone(),
-        public_key,
-    });
-    write(user, &file)?;
-    Ok(signer)
+    Ok((Signer::from_openssh(&text)?, public_key))
 }
 
-fn must_be_missing(user: &UserDirs) -> Result<(), KeyError> {
+/// Takes a person's SSH key.
+///
+/// # Errors
+///
+/// When there is a key already, or ours cannot be written.
+pub fn take_ssh(user: &UserDirs, signer: Signer, public_key: PathBuf) -> Result<(), KeyError> {
+    must_be_missing(user)?;
+    let file = KeyFile::Ssh(SshKey {
+        version: VERSION,
+        signer,
+        public_key,
+    });
+    write(user, &file)
+}
+
+/// Refuses where a new key would take the place of something.
+///
+/// # Errors
+///
+/// What is there: a key, or a file that is none.
+pub fn must_be_missing(user: &UserDirs) -> Result<(), KeyError> {
     match file(user) {
         Err(KeyError::Missing) => Ok(()),
-        Err(KeyError::Io(error)) => Err(error.into()),
-        _ => Err(KeyError::Exists),
+        Err(error) => Err(error),
+        Ok(_) => Err(KeyError::Exists),
     }
 }
 
@@ -347,6 +360,12 @@ mod tests {
         std::fs::write(&path, text.replace("65536", "4294967295")).unwrap();
         assert!(matches!(
             unlock(user, "correct horse"),
+            Err(KeyError::Unreadable)
+        ));
+        // Nor is one taken for nothing that cannot be read.
+        std::fs::write(&path, "{").unwrap();
+        assert!(matches!(
+            create(user, "another one"),
             Err(KeyError::Unreadable)
         ));
         remove(user).unwrap();

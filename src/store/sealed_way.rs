@@ -88,14 +88,19 @@ impl ReachedSession {
     }
 }
 
-/// The digests of the capsules that a session says were kept. What has one of them is, to the byte,
-/// what this program kept then: agents can write where it lies, and cannot record this.
+/// The digests of the capsules that a session says were kept, of a closed task since its close. What
+/// has one of them is, to the byte, what this program kept then: agents can write where it lies, and
+/// cannot record this.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct KeptDigests(BTreeMap<(CapsuleId, String), Seq>);
 
 impl KeptDigests {
     /// Takes an entry of the session in.
     pub(crate) fn hear(&mut self, entry: &Entry) {
+        if let Some(task) = entry.closed_task() {
+            // What went out before does not say how it ended.
+            self.0.retain(|(of, _), _| of != task);
+        }
         if let Some((task, digest)) = entry.kept_capsule() {
             self.0.insert((task.clone(), digest.to_owned()), entry.seq);
         }

@@ -264,6 +264,20 @@ fn an_export_is_canonical_for_its_user_alone_and_holds_no_secret() {
 }
 
 #[test]
+fn an_export_without_a_name_lies_beside_the_project_and_does_not_make_itself_out_of_date() {
+    let project = Project::live();
+    let id = login(&project);
+    done(&project, &["export", &id]);
+    assert!(
+        project
+            .base()
+            .join("fix-the-login.ctxcapsule.json")
+            .exists()
+    );
+    assert_eq!(json_of(&project, "check", &id)["freshness"], "fresh");
+}
+
+#[test]
 fn a_task_that_is_not_there_is_said_so() {
     let project = Project::live();
     for verb in ["show", "check", "log"] {
@@ -450,6 +464,23 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
     let wrong = "0".repeat(64);
     let (code, told) = imported(&other, &[file, "--expect", &wrong]);
     assert_eq!((code, &told["firstBad"]["path"]), (6, &json!("digest")));
+    // Which says nothing against the file itself.
+    assert_eq!(
+        (&told["intact"], &told["expected"]),
+        (&Value::Null, &json!(false))
+    );
+    let screen = in_terminal(&other, &["import", file, "--expect", &wrong]).1;
+    assert!(screen.contains("another capsule"), "{screen}");
+    assert!(!screen.contains("not intact"), "{screen}");
+    // However the right one was copied.
+    let read: Capsule = serde_json::from_str(&text).unwrap();
+    let right = format!(" {}\n", read.digest.to_uppercase());
+    let (code, told) = imported(&other, &[file, "--expect", &right]);
+    assert_eq!((code, &told["expected"]), (0, &json!(true)), "{told}");
+    assert_eq!(
+        imported(&other, &[file, "--expect", &read.digest[..12]]).0,
+        2
+    );
     // No link, no folder, nothing endless.
     let link = other.base().join("link.json");
     std::os::unix::fs::symlink(&out, &link).unwrap();

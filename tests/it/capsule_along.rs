@@ -1,6 +1,7 @@
 //! Changes that no commit has, and what gates printed, as they go along with a task.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
@@ -48,6 +49,51 @@ fn exported(project: &Project, id: &str, more: &[&str]) -> (String, Vec<u8>, Val
     let bytes = fs::read(&out).unwrap();
     let value = serde_json::from_slice(&bytes).unwrap();
     (file, bytes, value)
+}
+
+#[test]
+fn an_export_that_a_close_overtakes_is_refused_and_what_the_close_kept_stays() {
+    let (project, id) = at_work();
+    let _daemon = project.daemon();
+    exported(&project, &id, &[]);
+    // Its git waits when it makes the patch: the record was read by then.
+    let [begun, go] = ["begun", "go"].map(|name| project.base().join(name));
+    let git = project.bin().join("git");
+    let text = format!(
+        "#!/bin/sh\ncase \"$SLOW $*\" in 1*--full-index*) : > '{}'; \
+         while [ ! -e '{}' ]; do sleep 0.05; done;; esac\n\
+         PATH=\"${{PATH#*:}}\" exec git \"$@\"\n",
+        begun.display(),
+        go.display()
+    );
+    fs::write(&git, text).unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let out = project.base().join("late.json");
+    let args = ["capsule", "export", &id, "--patch", "-o"];
+    let args = args.into_iter().chain(out.to_str());
+    let mut export = Pty::spawn_sized(&project.ctxrelay(args).env("SLOW", "1"), 200, 50);
+    wait_until("the patch that is made", timeout(), || {
+        begun.exists().then_some(())
+    });
+    done(&project, &["close", &id, "--outcome", "it is rotated"]);
+    let kept = project.state().join(format!("capsules/{id}.json"));
+    let closed = fs::read(&kept).unwrap();
+    fs::write(&go, "").unwrap();
+    assert_eq!(export.wait_exit(), 3, "{}", export.screen());
+    assert!(
+        export.screen().contains("was closed while"),
+        "{}",
+        export.screen()
+    );
+    assert!(!out.exists());
+    assert_eq!(fs::read(&kept).unwrap(), closed);
+    let shown = project.run(["capsule", "show", &id]).expect_success();
+    assert!(shown.stdout.contains("it is rotated"), "{}", shown.stdout);
+    assert!(
+        !shown.stdout.contains("than the record"),
+        "{}",
+        shown.stdout
+    );
 }
 
 #[test]

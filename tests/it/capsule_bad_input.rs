@@ -2,6 +2,7 @@
 //! sentence, and nothing half written.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use crate::support::privileged;
 use crate::support::project::{Project, names};
 use crate::support::pty::Pty;
 use crate::support::small_disk::SmallDisk;
+use crate::support::wait::{timeout, wait_until};
 
 /// A task with something said for it, and its file.
 fn exported(project: &Project) -> (String, String) {
@@ -49,6 +51,44 @@ fn told_by(launch: &Launch) -> (u32, String) {
     let mut pty = Pty::spawn_sized(launch, 200, 50);
     let code = pty.wait_exit();
     (code, pty.screen().replace('\n', " "))
+}
+
+/// An edit of a task whose editor waits, then adds a constraint below this heading, and what has it go
+/// on.
+#[track_caller]
+fn editing(project: &Project, id: &str, heading: &str) -> (Pty, impl FnOnce() + use<>) {
+    let [begun, go] = ["begun", "go"].map(|name| project.base().join(name));
+    for left in [&begun, &go] {
+        let _ = fs::remove_file(left);
+    }
+    let script = format!(
+        ": > '{}'; while [ ! -e '{}' ]; do sleep 0.05; done\n\
+         sed -i 's/^# Constraints$/{heading}\\n- no new table/' \"$1\"\n",
+        begun.display(),
+        go.display()
+    );
+    let editor = project.base().join("editor.sh");
+    fs::write(&editor, script).unwrap();
+    let launch = project
+        .ctxrelay(["capsule", "edit", id])
+        .env_remove("VISUAL")
+        .env("EDITOR", format!("sh {}", editor.display()));
+    let pty = Pty::spawn_sized(&launch, 400, 50);
+    wait_until("the editor", timeout(), || begun.exists().then_some(()));
+    (pty, move || fs::write(&go, "").unwrap())
+}
+
+/// Its exit code, what it says, and what is in the file that it names.
+#[track_caller]
+fn kept_of(pty: &mut Pty) -> (u32, String, String) {
+    let code = pty.wait_exit();
+    let said = pty.screen().replace('\n', " ");
+    let (_, path) = said.split_once("what you wrote is in ").expect(&said);
+    let path = Path::new(path.split_once(';').unwrap().0);
+    let mode = path.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = fs::read_to_string(path).unwrap();
+    (code, said, text)
 }
 
 /// The entries that tell of an import.
@@ -101,6 +141,46 @@ fn an_export_without_room_says_so_and_leaves_what_was_there() {
     // As far as the record goes it was never exported anew.
     done(&project, &["export", &id, "-o", new]);
     assert_eq!(fs::read(new).unwrap(), before);
+}
+
+#[test]
+fn what_was_written_in_an_editor_is_kept_where_it_cannot_be_recorded() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let id = login(&project);
+    // A heading that there is not.
+    let (mut pty, go) = editing(&project, &id, "# Constraint");
+    go();
+    let (code, said, text) = kept_of(&mut pty);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("`# Constraint`, `- no new table`"), "{said}");
+    assert!(text.contains("# Constraint\n- no new table\n"), "{text}");
+    // Closed meanwhile.
+    let (mut pty, go) = editing(&project, &id, "&");
+    done(&project, &["close", &id]);
+    go();
+    let (code, said, text) = kept_of(&mut pty);
+    assert_eq!(code, 3, "{said}");
+    assert!(text.contains("# Constraints\n- no new table\n"), "{text}");
+    // What is closed by then opens no editor.
+    let edit = project
+        .ctxrelay(["capsule", "edit", &id])
+        .env_remove("VISUAL")
+        .env("EDITOR", "false");
+    let (code, said) = told_by(&edit);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains(&format!("capsule reopen {id}")), "{said}");
+    done(&project, &["reopen", &id]);
+    // No daemon any more.
+    let (mut pty, go) = editing(&project, &id, "&");
+    daemon.stop();
+    go();
+    let (code, said, text) = kept_of(&mut pty);
+    assert_eq!(code, 4, "{said}");
+    assert!(text.contains("# Constraints\n- no new table\n"), "{text}");
+    let (code, said) = told_by(&edit);
+    assert_eq!(code, 4, "{said}");
+    assert!(!said.contains("EDITOR"), "{said}");
 }
 
 #[test]

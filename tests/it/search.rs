@@ -1,8 +1,9 @@
 //! Search, export and rebuild as a user meets them: with a daemon, without one, in archives.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 
+use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 
 use crate::support::project::Project;
@@ -247,6 +248,56 @@ fn an_archive_is_searched_and_exported_too() {
 }
 
 #[test]
+fn what_is_broken_in_a_record_is_said_by_each_of_its_exports_and_counts_as_no_entry() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    note(&project, &["before", "after"]);
+    daemon.stop();
+    let old = record(&project);
+    let session = old.file_stem().unwrap().to_str().unwrap().to_owned();
+    let archive = project.state().join(format!("archives/{session}.jsonl"));
+    let text = std::fs::read_to_string(&old).unwrap();
+    let entries = text.lines().count();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let altered = lines[1].replace("\"timestamp\":1", "\"timestamp\":2");
+    assert_ne!(altered, lines[1]);
+    lines[1] = &altered;
+    lines.insert(2, "null");
+    std::fs::write(&archive, format!("{}\n", lines.join("\n"))).unwrap();
+    // Of the current session nothing is exported that its head does not vouch for.
+    std::fs::remove_file(&old).unwrap();
+    std::fs::remove_file(project.state().join("current")).unwrap();
+    project.daemon().stop();
+    for (format, fate) in [
+        ("jsonl", "copied as the others are"),
+        ("md", "left out"),
+        ("html", "left out"),
+    ] {
+        let out = project.base().join(format);
+        let args = [
+            "ledger",
+            "export",
+            "--session",
+            &session,
+            "--format",
+            format,
+        ];
+        let to_file = [&args[..], &["--force", "--output", out.to_str().unwrap()]].concat();
+        let told = project.run([&to_file[..], &["--json"]].concat());
+        let told = told.expect_success().json();
+        let found = ["entries", "badLines", "chainOk"].map(|key| told[key].clone());
+        assert_eq!(found, [json!(entries), json!(1), json!(false)], "{format}");
+        let to_stdout = project.run(args).expect_success().stderr;
+        let to_file = project.run(to_file).expect_success();
+        for said in [to_stdout, to_file.stdout + &to_file.stderr] {
+            let bad = format!("1 line is no entry and {fate}");
+            assert!(said.contains(&bad), "{format}: {said}");
+            assert!(said.contains("chain of this record is broken"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn an_export_is_private_whole_and_takes_nobodys_place_unasked() {
     let project = Project::new();
     let daemon = project.daemon();
@@ -282,6 +333,29 @@ fn an_export_is_private_whole_and_takes_nobodys_place_unasked() {
     let html = std::fs::read_to_string(&out).unwrap();
     assert!(html.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
     assert!(!html.contains("<script") && !html.contains('\u{202e}'));
+
+    // What is no file keeps its name.
+    let [pipe, link, folder] = ["pipe", "link", "folder"].map(|name| project.base().join(name));
+    mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    std::os::unix::fs::symlink(&pipe, &link).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    for (target, why) in [
+        (&pipe, "is no plain file"),
+        (&link, "is no plain file"),
+        (&folder, "is a folder"),
+    ] {
+        let before = target.symlink_metadata().unwrap();
+        let args = ["ledger", "export", "--force", "--json", "--output"];
+        let refused = project.run(args.into_iter().chain(target.to_str()));
+        assert_eq!(refused.code(), 3, "{}", target.display());
+        let said = refused.json()["error"]["message"].to_string();
+        assert!(said.contains(why), "{said}");
+        let after = target.symlink_metadata().unwrap();
+        assert_eq!(
+            (after.ino(), after.file_type()),
+            (before.ino(), before.file_type())
+        );
+    }
 
     // Not into the record's own folder, by whatever way.
     std::os::unix::fs::symlink(project.state(), project.base().join("way")).unwrap();

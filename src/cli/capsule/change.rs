@@ -92,33 +92,36 @@ pub(super) fn edit(context: &CliContext, args: EditArgs) -> CliOutcome {
         let texts = texts.into_iter();
         texts.map(move |text| (kind, text))
     });
-    let mut changes = DraftChanges {
+    let changes = DraftChanges {
         title: args.title,
         values: values.collect(),
     };
-    if changes.is_empty() {
-        changes = edited(context, &task)?;
+    let changed = match changes.is_empty() {
+        true => edited(context, &task)?,
+        false => {
+            let edit = edit_of(&task, changes);
+            let changed = change(context, edit);
+            Some(changed.map_err(|failure| of_elsewhere(context, &task, failure))?)
+        }
+    };
+    match changed {
+        Some(changed) => told(context, &changed, &format!("recorded for {}", changed.id)),
+        None => {
+            let value = json!({"id": task, "seq": null});
+            let report = Report::new(&value, "nothing was changed");
+            context.out.report(report)
+        }
     }
-    if changes.is_empty() {
-        let value = json!({"id": task, "seq": null});
-        return context
-            .out
-            .report(Report::new(&value, "nothing was changed"));
-    }
-    let title = changes.title;
+}
+
+fn edit_of(task: &CapsuleId, changes: DraftChanges) -> TaskChange {
     let values = changes.values.into_iter();
     let values = values.map(|(kind, text)| StatedValue { kind, text });
-    let values = values.collect();
-    let changed = change(
-        context,
-        TaskChange::Edit {
-            task: task.clone(),
-            title,
-            values,
-        },
-    )
-    .map_err(|failure| of_elsewhere(context, &task, failure))?;
-    told(context, &changed, &format!("recorded for {}", changed.id))
+    TaskChange::Edit {
+        task: task.clone(),
+        title: changes.title,
+        values: values.collect(),
+    }
 }
 
 pub(super) fn close(context: &CliContext, args: CloseArgs) -> CliOutcome {
@@ -176,12 +179,21 @@ fn of_sealed(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failur
     )
 }
 
-/// The list shows tasks too that were brought from elsewhere.
+/// The list shows tasks too that were brought from elsewhere, and those of sealed sessions.
 fn of_elsewhere(context: &CliContext, task: &CapsuleId, failure: Failure) -> Failure {
     let kept = Capsules::of(&context.setting.dirs);
-    match failure.is(&RefusalCode::NotFound) && kept.has(CapsuleOwner::Foreign, task) {
-        true => foreign(task),
-        false => failure,
+    if !failure.is(&RefusalCode::NotFound) {
+        return failure;
+    }
+    match [CapsuleOwner::Foreign, CapsuleOwner::Project].map(|owner| kept.has(owner, task)) {
+        [true, _] => foreign(task),
+        [_, true] => Failure {
+            hint: format!(
+                "if a sealed session has it, `ctxrelay capsule reopen {task}` has it go on"
+            ),
+            ..failure
+        },
+        _ => failure,
     }
 }
 
@@ -199,8 +211,10 @@ fn foreign(task: &CapsuleId) -> Failure {
     )
 }
 
-/// What the person changes of a task in their editor.
-fn edited(context: &CliContext, task: &CapsuleId) -> Result<DraftChanges, Failure> {
+/// What the person changed of a task in their editor, once that is recorded; none where nothing was.
+/// The daemon is asked before the editor is opened, and has this client meanwhile, so that it does
+/// not end for having none.
+fn edited(context: &CliContext, task: &CapsuleId) -> Result<Option<TaskChanged>, Failure> {
     if let Some(refusal) = operator::own_refusal() {
         return Err(refusal);
     }
@@ -211,17 +225,31 @@ fn edited(context: &CliContext, task: &CapsuleId) -> Result<DraftChanges, Failur
     }
     let command = editor::command();
     let command = command.ok_or_else(|| failed("$EDITOR is not set".to_owned()))?;
+    let changing = Changing::open(context)?;
+    let open = changing.check_open(task);
+    open.map_err(|failure| of_elsewhere(context, task, failure))?;
     let made = CapsuleMaker::open(&context.setting)?.named(task.as_str())?;
-    if made.owner == CapsuleOwner::Foreign {
-        return Err(foreign(task));
-    }
     let before = CapsuleDraft::of(&made.capsule);
-    let mut editor = Editor::open(&command, &before.text())
+    let text = before.text();
+    let mut editor = Editor::open(&command, &text)
         .map_err(|error| failed(format!("$EDITOR cannot be opened: {error}")))?;
-    match editor.wait() {
-        Edited::Text(text) => Ok(before.changes(&CapsuleDraft::read(&text))),
+    let (edited, mut editor) = changing.beside(move || (editor.wait(), editor))?;
+    let changed = match edited {
+        Edited::Text(after) => CapsuleDraft::read(&after)
+            .map_err(|lines| failed(lines.to_string()))
+            .and_then(|after| match before.changes(&after) {
+                changes if changes.is_empty() => Ok(None),
+                changes => changing.change(edit_of(task, changes)).map(Some),
+            }),
         Edited::Failed(why) => Err(failed(why)),
-    }
+    };
+    changed.map_err(|failure| match editor.keep(&text) {
+        Some(kept) => Failure {
+            hint: format!("what you wrote is in {}; {}", kept.display(), failure.hint),
+            ..failure
+        },
+        None => failure,
+    })
 }
 
 /// Tells the record what is kept of a task since then. What was done before stays done without it.
@@ -277,6 +305,50 @@ impl<'a> Changing<'a> {
             runtime,
             live,
         }
+    }
+
+    /// Whether a task can be changed, before a person says what.
+    ///
+    /// # Errors
+    ///
+    /// When it is not open, no daemon runs, or this is not the operator.
+    fn check_open(&self, task: &CapsuleId) -> Result<(), Failure> {
+        let live = self.live.clone()?;
+        // Refused and recorded as this where it is not the operator.
+        let change = edit_of(task, DraftChanges::default());
+        let command = command(self.context, change);
+        let world = self.runtime.block_on(async {
+            let live = operator::admitted(live, &command).await?;
+            live.snapshot().await
+        })?;
+        match world.tasks.get(task) {
+            Some(task) if task.is_open() => Ok(()),
+            Some(_) => Err(Failure::state(
+                RefusalCode::WrongState,
+                format!("{task} is closed"),
+                format!("`ctxrelay capsule reopen {task}` has it go on"),
+            )),
+            None => Err(Failure::state(
+                RefusalCode::NotFound,
+                format!("there is no task `{task}` in this record"),
+                "see `ctxrelay capsule list`",
+            )),
+        }
+    }
+
+    /// Does something long while the connection is kept.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be done.
+    fn beside<T: Send + 'static>(
+        &self,
+        long: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let done = self
+            .runtime
+            .block_on(self.runtime.handle().spawn_blocking(long));
+        done.map_err(|error| Failure::internal("wait for the editor", error))
     }
 
     pub(super) fn change(self, change: TaskChange) -> Result<TaskChanged, Failure> {

@@ -48,7 +48,8 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let made = made.as_ref().unwrap_or(&plain);
     let dirs = &context.setting.dirs;
     let path = args.output.clone();
-    let path = path.unwrap_or_else(|| file_name(&made.capsule));
+    // Beside the project: a new file in it would make its tree another one.
+    let path = path.unwrap_or_else(|| dirs.root.with_file_name(file_name(&made.capsule)));
     let export = export_of(&maker, &plain, made);
     let mut kept = Ok(None);
     write(dirs, made, &path, args.force, || {
@@ -106,6 +107,7 @@ pub(super) fn export_of(
         kept: maker.to_keep(plain),
         patch: made.capsule.patch.is_some(),
         outputs: !made.capsule.outputs.is_empty(),
+        open: plain.is_of_now,
     }
 }
 

@@ -19,10 +19,10 @@ use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::core::capsule::Capsule;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines, uncited};
 use crate::wire::control::ProgramCode;
+use crate::wire::line::is_hash;
 
 /// Arguments of `capsule import`.
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub struct ImportArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The digest that the sender told you
-    #[arg(long, value_name = "DIGEST")]
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
     pub expect: Option<String>,
     /// The sender's record, in which the cited lines are looked for
     #[arg(long, value_name = "FILE")]
@@ -50,22 +50,38 @@ pub struct ImportArgs {
     pub apply: bool,
 }
 
+/// As a person copies it, from whatever wrote it.
+fn digest(text: &str) -> Result<String, String> {
+    let digest = text.trim().to_lowercase();
+    match is_hash(&digest) {
+        true => Ok(digest),
+        false => {
+            Err("a digest is 64 hex digits, as `ctxrelay capsule export` prints it".to_owned())
+        }
+    }
+}
+
 pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     let bytes = read_plain(&args.file, FILE_BYTES_MAX as u64)
         .map_err(|error| disk::unreadable(&args.file, &error))?;
     let bytes = bytes.as_bytes();
-    let expected = |capsule: Capsule| match &args.expect {
-        Some(expect) if *expect != capsule.digest => Err(BadCapsule {
+    let read = capsule::read(bytes);
+    let is_expected = match (&read, &args.expect) {
+        (Ok(capsule), Some(expect)) => Some(*expect == capsule.digest),
+        _ => None,
+    };
+    let read = read.and_then(|capsule| match is_expected {
+        Some(false) => Err(BadCapsule {
             place: "digest".to_owned(),
             why: format!("it is {}, and not the one that you expect", capsule.digest),
         }),
-        _ => Ok(capsule),
-    };
-    let read = capsule::read(bytes).and_then(expected);
-    let capsule = match read.and_then(|capsule| check_lines(&capsule).map(|()| capsule)) {
+        _ => check_lines(&capsule).map(|()| capsule),
+    });
+    let is_other = is_expected == Some(false);
+    let capsule = match read {
         Ok(capsule) => capsule,
-        Err(bad) if args.apply => return Err(not_kept(&args.file, &bad)),
-        Err(bad) => return refused(context, &bad),
+        Err(bad) if args.apply => return Err(not_kept(&args.file, &bad, is_other)),
+        Err(bad) => return refused(context, &bad, is_expected),
     };
     let maker = match args.apply {
         // What it puts in makes another tree.
@@ -95,6 +111,7 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
         "touched": touched(&stands),
         "uncompared": uncompared(&stands),
         "intact": true,
+        "expected": is_expected,
         "anchored": vouched.is_anchored(),
         "chainRead": vouched.is_chain_read(),
         "uncited": uncited.0,
@@ -151,18 +168,25 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     context.out.report(Report::new(&value, text))
 }
 
-fn not_kept(file: &Path, bad: &BadCapsule) -> Failure {
+/// `is_other`: it is another capsule than the person expects.
+fn not_kept(file: &Path, bad: &BadCapsule, is_other: bool) -> Failure {
+    let code = match is_other {
+        true => ProgramCode::OtherDigest,
+        false => ProgramCode::NotIntact,
+    };
     Failure::new(
         ExitKind::CheckFailed,
-        ProgramCode::NotIntact,
+        code,
         format!("{} is not kept: {bad}", file.display()),
         "name the file that `ctxrelay capsule export` wrote; if it is that one, ask for it again where \
          it was made, and compare the digest",
     )
 }
 
-/// What cannot be believed is not shown either.
-fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
+/// What cannot be believed is not shown either, and of another capsule than the person expects
+/// it is not told whether it is intact.
+fn refused(context: &CliContext, bad: &BadCapsule, is_expected: Option<bool>) -> CliOutcome {
+    let is_other = is_expected == Some(false);
     let value = json!({
         "id": null,
         "freshness": null,
@@ -170,7 +194,8 @@ fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
         "behind": null,
         "touched": [],
         "uncompared": [],
-        "intact": false,
+        "intact": (!is_other).then_some(false),
+        "expected": is_expected,
         "anchored": false,
         "chainRead": false,
         "firstBad": {"path": bad.place, "reason": bad.why},
@@ -179,7 +204,14 @@ fn refused(context: &CliContext, bad: &BadCapsule) -> CliOutcome {
         "applied": false,
     });
     let mut text = ReportText::new();
-    text.spans(&[(Tone::Bad, "not intact  "), (Tone::Plain, &bad.to_string())]);
-    text.note("nothing was kept; a capsule is the file that `ctxrelay capsule export` wrote");
+    let (what, next) = match is_other {
+        true => ("another capsule  ", "compare the digest with the sender's"),
+        false => (
+            "not intact  ",
+            "a capsule is the file that `ctxrelay capsule export` wrote",
+        ),
+    };
+    text.spans(&[(Tone::Bad, what), (Tone::Plain, &bad.to_string())]);
+    text.note(format!("nothing was kept; {next}"));
     context.out.report(Report::new(&value, text).checked(false))
 }

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::cli::context::CliContext;
 use crate::cli::disk::{self, RecordReach};
 use crate::cli::exit::{CliOutcome, ExitKind, Failure};
-use crate::cli::report::Report;
+use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms};
 use crate::core::id::SessionId;
 use crate::store::dirs::ProjectDirs;
@@ -106,15 +106,19 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         }
         let mut out = context.out.stream();
         let for_terminal = context.out.is_terminal();
-        write(&record, args.format, for_terminal, &mut out)
-            .and_then(|_| out.flush().map_err(Fault::Writing))
+        let stats = write(&record, args.format, for_terminal, &mut out)
+            .and_then(|stats| out.flush().map_err(Fault::Writing).map(|()| stats))
             .map_err(|fault| failure(fault, &path, None))?;
+        let is_copied = args.format == Format::Jsonl && !for_terminal;
+        for damage in damages(&stats, is_copied) {
+            context.out.note(&damage);
+        }
         return Ok(ExitKind::Ok);
     }
     let destination = Destination::open(dirs, &args.output, args.force)?;
     let mut out = io::BufWriter::new(destination.file());
-    let entries = write(&record, args.format, false, &mut out)
-        .and_then(|entries| out.flush().map_err(Fault::Writing).map(|()| entries))
+    let stats = write(&record, args.format, false, &mut out)
+        .and_then(|stats| out.flush().map_err(Fault::Writing).map(|()| stats))
         .map_err(|fault| failure(fault, &path, Some(&args.output)))?;
     drop(out);
     let bytes = destination.keep()?;
@@ -122,16 +126,22 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         "session": session,
         "format": args.format.as_str(),
         "output": args.output.to_string_lossy(),
-        "entries": entries,
+        "entries": stats.entries,
+        "badLines": stats.bad_lines,
+        "chainOk": stats.chain_ok,
         "bytes": bytes,
         "foreignLines": reach.foreign_lines,
     });
-    let line = format!(
+    let mut text = ReportText::new();
+    text.line(format!(
         "{} of {session} are in {}",
-        count(entries, "entry", "entries"),
+        count(stats.entries, "entry", "entries"),
         args.output.display()
-    );
-    context.out.report(Report::new(&value, line))
+    ));
+    for damage in damages(&stats, args.format == Format::Jsonl) {
+        text.note(damage);
+    }
+    context.out.report(Report::new(&value, text))
 }
 
 /// What is exported.
@@ -144,13 +154,13 @@ struct Record<'a> {
     reach: RecordReach,
 }
 
-/// Writes it all. Returns how many entries there were.
+/// Writes it all. Returns what was found in it.
 fn write(
     record: &Record<'_>,
     format: Format,
     for_terminal: bool,
     out: &mut impl Write,
-) -> Result<u64, Fault> {
+) -> Result<Stats, Fault> {
     let Record {
         dirs,
         path,
@@ -160,12 +170,10 @@ fn write(
     if format == Format::Jsonl {
         return jsonl::write(path, reach.bytes, for_terminal, out);
     }
-    let mut entries = 0;
     let mut failed = Ok(());
     let mut started = false;
     let mut signing = SigningCheck::default();
     let read = ledger::read_to(path, reach.bytes, |stored| {
-        entries += 1;
         let judged = signing.judge(&stored.entry, &stored.hash);
         let card = Card::of(&stored, content::whole(dirs, &stored), judged);
         failed = begin(format, session, &mut started, out).and_then(|()| match format {
@@ -187,7 +195,7 @@ fn write(
             _ => markdown::end(&stats, reach, out),
         })
         .map_err(Fault::Writing)?;
-    Ok(entries)
+    Ok(stats)
 }
 
 fn begin(
@@ -203,6 +211,24 @@ fn begin(
         Format::Html => html::begin(session, now_ms(), out),
         _ => markdown::begin(session, now_ms(), out),
     }
+}
+
+/// What a person who exports a record has to know of it. `is_copied`: lines that are no entries stand
+/// in the export too.
+fn damages(stats: &Stats, is_copied: bool) -> Vec<String> {
+    let mut damages = Vec::new();
+    if stats.bad_lines > 0 {
+        let lines = count(stats.bad_lines, "line is no entry", "lines are no entries");
+        let fate = match is_copied {
+            true => "copied as the others are",
+            false => "left out",
+        };
+        damages.push(format!("{lines} and {fate}"));
+    }
+    if !stats.chain_ok {
+        damages.push("the chain of this record is broken: see `ctxrelay ledger verify`".to_owned());
+    }
+    damages
 }
 
 /// What a reader of an export has to know of the file.

@@ -1,5 +1,7 @@
 //! [`CapsuleDraft`]: what is said of a task, as a text that a person edits; and what they changed in it.
 
+use std::fmt;
+
 use super::{Capsule, CapsuleStatement};
 use crate::entry::NoteKind;
 use crate::fold::brief;
@@ -19,6 +21,9 @@ const TITLE: &str = "title:";
 
 /// What begins a line that is only read. No heading begins so.
 const REMARK: &str = "##";
+
+/// How many lines are named that belong nowhere.
+const NAMED_MAX: usize = 3;
 
 /// What a text says of a task. Values are whole, without what is blank around them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -83,8 +88,9 @@ impl CapsuleDraft {
     /// blanks before the further lines of one.
     pub fn text(&self) -> String {
         let mut text = String::from(
-            "# Each line that you change or add is recorded as yours. What you take away stays in the\n\
-             # record. A value begins with `- `; its further lines begin with two blanks.\n\n",
+            "## Each line that you change or add below one of the headings is recorded as yours. What you\n\
+             ## take away stays in the record. A value begins with `- `; its further lines begin with two\n\
+             ## blanks.\n\n",
         );
         text.push_str(&format!("{TITLE} {}\n", self.title));
         for (heading, kind) in HEADINGS {
@@ -99,9 +105,14 @@ impl CapsuleDraft {
         text
     }
 
-    /// What a text says; lines that belong nowhere are let go.
-    pub fn read(text: &str) -> Self {
+    /// What a text says.
+    ///
+    /// # Errors
+    ///
+    /// When it has lines that belong nowhere: below no heading or one that there is not.
+    pub fn read(text: &str) -> Result<Self, StrayLines> {
         let mut draft = Self::default();
+        let mut stray = Vec::new();
         let mut kind = None;
         // Whether the line before is of a value.
         let mut goes_on = false;
@@ -118,26 +129,31 @@ impl CapsuleDraft {
                 (Some(heading), ..) => {
                     let known = HEADINGS.iter().find(|(name, _)| *name == heading);
                     kind = known.map(|(_, kind)| *kind);
+                    if kind.is_none() {
+                        stray.push(line.to_owned());
+                    }
                     goes_on = false;
                 }
-                _ if line.starts_with('#') || line.trim().is_empty() => goes_on = false,
+                _ if line.starts_with(REMARK) || line.trim().is_empty() => goes_on = false,
                 (_, _, Some(kind), _) => {
                     let value = line.strip_prefix('-').unwrap_or(line);
                     draft.values.push((*kind, value.to_owned()));
                     goes_on = true;
                 }
-                (_, _, None, _) => {
-                    if let Some(title) = line.strip_prefix(TITLE) {
-                        draft.title = title.trim().to_owned();
-                    }
-                }
+                (_, _, None, _) => match line.strip_prefix(TITLE) {
+                    Some(title) => draft.title = title.trim().to_owned(),
+                    None => stray.push(line.to_owned()),
+                },
             }
+        }
+        if !stray.is_empty() {
+            return Err(StrayLines(stray));
         }
         for (_, value) in &mut draft.values {
             *value = value.trim().to_owned();
         }
         draft.values.retain(|(_, value)| !value.is_empty());
-        draft
+        Ok(draft)
     }
 
     /// What stands in `after` and not here. Other blanks are no change: what an agent said does not
@@ -157,6 +173,24 @@ impl CapsuleDraft {
     }
 }
 
+/// Lines of a text that are of no value. What a person wrote is not let go without a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StrayLines(Vec<String>);
+
+impl fmt::Display for StrayLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing was recorded: these lines stand below none of the headings")?;
+        for (at, line) in self.0.iter().take(NAMED_MAX).enumerate() {
+            let mark = if at == 0 { ":" } else { "," };
+            write!(f, "{mark} `{}`", on_one_line(line))?;
+        }
+        match self.0.len().saturating_sub(NAMED_MAX) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
 /// What is said of a value of which only the beginning is here.
 fn remark(said: &CapsuleStatement) -> String {
     let whole = said.line.as_ref().map(|line| {
@@ -164,10 +198,14 @@ fn remark(said: &CapsuleStatement) -> String {
         format!(": entry {seq} of session {session} has all of it")
     });
     let whole = whole.unwrap_or_default();
-    // One line, whatever stands in it.
-    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
-    let beginning: String = brief(&said.text).chars().map(plain).collect();
+    let beginning = on_one_line(&said.text);
     format!("Too long to be changed here, and stays as it is{whole}. It begins: {beginning}")
+}
+
+/// The beginning of a text, whatever stands in it.
+fn on_one_line(text: &str) -> String {
+    let plain = |letter: char| if letter.is_control() { ' ' } else { letter };
+    brief(text).chars().map(plain).collect()
 }
 
 #[cfg(test)]
@@ -207,7 +245,7 @@ mod tests {
             let lines = || text.lines();
             let trimmed: Vec<&str> = lines().map(str::trim_end).collect();
             for saved in [text.clone(), trimmed.join("\n"), trimmed.join("\r\n")] {
-                let changes = draft.changes(&CapsuleDraft::read(&saved));
+                let changes = draft.changes(&CapsuleDraft::read(&saved).unwrap());
                 prop_assert_eq!(changes, DraftChanges::default(), "{:?}", saved);
             }
         }
@@ -230,14 +268,46 @@ mod tests {
             let draft = CapsuleDraft { remarks: told.remarks, ..draft(&values) };
             let text = draft.text();
             prop_assert_eq!(text.matches("It begins: it ").count(), 2, "{}", text);
-            let changes = draft.changes(&CapsuleDraft::read(&text));
+            let changes = draft.changes(&CapsuleDraft::read(&text).unwrap());
             prop_assert_eq!(changes, DraftChanges::default(), "{:?}", text);
         }
 
         #[test]
         fn no_text_is_too_much(text in any::<String>()) {
-            CapsuleDraft::read(&text);
+            let _ = CapsuleDraft::read(&text);
         }
+    }
+
+    #[test]
+    fn a_line_that_belongs_nowhere_is_named_and_nothing_of_the_text_is_taken() {
+        let text = draft(&[]).text();
+        let told = |from: &str, to: &str| {
+            let read = CapsuleDraft::read(&text.replace(from, to));
+            read.unwrap_err().to_string()
+        };
+        let said = told("# Decisions", "# Decision\n- std mutex\n  in all of it");
+        assert!(
+            said.ends_with(": `# Decision`, `- std mutex`, `in all of it`"),
+            "{said}"
+        );
+        let said = told("title:", "one\ntwo\nthree\nfour\ntitle:");
+        assert!(
+            said.ends_with(": `one`, `two`, `three` and 1 more"),
+            "{said}"
+        );
+        let kept = draft(&[(NoteKind::Goal, "it stays".to_owned())]);
+        assert_eq!(
+            CapsuleDraft::read(&kept.text()).unwrap().values,
+            kept.values
+        );
+    }
+
+    #[test]
+    fn a_number_behind_its_mark_begins_a_value_and_no_heading() {
+        let text = draft(&[]).text();
+        let text = text.replace("# Constraints\n", "# Constraints\n#12 must stay fixed\n");
+        let expected = (NoteKind::Constraint, "#12 must stay fixed".to_owned());
+        assert_eq!(CapsuleDraft::read(&text).unwrap().values, [expected]);
     }
 
     #[test]
@@ -259,7 +329,7 @@ mod tests {
                 "# Decisions\n",
                 "# Decisions\nstd mutex\n- # is no heading here\n",
             );
-        let changes = before.changes(&CapsuleDraft::read(&text));
+        let changes = before.changes(&CapsuleDraft::read(&text).unwrap());
         assert_eq!(changes.title.as_deref(), Some("Fix the logout"));
         let expected = [
             (NoteKind::Goal, "nobody is ever\nlogged out"),

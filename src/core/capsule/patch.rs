@@ -167,14 +167,13 @@ pub fn patched_files(patch: &[u8]) -> Result<Vec<PatchedFile>, String> {
             continue;
         }
         let file = files.last_mut();
-        let path = file.as_ref().map_or("", |file| &file.path);
         part = match part {
             Part::Head | Part::Text { .. } if line.starts_with(b"@@ ") => {
                 hunk(line).ok_or_else(|| bad("no head of a hunk"))?
             }
             Part::Text { .. } if line.starts_with(b"\\ ") => part,
             Part::Head if line == b"GIT binary patch" => Part::Binary,
-            Part::Head if is_head(line, path) => {
+            Part::Head if file.as_deref().is_some_and(|file| is_head(line, file)) => {
                 if let Some(file) = file {
                     file.is_new |= line.starts_with(b"new file ");
                     file.is_deleted |= line.starts_with(b"deleted file ");
@@ -244,8 +243,9 @@ fn path_of(names: &[u8]) -> Option<String> {
 }
 
 /// What may stand between the names and the content. No link and no repository within: those would
-/// lead elsewhere.
-fn is_head(line: &[u8], path: &str) -> bool {
+/// lead elsewhere. A file is new or deleted only as it was told before: git takes `/dev/null` alone
+/// for that too.
+fn is_head(line: &[u8], file: &PatchedFile) -> bool {
     let Ok(line) = std::str::from_utf8(line) else {
         return false;
     };
@@ -265,13 +265,16 @@ fn is_head(line: &[u8], path: &str) -> bool {
             None => true,
         };
     }
-    let is_side = |side: &str, named: &str| {
+    let is_side = |side: &str, named: &str, is_absent: bool| {
         let named = named.strip_suffix('\t').unwrap_or(named);
-        named == "/dev/null" || named.strip_prefix(side) == Some(path)
+        match is_absent {
+            true => named == "/dev/null",
+            false => named.strip_prefix(side) == Some(&*file.path),
+        }
     };
     match (line.strip_prefix("--- "), line.strip_prefix("+++ ")) {
-        (Some(named), _) => is_side("a/", named),
-        (_, Some(named)) => is_side("b/", named),
+        (Some(named), _) => is_side("a/", named, file.is_new),
+        (_, Some(named)) => is_side("b/", named, file.is_deleted),
         _ => false,
     }
 }
@@ -411,8 +414,21 @@ mod tests {
             format!("{}{}", of("a"), of("a")),
             format!("{HEAD}@@ -1,9 +1,9 @@\n-a\n"),
             format!("{HEAD}GIT binary patch\n--- a/x\n"),
+            // Made or deleted without being told as such.
+            "diff --git a/x b/x\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n".to_owned(),
+            "diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n".to_owned(),
+            "diff --git a/x b/x\ndeleted file mode 100644\n--- /dev/null\n+++ b/x\n".to_owned(),
         ] {
             assert!(files(&bad).is_err(), "{bad}");
+        }
+        for good in [
+            "deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",
+            "new file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n",
+        ] {
+            assert!(
+                files(&format!("diff --git a/x b/x\n{good}")).is_ok(),
+                "{good}"
+            );
         }
     }
 

@@ -105,9 +105,10 @@ pub fn exported_words(digest: &str, along: &[&str], kept: Option<&str>) -> Strin
     format!("its capsule went out{along}, the digest is {digest}{kept}")
 }
 
-/// Whether the line of an entry may say that something is kept: few do, and parsing all takes long.
+/// Whether the line of an entry may say that something is kept, or that a task is closed: few do, and
+/// parsing all takes long.
 pub fn may_tell_kept(line: &str) -> bool {
-    line.contains(KEPT)
+    line.contains(KEPT) || line.contains(TaskStep::Closed.as_str())
 }
 
 /// The digest of what is kept that such a content names.
@@ -157,6 +158,16 @@ impl Entry {
             &record.task,
             kept_digest(&self.content).filter(|_| is_told)?,
         ))
+    }
+
+    /// The task that the operator closed by it.
+    pub fn closed_task(&self) -> Option<&CapsuleId> {
+        match &self.kind {
+            EntryKind::Task(record) if record.step == TaskStep::Closed => {
+                (self.source == Party::Human).then_some(&record.task)
+            }
+            _ => None,
+        }
     }
 
     /// The task that it belongs to: the one that was current, or that it is about.

@@ -171,9 +171,14 @@ impl Base {
                 kept,
                 patch,
                 outputs,
+                open,
             } => {
                 // Of any task: those of sealed sessions and from elsewhere go out as well.
                 check_digests(&task, [Some(&digest), kept.as_ref()])?;
+                if open && !world.tasks.get(&task).is_some_and(TaskSnapshot::is_open) {
+                    let message = format!("{task} was closed while its capsule was made");
+                    return Err(wrong_state(message, "export it again, as it was closed"));
+                }
                 let along = [
                     (patch, "changes that no commit has"),
                     (outputs, "what gates printed"),

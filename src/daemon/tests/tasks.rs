@@ -128,6 +128,42 @@ async fn a_task_is_opened_used_closed_and_opened_again() {
 }
 
 #[tokio::test]
+async fn an_export_of_a_task_that_was_closed_while_it_was_made_is_refused() {
+    let mut rig = Rig::fresh().await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let task = rig.task(&operator, open("Login", None)).await;
+    let export = |digest: &str, open| {
+        change(TaskChange::Export {
+            task: task.clone(),
+            digest: digest.repeat(32),
+            kept: Some(digest.repeat(32)),
+            patch: false,
+            outputs: false,
+            open,
+        })
+    };
+    rig.task(&operator, export("aa", true)).await;
+    let close = TaskChange::Close {
+        task: task.clone(),
+        outcome: None,
+    };
+    rig.task(&operator, change(close)).await;
+    let keep = TaskChange::Keep {
+        task: task.clone(),
+        digest: "bb".repeat(32),
+    };
+    rig.task(&operator, change(keep)).await;
+    let before = rig.daemon.base.recorder.world().clone();
+    let refused = rig.refused(&operator, export("cc", true)).await;
+    assert_eq!(refused, RefusalCode::WrongState);
+    assert_eq!(*rig.daemon.base.recorder.world(), before);
+    let kept = before.tasks[&task].kept.as_ref();
+    assert_eq!(kept.map(|kept| &*kept.digest), Some(&*"bb".repeat(32)));
+    // As it was closed it goes out.
+    rig.task(&operator, export("bb", false)).await;
+}
+
+#[tokio::test]
 async fn nobody_but_the_operator_changes_a_task_and_bad_words_are_refused() {
     let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);

@@ -100,9 +100,15 @@ async fn what_was_written_of_a_task_comes_back_where_it_is_not_recorded() {
             outcome: Some("it is rotated".to_owned()),
         },
         Effect::EditCapsule {
-            id,
+            id: id.clone(),
             before: "title: one\n".to_owned(),
             after: "title: two\n".to_owned(),
+        },
+        // Below a heading that there is not.
+        Effect::EditCapsule {
+            id,
+            before: "title: one\n".to_owned(),
+            after: "title: one\n\n# Constraint\n- no new table\n".to_owned(),
         },
         Effect::BeginTask {
             title: "one".to_owned(),

@@ -23,6 +23,9 @@ struct Sealed {
     decision: &'static str,
     /// Who says what was kept.
     by: Party,
+    /// The first two tasks are closed after that, and only of the second one it is said once more what
+    /// is kept.
+    closes: bool,
 }
 
 impl Sealed {
@@ -37,6 +40,7 @@ impl Sealed {
             kept: Vec::new(),
             decision: "one hour",
             by: Party::Human,
+            closes: false,
         }
     }
 
@@ -92,6 +96,15 @@ impl Sealed {
             let told = kept_words(&kept.digest);
             let step = TaskStep::Kept.of(kept.id.clone());
             record(self.by.clone(), &told, step, None);
+        }
+        if self.closes {
+            let [cut_off, whole] = [&self.kept[first], &self.kept[first + 1]];
+            for task in [cut_off, whole] {
+                let closed = TaskStep::Closed.of(task.id.clone());
+                record(Party::Human, "it is rotated", closed, None);
+            }
+            let step = TaskStep::Kept.of(whole.id.clone());
+            record(Party::Human, &kept_words(&whole.digest), step, None);
         }
         let text: Vec<&str> = lines.iter().map(|stored| &*stored.line).collect();
         let file = self.dirs.archives().join(format!("{session}.jsonl"));
@@ -212,6 +225,17 @@ fn the_current_record_vouches_as_far_as_it_is_believed_and_whole() {
     assert!(!project.current(Seq(0)).vouch_for(&other));
     fs::write(&file, truth).unwrap();
     assert!(project.current(Seq(0)).vouch_for(first));
+}
+
+#[test]
+fn for_a_closed_task_nothing_vouches_that_was_kept_before_its_close() {
+    let mut project = Sealed::new();
+    project.closes = true;
+    project.seal(8);
+    for sessions in [project.sessions(), project.current(Seq(0))] {
+        let vouched = project.kept.iter().map(|kept| sessions.vouch_for(kept));
+        assert_eq!(vouched.collect::<Vec<_>>(), [false, true, true]);
+    }
 }
 
 #[test]

@@ -134,3 +134,44 @@ fn a_file_that_is_no_key_and_a_key_that_cannot_sign_are_not_taken() {
     let shown = project.run(["operator", "key", "show", "--json"]);
     assert_eq!(shown.code(), 3);
 }
+
+#[test]
+fn a_key_whose_passphrase_is_not_typed_is_not_taken() {
+    let project = Project::new();
+    let path = project.home().join("id_asks");
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "asked for", "-f"])
+        .arg(&path)
+        .status();
+    assert!(made.expect("ssh-keygen, from openssh-client").success());
+    let public = path.with_extension("pub");
+    let args = ["operator", "key", "new", "--ssh"];
+    let mut new = Pty::spawn(&project.ctxrelay(args.into_iter().chain(public.to_str())));
+    new.wait_for_text("passphrase");
+    new.send(b"\x03");
+    assert_ne!(new.wait_exit(), 0, "{}", new.screen());
+    assert!(!project.registry().join("operator.key").exists());
+}
+
+#[test]
+fn a_key_file_that_is_damaged_can_be_removed_and_another_key_made() {
+    let project = Project::new();
+    let public = ssh_key(&project, "id_mine");
+    let path = project.registry().join("operator.key");
+    std::fs::write(&path, "{\"version\": 1, \"sig").unwrap();
+    let args = ["operator", "key", "new", "--ssh", public.to_str().unwrap()];
+    let new = || at_a_terminal(&project, &args, &[]);
+    let (code, screen) = new();
+    assert_eq!(code, 3, "{screen}");
+    let screen = screen.replace('\n', " ");
+    assert!(screen.contains("operator key remove"), "{screen}");
+    let remove = ["operator", "key", "remove"];
+    let (code, screen) = at_a_terminal(&project, &remove, &[("Type `remove`", "no")]);
+    assert_eq!(code, 5, "{screen}");
+    assert!(path.exists());
+    let (code, screen) = at_a_terminal(&project, &remove, &[("Type `remove`", "remove")]);
+    assert_eq!(code, 0, "{screen}");
+    assert!(!path.exists());
+    let (code, screen) = new();
+    assert_eq!(code, 0, "{screen}");
+}

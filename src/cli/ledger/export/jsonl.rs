@@ -8,13 +8,13 @@ use std::path::Path;
 use super::Fault;
 use crate::cli::output::harmless_json;
 use crate::store::dirs::open_private;
-use crate::store::ledger;
+use crate::store::ledger::{self, Stats};
 
 /// How much is copied at once.
 const COPY_BYTES: usize = 256 * 1024;
 
-/// Copies every line up to `end`, in bytes, that is written to its end, bad ones too, so that the copy can be verified
-/// as the record itself. Returns how many lines there were.
+/// Copies every line up to `end`, in bytes, that is written to its end, bad ones too, so that the copy
+/// can be verified as the record itself. Returns what was found in it.
 ///
 /// For a terminal the entries are printed with what it would obey escaped: the same values, and
 /// not the same bytes.
@@ -23,7 +23,7 @@ pub(super) fn write(
     end: u64,
     for_terminal: bool,
     out: &mut impl Write,
-) -> Result<u64, Fault> {
+) -> Result<Stats, Fault> {
     if for_terminal {
         return print(path, end, out);
     }
@@ -32,15 +32,15 @@ pub(super) fn write(
     file.seek(SeekFrom::Start(0)).map_err(Fault::Reading)?;
     let mut rest = file.take(end);
     let mut piece = vec![0; COPY_BYTES];
-    let mut lines = 0;
     loop {
         let read = rest.read(&mut piece).map_err(Fault::Reading)?;
         if read == 0 {
-            return Ok(lines);
+            break;
         }
-        lines += piece[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
         out.write_all(&piece[..read]).map_err(Fault::Writing)?;
     }
+    // Bytes are copied faster than lines are understood, and who reads them waits for no line.
+    ledger::read_to(path, end, |_| ControlFlow::Continue(())).map_err(Fault::Reading)
 }
 
 /// Where the last whole line ends. What stands behind it is being written, or was torn.
@@ -60,11 +60,9 @@ fn last_line_end(file: &mut File) -> io::Result<u64> {
     Ok(0)
 }
 
-fn print(path: &Path, end: u64, out: &mut impl Write) -> Result<u64, Fault> {
-    let mut lines = 0;
+fn print(path: &Path, end: u64, out: &mut impl Write) -> Result<Stats, Fault> {
     let mut failed = Ok(());
-    ledger::read_to(path, end, |stored| {
-        lines += 1;
+    let stats = ledger::read_to(path, end, |stored| {
         failed = writeln!(out, "{}", harmless_json(&stored.line));
         if failed.is_ok() {
             ControlFlow::Continue(())
@@ -74,5 +72,5 @@ fn print(path: &Path, end: u64, out: &mut impl Write) -> Result<u64, Fault> {
     })
     .map_err(Fault::Reading)?;
     failed.map_err(Fault::Writing)?;
-    Ok(lines)
+    Ok(stats)
 }

@@ -57,11 +57,13 @@ fn all_of<'a>(dirs: &'a ProjectDirs, path: &'a Path) -> Record<'a> {
 fn export(path: &Path, format: Format, for_terminal: bool) -> String {
     let dirs = ProjectDirs::new(path.parent().unwrap().to_path_buf(), None);
     let mut out = Vec::new();
-    let Ok(entries) = write(&all_of(&dirs, path), format, for_terminal, &mut out) else {
+    let Ok(stats) = write(&all_of(&dirs, path), format, for_terminal, &mut out) else {
         panic!("not written");
     };
-    let bad = u64::from(format == Format::Jsonl && !for_terminal);
-    assert_eq!(entries, HOSTILE.len() as u64 + 1 + bad);
+    assert_eq!(
+        (stats.entries, stats.bad_lines),
+        (HOSTILE.len() as u64 + 1, 1)
+    );
     String::from_utf8(out).unwrap()
 }
 
@@ -169,17 +171,15 @@ fn a_long_last_piece_without_a_line_end_is_left_out_too() {
     let path = dir.path().join("x.jsonl");
     std::fs::write(&path, format!("one\n{}", "x".repeat(700_000))).unwrap();
     let mut out = Vec::new();
-    assert!(matches!(
-        jsonl::write(&path, u64::MAX, false, &mut out),
-        Ok(1)
-    ));
+    let found = |out: &mut Vec<u8>| match jsonl::write(&path, u64::MAX, false, out) {
+        Ok(stats) => (stats.entries, stats.bad_lines),
+        Err(_) => panic!("not written"),
+    };
+    assert_eq!(found(&mut out), (0, 1));
     assert_eq!(out, b"one\n");
     std::fs::write(&path, "").unwrap();
     out.clear();
-    assert!(matches!(
-        jsonl::write(&path, u64::MAX, false, &mut out),
-        Ok(0)
-    ));
+    assert_eq!(found(&mut out), (0, 0));
     assert!(out.is_empty());
 }
 
@@ -205,10 +205,8 @@ fn long_record() -> (tempfile::TempDir, ProjectDirs, PathBuf, String) {
 
 fn exported(dirs: &ProjectDirs, path: &Path, format: Format) -> String {
     let mut out = Vec::new();
-    assert!(matches!(
-        write(&all_of(dirs, path), format, false, &mut out),
-        Ok(1)
-    ));
+    let written = write(&all_of(dirs, path), format, false, &mut out);
+    assert!(written.is_ok_and(|stats| stats.entries == 1));
     String::from_utf8(out).unwrap()
 }
 

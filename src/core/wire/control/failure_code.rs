@@ -54,6 +54,7 @@ words! {
         NotVisible = "not_visible",
         NotYielded = "not_yielded",
         NothingToTakeOver = "nothing_to_take_over",
+        OtherDigest = "other_digest",
         OtherKey = "other_key",
         OtherPair = "other_pair",
         OtherRepository = "other_repository",

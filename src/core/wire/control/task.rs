@@ -69,6 +69,10 @@ pub enum TaskChange {
         /// What gates printed goes along.
         #[serde(default)]
         outputs: bool,
+        /// It was made of an open task: refused where that is closed by then, since the close keeps
+        /// where git stood.
+        #[serde(default)]
+        open: bool,
     },
     /// Its capsule is kept as it stands.
     Keep {
