@@ -189,17 +189,27 @@ pub fn is_agents_own(name: &str) -> bool {
             .any(|prefix| name.starts_with(prefix))
 }
 
+/// Says that its bridge never starts a daemon, and that its shell is not the operator's.
+pub const WORKER_VARIABLE: &str = "CONTEXTRELAY_WORKER";
+
+/// Whether [`WORKER_VARIABLE`] with this value makes a worker: `0` is a no.
+pub fn is_worker(value: &[u8]) -> bool {
+    !matches!(value, b"" | b"0")
+}
+
 /// What an agent's shell has in its environment.
-const AGENTS_VARIABLES: [&[u8]; 3] = [
-    b"CLAUDECODE",
-    b"CONTEXTRELAY_WORKER",
-    AGENT_VARIABLE.as_bytes(),
-];
+const AGENTS_VARIABLES: [&[u8]; 2] = [b"CLAUDECODE", AGENT_VARIABLE.as_bytes()];
 
 /// How the variables of Codex's sandbox begin.
 const SANDBOX_PREFIX: &[u8] = b"CODEX_SANDBOX";
 
-/// Whether an environment variable of this name tells that a shell is an agent's.
-pub fn is_agents_variable(name: &[u8]) -> bool {
-    AGENTS_VARIABLES.contains(&name) || name.starts_with(SANDBOX_PREFIX)
+/// Whether an environment variable tells that a shell is an agent's. An empty one is an unset one.
+pub fn is_agents_variable(name: &[u8], value: &[u8]) -> bool {
+    match name == WORKER_VARIABLE.as_bytes() {
+        true => is_worker(value),
+        false => {
+            !value.is_empty()
+                && (AGENTS_VARIABLES.contains(&name) || name.starts_with(SANDBOX_PREFIX))
+        }
+    }
 }
