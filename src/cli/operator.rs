@@ -18,6 +18,8 @@ use super::operator_key;
 use crate::adapters::operator_check::{self, NotOperator};
 use crate::core::agent::is_agents_variable;
 use crate::core::signing::{ActSignature, OperatorAct};
+use crate::host::ProjectContext;
+use crate::store::sentinel;
 use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply};
 
 /// Why this process is not the operator's, if it is not.
@@ -75,6 +77,23 @@ pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
         why,
         "open the deck yourself, in a terminal of your own",
     ))
+}
+
+/// Whether a start by this process takes the operator's mark away that the project is to stay stopped.
+///
+/// # Errors
+///
+/// When there is such a mark, and this process is not the operator's.
+pub fn lifts_kill(setting: &ProjectContext) -> Result<bool, Failure> {
+    match hosting_refusal(&setting.user_dirs.registry) {
+        None => Ok(true),
+        Some(_) if sentinel::is_killed(&setting.dirs) => Err(Failure::refused(
+            RefusalCode::OperatorOnly,
+            "the operator stopped this project's daemon, and this process is not the operator's",
+            "only the operator can start it again",
+        )),
+        Some(_) => Ok(false),
+    }
 }
 
 /// Whether a deck may not host because of this. Where the system hides whose child it is, the person
@@ -316,7 +335,9 @@ mod tests {
     use super::*;
 
     fn why(variables: &[(&str, &str)], has_terminal: bool) -> Option<String> {
-        let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
         refusal(variables, has_terminal).map(|failure| {
             assert_eq!(failure.kind.code(), 5);
             failure.message

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::child::{Child, Finished, is_alive, run};
 use crate::support::launch::Launch;
+use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::script_file::write_program;
@@ -499,6 +500,17 @@ fn kill_ends_the_daemon_and_keeps_bridges_from_starting_it() {
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["running"], false);
     assert!(status["notices"][0].as_str().unwrap().contains("operator"));
+    // An agent's shell starts it as little, and its tools do not say how.
+    for words in [&["--json", "daemon"][..], &["--json", "daemon", "--detach"]] {
+        let by_agent = project.ctxrelay(words.iter().copied()).env("CLAUDECODE", "1");
+        let (code, said) = error(&run(&by_agent));
+        assert_eq!((code, &*said), (5, "operator_only"), "{words:?}");
+    }
+    let mut agent = McpClient::start(&project.ctxrelay(["bridge"]));
+    let refused = agent.tool_refused("task_state", json!({})).to_string();
+    assert!(refused.contains("only the operator"), "{refused}");
+    assert!(!refused.contains('`'), "{refused}");
+    assert!(project.state().join("state/killed").exists());
     let _daemon = project.daemon();
     assert!(!project.state().join("state/killed").exists());
 }
