@@ -135,10 +135,12 @@ fn a_session_that_could_not_be_ended_on_a_full_disk_is_said_to_go_on_once_there_
         let before = length();
         operator
             .call("ledger/clear", json!({}))
-            .is_err_and(|refusal| refusal.to_string().contains("clear_failed"))
+            .is_err_and(|refusal| format!("{refusal:?}").contains("clear_failed"))
             .then_some(before)
     });
-    wait_until("the first to be taken back", timeout(), || is_said_behind(0));
+    wait_until("the first to be taken back", timeout(), || {
+        is_said_behind(0)
+    });
     let text = std::fs::read(&path).unwrap();
     let mut lines = text[usize::try_from(before).unwrap()..].split_inclusive(|byte| *byte == b'\n');
     let closing = lines
@@ -149,7 +151,9 @@ fn a_session_that_could_not_be_ended_on_a_full_disk_is_said_to_go_on_once_there_
     limit(&daemon, Some(length() + closing.len() as u64 + 16));
     operator.call("ledger/clear", json!({})).unwrap_err();
     limit(&daemon, None);
-    wait_until("the second to be taken back", timeout(), || is_said_behind(1));
+    wait_until("the second to be taken back", timeout(), || {
+        is_said_behind(1)
+    });
 }
 
 /// The signal that comes with the limit would end the daemon; a full disk sends none.
