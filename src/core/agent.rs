@@ -164,14 +164,19 @@ impl AgentState {
 /// process yet finds it too; a deck looks for it in its own parents.
 pub const AGENT_VARIABLE: &str = "CONTEXTRELAY_AGENT";
 
+/// What `ctxrelay claude` puts into Claude's environment where no file of a project can switch Claude's
+/// hooks off: the process, so that it says nothing of a Claude below that one.
+pub const HOOKS_VARIABLE: &str = "CONTEXTRELAY_KEEPS_HOOKS";
+
 /// What a Claude process puts into the environment of its children about itself. The daemon
 /// outlives Claude and starts children of its own: they are not below this Claude, and must not
 /// hold its messaging token. The user's own `CLAUDE_CODE_*` settings stay.
 const AGENT_ENV_PREFIXES: [&str; 2] = ["CLAUDE_CODE_MESSAGING_", "CLAUDE_PLUGIN_"];
 
 /// As [`AGENT_ENV_PREFIXES`], whole names.
-const AGENT_ENV: [&str; 8] = [
+const AGENT_ENV: [&str; 9] = [
     AGENT_VARIABLE,
+    HOOKS_VARIABLE,
     "AI_AGENT",
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
