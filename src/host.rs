@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 
+use crate::adapters::claude::hooks_switch::keeps_hooks;
 use crate::adapters::program_search::ProgramSearch;
 use crate::bridge;
 use crate::client::{Client, forget_agent};
@@ -67,6 +68,7 @@ impl ProjectContext {
             runtime_session_id: self.runtime_session.clone(),
             mode: self.mode,
             in_print_mode: self.in_print_mode,
+            keeps_hooks: role == Role::Claude && agent_pid.is_some_and(keeps_hooks),
             ..Hello::of(role, std::process::id())
         }
     }

@@ -99,9 +99,9 @@ fn check_ancestors(
     Err(NotOperator::Unknown)
 }
 
-/// Whether an environment is that of an agent's shell. What is empty counts as not there.
+/// Whether an environment is that of an agent's shell.
 fn is_of_agents_shell(environment: &[u8]) -> bool {
-    variables(environment).any(|(name, value)| is_agents_variable(name) && !value.is_empty())
+    variables(environment).any(|(name, value)| is_agents_variable(name, value))
 }
 
 /// Whether an environment is that of an agent that `ctxrelay` started for a project of this

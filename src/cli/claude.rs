@@ -8,8 +8,10 @@ use super::context::CliContext;
 use super::detach;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, missing_claude};
+use crate::adapters::claude::hooks_switch::keep_hooks;
 use crate::adapters::claude::install::Marketplace;
 use crate::adapters::claude::plugin::{self, PluginSpec, launch_args};
+use crate::core::agent::HOOKS_VARIABLE;
 use crate::host::ProjectContext;
 use crate::wire::control::ProgramCode;
 
@@ -17,10 +19,16 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
     check_plugin(setting)?;
     let program = setting.claude_program.find();
+    let kept = keep_hooks(args.args, &folder(setting)?);
+    if let Some(why) = &kept.unkept {
+        context.out.note(&format!(
+            "a file of the project can switch Claude's hooks off, and with them your rules: {why}"
+        ));
+    }
     if args.dry_run {
         // Shown also where claude is not installed yet.
         let program = program.unwrap_or_else(|| "claude".into());
-        let launch = launch(setting, program, args.args);
+        let launch = launch(setting, program, kept.args);
         return launch.show(&context.out, &[]);
     }
     let program = program.ok_or_else(missing_claude)?;
@@ -29,7 +37,21 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     market(setting)
         .renew()
         .map_err(|error| plugin_failure(setting, &error))?;
-    Err(become_agent(setting, launch(setting, program, args.args)))
+    let mut launch = launch(setting, program, kept.args);
+    if kept.unkept.is_none() {
+        // It takes our place.
+        let claude = std::process::id().to_string();
+        launch.env.push((HOOKS_VARIABLE.into(), claude.into()));
+    }
+    Err(become_agent(setting, launch))
+}
+
+/// Where Claude starts.
+fn folder(setting: &ProjectContext) -> Result<PathBuf, Failure> {
+    let here = || {
+        std::env::current_dir().map_err(|error| Failure::internal("find the current folder", error))
+    };
+    outside(setting).map_or_else(here, Ok)
 }
 
 fn launch(setting: &ProjectContext, program: PathBuf, user: Vec<OsString>) -> Launch {

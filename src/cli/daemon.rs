@@ -12,6 +12,7 @@ use super::end_signals::{END_WAIT, EndSignals, at_once, too_late};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::gauge::Gauge;
 use super::logging;
+use super::operator;
 use super::output::Output;
 use super::replace::replace;
 use super::report::Report;
@@ -123,8 +124,9 @@ async fn serve(
     let started = match before {
         Some((before, takeover)) => setting.take_over_from(before, takeover, reading).await,
         None => {
+            let clears_kill = !args.unless_killed && operator::lifts_kill(setting)?;
             setting
-                .start_daemon_watched(args.detached_child, !args.unless_killed, reading)
+                .start_daemon_watched(args.detached_child, clears_kill, reading)
                 .await
         }
     };

@@ -16,6 +16,7 @@ use super::context::CliContext;
 use super::exit::{ExitKind, Failure};
 use super::gauge::Gauge;
 use super::kill;
+use super::operator;
 use super::state_elsewhere::StateElsewhere;
 use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
 use crate::host::ProjectContext;
@@ -100,6 +101,7 @@ fn start_with(
     if let Some(elsewhere) = StateElsewhere::of(setting) {
         return Err(elsewhere.failure());
     }
+    let clears_kill = clears_kill && operator::lifts_kill(setting)?;
     for _ in 0..STARTS_MAX {
         match spawn(setting, clears_kill, &mut gauge) {
             Ok(()) => {}

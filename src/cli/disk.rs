@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Failure, START_ONE};
 use super::words::{count, now_ms};
+use crate::adapters::claude::hooks_switch::hooks_off;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{RuntimeSession, SessionId};
-use crate::core::policy::{PolicyRules, SignOffMode};
+use crate::core::policy::{ClaudeHooks, PolicyRules, SignOffMode};
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::config;
@@ -272,7 +273,10 @@ pub fn policy_on_disk(setting: &ProjectContext) -> PolicyStatus {
         coordinator: rules.coordinator,
         read_only: false,
         tools_read_only: rules.read_only,
-        rules: rules.in_force(false),
+        rules: rules.in_force(&match hooks_off(&setting.dirs.root) {
+            Some(off) => off.into(),
+            None => ClaudeHooks::NotSeen,
+        }),
     }
 }
 

@@ -80,6 +80,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         programs::plugin(setting),
         programs::tmux(setting),
     ];
+    checks.extend(programs::hooks(setting));
     checks.extend(programs::installed_plugin(setting));
     checks.extend(programs::codex_mcp(setting));
     let hook = status.and_then(|status| status.agents.codex.hook);

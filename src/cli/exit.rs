@@ -486,6 +486,7 @@ mod tests {
             ClientError::Protocol("no result".to_owned()),
             ClientError::Unanswered,
             ClientError::Unreachable("no".to_owned()),
+            ClientError::Killed,
         ] {
             assert_eq!(Failure::from(error.clone()).kind.code(), 4, "{error}");
         }

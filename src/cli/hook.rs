@@ -9,6 +9,7 @@ use super::doorbell::claude_pid;
 use super::exit::{CliOutcome, ExitKind};
 use super::logging;
 use crate::bridge::hook::{self, HookCaller};
+use crate::client::Client;
 use crate::core::policy::PolicyRules;
 use crate::store::trust;
 use crate::wire::config::trusted_policy;
@@ -35,12 +36,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let log = logging::is_asked_for().then(|| logging::start(&context.setting));
     if let Ok(runtime) = runtime() {
         runtime.block_on(async {
-            let caller = HookCaller {
-                pid: claude_pid(),
-                has_monitors: std::env::var_os("CLAUDE_CODE_ENTRYPOINT")
-                    .is_none_or(|entry| entry == IN_ITS_TERMINAL),
-                is_judged: args.judged,
-            };
+            let caller = caller(args);
             let setting = &context.setting;
             let client = || bridge::client(setting, Role::Hook, caller.pid, Vec::new(), None);
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
@@ -51,7 +47,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
                     |_| PolicyRules::all_asked(),
                     |trusted| trusted_policy(&trusted.keys),
                 );
-                return hook::before_tool(&rules, caller, input, output, client).await;
+                return hook::before_tool(&rules, caller, input, output, Some(client)).await;
             }
             hook::run(&args.event, caller, input, output, client()).await;
         });
@@ -59,5 +55,42 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         runtime.shutdown_background();
     }
     drop(log);
-    std::process::exit(ExitKind::Ok.code().into());
+    end()
+}
+
+/// As [`run`], where it cannot be told which project this is, or where its rules lie. A call of a tool
+/// is asked for: it may be the agent that took the project's folder away. Anything else would disturb
+/// the agent's turn.
+pub fn run_nowhere(args: &Args) -> CliOutcome {
+    if args.event == HookEvent::PreToolUse
+        && args.judged
+        && let Ok(runtime) = runtime()
+    {
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        let rules = PolicyRules::all_asked();
+        let no_client = None::<fn() -> Client>;
+        runtime.block_on(hook::before_tool(
+            &rules,
+            caller(args),
+            input,
+            output,
+            no_client,
+        ));
+        runtime.shutdown_background();
+    }
+    end()
+}
+
+fn caller(args: &Args) -> HookCaller {
+    HookCaller {
+        pid: claude_pid(),
+        has_monitors: std::env::var_os("CLAUDE_CODE_ENTRYPOINT")
+            .is_none_or(|entry| entry == IN_ITS_TERMINAL),
+        is_judged: args.judged,
+    }
+}
+
+/// At once: the hook's time is up.
+fn end() -> ! {
+    std::process::exit(ExitKind::Ok.code().into())
 }

@@ -15,6 +15,7 @@ use super::disk::{self, policy_on_disk, unreadable};
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::instruction_files::{FILE_BYTES_MAX, Homes, Plan};
 
+use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use crate::core::instructions::managed_instructions;
@@ -198,6 +199,7 @@ fn session(context: &CliContext, dry_run: bool) -> Result<InitStep, Failure> {
         if let DaemonFound::Live(_) = connect::control(setting).await {
             return Ok(());
         }
+        operator::lifts_kill(setting)?;
         let mut running = setting.start_daemon().await?;
         running.handle.shutdown(false).await;
         match timeout(END_WAIT, running.ended()).await {

@@ -14,6 +14,7 @@ mod rebuild;
 pub(super) mod search;
 pub(super) mod show;
 mod verify;
+pub(super) mod vouching;
 
 /// What can be done with the record.
 #[derive(Debug, Subcommand)]

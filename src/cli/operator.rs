@@ -18,10 +18,15 @@ use super::operator_key;
 use crate::adapters::operator_check::{self, NotOperator};
 use crate::core::agent::is_agents_variable;
 use crate::core::signing::{ActSignature, OperatorAct};
+use crate::host::ProjectContext;
+use crate::store::sentinel;
 use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply};
 
 /// Why this process is not the operator's, if it is not.
-pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) -> Option<Failure> {
+pub fn refusal(
+    mut variables: impl Iterator<Item = (OsString, OsString)>,
+    has_terminal: bool,
+) -> Option<Failure> {
     let refuse = |why: String| {
         Failure::refused(
             RefusalCode::OperatorOnly,
@@ -29,8 +34,10 @@ pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) ->
             "use the deck, or run the command yourself in a terminal of your own",
         )
     };
-    let agent = names.find(|name| is_agents_variable(name.as_encoded_bytes()));
-    if let Some(name) = agent {
+    let agent = variables.find(|(name, value)| {
+        is_agents_variable(name.as_encoded_bytes(), value.as_encoded_bytes())
+    });
+    if let Some((name, _)) = agent {
         return Some(refuse(format!(
             "only the operator may do this, and {} says that this shell is an agent's",
             name.to_string_lossy()
@@ -48,12 +55,7 @@ pub fn refusal(mut names: impl Iterator<Item = OsString>, has_terminal: bool) ->
 
 /// Why this very process is not the operator's, if it is not.
 pub fn own_refusal() -> Option<Failure> {
-    refusal(own_names(), has_terminal())
-}
-
-fn own_names() -> impl Iterator<Item = OsString> {
-    let variables = std::env::vars_os().filter(|(_, value)| !value.is_empty());
-    variables.map(|(name, _)| name)
+    refusal(std::env::vars_os(), has_terminal())
 }
 
 /// Why a deck in this process may not host the daemon, if it may not: it is the operator then, and
@@ -66,7 +68,7 @@ pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
             "where no daemon runs the deck is the operator, and this process is not: {why}"
         ))
     };
-    let why = match refusal(own_names(), true) {
+    let why = match refusal(std::env::vars_os(), true) {
         Some(failure) => failure.message,
         None => below()?,
     };
@@ -75,6 +77,23 @@ pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
         why,
         "open the deck yourself, in a terminal of your own",
     ))
+}
+
+/// Whether a start by this process takes the operator's mark away that the project is to stay stopped.
+///
+/// # Errors
+///
+/// When there is such a mark, and this process is not the operator's.
+pub fn lifts_kill(setting: &ProjectContext) -> Result<bool, Failure> {
+    match hosting_refusal(&setting.user_dirs.registry) {
+        None => Ok(true),
+        Some(_) if sentinel::is_killed(&setting.dirs) => Err(Failure::refused(
+            RefusalCode::OperatorOnly,
+            "the operator stopped this project's daemon, and this process is not the operator's",
+            "only the operator can start it again",
+        )),
+        Some(_) => Ok(false),
+    }
 }
 
 /// Whether a deck may not host because of this. Where the system hides whose child it is, the person
@@ -315,8 +334,11 @@ async fn report(live: &Live, command: &Command) {
 mod tests {
     use super::*;
 
-    fn why(names: &[&str], has_terminal: bool) -> Option<String> {
-        refusal(names.iter().map(OsString::from), has_terminal).map(|failure| {
+    fn why(variables: &[(&str, &str)], has_terminal: bool) -> Option<String> {
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        refusal(variables, has_terminal).map(|failure| {
             assert_eq!(failure.kind.code(), 5);
             failure.message
         })
@@ -324,14 +346,22 @@ mod tests {
 
     #[test]
     fn an_agents_shell_and_a_pipe_are_not_the_operator() {
-        assert_eq!(why(&["HOME", "CODEX_HOME"], true), None);
+        let home = ("HOME", "/h");
+        for said in [
+            ("CODEX_HOME", "/h/.codex"),
+            ("CLAUDECODE", ""),
+            ("CONTEXTRELAY_WORKER", ""),
+            ("CONTEXTRELAY_WORKER", "0"),
+        ] {
+            assert_eq!(why(&[home, said], true), None, "{said:?}");
+        }
         for name in [
             "CLAUDECODE",
             "CODEX_SANDBOX",
             "CODEX_SANDBOX_NETWORK_DISABLED",
             "CONTEXTRELAY_WORKER",
         ] {
-            assert!(why(&["HOME", name], true).unwrap().contains(name));
+            assert!(why(&[home, (name, "1")], true).unwrap().contains(name));
         }
         assert!(why(&[], false).unwrap().contains("terminal"));
     }

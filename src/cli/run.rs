@@ -171,8 +171,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         // What agents start has nobody to tell.
         Verb::Hook(args) => match typed.context_of_hook(args.registry.as_deref()) {
             Ok(context) => hook::run(&context, &args),
-            // It would disturb the agent's turn, as a monitor that fails would.
-            Err(_) => Ok(ExitKind::Ok),
+            Err(_) => hook::run_nowhere(&args),
         },
         Verb::Doorbell => match typed.context_of(Named::Near, settings::environment) {
             Ok(context) => doorbell::run(&context),

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::ledger::search::{foot, noted, pieces, source};
+use super::ledger::vouching::FROM_ELSEWHERE;
 use super::masking::Masking;
 use super::output::Tone;
 use super::report::{Report, ReportText};
@@ -137,9 +138,9 @@ fn text(page: &FoundPage) -> ReportText {
 fn line(out: &mut ReportText, found: &FoundHit, now_ms: i64) {
     let hit = &found.hit;
     let whose = match (found.unvouched, found.foreign) {
-        (true, _) => "  from elsewhere, nobody vouches for it",
-        (false, true) => "  from elsewhere",
-        (false, false) => "",
+        (true, _) => format!("  {FROM_ELSEWHERE}"),
+        (false, true) => "  from elsewhere".to_owned(),
+        (false, false) => String::new(),
     };
     let (place, what) = match found.kind {
         FoundIn::Capsule => {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::exit::Failure;
 use super::logging;
 use crate::adapters::program_search::ProgramSearch;
+use crate::core::agent::{WORKER_VARIABLE, is_worker};
 use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::dirs::{ProjectDirs, UserDirs};
@@ -84,7 +85,7 @@ pub fn resolve(
         ports: ports(&var)?,
         runtime_session: runtime_session(&var)?,
         mode: mode(&var)?,
-        worker: var("CONTEXTRELAY_WORKER").is_some_and(|value| value != "0"),
+        worker: var(WORKER_VARIABLE).is_some_and(|value| is_worker(value.as_encoded_bytes())),
         in_print_mode: var("CLAUDE_CODE_ENTRYPOINT").is_some_and(|value| value == PRINT_MODE),
         codex_program: program("codex", "CONTEXTRELAY_CODEX_BIN", &var),
         claude_program: program("claude", "CONTEXTRELAY_CLAUDE_BIN", &var),

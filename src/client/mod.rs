@@ -66,6 +66,9 @@ pub enum ClientError {
     /// No daemon answers within the deadline of the call.
     #[error("the ctxrelay daemon is not reachable: {0}")]
     Unreachable(String),
+    /// None runs, and the operator wants none.
+    #[error("the ctxrelay daemon is not reachable: it was stopped by the operator")]
+    Killed,
     /// There is no project in this folder, so there is no daemon either.
     #[error("{} is no ctxrelay project: nothing is recorded or relayed there", .0.display())]
     NoProject(PathBuf),
@@ -92,6 +95,12 @@ impl ClientError {
                 RefusalCode::DaemonUnreachable,
                 self.to_string(),
                 "start it with `ctxrelay` or `ctxrelay daemon` in the project; this client keeps trying",
+            ),
+            // An agent reads this: it names no way past the operator.
+            Self::Killed => Refusal::new(
+                RefusalCode::DaemonUnreachable,
+                self.to_string(),
+                "only the operator can start it again; this client notices when that is done",
             ),
             Self::NoProject(root) => Refusal::new(
                 RefusalCode::NoProject,

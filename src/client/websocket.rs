@@ -245,11 +245,9 @@ impl WebSocketHandle {
     }
 }
 
-const KILLED: &str = "it was stopped by the operator";
-
 fn dormant(why: &Dormancy) -> ClientError {
     match why {
-        Dormancy::Killed => ClientError::Unreachable(KILLED.to_owned()),
+        Dormancy::Killed => ClientError::Killed,
         Dormancy::NoProject(root) => ClientError::NoProject(root.clone()),
         Dormancy::Gone(root) => ClientError::ProjectGone(root.clone()),
     }

@@ -164,14 +164,19 @@ impl AgentState {
 /// process yet finds it too; a deck looks for it in its own parents.
 pub const AGENT_VARIABLE: &str = "CONTEXTRELAY_AGENT";
 
+/// What `ctxrelay claude` puts into Claude's environment where no file of a project can switch Claude's
+/// hooks off: the process, so that it says nothing of a Claude below that one.
+pub const HOOKS_VARIABLE: &str = "CONTEXTRELAY_KEEPS_HOOKS";
+
 /// What a Claude process puts into the environment of its children about itself. The daemon
 /// outlives Claude and starts children of its own: they are not below this Claude, and must not
 /// hold its messaging token. The user's own `CLAUDE_CODE_*` settings stay.
 const AGENT_ENV_PREFIXES: [&str; 2] = ["CLAUDE_CODE_MESSAGING_", "CLAUDE_PLUGIN_"];
 
 /// As [`AGENT_ENV_PREFIXES`], whole names.
-const AGENT_ENV: [&str; 8] = [
+const AGENT_ENV: [&str; 9] = [
     AGENT_VARIABLE,
+    HOOKS_VARIABLE,
     "AI_AGENT",
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -189,17 +194,27 @@ pub fn is_agents_own(name: &str) -> bool {
             .any(|prefix| name.starts_with(prefix))
 }
 
+/// Says that its bridge never starts a daemon, and that its shell is not the operator's.
+pub const WORKER_VARIABLE: &str = "CONTEXTRELAY_WORKER";
+
+/// Whether [`WORKER_VARIABLE`] with this value makes a worker: `0` is a no.
+pub fn is_worker(value: &[u8]) -> bool {
+    !matches!(value, b"" | b"0")
+}
+
 /// What an agent's shell has in its environment.
-const AGENTS_VARIABLES: [&[u8]; 3] = [
-    b"CLAUDECODE",
-    b"CONTEXTRELAY_WORKER",
-    AGENT_VARIABLE.as_bytes(),
-];
+const AGENTS_VARIABLES: [&[u8]; 2] = [b"CLAUDECODE", AGENT_VARIABLE.as_bytes()];
 
 /// How the variables of Codex's sandbox begin.
 const SANDBOX_PREFIX: &[u8] = b"CODEX_SANDBOX";
 
-/// Whether an environment variable of this name tells that a shell is an agent's.
-pub fn is_agents_variable(name: &[u8]) -> bool {
-    AGENTS_VARIABLES.contains(&name) || name.starts_with(SANDBOX_PREFIX)
+/// Whether an environment variable tells that a shell is an agent's. An empty one is an unset one.
+pub fn is_agents_variable(name: &[u8], value: &[u8]) -> bool {
+    match name == WORKER_VARIABLE.as_bytes() {
+        true => is_worker(value),
+        false => {
+            !value.is_empty()
+                && (AGENTS_VARIABLES.contains(&name) || name.starts_with(SANDBOX_PREFIX))
+        }
+    }
 }

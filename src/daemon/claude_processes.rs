@@ -1,9 +1,11 @@
 //! [`ClaudeProcesses`]: what is known of each Claude by its process: its monitor, its hooks, its
 //! bridge. A pid comes from clients, and nothing that is allowed hangs on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::attach::ConnId;
+use crate::adapters::claude::hooks_switch::HooksOff;
+use crate::core::policy::ClaudeHooks;
 use crate::wire::control::Hello;
 
 /// A bridge that Claude starts for a call hears of that call within this long, ms. Claude takes
@@ -18,6 +20,8 @@ const PROCESSES_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct ClaudeProcesses {
     known: BTreeMap<u32, ClaudeProcess>,
+    /// A file switches off the hooks of each that was not started to keep them.
+    hooks_off: Option<HooksOff>,
 }
 
 #[derive(Debug, Default)]
@@ -139,8 +143,38 @@ impl ClaudeProcesses {
         self.get(claude).is_some_and(|process| process.runs_hooks)
     }
 
-    /// Whether a hook of ours judges what this Claude's tools are about to do.
-    pub(super) fn is_judged(&self, claude: u32) -> bool {
+    /// A file switches hooks off now, or no longer. Whose hooks may have ended is judged again once one
+    /// of them has run: `keeping` are the others.
+    pub(super) fn hooks_switched(&mut self, off: Option<HooksOff>, keeping: &BTreeSet<u32>) {
+        if let Some(off) = &off {
+            for (claude, process) in &mut self.known {
+                process.is_judged &= !off.is_managed && keeping.contains(claude);
+            }
+        }
+        self.hooks_off = off;
+    }
+
+    /// Whether hooks of ours judge what the tools of all these Claudes are about to do.
+    pub(super) fn hooks_of<'h>(&self, claudes: impl Iterator<Item = &'h Hello>) -> ClaudeHooks {
+        let mut is_one_here = false;
+        for hello in claudes {
+            is_one_here = true;
+            let off = self.hooks_off.as_ref();
+            if let Some(off) = off.filter(|off| off.is_managed || !hello.keeps_hooks) {
+                return off.clone().into();
+            }
+            if !hello.agent_pid.is_some_and(|claude| self.is_judged(claude)) {
+                return ClaudeHooks::NotSeen;
+            }
+        }
+        match &self.hooks_off {
+            _ if is_one_here => ClaudeHooks::Judge,
+            Some(off) => off.clone().into(),
+            None => ClaudeHooks::NotSeen,
+        }
+    }
+
+    fn is_judged(&self, claude: u32) -> bool {
         self.get(claude).is_some_and(|process| process.is_judged)
     }
 
@@ -172,6 +206,37 @@ mod tests {
             "protocol": 1, "role": "claude", "pid": pid, "agentPid": 7,
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn a_switch_in_a_file_counts_for_those_that_do_not_keep_their_hooks() {
+        let keeps = |pid: u32, keeps_hooks| Hello {
+            agent_pid: Some(pid),
+            keeps_hooks,
+            ..bridge(pid)
+        };
+        let off = |is_managed| HooksOff {
+            file: "/p/.claude/settings.local.json".into(),
+            is_managed,
+        };
+        let (ours, plain) = (keeps(7, true), keeps(8, false));
+        let mut known = ClaudeProcesses::default();
+        for claude in [7, 8] {
+            known.hook_ran(claude, true);
+        }
+        let both = |known: &ClaudeProcesses| known.hooks_of([&ours, &plain].into_iter());
+        assert_eq!(both(&known), ClaudeHooks::Judge);
+        known.hooks_switched(Some(off(false)), &BTreeSet::from([7]));
+        assert_eq!(both(&known), off(false).into());
+        assert_eq!(known.hooks_of([&ours].into_iter()), ClaudeHooks::Judge);
+        assert_eq!(known.hooks_of([].into_iter()), off(false).into());
+        // One that ran none since is not known to run them again.
+        known.hooks_switched(None, &BTreeSet::from([7]));
+        assert_eq!(both(&known), ClaudeHooks::NotSeen);
+        known.hook_ran(8, true);
+        assert_eq!(both(&known), ClaudeHooks::Judge);
+        known.hooks_switched(Some(off(true)), &BTreeSet::from([7]));
+        assert_eq!(known.hooks_of([&ours].into_iter()), off(true).into());
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl Daemon {
         let (world, stored) = match self.base.recorder.go_on_as(next, head, first, APPEND) {
             Ok(begun) => begun,
             Err(error) => {
-                self.base.note_not_sealed(&error);
+                self.base.keep_not_sealed(&error);
                 return Err(failed(&error, ending.len()));
             }
         };
@@ -213,8 +213,9 @@ impl Daemon {
 }
 
 impl Base {
-    fn note_not_sealed(&mut self, error: &dyn std::fmt::Display) {
-        self.recorder.note_fact(
+    /// The record says already that the operator ends it.
+    fn keep_not_sealed(&mut self, error: &dyn std::fmt::Display) {
+        self.recorder.keep_fact(
             Party::System,
             ErrorCode::NotSealed,
             format!("this session could not be sealed and goes on: {error}"),
@@ -225,7 +226,7 @@ impl Base {
     /// here can fail the rollover.
     fn put_away(&mut self, old: &SessionId) -> String {
         let path = self.recorder.archive(old).unwrap_or_else(|error| {
-            self.recorder.note_fact(
+            self.recorder.keep_fact(
                 Party::System,
                 ErrorCode::NotArchived,
                 format!("the old session stays where it was, it could not be moved: {error}"),
@@ -441,7 +442,7 @@ pub(super) fn late(ending: &[EntryId]) -> Then {
                 // It says that the operator ended it.
                 daemon
                     .base
-                    .note_not_sealed(&"the disk was too late for its end");
+                    .keep_not_sealed(&"the disk was too late for its end");
             }
             // They may be given out again.
             Err(_) => daemon.base.later.push(LaterInput::News),

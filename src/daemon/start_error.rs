@@ -95,7 +95,7 @@ impl StartError {
     pub fn hint(&self) -> String {
         match self {
             Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
-            Self::Killed => "start it with `ctxrelay` or `ctxrelay daemon`".to_owned(),
+            Self::Killed => "only the operator can start it again".to_owned(),
             Self::Unwritable { path, .. } => {
                 let other = match is_registry(path) {
                     true => "CONTEXTRELAY_REGISTRY_DIR",

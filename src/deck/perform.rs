@@ -277,7 +277,9 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
     };
     let shown = match operator.call(show).await {
         Ok(Reply::Entry(found)) => entry(found, Some(line)),
-        Err(ClientError::Unreachable(_) | ClientError::Unanswered) => return None,
+        Err(ClientError::Unreachable(_) | ClientError::Killed | ClientError::Unanswered) => {
+            return None;
+        }
         _ => None,
     };
     Some(match shown {

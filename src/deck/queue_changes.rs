@@ -69,7 +69,8 @@ pub(super) async fn change_queue(
                 } else {
                     left += 1;
                 }
-                let is_lost = is_unanswered || matches!(error, ClientError::Unreachable(_));
+                let is_lost = is_unanswered
+                    || matches!(error, ClientError::Unreachable(_) | ClientError::Killed);
                 why.get_or_insert(error);
                 if is_lost {
                     // Each further one would wait for a daemon as long.

@@ -2,7 +2,7 @@
 //! out of our queue's way, [`unread`] says which messages nobody ever fetched.
 //!
 //! Its queue is written by its bridge, unredacted; ours is written by the daemon and has other
-//! tables. Nothing of it is deleted.
+//! tables. It goes when the person deletes a session for good.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::dirs::{ProjectDirs, exists, free_name, if_there};
 
 /// What the other product's queue is called from then on.
-const ASIDE: &str = "queue.db.contextrelay-3";
+pub(super) const ASIDE: &str = "queue.db.contextrelay-3";
 
 /// How many unread messages are taken over, the youngest ones. More than one person would read;
 /// the rest stays in the file, and its number is told.

@@ -160,7 +160,8 @@ impl ProjectDirs {
 pub struct UserDirs {
     /// `${CONTEXTRELAY_REGISTRY_DIR:-${XDG_STATE_HOME:-~/.local/state}/contextrelay}`.
     pub registry: PathBuf,
-    /// `${XDG_DATA_HOME:-~/.local/share}/contextrelay`.
+    /// `${XDG_DATA_HOME:-~/.local/share}/contextrelay`; below a registry that is named where there is
+    /// no home folder.
     pub data: PathBuf,
     /// `$XDG_RUNTIME_DIR`: private and short.
     pub runtime: Option<PathBuf>,
@@ -177,14 +178,17 @@ impl UserDirs {
                 .filter(|dir| dir.is_absolute())
                 .or_else(|| home().map(|home| home.join(fallback)))
         };
-        let registry = match var("CONTEXTRELAY_REGISTRY_DIR").filter(|dir| dir.is_absolute()) {
+        let named = var("CONTEXTRELAY_REGISTRY_DIR").filter(|dir| dir.is_absolute());
+        let registry = match named.clone() {
             Some(dir) => dir,
             None if cfg!(target_os = "macos") => {
                 home()?.join("Library/Application Support/ContextRelay")
             }
             None => base("XDG_STATE_HOME", ".local/state")?.join("contextrelay"),
         };
-        let data = base("XDG_DATA_HOME", ".local/share")?.join("contextrelay");
+        let data = base("XDG_DATA_HOME", ".local/share").map(|dir| dir.join("contextrelay"));
+        // A hook needs no such folder, and is told the registry: without a home it judges as well.
+        let data = data.or_else(|| named.map(|dir| dir.join("data")))?;
         let runtime = var("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute());
         Some(Self {
             registry,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
 use super::capsules::{Capsules, KeptCapsule};
+use super::contextrelay3;
 use super::dirs::{ProjectDirs, exists, if_there, listed};
 use super::ledger;
 use super::work_folders::WorkFolders;
@@ -21,10 +22,10 @@ use ctxrelay_core::id::SessionId;
 /// hand, so that more of them is a circle that somebody made.
 const SEGMENTS_MAX: usize = 10_000;
 
-/// Files of the state folder that hold what was in the ledger, by how their names begin. They are
-/// rebuilt from the next session. The search index is not among them: who has it open
-/// throws it away.
-const DERIVED: [&str; 2] = ["checkpoint", "queue.db.bad-"];
+/// Files of the state folder that hold what was in the ledger or was never masked, by how their names
+/// begin. What is needed of them is rebuilt from the next session. The search index is not among them:
+/// who has it open throws it away.
+const DERIVED: [&str; 3] = ["checkpoint", "queue.db.bad-", contextrelay3::ASIDE];
 
 /// What an erasure came to.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -235,7 +235,7 @@ fn verify(file: &File, path: &Path, head: &str) -> Verified {
     let mut follows = None;
     let mut foreign_through = Seq(0);
     let mut kept = KeptDigests::default();
-    let report = ledger::verify_file(file, path, None, |_, entry| {
+    let report = ledger::verify_chain(file, path, |_, entry| {
         let Some((seq, text)) = entry else {
             return;
         };
@@ -257,7 +257,7 @@ fn verify(file: &File, path: &Path, head: &str) -> Verified {
     });
     let report = report.ok()?;
     let is_its = report.head.is_some_and(|(_, hash)| hash == head);
-    if !is_its || report.first_bad.is_some() {
+    if !is_its || !report.is_whole {
         return None;
     }
     kept.believe_after(foreign_through);
@@ -281,7 +281,7 @@ pub fn sealed_before(text: &[u8]) -> Option<SealedSession> {
 
 /// Whether an entry says that what stands before it is somebody else's word. Nothing outside of the
 /// project tells that of a session which has ended; forging it only makes a record believed less.
-fn ends_foreign_part(text: &[u8]) -> bool {
+pub fn ends_foreign_part(text: &[u8]) -> bool {
     // Few lines have the word, and parsing all of them takes long.
     let words = ["foreign_history", "contextrelay_3_adopted"];
     let has_word =

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::child::{Child, Finished, is_alive, run};
 use crate::support::launch::Launch;
+use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::script_file::write_program;
@@ -499,6 +500,19 @@ fn kill_ends_the_daemon_and_keeps_bridges_from_starting_it() {
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["running"], false);
     assert!(status["notices"][0].as_str().unwrap().contains("operator"));
+    // An agent's shell starts it as little, and its tools do not say how.
+    for words in [&["--json", "daemon"][..], &["--json", "daemon", "--detach"]] {
+        let by_agent = project
+            .ctxrelay(words.iter().copied())
+            .env("CLAUDECODE", "1");
+        let (code, said) = error(&run(&by_agent));
+        assert_eq!((code, &*said), (5, "operator_only"), "{words:?}");
+    }
+    let mut agent = McpClient::start(&project.ctxrelay(["bridge"]));
+    let refused = agent.tool_refused("task_state", json!({})).to_string();
+    assert!(refused.contains("only the operator"), "{refused}");
+    assert!(!refused.contains('`'), "{refused}");
+    assert!(project.state().join("state/killed").exists());
     let _daemon = project.daemon();
     assert!(!project.state().join("state/killed").exists());
 }
@@ -622,7 +636,9 @@ fn claude_is_started_with_the_plugin_and_the_users_own_words() {
     let real = run(&project.ctxrelay(["claude", "--model", "x", "say hi"])).expect_success();
     let words: Vec<&str> = real.stdout.lines().collect();
     assert_eq!(words[0], "--plugin-dir");
-    assert_eq!(words[3..], ["--model", "x", "say hi"]);
+    let kept = ["--settings", r#"{"disableAllHooks":false}"#];
+    assert_eq!(words[3..5], kept);
+    assert_eq!(words[5..], ["--model", "x", "say hi"]);
     let manifest = Path::new(words[1]).join(".claude-plugin/plugin.json");
     let manifest = std::fs::read_to_string(manifest).unwrap();
     assert!(

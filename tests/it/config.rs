@@ -339,12 +339,26 @@ fn what_the_environment_of_a_hook_says_takes_no_rule_away() {
         ("CONTEXTRELAY_PROJECT_ROOT", &elsewhere),
         ("CONTEXTRELAY_STATE_DIR", "no absolute path"),
         ("CONTEXTRELAY_PORT_BASE", "none"),
+        ("HOME", ""),
+        ("HOME", "no/absolute/path"),
     ] {
         let said = judged(&project.ctxrelay(args).env(name, value));
         assert!(
             said.contains("\"permissionDecision\":\"deny\""),
             "{name}: {said}"
         );
+    }
+}
+
+#[test]
+fn a_call_is_asked_for_where_the_projects_folder_is_not_there_any_more() {
+    let project = Project::new();
+    let gone = project.base().join("moved away").display().to_string();
+    let hook = |event| project.ctxrelay(["hook", event, "--judged", "--project", &gone]);
+    let said = judged(&hook("PreToolUse"));
+    assert!(said.contains("\"permissionDecision\":\"ask\""), "{said}");
+    for event in ["PostToolUse", "Stop", "UserPromptSubmit"] {
+        assert_eq!(judged(&hook(event)), "", "{event}");
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::support::contextrelay3::{HANDLED, OPEN, SESSION, config, fill, ledger};
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
 
@@ -140,6 +141,39 @@ fn its_unread_messages_wait_for_the_operator_and_its_queue_is_kept() {
     let messages = page["value"]["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 2);
     assert!(messages.iter().all(|message| message["repeat"] == true));
+}
+
+#[test]
+fn a_record_that_is_deleted_for_good_takes_its_queue_and_the_texts_in_it_along() {
+    let project = Project::new();
+    fill(&project, true);
+    let _daemon = project.daemon();
+    find(&project, "where the queue is", |line| {
+        line["error"]["code"] == "foreign_queue"
+    });
+    let lies_there = || files_with(&project.state(), b"by the way, the key is ghp_");
+    assert!(!lies_there().is_empty());
+    // What it begins with is being written for a moment.
+    let mut operator = Operator::connect(&project);
+    let discard = json!({"discard": true});
+    let cleared = operator.when_quiet("ledger/clear", discard).unwrap();
+    assert!(cleared["value"]["left"].is_null(), "{cleared}");
+    assert_eq!(lies_there(), Vec::<PathBuf>::new());
+}
+
+/// The files below a folder that have these bytes.
+fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_with(&path, bytes));
+        } else if fs::read(&path).is_ok_and(|text| text.windows(bytes.len()).any(|it| it == bytes))
+        {
+            found.push(path);
+        }
+    }
+    found
 }
 
 #[test]

@@ -303,7 +303,7 @@ fn raise_descriptors() {
     setrlimit(Resource::Nofile, raised).unwrap();
 }
 
-/// Silent connections to both doors, held by this test.
+/// Silent connections to all doors, held by this test.
 struct Silent {
     tcp: Vec<TcpStream>,
     unix: Vec<UnixStream>,
@@ -316,14 +316,16 @@ impl Silent {
     fn open(project: &Project) -> Self {
         raise_descriptors();
         let socket = operator::socket(project);
-        let port = project.ports.control;
-        let tcp = (0..SILENT).map(|n| {
-            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            // Half of them begin a request that never ends. One that was ended is silent enough.
-            if n % 2 == 0 {
-                let _ = stream.write_all(b"GET /ws HTTP/1.1\r\nHost: ");
-            }
-            stream
+        let ports = [project.ports.control, project.ports.proxy];
+        let tcp = ports.into_iter().flat_map(|port| {
+            (0..SILENT).map(move |n| {
+                let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+                // Half of them begin a request that never ends. One that was ended is silent enough.
+                if n % 2 == 0 {
+                    let _ = stream.write_all(b"GET /ws HTTP/1.1\r\nHost: ");
+                }
+                stream
+            })
         });
         let tcp = tcp.collect();
         let unix = (0..SILENT).map(|_| UnixStream::connect(&socket).unwrap());
@@ -381,6 +383,12 @@ fn a_thousand_silent_connections_to_each_door_keep_nobody_out() {
         .call("status/read", json!({}))
         .unwrap();
     assert_eq!(project.run(["doctor", "--json"]).json()["ok"], true);
+    // A terminal's token is looked at: no Codex is here to go on with.
+    let answer = at_proxy(&project);
+    assert!(
+        answer.contains("codex app-server is not running"),
+        "{answer}"
+    );
     silent.wait_closed();
     before.expect("status/read", json!({}));
     let log = std::fs::read_to_string(project.state().join("state/contextrelay.log")).unwrap();
@@ -390,6 +398,24 @@ fn a_thousand_silent_connections_to_each_door_keep_nobody_out() {
         (1..=1 + minutes).contains(&told),
         "one line a minute: {log}"
     );
+}
+
+/// What the proxy says to a terminal with the token.
+fn at_proxy(project: &Project) -> String {
+    let token = project.read(".contextrelay/state/proxy-token");
+    let port = project.ports.proxy;
+    let mut terminal = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    terminal.set_read_timeout(Some(timeout())).unwrap();
+    let head = format!(
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+         Authorization: Bearer {}\r\n\r\n",
+        token.trim()
+    );
+    terminal.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    terminal.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 
 use crate::support::child::{Finished, run};
+use crate::support::operator::Operator;
 use crate::support::privileged;
 use crate::support::project::Project;
 use crate::support::script_file::write_program;
@@ -218,6 +219,41 @@ fn the_doctor_looks_at_the_configuration_and_its_columns_stay_apart() {
     for line in shown.lines().filter(|line| line.contains("(default)")) {
         assert!(line.split_whitespace().count() >= 3, "{line}");
     }
+}
+
+#[test]
+fn a_file_that_switches_claudes_hooks_off_is_named_where_rules_are_shown() {
+    let project = Project::new();
+    write_program(&project.bin().join("claude"), "#!/bin/sh\necho 2.1.330\n");
+    let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    let rule = json!({"change": "coordinator", "to": "human"});
+    operator.call("policy/set", rule).unwrap();
+    let why = || {
+        let status = project.run(["status", "--json"]).json();
+        let rule = status["policy"]["rules"][0].clone();
+        (rule["agent"] == "claude" && rule["enforced"] == false)
+            .then(|| rule["why"].as_str().unwrap().to_owned())
+    };
+    assert!(!why().unwrap().contains("settings"));
+    let file = project.root().join(".claude/settings.local.json");
+    project.write(
+        ".claude/settings.local.json",
+        r#"{"disableAllHooks": true}"#,
+    );
+    let is_named = |text: &str| text.contains(&*file.to_string_lossy());
+    wait_until("the daemon to notice", timeout(), || {
+        why().filter(|why| is_named(why))
+    });
+    let told = project.run(["doctor", "--json"]).json();
+    let mut checks = told["checks"].as_array().unwrap().iter();
+    let check = checks.find(|check| check["id"] == "hooks").unwrap();
+    assert!(is_named(check["message"].as_str().unwrap()), "{check}");
+    assert_eq!(check["ok"], true, "it is the person's own file");
+    daemon.stop();
+    assert!(is_named(&why().unwrap()));
+    std::fs::remove_file(&file).unwrap();
+    assert!(!is_named(&why().unwrap()));
 }
 
 #[test]

@@ -133,6 +133,57 @@ fn claude_leaves_git_to_the_coordinator_and_its_person_does_not(
     assert_eq!(refused(pair).len(), 1);
 }
 
+/// As Claude's own shell can write it, in the session or before it.
+#[test]
+fn a_line_that_switches_hooks_off_takes_no_rule_away_from_a_claude_that_ctxrelay_started() {
+    let Some(pair) = Pair::new() else { return };
+    with_name(&pair);
+    let _daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    coordinator(&mut operator, "human");
+    let file = pair.project.root().join(".claude/settings.local.json");
+    let denied = "PreToolUse:Bash hook error: ctxrelay: `git commit` writes to git";
+    for (prompt, is_there) in [("switch them off", false), ("commit it at once", true)] {
+        if !is_there {
+            let text = r#"{"disableAllHooks": true}"#;
+            let command = format!(
+                "mkdir -p .claude && echo '{text}' > {} && echo is-$((40+2))",
+                file.display()
+            );
+            let call = Reply::shell(&command);
+            pair.messages.when(says(prompt)).once().reply(call);
+            let written = pair.messages.when(tool_said("is-42"));
+            written
+                .once()
+                .reply(Reply::shell(&format!("{COMMIT} in-spite-of-it")));
+        } else {
+            let call = Reply::shell(&format!("{COMMIT} in-spite-of-it"));
+            pair.messages.when(says(prompt)).once().reply(call);
+        }
+        let refused = pair.messages.when(tool_said(denied));
+        refused.once().reply(Reply::text("Left to the person."));
+        let settings = json!({"permissions": {"allow": ["Bash"]}});
+        std::fs::write(pair.claude_home.settings(), settings.to_string()).unwrap();
+        let launch = pair.ctxrelay(["claude", "--permission-mode", "default"]);
+        let mut claude = Pty::spawn(&launch).labelled("claude");
+        claude.wait_for_text(claude_home::COMPOSER);
+        wait_attached(&pair);
+        claude.submit(prompt);
+        if !is_there {
+            // Claude asks for what is written there, unless its person has it not ask.
+            claude.wait_for_text("Do you want to proceed?");
+            claude.enter_until_gone("Do you want to proceed?");
+        }
+        claude.wait_for_text("Left to the person.");
+        assert!(file.is_file());
+        assert_eq!(subjects(&pair).len(), 1);
+        wait_status(&pair, "an enforced rule", |status| {
+            status["policy"]["rules"][0]["enforced"] == true
+        });
+    }
+    verify(&pair);
+}
+
 fn what_cannot_be_judged_is_asked_and_the_person_may_say_yes(pair: &Pair, claude: &mut Pty) {
     let before = refused(pair).len();
     // By its text it may be anything.

@@ -5,6 +5,7 @@
 //! [`status_line`], which Claude has no command for, to the command line.
 
 pub mod files;
+pub mod hooks_switch;
 pub mod inference;
 pub mod install;
 pub mod plugin;

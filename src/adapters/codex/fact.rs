@@ -136,10 +136,12 @@ pub enum CodexFact {
         /// Its process, where the operating system says.
         pid: Option<u32>,
     },
-    /// Somebody came to the proxy with a wrong token.
+    /// Somebody came to the proxy with a wrong token, or was one too many.
     ProxyRefused {
         /// How many since the last such fact (at most one fact a second).
         count: u64,
+        /// Why the last of them was refused: there were too many connections.
+        is_full: bool,
     },
     /// Tokens used of the context window.
     ContextUsed {

@@ -5,6 +5,7 @@
 //! cut the human off, and a connection can go on in another process between any two bytes.
 
 mod head;
+mod lobby;
 mod pass;
 
 pub(super) use pass::{PassedTerminal, Unwritten};
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, Semaphore, mpsc, watch};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -24,14 +25,15 @@ use tokio_util::sync::CancellationToken;
 use super::fact::CodexFact;
 use super::server::Upstream;
 use crate::adapters::process::loopback;
-use head::{ProxyRefusal, check, read_head};
+use head::{ProxyRefusal, RequestHead, Upgrade, check, read_head};
+use lobby::{LobbyTicket, ProxyLobby};
 use pass::Passage;
 
 /// Connecting, and the app-server's answer to the upgrade.
 const UPGRADE_WAIT: Duration = Duration::from_secs(5);
 
-/// Connections at one time, also those that have not shown their token yet. More are closed.
-const CONNECTIONS_MAX: usize = 32;
+/// Terminals at one time. More are refused.
+const TERMINALS_MAX: usize = 32;
 
 /// Between two facts about wrong tokens.
 const REFUSED_EVERY: Duration = Duration::from_secs(1);
@@ -79,11 +81,13 @@ pub(super) struct Proxy {
 }
 
 /// What the connections share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     /// Terminals that are connected.
     attached: Mutex<u32>,
     refused: Mutex<Refused>,
+    /// For those that have shown their token.
+    places: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
@@ -101,13 +105,17 @@ impl Proxy {
         listener: TcpListener,
         inherited: Vec<PassedTerminal>,
     ) -> Vec<PassedTerminal> {
-        let shared = Arc::new(Shared::default());
-        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let shared = Arc::new(Shared {
+            attached: Mutex::default(),
+            refused: Mutex::default(),
+            places: Arc::new(Semaphore::new(TERMINALS_MAX)),
+        });
+        let mut lobby = ProxyLobby::default();
         let mut connections = JoinSet::new();
         let mut left = Vec::new();
         for passed in inherited {
             let (proxy, shared) = (Arc::clone(&self), Arc::clone(&shared));
-            let place = Arc::clone(&places).try_acquire_owned();
+            let place = Arc::clone(&shared.places).try_acquire_owned();
             connections.spawn(async move {
                 let _place = place;
                 let passage = Passage::take_over(passed).ok()?;
@@ -120,18 +128,18 @@ impl Proxy {
                 () = self.release.cancelled() => break,
                 accepted = listener.accept() => {
                     let Ok((stream, _)) = accepted else {
+                        // Without free descriptors those that have shown nothing make room.
+                        lobby.expel_oldest();
                         sleep(ACCEPT_PAUSE).await;
                         continue;
                     };
-                    let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                        continue;
-                    };
+                    let ticket = lobby.enter();
                     let (proxy, shared) = (Arc::clone(&self), Arc::clone(&shared));
                     connections.spawn(async move {
-                        let _place = place;
                         // One that is not through yet comes back to the next owner.
-                        let upgrading = proxy.release.run_until_cancelled(proxy.upgraded(stream, &shared));
-                        let passage = upgrading.await?.ok()??;
+                        let upgraded = proxy.upgraded(stream, ticket, &shared);
+                        let upgrading = proxy.release.run_until_cancelled(upgraded);
+                        let (passage, _place) = upgrading.await?.ok()??;
                         proxy.terminal(passage, &shared).await
                     });
                 }
@@ -153,20 +161,21 @@ impl Proxy {
     async fn upgraded(
         &self,
         mut stream: TcpStream,
+        ticket: LobbyTicket,
         shared: &Shared,
-    ) -> io::Result<Option<Passage>> {
+    ) -> io::Result<Option<(Passage, OwnedSemaphorePermit)>> {
         stream.set_nodelay(true)?;
         let port = stream.local_addr()?.port();
-        let head = match timeout(self.waits.head, read_head(&mut stream)).await {
-            Ok(Ok(head)) => head,
-            Ok(Err(refusal)) => return refuse(stream, &refusal).await,
-            Err(_) => return refuse(stream, &ProxyRefusal::Slow).await,
-        };
-        let request = match check(&head.bytes, port, &self.token) {
-            Ok(request) => request,
+        let shown = ticket.admitted(self.shown(&mut stream, port)).await;
+        let admitted = shown.unwrap_or(Err(ProxyRefusal::Full)).and_then(|shown| {
+            let place = Arc::clone(&shared.places).try_acquire_owned();
+            place.map_or(Err(ProxyRefusal::Full), |place| Ok((shown, place)))
+        });
+        let ((request, head), place) = match admitted {
+            Ok(admitted) => admitted,
             Err(refusal) => {
-                if refusal == ProxyRefusal::Token {
-                    self.count_refused(shared).await;
+                if matches!(refusal, ProxyRefusal::Token | ProxyRefusal::Full) {
+                    self.count_refused(refusal, shared).await;
                 }
                 return refuse(stream, &refusal).await;
             }
@@ -192,11 +201,22 @@ impl Proxy {
         stream.write_all(&answer).await?;
         let mut passage = Passage::new(stream, server);
         if answer.starts_with(b"HTTP/1.1 101") {
-            return Ok(Some(passage));
+            return Ok(Some((passage, place)));
         }
         // The rest of a refusal.
         passage.pass(&CancellationToken::new()).await;
         Ok(None)
+    }
+
+    /// The request of a connection that shows the token.
+    async fn shown(
+        &self,
+        stream: &mut TcpStream,
+        port: u16,
+    ) -> Result<(Upgrade, RequestHead), ProxyRefusal> {
+        let head = timeout(self.waits.head, read_head(stream)).await;
+        let head = head.unwrap_or(Err(ProxyRefusal::Slow))?;
+        Ok((check(&head.bytes, port, &self.token)?, head))
     }
 
     /// Passes a terminal's bytes until one side ends, or until it can go on elsewhere.
@@ -249,9 +269,9 @@ impl Proxy {
         }
     }
 
-    /// Tells about a wrong token, at most once a second; the terminal itself never says why it
-    /// cannot connect (Codex 0.169.0, observed).
-    async fn count_refused(&self, shared: &Shared) {
+    /// Tells about a wrong token or too many connections, at most once a second; the terminal itself
+    /// never says why it cannot connect (Codex 0.169.0, observed).
+    async fn count_refused(&self, why: ProxyRefusal, shared: &Shared) {
         let mut refused = shared.refused.lock().await;
         refused.count += 1;
         let now = Instant::now();
@@ -261,6 +281,7 @@ impl Proxy {
         // A daemon that is busy hears of it with the next one.
         let fact = CodexFact::ProxyRefused {
             count: refused.count,
+            is_full: why == ProxyRefusal::Full,
         };
         if self.facts.try_send(fact).is_ok() {
             *refused = Refused {
@@ -271,7 +292,7 @@ impl Proxy {
     }
 }
 
-async fn refuse(mut stream: TcpStream, refusal: &ProxyRefusal) -> io::Result<Option<Passage>> {
+async fn refuse<T>(mut stream: TcpStream, refusal: &ProxyRefusal) -> io::Result<Option<T>> {
     stream.write_all(refusal.response().as_bytes()).await?;
     stream.shutdown().await?;
     Ok(None)

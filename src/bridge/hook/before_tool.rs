@@ -24,13 +24,13 @@ const TELL_WAIT: Duration = Duration::from_millis(500);
 /// through. Never fails, and takes at most 1.5 s. A call that cannot be read is asked for.
 ///
 /// `client` makes the connection over which the daemon is told: of a refusal for the record, else of
-/// what begins.
+/// what begins. `None` where it is not known whose daemon that would be.
 pub async fn before_tool<R, W>(
     rules: &PolicyRules,
     caller: HookCaller,
     input: R,
     mut output: W,
-    client: impl FnOnce() -> Client,
+    client: Option<impl FnOnce() -> Client>,
 ) where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -65,7 +65,9 @@ pub async fn before_tool<R, W>(
         if decision != "deny" {
             return tell(caller, &input, client).await;
         }
-        let client = client();
+        let Some(client) = client.map(|client| client()) else {
+            return;
+        };
         if connected(&client).await.is_some() {
             let told = client.call(Command::Hook(refused(caller, &input, why)));
             if let Err(error) = told.await {
@@ -79,8 +81,9 @@ pub async fn before_tool<R, W>(
 }
 
 /// Tells the daemon what begins. A helper of Claude's own does its work beside Claude's turn.
-async fn tell(caller: HookCaller, input: &Value, client: impl FnOnce() -> Client) {
-    let Some(params) = begun(caller, input).filter(|_| input.get("agent_id").is_none()) else {
+async fn tell(caller: HookCaller, input: &Value, client: Option<impl FnOnce() -> Client>) {
+    let begun = begun(caller, input).filter(|_| input.get("agent_id").is_none());
+    let (Some(params), Some(client)) = (begun, client) else {
         return;
     };
     let client = client();

@@ -359,7 +359,7 @@ mod before {
             is_judged: true,
         };
         let client = || place.client(Role::Hook);
-        let work = before_tool(rules, caller, input.as_bytes(), &mut output, client);
+        let work = before_tool(rules, caller, input.as_bytes(), &mut output, Some(client));
         timeout(DEADLINE, work).await.unwrap();
         String::from_utf8(output).unwrap()
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::check::{Check, bad, good, note};
+use crate::adapters::claude::hooks_switch::hooks_off;
 use crate::cli::claude::{market, plugin_dir, plugin_spec};
 use crate::cli::codex_mcp::{INSTALL_HINT, own_entry, told_bound};
 use crate::cli::launch::capture;
@@ -109,6 +110,28 @@ pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
         format!("the entry for a plain `codex` starts {how}: {other}"),
         format!("{INSTALL_HINT} makes it start this one"),
     ))
+}
+
+/// A file that switches Claude's hooks off.
+pub(super) fn hooks(setting: &ProjectContext) -> Option<Check> {
+    const ID: &str = "hooks";
+    let off = hooks_off(&setting.dirs.root)?;
+    let file = off.file.display();
+    Some(match off.is_managed {
+        true => note(
+            ID,
+            format!("hooks are switched off in {file}: your rules for Claude are ADVISORY"),
+            "ask the administrator of this machine",
+        ),
+        false => note(
+            ID,
+            format!(
+                "hooks are switched off in {file} (`disableAllHooks`): your rules are ADVISORY for a \
+                 Claude that was not started with `ctxrelay claude`"
+            ),
+            format!("take `disableAllHooks` out of {file}, or start Claude with `ctxrelay claude`"),
+        ),
+    })
 }
 
 pub(super) fn claude(setting: &ProjectContext) -> Check {

@@ -25,6 +25,7 @@ use crate::core::id::SessionId;
 use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::{self, SigningCheck, Stats};
 
+use super::vouching::{NO_WAY, Vouching};
 use crate::cli::destination::{self, Destination};
 use card::Card;
 
@@ -86,15 +87,18 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let reach = disk::reach(&context.setting, &SessionId::new(session.as_str()), &path)
+    let id = SessionId::new(session.as_str());
+    let reach = disk::reach(&context.setting, &id, &path)
         .map_err(|error| disk::unreadable(&path, &error))?;
+    let is_apart = args.session.is_some() && Vouching::of(&context.setting).is_apart(&id);
     let record = Record {
         dirs,
         path: &path,
         session: &session,
         reach,
+        is_apart,
     };
-    if let Some(remark) = reach.remark() {
+    for remark in apart(is_apart).into_iter().chain(reach.remark()) {
         context.out.note(&remark);
     }
     if args.output.as_os_str() == STDOUT {
@@ -122,7 +126,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .map_err(|fault| failure(fault, &path, Some(&args.output)))?;
     drop(out);
     let bytes = destination.keep()?;
-    let value = json!({
+    let mut value = json!({
         "session": session,
         "format": args.format.as_str(),
         "output": args.output.to_string_lossy(),
@@ -132,6 +136,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         "bytes": bytes,
         "foreignLines": reach.foreign_lines,
     });
+    if is_apart {
+        value["unvouched"] = true.into();
+    }
     let mut text = ReportText::new();
     text.line(format!(
         "{} of {session} are in {}",
@@ -152,6 +159,12 @@ struct Record<'a> {
     session: &'a str,
     /// What stands behind it in the file is left out.
     reach: RecordReach,
+    /// The record does not lead to it.
+    is_apart: bool,
+}
+
+fn apart(is_apart: bool) -> Option<String> {
+    is_apart.then(|| NO_WAY.to_owned())
 }
 
 /// Writes it all. Returns what was found in it.
@@ -166,6 +179,7 @@ fn write(
         path,
         session,
         reach,
+        is_apart,
     } = *record;
     if format == Format::Jsonl {
         return jsonl::write(path, reach.bytes, for_terminal, out);
@@ -191,8 +205,8 @@ fn write(
     let stats = read.map_err(Fault::Reading)?;
     begin(format, session, &mut started, out)
         .and_then(|()| match format {
-            Format::Html => html::end(&stats, reach, out),
-            _ => markdown::end(&stats, reach, out),
+            Format::Html => html::end(&stats, &remarks(&stats, reach, is_apart), out),
+            _ => markdown::end(&stats, &remarks(&stats, reach, is_apart), out),
         })
         .map_err(Fault::Writing)?;
     Ok(stats)
@@ -232,9 +246,9 @@ fn damages(stats: &Stats, is_copied: bool) -> Vec<String> {
 }
 
 /// What a reader of an export has to know of the file.
-fn remarks(stats: &Stats, reach: RecordReach) -> String {
+fn remarks(stats: &Stats, reach: RecordReach, is_apart: bool) -> String {
     let mut remarks = String::new();
-    if let Some(remark) = reach.remark() {
+    for remark in apart(is_apart).into_iter().chain(reach.remark()) {
         remarks.push_str(&format!(" {remark}."));
     }
     match stats.bad_lines {

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::{Value, json};
 
+use super::vouching::{NO_WAY, Vouching};
 use crate::cli::connect::{self, DaemonFound, Live, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -13,7 +14,7 @@ use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{entry_word, field, left_out, now_ms, short, time};
-use crate::core::id::RuntimeSession;
+use crate::core::id::{RuntimeSession, SessionId};
 use crate::store::ledger::{EntryFilter, Reading};
 use crate::wire::control::{Command, EntryLine, EntryPage, LedgerListParams};
 
@@ -98,8 +99,13 @@ pub enum Order {
 }
 
 pub fn run(context: &CliContext, args: Args) -> CliOutcome {
+    let named = args.session.as_deref().map(SessionId::new);
     let page = wait_for(page(context, args))?;
+    let is_apart = named.is_some_and(|session| Vouching::of(&context.setting).is_apart(&session));
     let mut text = ReportText::new();
+    if is_apart {
+        text.note(NO_WAY);
+    }
     if page.entries.is_empty() {
         text.note("no entries");
     }
@@ -113,6 +119,9 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
         text.note(format!("more with --after {cursor}"));
     }
     let mut value = json!({"entries": entries, "places": page.places, "cursor": page.cursor});
+    if is_apart {
+        value["unvouched"] = true.into();
+    }
     if let Some(note) = left_out(page.unread_lines) {
         text.note(note);
         value["unreadLines"] = page.unread_lines.into();
@@ -329,7 +338,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::core::id::SessionId;
 
     /// Ten unchained entries, odd ones notes of Claude, even ones of Codex.
     fn file(dir: &Path) -> std::path::PathBuf {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::vouching::{FROM_ELSEWHERE, Vouching};
 use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -60,12 +61,18 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     Masking::load(&context.setting).tell(&noted(context));
     let page = match args.session.as_deref() {
         None => wait_for(current(&context.setting, &noted(context), &params))?,
-        Some(ALL) => all(&context.setting, &noted(context), params, None)?,
+        Some(ALL) => {
+            let mut page = all(&context.setting, &noted(context), params, None)?;
+            Vouching::of(&context.setting).mark(&mut page.hits, None);
+            page
+        }
         Some(session) => {
             let path = disk::session_file(&context.setting.dirs, session)?;
             let session = SessionId::new(session);
             let noted = noted(context);
-            from_file(&context.setting, &noted, &session, &path, &params, false)?
+            let mut page = from_file(&context.setting, &noted, &session, &path, &params, false)?;
+            Vouching::of(&context.setting).mark(&mut page.hits, Some(&session));
+            page
         }
     };
     context.out.report(Report::new(&page, text(&page)))
@@ -297,7 +304,11 @@ fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {
         None => String::new(),
         Some(target) => format!(" → {target}"),
     };
-    let who = format!("  {}{target}  ", source(hit));
+    let whose = match hit.apart {
+        true => format!("  {FROM_ELSEWHERE}"),
+        false => String::new(),
+    };
+    let who = format!("  {}{target}{whose}  ", source(hit));
     let pieces = pieces(&hit.snippet, &hit.marks);
     let mut spans = vec![
         (Tone::Faint, place.as_str()),

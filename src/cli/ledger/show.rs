@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::vouching::{NO_WAY, Vouching};
 use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -12,7 +13,7 @@ use crate::cli::output::Tone;
 use crate::cli::queue_names::numbered;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{field, now_ms, time};
-use crate::core::id::{EntryId, Seq};
+use crate::core::id::{EntryId, Seq, SessionId};
 use crate::store::blobs::Blobs;
 use crate::store::ledger::Reading;
 use crate::wire::control::{Command, EntryLine, RefusalCode};
@@ -37,8 +38,14 @@ pub fn run(context: &CliContext, mut args: Args) -> CliOutcome {
     if let Some(Seq(number)) = numbered(&args.entry) {
         args.entry = number.to_string();
     }
-    let entry = wait_for(find(context, &args))?.into_value();
-    context.out.report(Report::new(&entry, text(&entry)))
+    let mut entry = wait_for(find(context, &args))?.into_value();
+    let mut text = text(&entry);
+    let named = args.session.as_deref().map(SessionId::new);
+    if named.is_some_and(|session| Vouching::of(&context.setting).is_apart(&session)) {
+        entry["unvouched"] = true.into();
+        text.note(NO_WAY);
+    }
+    context.out.report(Report::new(&entry, text))
 }
 
 async fn find(context: &CliContext, args: &Args) -> Result<EntryLine, Failure> {

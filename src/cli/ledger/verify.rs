@@ -1,9 +1,11 @@
 //! `ctxrelay ledger verify`: reads files, whether a daemon runs or not.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::vouching::NO_WAY;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -12,11 +14,12 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::alarm::Alarm;
-use crate::core::entry::SealedSession;
+use crate::core::entry::{Predecessor, SealedSession};
 use crate::core::id::SessionId;
+use crate::core::snapshot::Snapshot;
 use crate::store::head::Kept;
 use crate::store::ledger::{self, AlarmReport, SignedEntry, SignedWhat, VerifyReport};
-use crate::store::sealed_way::sealed_before;
+use crate::store::sealed_way::{ends_foreign_part, sealed_before};
 use crate::store::{owner, session};
 
 /// Arguments of `ledger verify`.
@@ -49,7 +52,7 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     let files = session::all(&context.setting.dirs);
     let files = files.map_err(|(dir, error)| disk::unreadable(&dir, &error))?;
     for (session, path) in files.into_iter().rev() {
-        let (report, follows) = verify(context, &path, outside)?;
+        let (report, said) = verify(context, &path, outside)?;
         ok &= report.ok;
         let mut value = to_json(&report);
         value["session"] = Value::from(session.as_str());
@@ -58,7 +61,8 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
         checked.push(CheckedFile {
             session,
             head: head.unwrap_or_default(),
-            follows,
+            is_whole: report.is_whole,
+            said,
         });
         // Each as soon as it is checked: an old project has many. All are checked, also where
         // nobody reads any more: the exit code tells of all.
@@ -70,6 +74,15 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     let lost = lost(context, outside, &checked);
     ok &= lost.is_empty();
     let mut text = ReportText::new();
+    let world = disk::snapshot(&context.setting).unwrap_or_default();
+    let reached = reached(&world, &checked);
+    for (file, value) in checked.iter().zip(&mut sessions) {
+        if !reached.contains(&file.session) {
+            value["unvouched"] = true.into();
+            let told = format!("{}  {NO_WAY}", file.session);
+            text.spans(&[(Tone::Warning, "apart  "), (Tone::Plain, &told)]);
+        }
+    }
     let values = lost.iter().map(|(session, why)| {
         text.spans(&[
             (Tone::Bad, "broken "),
@@ -89,8 +102,38 @@ struct CheckedFile {
     session: SessionId,
     /// The hash of its last entry.
     head: String,
+    /// Its chain is as it was written.
+    is_whole: bool,
+    said: SaidOfBefore,
+}
+
+/// What a file says of what was before it.
+#[derive(Default)]
+struct SaidOfBefore {
     /// What its first entry says that it follows, unless that was deleted.
     follows: Option<SealedSession>,
+    /// Where anything in it is somebody else's word, its first entry is.
+    is_foreign: bool,
+}
+
+/// The current session, and those to which the record leads back, each as it was sealed: as
+/// [`WayBack`](crate::store::sealed_way::WayBack), of what was read just now.
+fn reached<'a>(world: &'a Snapshot, checked: &'a [CheckedFile]) -> BTreeSet<&'a SessionId> {
+    let mut reached: BTreeSet<_> = world.session_id.iter().collect();
+    let before = world.believed_predecessor();
+    let mut next = before.and_then(Predecessor::next_back);
+    while let Some(sealed) = next.take() {
+        let is_it = |file: &&CheckedFile| {
+            file.session == sealed.session_id && file.head == sealed.head && file.is_whole
+        };
+        let Some(file) = checked.iter().find(is_it) else {
+            break;
+        };
+        if reached.insert(&file.session) && !file.said.is_foreign {
+            next.clone_from(&file.said.follows);
+        }
+    }
+    reached
 }
 
 /// The sessions that are not there, or do not end any more as they were sealed, and why: no file can
@@ -106,7 +149,7 @@ fn lost<'a>(
         (kept.head.session_id.as_str(), why.to_owned())
     });
     let sealed = checked.iter().filter_map(|file| {
-        let before = file.follows.as_ref()?;
+        let before = file.said.follows.as_ref()?;
         let name = before.session_id.as_str();
         let there = checked.iter().find(|it| it.session == before.session_id);
         let why = match there {
@@ -126,11 +169,11 @@ fn verify(
     context: &CliContext,
     path: &Path,
     outside: Option<&Kept>,
-) -> Result<(VerifyReport, Option<SealedSession>), Failure> {
-    let (report, follows) = verify_once(context, path, outside)?;
+) -> Result<(VerifyReport, SaidOfBefore), Failure> {
+    let (report, said) = verify_once(context, path, outside)?;
     let setting = &context.setting;
     if !report.has_foreign_lines() || !owner::is_owned(&setting.dirs) {
-        return Ok((report, follows));
+        return Ok((report, said));
     }
     // The operator's word stands in the file for a moment before the head outside has it.
     let outside = disk::outside_head(setting)?;
@@ -141,20 +184,26 @@ fn verify_once(
     context: &CliContext,
     path: &Path,
     outside: Option<&Kept>,
-) -> Result<(VerifyReport, Option<SealedSession>), Failure> {
+) -> Result<(VerifyReport, SaidOfBefore), Failure> {
     let bytes = path.symlink_metadata().map_or(0, |found| found.len());
     let mut gauge = Gauge::new("checking:", context.out.is_json());
     let mut lines = 0;
     let mut first = None;
+    let mut is_foreign = false;
     let report = ledger::verify_with(path, outside, |done, entry| {
         lines += 1;
         gauge.tell(done, bytes, lines);
         if let Some((_, text)) = entry {
             first.get_or_insert_with(|| sealed_before(text));
+            is_foreign |= ends_foreign_part(text);
         }
     });
     let report = report.map_err(|error| disk::unreadable(path, &error))?;
-    Ok((report, first.flatten()))
+    let said = SaidOfBefore {
+        follows: first.flatten(),
+        is_foreign,
+    };
+    Ok((report, said))
 }
 
 fn stem(path: &Path) -> String {

@@ -200,7 +200,9 @@ async fn a_killed_project_is_dormant_and_says_so_at_once() {
         on_connect: Vec::new(),
     });
     let answer = within(client.call(Command::ReadStatus)).await;
-    assert_eq!(answer, Err(ClientError::Unreachable(KILLED.to_owned())));
+    assert_eq!(answer, Err(ClientError::Killed));
+    let hint = ClientError::Killed.to_refusal().hint;
+    assert!(!hint.contains('`'), "it names a command: {hint}");
 
     killed.store(false, Ordering::SeqCst);
     let mut connection = client.connection();

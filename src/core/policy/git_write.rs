@@ -6,7 +6,9 @@ use super::programs::{
 };
 use super::shell::{ShellWord, SimpleCommand};
 use super::shell_lexer;
-use super::subcommands::{SubcommandUse, TAKES_VALUE, gh_subcommand, git_subcommand};
+use super::subcommands::{
+    SubcommandUse, TAKES_VALUE, gh_subcommand, git_only_prints, git_subcommand,
+};
 
 /// The longest command that is judged, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
@@ -47,7 +49,34 @@ fn of_text(text: &str, depth: usize) -> GitUse {
     let read = shell_lexer::read(text);
     let start = read.unclear.map_or(GitUse::NoWrite, unclear);
     let all = read.commands.iter().map(|it| of_command(it, depth));
-    all.fold(start, GitUse::max)
+    let found = all.fold(start, GitUse::max);
+    match read.commands.iter().any(asks_for_git_folder) && !read.commands.iter().all(only_looks) {
+        true => found.max(unclear("it asks where the folder .git lies")),
+        false => found,
+    }
+}
+
+/// What it prints becomes a part of another command.
+fn asks_for_git_folder(command: &SimpleCommand) -> bool {
+    let asks = |it: &ShellWord| {
+        let option = it.text.split('=').next().unwrap_or_default();
+        matches!(
+            option,
+            "--absolute-git-dir" | "--git-common-dir" | "--git-dir" | "--git-path"
+        )
+    };
+    let names = command.words.iter().any(|it| it.text == "rev-parse");
+    command.is_substituted && names && command.words.iter().any(asks)
+}
+
+/// It changes nothing in a folder that it is given; git's own programs are judged for themselves.
+fn only_looks(command: &SimpleCommand) -> bool {
+    use ProgramRole::{Git, GitHub, OnlyLooks, RunsNothing};
+    let mut redirects = command.redirects.iter();
+    redirects.all(|it| it.is_input || !it.word.is_dynamic)
+        && program(&command.words).is_none_or(|(name, role, _)| {
+            matches!(role, Git | GitHub | OnlyLooks | RunsNothing) && name != "cd"
+        })
 }
 
 fn of_command(command: &SimpleCommand, depth: usize) -> GitUse {
@@ -87,7 +116,9 @@ fn of_words(words: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
     let mut found = GitUse::NoWrite;
     let mut rest = words;
     while let Some((head, arguments)) = rest.split_first() {
-        if is_assignment(head) && mentions_git(&head.text) {
+        // Git writes what it does into the file that `GIT_TRACE` and its like name.
+        let is_traced = head.text.starts_with("GIT_TRACE") && is_inside_git_folder(head);
+        if is_assignment(head) && (mentions_git(&head.text) || is_traced) {
             found = found.max(unclear("a variable names git"));
         }
         if let Some(behind) = goes_on(head, arguments) {
@@ -132,6 +163,10 @@ fn of_program(
             _ => unclear("which file the shell reads is not in the text"),
         },
         ProgramRole::Wrapper => of_wrapper(name, arguments, depth, has_input),
+        // What follows, in this command or in the agent's next one, is done there.
+        ProgramRole::OnlyLooks if name == "cd" && is_given_git_folder(name, arguments) => {
+            unclear("it goes into the folder .git")
+        }
         ProgramRole::BeforeCommand | ProgramRole::OnlyLooks | ProgramRole::RunsNothing => {
             GitUse::NoWrite
         }
@@ -169,6 +204,7 @@ fn of_unknown_parts(words: &[ShellWord]) -> GitUse {
 fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
     let mut aliases: Vec<(String, String)> = Vec::new();
     let mut found = GitUse::NoWrite;
+    let mut is_in_git_folder = false;
     let mut rest = arguments;
     while let Some((word, after)) = rest.split_first() {
         rest = after;
@@ -177,7 +213,13 @@ fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
         }
         if !word.text.starts_with('-') {
             let of_subcommand = of_subcommand(&word.text, after, &aliases, depth);
-            return found.max(of_subcommand);
+            // `--output` and the like: the file can be one of the folder's.
+            is_in_git_folder |= is_given_git_folder("git", after);
+            let of_files = match is_in_git_folder && !git_only_prints(&word.text, after) {
+                true => unclear(&format!("git {} is told of the folder .git", word.text)),
+                false => GitUse::NoWrite,
+            };
+            return found.max(of_subcommand).max(of_files);
         }
         if !TAKES_VALUE.contains(&word.text.as_str()) {
             continue;
@@ -186,6 +228,7 @@ fn of_git(arguments: &[ShellWord], depth: usize) -> GitUse {
             break;
         };
         rest = after;
+        is_in_git_folder |= word.text == "-C" && is_inside_git_folder(value);
         if value.may_split {
             found = found.max(unclear("git's options are not in the text"));
         }
@@ -261,6 +304,10 @@ fn of_shell(arguments: &[ShellWord], depth: usize, has_input: bool) -> GitUse {
         let text = word.text.as_str();
         if word.may_split {
             return unclear("a shell's options are not in the text");
+        }
+        // `fish` takes what is to be run in the same word.
+        if text.starts_with('-') && !text.starts_with("--") && mentions_git(text) {
+            return unclear("a shell's option tells of git");
         }
         if let Some(script) = text.strip_prefix("--command=") {
             return of_text(script, depth + 1).max(of_unknown_parts(arguments));

@@ -104,7 +104,14 @@ pub(super) fn mentions_git(text: &str) -> bool {
     lower.match_indices("git").any(|(at, found)| {
         let before = lower[..at].chars().next_back();
         let after = lower[at + found.len()..].chars().next();
-        let begins = before.is_none_or(|it| it.is_whitespace() || "'\"`/\\=;&|({[,:!".contains(it));
+        let divides = |it: char| it.is_whitespace() || "'\"`/\\=;&|({[,:!".contains(it);
+        // `-cgit`: a short option with its value.
+        let option = lower[..at].trim_end_matches(|it: char| it.is_ascii_alphanumeric());
+        let is_value = option.len() < at
+            && option
+                .strip_suffix('-')
+                .is_some_and(|it| it.chars().next_back().is_none_or(divides));
+        let begins = is_value || before.is_none_or(divides);
         let ends = after.is_none_or(|it| it.is_whitespace() || "'\"`;&|)}],-$".contains(it));
         begins && ends
     })

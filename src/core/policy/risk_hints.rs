@@ -142,6 +142,7 @@ fn in_words(rule: &RuleInForce) -> String {
 mod tests {
     use super::*;
     use crate::entry::SUBJECT_CHARS_MAX;
+    use crate::policy::ClaudeHooks;
     use crate::policy::{PolicyRules, read_unmasked};
     use crate::redact::Redactor;
 
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn each_rule_in_force_that_a_request_may_be_against_is_said() {
         use ApprovalKind::{Command, FileChange, Permissions, Tool};
-        let rules = PolicyRules::all_asked().in_force(false);
+        let rules = PolicyRules::all_asked().in_force(&ClaudeHooks::NotSeen);
         let of = |agent: Agent, request: &ApprovalRequest| {
             let hints = risk_hints(agent, request, &rules, "/p");
             let said = hints.iter().filter_map(|it| it.strip_prefix("your rule: "));
@@ -285,7 +286,7 @@ mod tests {
         read_unmasked(&mut request, secret, "/p", &Redactor::new());
         // Whatever is left of it there.
         request.subject = "***".to_owned();
-        let rules = PolicyRules::all_asked().in_force(false);
+        let rules = PolicyRules::all_asked().in_force(&ClaudeHooks::NotSeen);
         let said = risk_hints(Agent::Codex, &request, &rules, "/p");
         let rule = "your rule: network ask for Codex (ADVISORY)";
         assert!(said.iter().any(|it| it == rule), "{said:?}");

@@ -13,6 +13,40 @@ const BY_HOOK: &str = "the plugin's hook judges each call of a tool before Claud
 const NO_HOOK: &str =
     "not every Claude here is known to run it: start Claude anew with `ctxrelay claude`";
 
+/// Whether the hook judges what Claude does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaudeHooks {
+    /// A Claude is here, and it judges the calls of each that is.
+    Judge,
+    /// Of one nobody has seen it.
+    NotSeen,
+    /// They are switched off.
+    Off {
+        /// The file that says so.
+        file: String,
+        /// By an administrator of the machine.
+        is_managed: bool,
+    },
+}
+
+impl ClaudeHooks {
+    /// Why a rule is enforced, or what to do about it.
+    fn why(&self) -> String {
+        match self {
+            Self::Judge => BY_HOOK.to_owned(),
+            Self::NotSeen => NO_HOOK.to_owned(),
+            Self::Off {
+                file,
+                is_managed: true,
+            } => format!("hooks are switched off in {file}, for all of this machine"),
+            Self::Off { file, .. } => format!(
+                "hooks are switched off in {file} (`disableAllHooks`): take that out, or start \
+                 Claude anew with `ctxrelay claude`, which runs them all the same"
+            ),
+        }
+    }
+}
+
 /// Why a rule for Codex is none.
 const OF_CODEX: &str = "Codex runs what its own sandbox and approvals allow; its requests show the \
                         rule, and you answer them";
@@ -57,21 +91,19 @@ impl RuleInForce {
 }
 
 impl PolicyRules {
-    /// Every rule that restricts an agent. `claude_asks`: a Claude is here, and our hook judges the calls
-    /// of each that is.
-    pub fn in_force(&self, claude_asks: bool) -> Vec<RuleInForce> {
+    /// Every rule that restricts an agent.
+    pub fn in_force(&self, claude: &ClaudeHooks) -> Vec<RuleInForce> {
         let told = |rule: RuleName, agent, comes_to| {
             let (enforced, why) = match agent {
-                Agent::Claude if claude_asks => (true, BY_HOOK),
-                Agent::Claude => (false, NO_HOOK),
-                Agent::Codex => (false, OF_CODEX),
+                Agent::Claude => (*claude == ClaudeHooks::Judge, claude.why()),
+                Agent::Codex => (false, OF_CODEX.to_owned()),
             };
             RuleInForce {
                 rule,
                 agent,
                 comes_to,
                 enforced,
-                why: why.to_owned(),
+                why,
             }
         };
         let mut rules = Vec::new();

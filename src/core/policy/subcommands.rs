@@ -162,19 +162,32 @@ const LISTING: [&str; 30] = [
     "--verbose",
 ];
 
-/// Those of them after which a name is a pattern or a value, and no new branch.
-const TAKES_NAMES: [&str; 11] = [
+/// Those of them with which git lists, so that a name is a pattern or a value, and no new branch.
+const TAKES_NAMES: [&str; 9] = [
     "-l",
     "--contains",
-    "--format",
     "--list",
     "--merged",
     "--no-contains",
     "--no-merged",
     "--points-at",
     "--show-current",
-    "--sort",
     "-n",
+];
+
+/// Those of them that take the next word, and make no list of what would be none.
+const LISTING_TAKES_VALUE: [&str; 2] = ["--format", "--sort"];
+
+/// Options of `fetch` that take the next word.
+const FETCH_TAKES_VALUE: [&str; 8] = [
+    "-j",
+    "-o",
+    "--deepen",
+    "--depth",
+    "--jobs",
+    "--server-option",
+    "--shallow-exclude",
+    "--shallow-since",
 ];
 
 /// Subcommands that change no file, where they only read: what they find is printed.
@@ -270,11 +283,13 @@ fn is_option(word: &ShellWord, option: &str) -> bool {
     name.len() > 2 && option.starts_with(name)
 }
 
+/// The word has this letter among its short options, or in the value of one.
+fn short(word: &ShellWord, letter: char) -> bool {
+    word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(letter)
+}
+
 /// An option of what only reads that is a program, or may name one.
 fn runs_an_option(name: &str, arguments: &[ShellWord]) -> bool {
-    let short = |it: &ShellWord, letter: char| {
-        it.text.starts_with('-') && !it.text.starts_with("--") && it.text.contains(letter)
-    };
     let at_remote = |it: &ShellWord| is_option(it, "--upload-pack") || is_option(it, "--exec");
     arguments.iter().any(|it| match name {
         "difftool" => short(it, 'x') || is_option(it, "--extcmd"),
@@ -287,9 +302,11 @@ fn runs_an_option(name: &str, arguments: &[ShellWord]) -> bool {
 
 /// What `git NAME ARGUMENTS` does.
 pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandUse {
-    let has = |option: &str| arguments.iter().any(|it| it.text == option);
+    let has = |option: &str| arguments.iter().any(|it| is_option(it, option));
+    let has_short = |letter: char| arguments.iter().any(|it| short(it, letter));
     let first = arguments.iter().find(|it| !it.text.starts_with('-'));
-    let verb = first.map_or("", |it| it.text.as_str());
+    let first = first.map_or("", |it| it.text.as_str());
+    let verb = verb(arguments);
     let uncertain = arguments.iter().any(|it| it.is_dynamic || it.may_split);
     let known = match name {
         _ if runs_an_option(name, arguments) => return Unclear,
@@ -299,13 +316,19 @@ pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandU
         "verify-tag" | "verify-pack" | "version" | "whatchanged" => return Reads,
         "branch" | "tag" => listing(arguments),
         "fetch" => fetch(arguments),
-        "apply" => reads_if(!has("--index") && !has("--cached") && !has("-3") && !has("--3way")),
-        "hash-object" => reads_if(!has("-w")),
+        "apply" => {
+            // These are numbers.
+            let is_number = |it: &ShellWord| it.text.starts_with("-p") || it.text.starts_with("-C");
+            let merges =
+                |it: &ShellWord| short(it, '3') && !is_number(it) || is_option(it, "--3way");
+            reads_if(!has("--index") && !has("--cached") && !arguments.iter().any(merges))
+        }
+        "hash-object" => reads_if(!has_short('w')),
         "stash" => reads_if(matches!(verb, "list" | "show")),
         "remote" => reads_if(matches!(verb, "" | "show" | "get-url")),
         "worktree" | "sparse-checkout" => reads_if(verb == "list"),
         "notes" => reads_if(matches!(verb, "" | "list" | "show")),
-        "reflog" => reads_if(!matches!(verb, "delete" | "drop" | "expire" | "write")),
+        "reflog" => reads_if(!matches!(first, "delete" | "drop" | "expire" | "write")),
         "bisect" => reads_if(matches!(verb, "log" | "view" | "visualize")),
         "submodule" => match verb {
             "" | "status" | "summary" => Reads,
@@ -317,19 +340,37 @@ pub(super) fn git_subcommand(name: &str, arguments: &[ShellWord]) -> SubcommandU
             "ls-files" | "status" | "env" | "version" | "logs"
         )),
         "rerere" => reads_if(matches!(verb, "status" | "diff" | "remaining")),
-        "bundle" => reads_if(verb != "unbundle"),
+        "bundle" => reads_if(first != "unbundle"),
         "symbolic-ref" => {
             let names = arguments.iter().filter(|it| !it.text.starts_with('-'));
-            let deletes = has("-d") || has("--delete") || has("-m");
+            let deletes = has_short('d') || has("--delete") || has_short('m');
             reads_if(names.count() < 2 && !deletes)
         }
-        "config" => config(arguments, verb),
+        "config" => config(arguments, first),
         _ => return Unclear,
     };
     if known == Reads && uncertain {
         Unclear
     } else {
         known
+    }
+}
+
+/// The verb of a subcommand that has some; none of them where the word may be the value of an option.
+fn verb(arguments: &[ShellWord]) -> &str {
+    let is_option = |it: &&ShellWord| it.text.starts_with('-');
+    let takes_none = |it: &ShellWord| {
+        it.text.contains('=')
+            || matches!(
+                it.text.as_str(),
+                "-q" | "-v" | "--cached" | "--quiet" | "--verbose"
+            )
+    };
+    let options = arguments.iter().take_while(is_option).count();
+    match arguments.get(options) {
+        None => "",
+        Some(verb) if arguments[..options].iter().all(takes_none) => &verb.text,
+        Some(_) => "?",
     }
 }
 
@@ -343,8 +384,7 @@ fn listing(arguments: &[ShellWord]) -> SubcommandUse {
         .iter()
         .any(|it| TAKES_NAMES.contains(&option(it).as_str()));
     // A word of which nothing is known is judged by who asked.
-    let mut told = arguments
-        .iter()
+    let mut told = without_values(arguments, &LISTING_TAKES_VALUE)
         .filter(|it| !(it.is_dynamic && it.text.is_empty()));
     reads_if(told.all(|it| match it.text.starts_with('-') {
         true => LISTING.contains(&option(it).as_str()),
@@ -352,13 +392,30 @@ fn listing(arguments: &[ShellWord]) -> SubcommandUse {
     }))
 }
 
-/// What comes from a remote moves no branch of the person's, unless the refspec names one.
+/// What comes from a remote moves no branch of the person's, unless a refspec names one. The first
+/// word is the repository, whatever it looks like.
 fn fetch(arguments: &[ShellWord]) -> SubcommandUse {
-    let moves = |it: &ShellWord| match it.text.starts_with('-') {
-        true => it.text.starts_with("--refm"),
-        false => it.text.contains(':') && !it.text.contains("://") && !it.text.contains('@'),
+    let is_option_word = |it: &&ShellWord| it.text.starts_with('-');
+    let moves = |it: &ShellWord| {
+        it.text.starts_with("--refm") || is_option(it, "--stdin") || is_option(it, "--set-upstream")
     };
-    reads_if(!arguments.iter().any(moves))
+    let names_branch = |it: &ShellWord| it.text.contains(':') && !it.text.contains("://");
+    let mut names = without_values(arguments, &FETCH_TAKES_VALUE)
+        .filter(|it| !is_option_word(it))
+        .skip(1);
+    reads_if(!arguments.iter().any(moves) && !names.any(names_branch))
+}
+
+/// The words without those that are the values of these options.
+fn without_values<'w>(
+    arguments: &'w [ShellWord],
+    takes_value: &'static [&str],
+) -> impl Iterator<Item = &'w ShellWord> {
+    let mut is_value = false;
+    arguments.iter().filter(move |it| {
+        let takes_next = !is_value && takes_value.contains(&it.text.as_str());
+        !std::mem::replace(&mut is_value, takes_next)
+    })
 }
 
 fn config(arguments: &[ShellWord], verb: &str) -> SubcommandUse {

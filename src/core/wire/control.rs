@@ -141,6 +141,9 @@ pub struct Hello {
     /// Its Claude answers one prompt of a program and ends (`claude -p`): no message is for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_print_mode: bool,
+    /// No file of a project switches its Claude's hooks off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_hooks: bool,
 }
 
 impl Hello {
@@ -155,6 +158,7 @@ impl Hello {
             runtime_session_id: RuntimeSession::default(),
             mode: DeliveryMode::Auto,
             in_print_mode: false,
+            keeps_hooks: false,
         }
     }
 }

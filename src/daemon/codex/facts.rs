@@ -98,7 +98,7 @@ impl Daemon {
                 self.answered(message_id, AdapterAnswer::TakenBack);
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
-            CodexFact::ProxyRefused { count } => self.proxy_refused(count),
+            CodexFact::ProxyRefused { count, is_full } => self.proxy_refused(count, is_full),
             CodexFact::ContextUsed { used, window } => {
                 let now_ms = self.base.clock.now_ms();
                 if codex_context(&mut self.agents.contexts, now_ms, used, window) {
@@ -232,17 +232,25 @@ impl Daemon {
         }
     }
 
-    fn proxy_refused(&mut self, count: u64) {
-        let is_news = self.base.notices.set(
-            NoticeKey::Proxy,
-            "somebody came to the Codex proxy with a wrong token; start the terminal with \
-             `ctxrelay codex`",
-        );
+    fn proxy_refused(&mut self, count: u64, is_full: bool) {
+        let (why, notice) = match is_full {
+            true => (
+                "too many connections",
+                "the Codex proxy has more connections than it takes, and ended some: see what of \
+                 yours connects to its port; terminals that are connected go on",
+            ),
+            false => (
+                "wrong token",
+                "somebody came to the Codex proxy with a wrong token; start the terminal with \
+                 `ctxrelay codex`",
+            ),
+        };
+        let is_news = self.base.notices.set(NoticeKey::Proxy, notice);
         if is_news {
             self.base.recorder.note_fact(
                 Party::System,
                 ErrorCode::ProxyRefused,
-                format!("refused {count} connection(s) to the Codex proxy: wrong token"),
+                format!("refused {count} connection(s) to the Codex proxy: {why}"),
             );
             self.base.clients.status_changed();
         }

@@ -67,15 +67,12 @@ pub(in crate::daemon) fn policy_status<T>(
 ) -> PolicyStatus {
     let rules = configuration.policy();
     // With a second one that goes free the rule is not enforced.
-    let mut claudes = clients.all_bridges().map(|it| it.hello.agent_pid);
-    let is_here = clients.all_bridges().next().is_some();
-    let claude_asks =
-        is_here && claudes.all(|it| it.is_some_and(|it| claude_processes.is_judged(it)));
+    let hooks = claude_processes.hooks_of(clients.all_bridges().map(|it| &it.hello));
     PolicyStatus {
         coordinator: rules.coordinator,
         read_only: recorder.is_read_only(),
         tools_read_only: rules.read_only,
-        rules: rules.in_force(claude_asks),
+        rules: rules.in_force(&hooks),
     }
 }
 

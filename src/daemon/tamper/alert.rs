@@ -44,6 +44,13 @@ impl Daemon {
                 &mut self.base.notices,
                 &self.base.clients,
             ),
+            WatchFact::Hooks(off) => {
+                let bridges = self.base.clients.all_bridges();
+                let keeping = bridges.filter(|it| it.hello.keeps_hooks);
+                let keeping = keeping.filter_map(|it| it.hello.agent_pid).collect();
+                self.agents.claude_processes.hooks_switched(off, &keeping);
+                self.base.clients.status_changed();
+            }
             WatchFact::LockLost => self.on_lock_lost(),
             WatchFact::FolderLost => self.on_folder_lost(),
             WatchFact::Degraded { why } => {

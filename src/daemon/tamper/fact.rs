@@ -1,5 +1,6 @@
 //! [`WatchFact`]: what the watcher found.
 
+use crate::adapters::claude::hooks_switch::HooksOff;
 use crate::core::id::SessionId;
 use crate::store::config::Loaded;
 use crate::store::ledger::VerifyReport;
@@ -117,6 +118,8 @@ pub enum WatchFact {
     FolderLost,
     /// Something else is to be said of the room on the disk.
     Space,
+    /// A file switches Claude's hooks off, or none does any more.
+    Hooks(Option<HooksOff>),
     /// The system gives no signs: it is looked at from time to time instead.
     Degraded { why: String },
 }

@@ -1,5 +1,5 @@
 //! [`OwnerWatch`]: looks whether a daemon's lock is still where others look for it, and how much
-//! room is left on the disk of its record.
+//! room is left on the disk of its record; and whether Claude's hooks are switched off.
 //!
 //! A thread of its own, that asks: neither a long verification nor a folder whose signs the system
 //! does not give (a parent that was renamed, a network) may keep a daemon in a place that is not
@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::fact::WatchFact;
+use crate::adapters::claude::hooks_switch::hooks_off;
 use crate::daemon::event::Event;
 use crate::daemon::supervise::supervised_thread;
 use crate::store::dirs::ProjectDirs;
@@ -23,6 +24,9 @@ use crate::store::owner::{LockPlace, LockState};
 /// How often it is looked: with the steps of an end, a daemon is gone within two seconds.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// With every how manieth look Claude's settings are read: they are small, and few.
+const HOOKS_LOOKS: u32 = 4;
+
 /// Watches until it is dropped.
 #[derive(Debug)]
 pub(in crate::daemon) struct OwnerWatch {
@@ -31,8 +35,8 @@ pub(in crate::daemon) struct OwnerWatch {
 }
 
 impl OwnerWatch {
-    /// Starts the thread, which says once what was lost, and whenever the room on the disk is
-    /// another.
+    /// Starts the thread, which says once what was lost, and whenever the room on the disk or the
+    /// switch of the hooks is another.
     ///
     /// # Errors
     ///
@@ -54,7 +58,17 @@ impl OwnerWatch {
                     }
                 };
                 supervised_thread(&events, || {
+                    let mut off = None;
+                    let mut looks = 0_u32;
                     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                        if looks.is_multiple_of(HOOKS_LOOKS) {
+                            let now = hooks_off(&dirs.root);
+                            if now != off {
+                                off.clone_from(&now);
+                                say(WatchFact::Hooks(now));
+                            }
+                        }
+                        looks = looks.wrapping_add(1);
                         match place.look(&dirs) {
                             LockState::Held if space.measure() => say(WatchFact::Space),
                             LockState::Held => {}

@@ -127,7 +127,9 @@ mod tests {
     use super::*;
     use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
     use crate::core::id::Seq;
-    use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange, PolicyRules};
+    use crate::core::policy::{
+        ClaudeHooks, Coordinator, Permission, PermissionRule, PolicyChange, PolicyRules,
+    };
     use crate::core::snapshot::TEXT_CHARS_MAX;
     use crate::wire::status::PairStatus;
 
@@ -136,7 +138,7 @@ mod tests {
     }
 
     fn hints_under(rules: &PolicyRules, kind: ApprovalKind, subject: &str) -> Vec<String> {
-        let rules = rules.in_force(true);
+        let rules = rules.in_force(&ClaudeHooks::Judge);
         let asked = ApprovalSnapshot {
             id: EntryId::new("a-1"),
             seq: Seq(1),

@@ -10,6 +10,7 @@ use ctxrelay_core::entry::{
 };
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{CapsuleId, EntryId};
+use ctxrelay_core::whole::Whole;
 use ctxrelay_core::wire::capsule;
 use ctxrelay_core::wire::line::{GENESIS, Stored, parse, seal, serialize};
 
@@ -26,6 +27,8 @@ struct Sealed {
     /// The first two tasks are closed after that, and only of the second one it is said once more what
     /// is kept.
     closes: bool,
+    /// The long text of which each decision is the beginning.
+    whole: Option<Whole>,
 }
 
 impl Sealed {
@@ -41,6 +44,7 @@ impl Sealed {
             decision: "one hour",
             by: Party::Human,
             closes: false,
+            whole: None,
         }
     }
 
@@ -49,6 +53,7 @@ impl Sealed {
         let session = SessionId::new(format!("session_1795000000000_0000000{number}"));
         let mut lines: Vec<Stored> = Vec::new();
         let mut world = Snapshot::default();
+        let whole = self.whole.clone();
         let mut record = |source, content: &str, kind, task: Option<&CapsuleId>| {
             let seq = lines.len() as u64 + 1;
             let mut entry = Entry {
@@ -57,6 +62,7 @@ impl Sealed {
                 session_id: session.clone(),
                 content: content.to_owned(),
                 seq: Seq(seq),
+                whole: whole.clone().filter(|_| content == self.decision),
                 ..Entry::new(source, kind)
             };
             if let Some(task) = task {
@@ -176,6 +182,23 @@ fn other_tree(kept: &Capsule) -> Capsule {
     changed.not_run.push("gate".to_owned());
     changed.digest = capsule::write(&changed).unwrap().1;
     changed
+}
+
+#[test]
+fn a_long_text_that_is_gone_takes_no_session_from_the_way_back() {
+    let mut sealed = Sealed::new();
+    sealed.seal(1);
+    // Nothing lies under its name.
+    sealed.whole = Some(Whole {
+        sha256: "ab".repeat(32),
+        units: 30_000,
+    });
+    sealed.seal(2);
+    let sessions = sealed.sessions();
+    for number in [2, 1] {
+        let session = SessionId::new(format!("session_1795000000000_0000000{number}"));
+        assert!(!sessions.is_apart(&session), "{session}");
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub use reading::Reading;
 pub use seal::seal;
 pub use shared::SharedLedger;
 pub(crate) use unread_lines::UnreadLines;
-pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_file, verify_with};
+pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_chain, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
 pub use verify_signing::{SignedEntry, SignedWhat, SigningCheck};
 pub use writer::WriterEvent;

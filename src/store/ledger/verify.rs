@@ -39,6 +39,8 @@ pub struct VerifyReport {
     pub bad_lines: u64,
     /// The first thing that is wrong.
     pub first_bad: Option<ChainFault>,
+    /// The chain is as it was written, whatever lies beside it.
+    pub is_whole: bool,
     /// Bytes of a last line that was not written to its end: the mark of a crash or of a write
     /// that is going on, and no tampering.
     pub torn_bytes: u64,
@@ -119,18 +121,30 @@ pub fn verify_with(
     outside: Option<&Kept>,
     on_line: impl FnMut(u64, Option<(Seq, &[u8])>),
 ) -> io::Result<VerifyReport> {
-    verify_file(&open_private(path)?, path, outside, on_line)
+    let blobs = Some(BlobCheck::new(path));
+    verify_file(&open_private(path)?, path, outside, blobs, on_line)
 }
 
-/// As [`verify_with`], of a file that is open at its beginning, and lay at `path` then.
+/// As [`verify_with`], of a sealed session whose file is open at its beginning, and lay at `path` then:
+/// of its chain alone. What lies under the name of a long text is held against its hash where it is
+/// read.
 ///
 /// # Errors
 ///
 /// As [`verify`].
-pub fn verify_file(
+pub fn verify_chain(
+    file: &File,
+    path: &Path,
+    on_line: impl FnMut(u64, Option<(Seq, &[u8])>),
+) -> io::Result<VerifyReport> {
+    verify_file(file, path, None, None, on_line)
+}
+
+fn verify_file(
     file: &File,
     path: &Path,
     outside: Option<&Kept>,
+    mut blobs: Option<BlobCheck>,
     mut on_line: impl FnMut(u64, Option<(Seq, &[u8])>),
 ) -> io::Result<VerifyReport> {
     let session = path.file_stem().and_then(|stem| stem.to_str());
@@ -145,7 +159,6 @@ pub fn verify_file(
     let mut belief = Belief::new(border.as_ref());
     let lines = Lines::new(file, 0);
     let mut checker = Checker::new();
-    let mut blobs = BlobCheck::new(path);
     let mut alarms = Alarms::new(kept);
     let mut signing = SigningCheck::default();
     let mut torn_bytes = 0;
@@ -166,7 +179,9 @@ pub fn verify_file(
             }
             JudgedLine::Bad(_) => {}
             JudgedLine::Entry { seq, hash } => {
-                blobs.line(text, seq, checker.lines());
+                if let Some(blobs) = &mut blobs {
+                    blobs.line(text, seq, checker.lines());
+                }
                 alarms.line(text, seq);
                 if Seq(seq) > alarms.foreign_through
                     && let Some((id, alarm)) = signing.line(text, seq, &hash)
@@ -214,7 +229,11 @@ pub fn verify_file(
     {
         first_bad = Some(missing_end(outside, &checker));
     }
-    let (blobs, first_bad) = blobs.finish(first_bad)?;
+    let is_whole = first_bad.is_none();
+    let (blobs, first_bad) = match blobs {
+        Some(blobs) => blobs.finish(first_bad)?,
+        None => (BlobReport::default(), first_bad),
+    };
     let alarms = alarms.reports;
     Ok(VerifyReport {
         ok: first_bad.is_none() && alarms.iter().all(|alarm| alarm.acknowledged),
@@ -223,6 +242,7 @@ pub fn verify_file(
         prefix: checker.prefix(),
         bad_lines: checker.bad(),
         first_bad,
+        is_whole,
         torn_bytes,
         head,
         outside_head,

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use crate::support::account::{Account, connect, connect_with};
 use crate::support::child::run;
 use crate::support::daemon::Daemon;
+use crate::support::launch::Launch;
+use crate::support::operator::Operator;
 use crate::support::privileged;
 use crate::support::project::Project;
 use crate::support::small_disk::SmallDisk;
@@ -64,15 +66,7 @@ fn fill(account: &Account, socket: &mut RpcSocket) -> String {
 #[cfg(target_os = "linux")]
 fn a_file_that_may_not_grow_makes_the_record_read_only_until_it_may() {
     let project = Project::without_git();
-    let plain = project.ctxrelay(["daemon"]);
-    let mut launch = project
-        .program("sh")
-        // The signal that comes with the limit would end the daemon; a full disk sends none.
-        .args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#])
-        .arg(&plain.program)
-        .args(&plain.args);
-    launch.env = plain.env;
-    let daemon = Daemon::start(&launch);
+    let daemon = Daemon::start(&deaf_to_limits(&project));
     let account = Account::default();
     let mut socket = connect(&project).unwrap();
     account.note("first", &mut socket).unwrap().unwrap();
@@ -110,6 +104,68 @@ fn a_file_that_may_not_grow_makes_the_record_read_only_until_it_may() {
     account.settle(&project);
     daemon.stop().expect_success();
     account.settle(&project);
+}
+
+/// The end of a session needs room for its last line and for a new file. What stands in the record as
+/// the operator's word is taken back there once anything can be written again.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_session_that_could_not_be_ended_on_a_full_disk_is_said_to_go_on_once_there_is_room() {
+    let project = Project::without_git();
+    let daemon = Daemon::start(&deaf_to_limits(&project));
+    let path = ledger_path(&project);
+    let mut operator = Operator::connect(&project);
+    let length = || std::fs::metadata(&path).unwrap().len();
+    let is_said_behind = |cleared: usize| {
+        let ledger = project.ledger();
+        let mut ends = ledger
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line["runtimeEvent"]["event"] == "session_cleared");
+        let (at, _) = ends.nth(cleared)?;
+        let behind = ledger[at..].iter();
+        let mut codes = behind.map(|line| &line["error"]["code"]);
+        codes.any(|code| code == "not_sealed").then_some(())
+    };
+    // No new session can begin: a folder has the name of the file that would name it.
+    let current = project.state().join("current");
+    std::fs::remove_file(&current).unwrap();
+    std::fs::create_dir(&current).unwrap();
+    let before = wait_until("what the daemon begins with", timeout(), || {
+        let before = length();
+        operator
+            .call("ledger/clear", json!({}))
+            .is_err_and(|refusal| format!("{refusal:?}").contains("clear_failed"))
+            .then_some(before)
+    });
+    wait_until("the first to be taken back", timeout(), || {
+        is_said_behind(0)
+    });
+    let text = std::fs::read(&path).unwrap();
+    let mut lines = text[usize::try_from(before).unwrap()..].split_inclusive(|byte| *byte == b'\n');
+    let closing = lines
+        .find(|line| String::from_utf8_lossy(line).contains("session_cleared"))
+        .unwrap();
+
+    // Room for the same once more, with a longer number in it, and not for the line behind it.
+    limit(&daemon, Some(length() + closing.len() as u64 + 16));
+    operator.call("ledger/clear", json!({})).unwrap_err();
+    limit(&daemon, None);
+    wait_until("the second to be taken back", timeout(), || {
+        is_said_behind(1)
+    });
+}
+
+/// The signal that comes with the limit would end the daemon; a full disk sends none.
+fn deaf_to_limits(project: &Project) -> Launch {
+    let plain = project.ctxrelay(["daemon"]);
+    let mut launch = project
+        .program("sh")
+        .args(["-c", r#"trap "" XFSZ; exec "$0" "$@""#])
+        .arg(&plain.program)
+        .args(&plain.args);
+    launch.env = plain.env;
+    launch
 }
 
 #[cfg(target_os = "linux")]

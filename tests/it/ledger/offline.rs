@@ -4,7 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctxrelay::wire::line::{parse, seal, serialize};
+use ctxrelay::core::agent::Party;
+use ctxrelay::core::entry::{Entry, EntryKind, NoteKind};
+use ctxrelay::core::id::SessionId;
+use ctxrelay::wire::line::{GENESIS, parse, seal, serialize};
 use serde_json::{Value, json};
 
 use crate::support::account::connect;
@@ -283,4 +286,94 @@ fn nothing_is_said_to_be_whole_while_the_head_outside_cannot_be_read() {
     let doctor = project.run(["doctor"]);
     assert_eq!(doctor.code(), 6, "{doctor:?}");
     assert!(doctor.stdout.contains("heads/"), "{}", doctor.stdout);
+}
+
+/// A session of its own among the archives, whose chain is good in itself.
+fn forge_archive(project: &Project) -> String {
+    let session = SessionId::new("session_1795000000001_0badf00d");
+    let mut prev = GENESIS.to_owned();
+    let mut text = String::new();
+    let said = [
+        (
+            Party::System,
+            EntryKind::SessionStarted { predecessor: None },
+            "begins",
+        ),
+        (
+            Party::Human,
+            EntryKind::note(NoteKind::Decision),
+            "ship the backdoor",
+        ),
+    ];
+    for (seq, (source, kind, content)) in (1..).zip(said) {
+        let entry = Entry {
+            id: format!("forged-{seq}").into(),
+            timestamp_ms: 1_795_000_000_000,
+            session_id: session.clone(),
+            content: content.to_owned(),
+            ..Entry::new(source, kind)
+        };
+        let sealed = seal(serialize(&entry), seq, &prev).unwrap();
+        text.push_str(&format!("{}\n", sealed.line));
+        prev = sealed.hash;
+    }
+    project.write(&format!(".contextrelay/archives/{session}.jsonl"), &text);
+    session.as_str().to_owned()
+}
+
+#[test]
+fn a_session_to_which_nothing_leads_is_shown_as_nobodys_word_wherever_it_is_shown() {
+    const NOBODY: &str = "nobody vouches for it";
+    let project = Project::new();
+    let daemon = project.daemon();
+    let genuine = project.read(".contextrelay/current").trim().to_owned();
+    let mut operator = Operator::connect(&project);
+    operator.when_quiet("ledger/clear", json!({})).unwrap();
+    daemon.stop();
+    let forged = forge_archive(&project);
+
+    let all = project.run(["ledger", "verify", "--all"]).expect_success();
+    let told = all.stdout.lines().filter(|line| line.contains(NOBODY));
+    assert_eq!(
+        told.filter(|line| line.contains(&forged)).count(),
+        1,
+        "{}",
+        all.stdout
+    );
+    let all = project.run(["ledger", "verify", "--all", "--json"]).json();
+    let apart = all["sessions"].as_array().unwrap().iter();
+    let apart: Vec<_> = apart.filter(|it| it["unvouched"] == true).collect();
+    assert_eq!(apart.len(), 1, "{all}");
+    assert_eq!(apart[0]["session"], *forged);
+
+    for (session, is_nobodys) in [(&forged, true), (&genuine, false)] {
+        for words in [
+            &["ledger", "list"][..],
+            &["ledger", "show", "2"],
+            &["ledger", "search", "ship"],
+            &["ledger", "export", "--format", "md"],
+            &["ledger", "export"],
+        ] {
+            let args = words.iter().copied().chain(["--session", session]);
+            let shown = project.run(args).expect_success();
+            let shown = format!("{}{}", shown.stdout, shown.stderr);
+            assert_eq!(shown.contains(NOBODY), is_nobodys, "{words:?}: {shown}");
+        }
+        for words in [&["list"][..], &["show", "2"]] {
+            let args = ["ledger"].into_iter().chain(words.iter().copied());
+            let json = project
+                .run(args.chain(["--session", session, "--json"]))
+                .json();
+            assert_eq!(json["unvouched"] == true, is_nobodys, "{words:?}: {json}");
+        }
+    }
+    for words in [
+        &["search", "ship"][..],
+        &["ledger", "search", "ship", "--session", "all"],
+    ] {
+        let found = project.run(words.iter().copied()).expect_success().stdout;
+        let mut marked = found.lines().filter(|line| line.contains(NOBODY));
+        assert!(marked.all(|line| line.contains("backdoor")), "{found}");
+        assert!(found.contains(NOBODY), "{words:?}: {found}");
+    }
 }

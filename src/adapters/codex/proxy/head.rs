@@ -25,6 +25,8 @@ pub(super) enum ProxyRefusal {
     Origin,
     /// No token, a wrong one, or two.
     Token,
+    /// There are too many others.
+    Full,
     /// There is none, and none could be started.
     NoAppServer,
 }
@@ -49,6 +51,7 @@ impl ProxyRefusal {
                 "401 Unauthorized",
                 "wrong token: start the terminal with `ctxrelay codex`",
             ),
+            Self::Full => ("503 Service Unavailable", "too many connections"),
             Self::NoAppServer => (
                 "503 Service Unavailable",
                 "codex app-server is not running: `ctxrelay status` says why",

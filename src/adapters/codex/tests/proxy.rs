@@ -1,4 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
+use super::lobby::LOBBY_MAX;
 use super::*;
 
 const TOKEN: &str = "secret";
@@ -205,7 +206,10 @@ async fn wrong_tokens_are_told_in_sum_and_do_not_lock_out_a_good_one() {
     }
     assert_eq!(
         bench.facts.recv().await,
-        Some(CodexFact::ProxyRefused { count: 1 })
+        Some(CodexFact::ProxyRefused {
+            count: 1,
+            is_full: false
+        })
     );
     let (_terminal, _server, _) = bench.attached(b"").await;
     let fact = bench.facts.recv().await;
@@ -216,6 +220,43 @@ async fn wrong_tokens_are_told_in_sum_and_do_not_lock_out_a_good_one() {
         ),
         "{fact:?}"
     );
+}
+
+#[tokio::test]
+async fn silent_connections_keep_no_terminal_out_and_the_oldest_of_them_make_room() {
+    let mut bench = bench().await;
+    let mut silent = Vec::new();
+    for _ in 0..LOBBY_MAX + TERMINALS_MAX {
+        silent.push(bench.connect(b"GET / HTTP/1.1\r\n").await);
+    }
+    let mut said = String::new();
+    silent[0].read_to_string(&mut said).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 503"), "{said}");
+    let told = bench.facts.recv().await;
+    assert!(
+        matches!(told, Some(CodexFact::ProxyRefused { is_full: true, .. })),
+        "{told:?}"
+    );
+    let (_terminal, _server, _) = bench.attached(b"").await;
+}
+
+#[tokio::test]
+async fn of_too_many_terminals_the_last_is_told_why_and_the_others_stay() {
+    let mut bench = bench().await;
+    let mut there = Vec::new();
+    for _ in 0..TERMINALS_MAX {
+        there.push(bench.attached(b"").await);
+    }
+    let head = bench.head(&format!("authorization: Bearer {TOKEN}\r\n"));
+    let refused = bench.status(head.as_bytes()).await;
+    assert_eq!(refused, "HTTP/1.1 503 Service Unavailable");
+    let (terminal, server, _) = &mut there[0];
+    let mut answer = [0; 36];
+    terminal.read_exact(&mut answer).await.unwrap();
+    server.write_all(b"still").await.unwrap();
+    let mut still = [0; 5];
+    terminal.read_exact(&mut still).await.unwrap();
+    assert_eq!(&still, b"still");
 }
 
 #[tokio::test]

@@ -8,7 +8,6 @@ use ctxrelay_ui::sanitize;
 use jiff::Timestamp;
 
 use super::card::Card;
-use crate::cli::disk::RecordReach;
 use crate::cli::words::count;
 use crate::store::ledger::Stats;
 
@@ -82,12 +81,12 @@ pub(super) fn entry(card: &Card<'_>, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</dl>\n</article>")
 }
 
-pub(super) fn end(stats: &Stats, reach: RecordReach, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn end(stats: &Stats, remarks: &str, out: &mut impl Write) -> io::Result<()> {
     write!(
         out,
         "</main>\n<footer><p>{}.{}</p></footer>\n</body>\n</html>\n",
         count(stats.entries, "entry", "entries"),
-        escape(&super::remarks(stats, reach))
+        escape(remarks)
     )
 }
 

@@ -10,7 +10,6 @@ use ctxrelay_ui::sanitize;
 use jiff::Timestamp;
 
 use super::card::Card;
-use crate::cli::disk::RecordReach;
 use crate::cli::words::count;
 use crate::store::ledger::Stats;
 
@@ -57,12 +56,11 @@ pub(super) fn entry(card: &Card<'_>, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn end(stats: &Stats, reach: RecordReach, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn end(stats: &Stats, remarks: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "---\n\n{}.{}",
+        "---\n\n{}.{remarks}",
         count(stats.entries, "entry", "entries"),
-        super::remarks(stats, reach)
     )
 }
 

@@ -1,0 +1,266 @@
+//! `disableAllHooks`: the switch in Claude's settings that takes our hooks away, and with them every
+//! rule; whether it is set ([`hooks_off`]), and a launch that no file of a project can switch
+//! ([`keep_hooks`]).
+//!
+//! One line that a shell of Claude's writes into `.claude/settings.local.json` is enough, and counts
+//! from the next call of a tool. What `--settings` says comes before every file of a project's and
+//! of the person's (Claude Code 2.1.330, observed), and not before what is managed for the machine.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::adapters::plain_file::read_plain;
+use crate::adapters::process::environment;
+use crate::core::agent::HOOKS_VARIABLE;
+use crate::core::policy::ClaudeHooks;
+
+const SWITCH: &str = "disableAllHooks";
+
+/// Where it is managed what every user's Claude does.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode/managed-settings.json"
+} else {
+    "/etc/claude-code/managed-settings.json"
+};
+
+/// There the same, but for hooks of its own.
+const MANAGED_ONLY: &str = "allowManagedHooksOnly";
+
+/// The flag that takes settings, as a text or as the name of a file. Of several only the last counts
+/// (2.1.330, observed).
+const FLAG: &str = "--settings";
+
+/// The longest settings that are read, in bytes; as one argument they are far below what Linux takes.
+const SETTINGS_BYTES_MAX: u64 = 64 * 1024;
+
+/// Where Claude's hooks are switched off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HooksOff {
+    pub file: PathBuf,
+    /// No flag comes before it.
+    pub is_managed: bool,
+}
+
+impl From<HooksOff> for ClaudeHooks {
+    fn from(off: HooksOff) -> Self {
+        Self::Off {
+            file: off.file.display().to_string(),
+            is_managed: off.is_managed,
+        }
+    }
+}
+
+/// Whether a Claude that starts in a project's folder runs no hooks, unless its flags say otherwise.
+/// Blocks for the disk.
+pub fn hooks_off(project: &Path) -> Option<HooksOff> {
+    hooks_off_in(Path::new(MANAGED), project, own_folder().as_deref())
+}
+
+fn hooks_off_in(managed: &Path, project: &Path, own: Option<&Path>) -> Option<HooksOff> {
+    let says = |settings: &Map<String, Value>, key: &str| settings.get(key)?.as_bool();
+    let of_all = read(managed).unwrap_or_default();
+    if [SWITCH, MANAGED_ONLY]
+        .iter()
+        .any(|key| says(&of_all, key) == Some(true))
+    {
+        return Some(HooksOff {
+            file: managed.to_owned(),
+            is_managed: true,
+        });
+    }
+    let folder = project.join(".claude");
+    let files = [
+        folder.join("settings.local.json"),
+        folder.join("settings.json"),
+    ];
+    let own = own.map(|folder| folder.join("settings.json"));
+    // The first that says anything is believed.
+    let (file, is_off) = files.into_iter().chain(own).find_map(|file| {
+        let is_off = says(&read(&file)?, SWITCH)?;
+        Some((file, is_off))
+    })?;
+    is_off.then_some(HooksOff {
+        file,
+        is_managed: false,
+    })
+}
+
+/// The person's own folder of Claude's.
+fn own_folder() -> Option<PathBuf> {
+    let dir = |name| env::var_os(name).map(PathBuf::from);
+    let dir = |name| dir(name).filter(|dir| dir.is_absolute());
+    dir("CLAUDE_CONFIG_DIR").or_else(|| Some(dir("HOME")?.join(".claude")))
+}
+
+/// A file of settings, also behind a link.
+fn read(path: &Path) -> Option<Map<String, Value>> {
+    let text = read_plain(&path.canonicalize().ok()?, SETTINGS_BYTES_MAX).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// The arguments of a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptHooks {
+    pub args: Vec<OsString>,
+    /// Why a file can switch the hooks off all the same, a fragment.
+    pub unkept: Option<String>,
+}
+
+/// The person's arguments, with settings that keep the hooks on. Theirs stay as they are where they
+/// switch them off themselves, or cannot be read. `folder` is where Claude starts.
+pub fn keep_hooks(user: Vec<OsString>, folder: &Path) -> KeptHooks {
+    let (theirs, rest) = take_settings(&user);
+    let settings = match theirs.as_deref().map(|theirs| settings_of(theirs, folder)) {
+        None => Ok(Map::new()),
+        Some(read) => read,
+    };
+    let kept = settings.and_then(|mut settings| {
+        match settings.entry(SWITCH).or_insert(Value::Bool(false)) {
+            Value::Bool(false) => Ok(settings),
+            _ => Err(format!("your {FLAG} switches them off itself")),
+        }
+    });
+    match kept {
+        Ok(settings) => {
+            let settings = Value::Object(settings).to_string();
+            let mut args = vec![OsString::from(FLAG), OsString::from(settings)];
+            args.extend(rest);
+            KeptHooks { args, unkept: None }
+        }
+        Err(why) => KeptHooks {
+            args: user,
+            unkept: Some(why),
+        },
+    }
+}
+
+/// The settings among arguments, and the other ones.
+fn take_settings(user: &[OsString]) -> (Option<OsString>, Vec<OsString>) {
+    let mut settings = None;
+    let mut rest = Vec::new();
+    let mut words = user.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            rest.push(word.clone());
+            break;
+        }
+        let value = word.as_bytes().strip_prefix(FLAG.as_bytes());
+        match value {
+            Some([]) => match words.next() {
+                Some(value) => settings = Some(value.clone()),
+                None => rest.push(word.clone()),
+            },
+            Some([b'=', value @ ..]) => settings = Some(OsStr::from_bytes(value).to_owned()),
+            _ => rest.push(word.clone()),
+        }
+    }
+    rest.extend(words.cloned());
+    (settings, rest)
+}
+
+/// What `--settings` names.
+fn settings_of(theirs: &OsStr, folder: &Path) -> Result<Map<String, Value>, String> {
+    let unread = |why: String| format!("your {FLAG} cannot be read: {why}");
+    let text = match theirs
+        .to_str()
+        .filter(|text| text.trim_start().starts_with('{'))
+    {
+        Some(text) => text.to_owned(),
+        None => {
+            let path = folder.join(theirs).canonicalize();
+            let text = path.and_then(|path| read_plain(&path, SETTINGS_BYTES_MAX));
+            text.map_err(|error| unread(error.to_string()))?
+        }
+    };
+    serde_json::from_str(&text).map_err(|error| unread(error.to_string()))
+}
+
+/// Whether a Claude was started so that no file of a project switches its hooks off, by what the kernel
+/// says of it: a project's file can give what Claude runs another environment, and not Claude itself.
+pub fn keeps_hooks(claude: u32) -> bool {
+    let said = format!("{HOOKS_VARIABLE}={claude}");
+    let environment = environment(claude).unwrap_or_default();
+    environment
+        .split(|byte| *byte == 0)
+        .any(|variable| variable == said.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const KEPT: &str = r#"{"disableAllHooks":false}"#;
+
+    fn words(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_file_that_switches_hooks_off_is_found_and_a_nearer_one_comes_before_it() {
+        let place = tempfile::tempdir().unwrap();
+        let (project, own) = (place.path().join("p"), place.path().join("own"));
+        fs::create_dir_all(project.join(".claude")).unwrap();
+        fs::create_dir(&own).unwrap();
+        let managed = place.path().join("managed.json");
+        let found = || {
+            let off = hooks_off_in(&managed, &project, Some(&own))?;
+            Some((off.file, off.is_managed))
+        };
+        assert_eq!(found(), None);
+        let [of_user, of_project, local] = [
+            own.join("settings.json"),
+            project.join(".claude/settings.json"),
+            project.join(".claude/settings.local.json"),
+        ];
+        fs::write(&of_user, r#"{"disableAllHooks": true}"#).unwrap();
+        assert_eq!(found(), Some((of_user, false)));
+        fs::write(&of_project, KEPT).unwrap();
+        assert_eq!(found(), None, "a nearer one says no");
+        fs::write(&local, r#"{"disableAllHooks": true}"#).unwrap();
+        assert_eq!(found(), Some((local.clone(), false)));
+        fs::write(&local, "no settings").unwrap();
+        assert_eq!(found(), None);
+        fs::write(&managed, r#"{"allowManagedHooksOnly": true}"#).unwrap();
+        assert_eq!(found(), Some((managed.clone(), true)));
+    }
+
+    #[test]
+    fn settings_of_the_persons_go_along_and_what_they_say_of_hooks_is_theirs() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("s.json"), r#"{"model":"x"}"#).unwrap();
+        let kept = |user: &[&str]| keep_hooks(words(user), place.path());
+        assert_eq!(
+            kept(&["say hi"]).args,
+            words(&["--settings", KEPT, "say hi"])
+        );
+        let both = r#"{"model":"x","disableAllHooks":false}"#;
+        for user in [
+            &["--settings", r#"{"model":"x"}"#, "hi"][..],
+            &["--settings=s.json", "hi"],
+            &["--settings", "gone.json", "--settings=s.json", "hi"],
+        ] {
+            let kept = kept(user);
+            assert_eq!(kept.args, words(&["--settings", both, "hi"]), "{user:?}");
+            assert_eq!(kept.unkept, None);
+        }
+        // A prompt is no flag.
+        let prompt = ["--", "--settings", "gone.json"];
+        let args = kept(&prompt).args;
+        assert_eq!(args[2..], words(&prompt));
+        for user in [
+            ["--settings", "gone.json"],
+            ["--settings", "{no json"],
+            ["--settings", r#"{"disableAllHooks":true}"#],
+        ] {
+            let kept = kept(&user);
+            assert_eq!(kept.args, words(&user));
+            assert!(kept.unkept.is_some(), "{user:?}");
+        }
+    }
+}

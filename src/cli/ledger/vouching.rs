@@ -1,0 +1,58 @@
+//! [`Vouching`]: whether the record leads to what another session holds. Agents can write where
+//! archives lie, and a chain has no key: of a session to which nothing leads nobody knows who wrote it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::cli::disk;
+use crate::core::id::{Seq, SessionId};
+use crate::core::snapshot::Snapshot;
+use crate::host::ProjectContext;
+use crate::store::kept_sessions::KeptSessions;
+use crate::wire::search::SearchHit;
+
+/// What is said of one entry.
+pub(in crate::cli) const FROM_ELSEWHERE: &str = "from elsewhere, nobody vouches for it";
+
+/// What is said of a session.
+pub(super) const NO_WAY: &str =
+    "no session of this project leads to it: it is from elsewhere, nobody vouches for it";
+
+/// The way back from the current session.
+pub(super) struct Vouching {
+    world: Arc<Snapshot>,
+    sessions: KeptSessions,
+}
+
+impl Vouching {
+    /// Of a project. Where its record cannot be read that leads nowhere.
+    pub(super) fn of(setting: &ProjectContext) -> Self {
+        let world = Arc::new(disk::snapshot(setting).unwrap_or_default());
+        let current = disk::current(setting).ok().flatten();
+        let path = current.map_or_else(PathBuf::default, |(_, path)| path);
+        Self {
+            sessions: KeptSessions::new(setting.dirs.clone(), Arc::clone(&world), path),
+            world,
+        }
+    }
+
+    /// Whether the record does not lead to a session.
+    pub(super) fn is_apart(&self, session: &SessionId) -> bool {
+        self.sessions.is_apart(session)
+    }
+
+    /// Marks what was found in a session, or in that which each names, where the record does not lead
+    /// to it.
+    pub(super) fn mark(&self, hits: &mut [SearchHit], session: Option<&SessionId>) {
+        for hit in hits {
+            let seq = Seq(hit.seq);
+            let session = session.or(hit.session.as_ref());
+            hit.apart = session.is_none_or(|session| {
+                match self.world.session_id.as_ref() == Some(session) {
+                    true => seq <= self.world.foreign_through,
+                    false => !self.sessions.leads_to(session, seq),
+                }
+            });
+        }
+    }
+}
