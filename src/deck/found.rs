@@ -6,17 +6,16 @@ use super::capsules::standing;
 use super::present::party_of;
 use crate::client::ClientError;
 use crate::core::agent::Party;
-use crate::wire::control::Reply;
-use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit};
+use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage};
 
 /// The daemon's answer to a search for `words`.
 pub(super) fn found(
     number: u64,
     words: String,
-    answer: Result<Reply, ClientError>,
+    answer: Result<SearchPage, ClientError>,
 ) -> ui::FoundEntries {
     match answer {
-        Ok(Reply::Found(page)) => ui::FoundEntries {
+        Ok(page) => ui::FoundEntries {
             number,
             words,
             rows: page.hits.into_iter().map(row).collect(),
@@ -28,10 +27,6 @@ pub(super) fn found(
             unread_lines: page.unread_lines,
             fault: None,
         },
-        Ok(_) => {
-            let why = "the daemon answers something else".to_owned();
-            nothing_found(number, words, why)
-        }
         Err(error) => {
             let refusal = error.to_refusal();
             let why = format!("{}: {}", refusal.message, refusal.hint);
