@@ -22,10 +22,9 @@ pub(super) fn found(
             total: page.total,
             total_is_at_least: page.total_is_at_least,
             cursor: page.cursor,
-            goes_on: false,
             behind: page.behind,
             unread_lines: page.unread_lines,
-            fault: None,
+            ..ui::FoundEntries::default()
         },
         Err(error) => {
             let refusal = error.to_refusal();
@@ -44,10 +43,9 @@ pub(super) fn listed(number: u64, words: String, page: FoundPage) -> ui::FoundEn
         total: page.total,
         total_is_at_least: page.total_is_at_least,
         cursor: page.cursor,
-        goes_on: false,
         behind: page.behind,
         unread_lines: page.unread_lines,
-        fault: None,
+        ..ui::FoundEntries::default()
     }
 }
 
@@ -103,14 +101,8 @@ pub(super) fn nothing_found(number: u64, words: String, why: String) -> ui::Foun
     ui::FoundEntries {
         number,
         words,
-        rows: Vec::new(),
-        total: 0,
-        total_is_at_least: false,
-        cursor: None,
-        goes_on: false,
-        behind: 0,
-        unread_lines: 0,
         fault: Some(why),
+        ..ui::FoundEntries::default()
     }
 }
 
