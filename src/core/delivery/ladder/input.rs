@@ -3,34 +3,24 @@
 use crate::delivery::DeliveryWay;
 use crate::entry::DeliveryResult;
 use crate::id::{EntryId, Seq};
+use crate::word::words;
 
-/// The ways to Claude, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rung {
-    /// A channel notification through the bridge, with the body.
-    Channel,
-    /// A line of the plugin's monitor; the hook of the turn that it begins hands the bodies over.
-    Doorbell,
-    /// The context of other hooks.
-    Hooks,
-    /// It waits until Claude asks.
-    Pull,
+words! {
+    /// The ways to Claude, best first, as they stand on the wire.
+    #[derive(PartialOrd, Ord)]
+    pub closed enum Rung {
+        /// A channel notification through the bridge, with the body.
+        Channel = "channel",
+        /// A line of the plugin's monitor; the hook of the turn that it begins hands the bodies over.
+        Doorbell = "doorbell",
+        /// The context of other hooks.
+        Hooks = "hook",
+        /// It waits until Claude asks.
+        Pull = "pull",
+    }
 }
 
 impl Rung {
-    /// All of them, best first.
-    pub const ALL: [Self; 4] = [Self::Channel, Self::Doorbell, Self::Hooks, Self::Pull];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Channel => "channel",
-            Self::Doorbell => "doorbell",
-            Self::Hooks => "hook",
-            Self::Pull => "pull",
-        }
-    }
-
     /// The next worse one.
     pub fn below(self) -> Self {
         match self {
