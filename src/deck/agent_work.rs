@@ -163,11 +163,7 @@ fn packet(seen: &PacketSeen, text: Option<String>) -> ui::PacketView {
 
 /// What of ours its model was given today, as far as the daemon tells.
 fn cost(model: &Model, agent: Agent) -> Option<CostStatus> {
-    let agents = &model.status.agents;
-    match agent {
-        Agent::Claude => agents.claude.continuity.cost_today,
-        Agent::Codex => agents.codex.continuity.cost_today,
-    }
+    model.status.agents.of(agent).continuity.cost_today
 }
 
 fn about(state: &ContinuityState, cost: Option<CostStatus>) -> Vec<String> {
