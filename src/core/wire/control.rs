@@ -33,6 +33,7 @@ use crate::wire::jsonrpc::Frame;
 use crate::wire::line::Stored;
 use crate::word::words;
 
+pub use crate::delivery::DeliveryMode;
 pub use crate::review::ReviewChanged;
 pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, AskUserParams};
 pub use capsules::{
@@ -157,20 +158,6 @@ impl Hello {
             mode: DeliveryMode::Auto,
             in_print_mode: false,
         }
-    }
-}
-
-words! {
-    /// `CONTEXTRELAY_MODE`.
-    #[derive(Default)]
-    pub closed enum DeliveryMode {
-        /// Every message also goes out as a channel notification at once.
-        Push = "push",
-        /// Nothing is announced; the agent asks.
-        Pull = "pull",
-        /// The ladder.
-        #[default]
-        Auto = "auto",
     }
 }
 

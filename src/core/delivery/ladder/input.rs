@@ -31,15 +31,18 @@ impl Rung {
     }
 }
 
-/// What the operator chose for this Claude.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LadderMode {
-    /// The best way that there is.
-    Auto,
-    /// Begin with the channel.
-    Push,
-    /// Claude asks by itself.
-    Pull,
+words! {
+    /// What the operator chose for this Claude by `CONTEXTRELAY_MODE`.
+    #[derive(Default)]
+    pub closed enum DeliveryMode {
+        /// Begin with the channel: every message also goes out as a notification at once.
+        Push = "push",
+        /// Nothing is announced; Claude asks by itself.
+        Pull = "pull",
+        /// The best way that there is.
+        #[default]
+        Auto = "auto",
+    }
 }
 
 /// Where in a turn a hook can put something into the model's context.
@@ -68,7 +71,7 @@ pub enum LadderInput {
         /// The Claude that it belongs to.
         process: Option<u32>,
         /// What the operator chose.
-        mode: LadderMode,
+        mode: DeliveryMode,
     },
     /// A daemon starts: with the one before it this Claude worked, or none.
     Recalled {
