@@ -212,9 +212,8 @@ where
         }
         return None;
     }
-    let reply = match client.call(Command::Hook(params)).await {
-        Ok(Reply::Hook(reply)) => reply,
-        Ok(_) => return None,
+    let reply: HookReply = match client.ask_for(Command::Hook(params)).await {
+        Ok(reply) => reply,
         Err(error) => {
             tracing::debug!(%error, %event, "the hook was not reported");
             return None;

@@ -12,7 +12,7 @@ use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, missing_codex};
 use crate::host::ProjectContext;
 use crate::store::secrets::{Secret, read_token};
-use crate::wire::control::{CodexJoin, Command, Reply};
+use crate::wire::control::{CodexJoin, Command};
 
 /// The variable by which the terminal gets the proxy's token: never in its arguments.
 const TOKEN_VARIABLE: &str = "CONTEXTRELAY_PROXY_TOKEN";
@@ -44,7 +44,7 @@ async fn known(setting: &ProjectContext) -> (String, String) {
     let mut thread = None;
     let mut port = setting.ports.map(|ports| ports.proxy);
     if let DaemonFound::Live(live) = connect::control(setting).await
-        && let Ok(Reply::Status(status)) = live.ask(Command::ReadStatus).await
+        && let Ok(status) = live.status().await
     {
         thread = status.agents.codex.thread_id.clone();
         port = status.proxy_port.or(port);

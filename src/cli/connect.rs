@@ -65,7 +65,7 @@ impl Live {
         &self,
         command: Command,
     ) -> Result<T, Failure> {
-        ask_for(&self.client, command).await
+        Ok(self.client.ask_for(command).await?)
     }
 
     /// How it stands.
@@ -87,27 +87,6 @@ impl Live {
         let world = self.ask_for(Command::ReadSnapshot).await?;
         Ok(Arc::unwrap_or_clone(world))
     }
-}
-
-/// As [`Live::ask_for`], where there is only the way in.
-///
-/// # Errors
-///
-/// As [`Live::ask_for`].
-pub async fn ask_for<T: TryFrom<Reply, Error = Reply>>(
-    client: &Client,
-    command: Command,
-) -> Result<T, Failure> {
-    T::try_from(client.call(command).await?).map_err(|other| unexpected(&other))
-}
-
-/// The answer was of another kind than the question.
-pub fn unexpected(reply: &Reply) -> Failure {
-    Failure::unavailable(
-        RefusalCode::Protocol,
-        format!("the daemon answered `{}` to another question", reply.kind()),
-        "restart the daemon so that both sides are of one version",
-    )
 }
 
 /// A runtime for one verb: one thread, because there is one conversation.

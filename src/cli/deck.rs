@@ -30,7 +30,7 @@ use crate::host::{DaemonFault, ProjectContext, TakeoverOutcome};
 use crate::store::ledger::ReadProgress;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
-use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply};
+use crate::wire::control::{Command, ProgramCode, RefusalCode};
 use crate::wire::status::Status;
 
 /// How long a start may take to be done after the operator has left its screen.
@@ -235,10 +235,8 @@ async fn host(
             // It was left as it was: the process ends as a daemon without a screen would.
             return Ok(running.ended().await.map(|()| After::Nothing)?);
         }
-        let status = match client.call(Command::ReadStatus).await {
-            Ok(Reply::Status(status)) => Some(status),
-            _ => None,
-        };
+        let status = client.ask_for::<Box<Status>>(Command::ReadStatus).await;
+        let status = status.ok();
         let is_needed = status.as_deref().is_some_and(is_needed);
         let said = match left {
             DeckExit::Chosen(QuitChoice::Stay) => "left",

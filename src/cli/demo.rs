@@ -1,6 +1,7 @@
 //! `ctxrelay demo`: the deck on a throw-away project with two scripted agents.
 
 use std::cell::RefCell;
+use std::future::pending;
 use std::time::Duration;
 
 use serde_json::json;
@@ -36,11 +37,18 @@ pub fn run(out: &Output, args: &DemoArgs) -> CliOutcome {
 
 async fn demo_as_text(out: &Output, program: std::path::PathBuf, speed: f64) -> CliOutcome {
     let timeline = RefCell::new(Vec::new());
-    let played = run_as_text(program, speed, |line| {
+    let print = |line: &str| {
         // A reader that closed the pipe has seen enough; the story ends by itself.
         let _ = out.aside(line);
         timeline.borrow_mut().push(line.to_owned());
-    });
+    };
+    let told_to_end = async {
+        match EndSignals::listen() {
+            Ok(mut signals) => signals.next().await,
+            Err(_) => pending().await,
+        }
+    };
+    let played = run_as_text(program, speed, print, told_to_end);
     played.await.map_err(failed)?;
     let value = json!({"ok": true, "timeline": timeline.into_inner()});
     out.report(Report::new(&value, ReportText::new()))

@@ -23,7 +23,7 @@ use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
 use crate::store::shown_reading::ShownReading;
-use crate::wire::control::{ProgramCode, RefusalCode, Role};
+use crate::wire::control::{ProgramCode, Refusal, RefusalCode, Role};
 
 /// How long a daemon may take to be ready, or to read on. It takes milliseconds, on a long ledger
 /// some more.
@@ -53,14 +53,7 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// What the child says.
 #[derive(Debug, Deserialize)]
 struct Said {
-    error: Option<SaidError>,
-}
-
-#[derive(Debug, Deserialize)]
-struct SaidError {
-    code: String,
-    message: String,
-    hint: String,
+    error: Option<Refusal>,
 }
 
 /// What came of waiting for the child's line.
@@ -209,7 +202,7 @@ fn ready(mut child: Child, wait: Duration, goes_on: impl FnMut() -> bool) -> Res
                 let code = child.wait().ok().and_then(|status| status.code());
                 return Err(Failure::new(
                     kind(code),
-                    error.code,
+                    error.code.to_string(),
                     error.message,
                     error.hint,
                 ));

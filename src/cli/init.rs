@@ -20,6 +20,7 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use crate::core::instructions::managed_instructions;
 use crate::core::managed_block::{Unpaired, diff, with_block, without_block};
+use crate::core::word::words;
 use crate::store::dirs::{exists, if_there, read_private, write_private};
 use crate::store::user_file::{behind, replace};
 
@@ -58,30 +59,18 @@ pub struct InitStep {
     pub state: InitState,
 }
 
-/// What became of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InitState {
-    Made,
-    Removed,
-    /// It was there, as it has to be.
-    There,
-    /// It stays, though it should not.
-    Left,
-    /// Only said, and not done.
-    Would,
-    Absent,
-}
-
-impl InitState {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Made => "made",
-            Self::Removed => "removed",
-            Self::There => "there",
-            Self::Left => "left",
-            Self::Would => "would",
-            Self::Absent => "absent",
-        }
+words! {
+    /// What became of it.
+    pub closed enum InitState {
+        Made = "made",
+        Removed = "removed",
+        /// It was there, as it has to be.
+        There = "there",
+        /// It stays, though it should not.
+        Left = "left",
+        /// Only said, and not done.
+        Would = "would",
+        Absent = "absent",
     }
 }
 

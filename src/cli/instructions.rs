@@ -115,10 +115,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     });
     let now = status::read(context)?.agents;
     let agents = agents.map(|agent| {
-        let said = match agent {
-            Agent::Claude => &now.claude.continuity.instructions_read,
-            Agent::Codex => &now.codex.continuity.instructions_read,
-        };
+        let said = &now.of(agent).continuity.instructions_read;
         (agent.as_str(), read.rows(agent, said.clone()))
     });
     let report = InstructionsReport {

@@ -1,8 +1,8 @@
 //! `ctxrelay search WORDS`: in the record, in sealed sessions and in tasks that can travel.
 
+mod alike;
 mod capsules;
 mod everywhere;
-mod retriever;
 
 use clap::ValueEnum;
 
@@ -16,8 +16,8 @@ use super::report::{Report, ReportText};
 use super::words::{left_out, now_ms, time};
 use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
+pub use alike::{find_alike, found_text};
 use everywhere::Everywhere;
-pub use retriever::{LocalRetriever, find_alike, found_text};
 
 /// Hits when nobody names a number.
 const LIMIT: u32 = 50;

@@ -9,13 +9,13 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::state_elsewhere::StateElsewhere;
 use super::words::{age, count, now_ms};
-use crate::core::agent::AgentState;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::host::ProjectContext;
 use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::wire::status::{
-    ChainState, DeliveryStatus, LaneStatus, LedgerStatus, LimitStatus, SilenceStatus, Status,
+    ChainState, EitherStatus, LaneStatus, LedgerStatus, LimitStatus, Status,
 };
 
 /// A context that is so full is worth a look.
@@ -177,56 +177,32 @@ fn record(out: &mut ReportText, ledger: &LedgerStatus) {
 }
 
 fn agents(out: &mut ReportText, status: &Status) {
-    let agents = &status.agents;
-    agent(
-        out,
-        "claude    ",
-        agents.claude.state,
-        &agents.claude.delivery,
-        &status.queue.claude,
-        agents.claude.installed,
-    );
-    for pair in &agents.claude.pairs {
-        let said = format!("pair {}: {}", pair.pair, pair.state.as_str());
-        out.spans(&[(Tone::Faint, "          "), (Tone::Plain, &said)]);
+    for of in Agent::ALL {
+        let (told, lane) = (status.agents.of(of), status.queue.of(of));
+        agent(out, of, &told, lane);
+        let wanted = match of {
+            Agent::Claude => {
+                let claude = &status.agents.claude;
+                for pair in &claude.pairs {
+                    let said = format!("pair {}: {}", pair.pair, pair.state.as_str());
+                    out.spans(&[(Tone::Faint, "          "), (Tone::Plain, &said)]);
+                }
+                claude.why.clone().filter(|_| claude.tools_gone)
+            }
+            Agent::Codex => {
+                let codex = &status.agents.codex;
+                let is_held_up = codex.held || codex.needs_sign_in || lane.pending > 0;
+                let held = codex.why.clone().filter(|_| is_held_up);
+                let retrying = codex.retrying.as_ref().map(|retrying| {
+                    let since = age((now_ms() - retrying.since).max(0));
+                    format!("retrying for {since}: {}", retrying.why)
+                });
+                held.or(retrying)
+            }
+        };
+        fill(out, told.context);
+        attention(out, &told, lane, wanted);
     }
-    fill(out, &agents.claude.context);
-    attention(
-        out,
-        agents.claude.silence.as_ref(),
-        agents.claude.limit.as_ref(),
-        &status.queue.claude,
-        agents.claude.cut_off,
-        agents
-            .claude
-            .why
-            .as_deref()
-            .filter(|_| agents.claude.tools_gone),
-    );
-    agent(
-        out,
-        "codex     ",
-        agents.codex.state,
-        &agents.codex.delivery,
-        &status.queue.codex,
-        agents.codex.installed,
-    );
-    fill(out, &agents.codex.context);
-    let codex = &agents.codex;
-    let is_held_up = codex.held || codex.needs_sign_in || status.queue.codex.pending > 0;
-    let held = codex.why.clone().filter(|_| is_held_up);
-    let retrying = agents.codex.retrying.as_ref().map(|retrying| {
-        let since = age((now_ms() - retrying.since).max(0));
-        format!("retrying for {since}: {}", retrying.why)
-    });
-    attention(
-        out,
-        agents.codex.silence.as_ref(),
-        agents.codex.limit.as_ref(),
-        &status.queue.codex,
-        agents.codex.cut_off,
-        held.or(retrying).as_deref(),
-    );
 }
 
 /// Tasks, reviews and what waits for the operator.
@@ -336,30 +312,28 @@ fn fill(out: &mut ReportText, context: &ContextFill) {
 /// below its agent.
 fn attention(
     out: &mut ReportText,
-    silence: Option<&SilenceStatus>,
-    limit: Option<&LimitStatus>,
+    told: &EitherStatus<'_>,
     lane: &LaneStatus,
-    cut_off: u64,
-    wanted: Option<&str>,
+    wanted: Option<String>,
 ) {
     let mut line = |text: String| {
         out.spans(&[(Tone::Faint, "          "), (Tone::Warning, &text)]);
     };
     if let Some(wanted) = wanted {
-        line(wanted.to_owned());
+        line(wanted);
     }
-    if let Some(silence) = silence.filter(|silence| silence.level > Watched::Fine) {
+    if let Some(silence) = told.silence.filter(|silence| silence.level > Watched::Fine) {
         let silent = age(i64::try_from(silence.seconds).unwrap_or(0) * 1_000);
         line(format!(
             "{}: no sign of its turn for {silent}",
             silence.level.as_str()
         ));
     }
-    if let Some(limit) = limit.filter(|limit| limit.mode != LimitMode::Off) {
+    if let Some(limit) = told.limit.filter(|limit| limit.mode != LimitMode::Off) {
         line(limit_words(limit, lane, now_ms()));
     }
-    if cut_off > 0 {
-        let messages = count(cut_off, "message", "messages");
+    if told.cut_off > 0 {
+        let messages = count(told.cut_off, "message", "messages");
         line(format!(
             "{messages} whose turn ended early: `ctxrelay queue list` has them"
         ));
@@ -382,30 +356,23 @@ fn limit_words(limit: &LimitStatus, lane: &LaneStatus, now: i64) -> String {
     format!("usage limit, {ends}; {then}")
 }
 
-fn agent(
-    out: &mut ReportText,
-    name: &str,
-    state: AgentState,
-    delivery: &DeliveryStatus,
-    lane: &LaneStatus,
-    installed: bool,
-) {
-    let tone = match state {
+fn agent(out: &mut ReportText, agent: Agent, told: &EitherStatus<'_>, lane: &LaneStatus) {
+    let tone = match told.state {
         AgentState::Idle | AgentState::Busy => Tone::Good,
         AgentState::Waiting | AgentState::Limited | AgentState::Stale => Tone::Warning,
         AgentState::Offline => Tone::Faint,
     };
     let mut rest = String::new();
-    if !installed {
+    if !told.installed {
         rest.push_str(", program not found");
     }
-    if state.is_attached() {
-        let proof = if delivery.proven {
+    if told.state.is_attached() {
+        let proof = if told.delivery.proven {
             "proven"
         } else {
             "not proven yet"
         };
-        rest.push_str(&format!(", by {} ({proof})", delivery.rung));
+        rest.push_str(&format!(", by {} ({proof})", told.delivery.rung));
     }
     for (n, word) in [(lane.pending, "waiting"), (lane.in_flight, "on the way")] {
         if n > 0 {
@@ -418,8 +385,8 @@ fn agent(
         String::new()
     };
     out.spans(&[
-        (Tone::Faint, name),
-        (tone, state.as_str()),
+        (Tone::Faint, &format!("{agent:<10}")),
+        (tone, told.state.as_str()),
         (Tone::Plain, &rest),
         (Tone::Bad, &ambiguous),
     ]);

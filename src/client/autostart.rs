@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 use crate::core::agent::is_agents_own;
 use crate::core::lock::lock;
 use crate::store::dirs::{self, ProjectDirs};
+use crate::wire::control::Refusal;
 
 /// At most one start in this time: a daemon that cannot come up must not be forked for ever.
 const START_EVERY: Duration = Duration::from_secs(5);
@@ -159,13 +160,7 @@ fn not_started(why: impl Display) -> String {
 /// What a program says as it ends: why it could not do its work.
 #[derive(Deserialize)]
 struct LastWords {
-    error: LastError,
-}
-
-#[derive(Deserialize)]
-struct LastError {
-    message: String,
-    hint: String,
+    error: Refusal,
 }
 
 /// Waits for its end; `None` unless it says why it could not start the daemon.

@@ -87,6 +87,11 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// Of a reply that does not fit its command.
+    pub fn of_reply(reply: &Reply) -> Self {
+        Self::Protocol(format!("`{}` answers another question", reply.kind()))
+    }
+
     /// The stable word, sentence and next step of this error.
     pub fn to_refusal(&self) -> Refusal {
         match self {
@@ -164,6 +169,18 @@ impl Client {
             Transport::InProcess(handle) => handle.call(command).await,
             Transport::Websocket(handle) => handle.call(command).await,
         }
+    }
+
+    /// What the reply to a command carries.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::call`]; also when the reply is of another kind.
+    pub async fn ask_for<T: TryFrom<Reply, Error = Reply>>(
+        &self,
+        command: Command,
+    ) -> Result<T, ClientError> {
+        T::try_from(self.call(command).await?).map_err(|other| ClientError::of_reply(&other))
     }
 
     /// Notifications from now on.

@@ -1,6 +1,8 @@
-//! [`cut_text`] and [`cut_apart`]: the beginning of a text that is shown; [`one_line`]: a text without its lines.
+//! [`cut_text`], [`cut_apart`] and [`excerpt`]: the beginning of a text that is shown; [`one_line`]: a text without its lines.
 
 use std::borrow::Cow;
+
+use crate::hidden::letters;
 
 /// At most so many characters of it, and a mark where there were more. Of a text that is not masked
 /// yet [`cut_between_words`](crate::between_words::cut_between_words) takes the beginning.
@@ -23,6 +25,21 @@ pub fn cut_apart(mut text: String, chars_max: usize) -> String {
         text.push_str(" …");
     }
     text
+}
+
+/// The first characters on one line, with a mark when there is more, and without what a terminal obeys
+/// or nobody sees.
+pub fn excerpt(text: &str, chars_max: usize) -> String {
+    let seen = |(c, is_hidden): (char, bool)| match c.is_control() || is_hidden {
+        true => ' ',
+        false => c,
+    };
+    let mut chars = letters(text).map(seen);
+    let mut line: String = chars.by_ref().take(chars_max).collect();
+    if chars.next().is_some() {
+        line.push('…');
+    }
+    line
 }
 
 /// Its words, with a space between any two.

@@ -63,7 +63,7 @@ pub use delivery_way::DeliveryWay;
 pub use effect::{DeliveryEffect, Moment};
 pub use held::Held;
 pub use held_effects::{HeldEffect, HeldEffects, HeldTooMuch};
-pub use ladder::{HookPoint, Ladder, LadderInput, LadderMode, LadderTimeouts, Rung};
+pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts, Rung};
 pub use later_inputs::{LaterInput, LaterInputs};
 pub use leaving::{leaves, stays};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitPolicy, LimitStep, Spoken};

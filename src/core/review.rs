@@ -25,6 +25,6 @@ mod tests;
 pub use body::{BODY_BYTES_MAX, CLEAN_BYTES_MAX, CleanBody, SUGGESTIONS_MAX};
 pub use comment::{ImportedFinding, ReviewComment, ReviewPart, is_inside};
 pub use place::{FindingPlace, LineFate, told_lines};
-pub use plan::{FILE_APART_DIGITS, FILE_REVIEW, ImportPlan, WholeReview};
+pub use plan::{FILE_APART_DIGITS, FILE_REVIEW, ImportPlan, ReviewChanged, WholeReview};
 pub use quote::{in_quotes, named, quoted, unquoted, with_suggestions};
 pub use severity::{FindingSeverity, SeverityBy};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// An enum of stable words with `Other` for those of another version. It is read from and written
 /// as the text beside each variant; a variant behind `;` is a number after a prefix. A `closed enum`
 /// has no other words, and is no bigger than their number.
+#[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -104,6 +105,7 @@ macro_rules! words {
             $( $(#[$doc])* #[serde(rename = $text)] $word, )+
         }
 
+        #[allow(dead_code, reason = "of few of them all of this is used")]
         impl $name {
             /// All of them, in the order in which they are shown.
             pub const ALL: [Self; [$( $text ),+].len()] = [$( Self::$word ),+];
@@ -156,7 +158,7 @@ macro_rules! words {
     };
 }
 
-pub(crate) use words;
+pub use words;
 
 /// A word of a closed enum, where another version may have written one that it has not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

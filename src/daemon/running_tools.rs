@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::core::between_words::cut_between_words;
-use crate::core::hidden::letters;
+use crate::core::cut_text::excerpt;
 use crate::core::redact::Redactor;
 use crate::wire::status::{CommandStatus, ToolSort, ToolStatus};
 
@@ -72,18 +72,9 @@ impl RunningTools {
 
 /// The first line with words in it, without what a terminal obeys, and no longer than is shown.
 fn first_line(text: &str) -> String {
-    let seen = |(c, is_hidden): (char, bool)| match c.is_control() || is_hidden {
-        true => ' ',
-        false => c,
-    };
     let mut lines = text.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();
-    let mut chars = letters(line).map(seen);
-    let mut shown: String = chars.by_ref().take(SHOWN_CHARS_MAX).collect();
-    if chars.next().is_some() {
-        shown.push('…');
-    }
-    shown
+    excerpt(line, SHOWN_CHARS_MAX)
 }
 
 /// [`first_line`] of a text that may hold secrets, and may be of any length.

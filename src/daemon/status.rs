@@ -39,6 +39,11 @@ impl Daemon {
         });
         let told = |ids: &[EntryId]| ids.iter().take(CUT_OFF_TOLD_MAX).cloned().collect();
         let [open, active, blocked, stale, done] = self.base.recorder.world().columns(now_ms());
+        let tools_gone = tools::gone(&self.base.clients, &self.agents.claude_processes, None);
+        let since = |agent, state, since_ms| {
+            let agents = &self.agents;
+            agents.state_since(&self.base, agent, state, since_ms)
+        };
         let mut codex_delivery = parts.delivery;
         codex_delivery.proven = codex
             .proven_rung
@@ -70,44 +75,28 @@ impl Daemon {
             agents: AgentsStatus {
                 claude: ClaudeStatus {
                     state: claude.state,
-                    since: self.agents.state_since(
-                        &self.base,
-                        Agent::Claude,
-                        claude.state,
-                        claude.since_ms,
-                    ),
+                    since: since(Agent::Claude, claude.state, claude.since_ms),
                     delivery: self
                         .agents
                         .claude_delivery(&self.base, &self.deliveries.outbox),
                     pid: claude.pid,
                     turn_text: turn.and_then(ShownClaude::words),
                     tool: turn.and_then(ShownClaude::tool),
-                    why: tools::gone(&self.base.clients, &self.agents.claude_processes, None)
-                        .or(claude.why),
+                    tools_gone: tools_gone.is_some(),
+                    why: tools_gone.or(claude.why),
                     installed: self.base.programs.is_installed(Agent::Claude),
                     unread: self.deliveries.outbox.backlog().count(Agent::Claude) as u64,
                     silence: self.agents.silences.status(Agent::Claude, clock_ms),
                     limit: self.agents.limits.status(Agent::Claude, outside_ms),
                     cut_off: cut_off_claude.len() as u64,
                     cut_off_ids: told(&cut_off_claude),
-                    tools_gone: tools::gone(
-                        &self.base.clients,
-                        &self.agents.claude_processes,
-                        None,
-                    )
-                    .is_some(),
                     context: self.agents.contexts.fill(Agent::Claude),
                     continuity: self.agents.continuity_status(&self.base, Agent::Claude),
                     pairs: pairs_of(&claude.statuses),
                 },
                 codex: CodexStatus {
                     state: self.agents.codex.state(),
-                    since: self.agents.state_since(
-                        &self.base,
-                        Agent::Codex,
-                        self.agents.codex.state(),
-                        codex.since_ms,
-                    ),
+                    since: since(Agent::Codex, self.agents.codex.state(), codex.since_ms),
                     delivery: codex_delivery,
                     thread_id: parts.thread_id,
                     turn_id: parts.turn_id,

@@ -20,7 +20,7 @@ use crate::core::continuity::{
 use crate::core::entry::{Entry, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::instructions::{RuleRow, RuleState};
-use crate::wire::control::{Command, LedgerListParams, Reply};
+use crate::wire::control::{Command, EntryLine, LedgerListParams};
 use crate::wire::status::CostStatus;
 
 /// What this agent is at, as the world is now; the packet's text is read from the record, as is the
@@ -107,10 +107,7 @@ async fn recent(client: &Client) -> Option<Vec<Entry>> {
             entry_type: Some(entry_type.to_owned()),
             ..LedgerListParams::default()
         });
-        match client.call(list).await {
-            Ok(Reply::Entries(page)) => recent.extend(entries(page)),
-            _ => return None,
-        }
+        recent.extend(entries(client.ask_for(list).await.ok()?));
     }
     recent.sort_by_key(|entry| entry.seq);
     Some(recent)
@@ -142,10 +139,8 @@ async fn text_of(client: &Client, id: &EntryId) -> Option<String> {
         full: true,
         placed: false,
     };
-    match client.call(show).await {
-        Ok(Reply::Entry(line)) => line.entry().map(|entry| entry.content),
-        _ => None,
-    }
+    let line: EntryLine = client.ask_for(show).await.ok()?;
+    line.entry().map(|entry| entry.content)
 }
 
 fn packet(seen: &PacketSeen, text: Option<String>) -> ui::PacketView {
@@ -168,11 +163,7 @@ fn packet(seen: &PacketSeen, text: Option<String>) -> ui::PacketView {
 
 /// What of ours its model was given today, as far as the daemon tells.
 fn cost(model: &Model, agent: Agent) -> Option<CostStatus> {
-    let agents = &model.status.agents;
-    match agent {
-        Agent::Claude => agents.claude.continuity.cost_today,
-        Agent::Codex => agents.codex.continuity.cost_today,
-    }
+    model.status.agents.of(agent).continuity.cost_today
 }
 
 fn about(state: &ContinuityState, cost: Option<CostStatus>) -> Vec<String> {

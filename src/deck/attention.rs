@@ -43,14 +43,12 @@ pub(super) fn limit(limit: Option<&LimitStatus>) -> Option<ui::UsageLimit> {
 
 /// A card for each agent whose turn is stuck.
 pub(super) fn stuck_cards(status: &Status, now_ms: i64) -> Vec<ui::InboxCard> {
-    let agents = &status.agents;
-    let silences = [
-        (ui::Agent::Claude, agents.claude.silence.as_ref()),
-        (ui::Agent::Codex, agents.codex.silence.as_ref()),
-    ];
-    silences
+    Agent::ALL
         .into_iter()
-        .filter_map(|(agent, of)| Some((agent, silence(of, now_ms)?)))
+        .filter_map(|agent| {
+            let silence = silence(status.agents.of(agent).silence, now_ms)?;
+            Some((agent_of(agent), silence))
+        })
         .filter(|(_, silence)| silence.level == ui::SilenceLevel::Stuck)
         .map(|(agent, silence)| {
             ui::InboxCard::new(
@@ -73,14 +71,10 @@ pub(super) fn stuck_cards(status: &Status, now_ms: i64) -> Vec<ui::InboxCard> {
 
 /// A card for each agent at its usage limit, unless the operator wants nothing said of it.
 pub(super) fn limit_cards(status: &Status) -> Vec<ui::InboxCard> {
-    let agents = &status.agents;
-    let limits = [
-        (Agent::Claude, agents.claude.limit.as_ref()),
-        (Agent::Codex, agents.codex.limit.as_ref()),
-    ];
-    limits
+    Agent::ALL
         .into_iter()
-        .filter_map(|(agent, of)| {
+        .filter_map(|agent| {
+            let of = status.agents.of(agent).limit;
             limit(of)?;
             Some(ui::InboxCard::new(
                 ui::InboxKind::Limited,
@@ -98,15 +92,11 @@ pub(super) fn full_cards(
     status: &Status,
     is_attached: impl Fn(Agent) -> bool,
 ) -> Vec<ui::InboxCard> {
-    let agents = &status.agents;
-    let fills = [
-        (Agent::Claude, &agents.claude.context),
-        (Agent::Codex, &agents.codex.context),
-    ];
-    fills
+    Agent::ALL
         .into_iter()
-        .filter(|(agent, _)| is_attached(*agent))
-        .filter_map(|(agent, fill)| {
+        .filter(|agent| is_attached(*agent))
+        .filter_map(|agent| {
+            let fill = status.agents.of(agent).context;
             let (since_ms, percent) = (fill.nearly_full_since?, fill.percent?);
             let room = match fill.turns_left {
                 Some(0) => ", and it may be compacted at any time".to_owned(),

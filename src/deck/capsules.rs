@@ -21,8 +21,7 @@ use crate::core::capsule::{CapsuleDraft, FoundText, Freshness};
 use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, RuntimeSession};
 use crate::wire::control::{
-    Command, HandoffParams, Reply, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged,
-    TaskParams,
+    Command, HandoffParams, Sent, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams,
 };
 
 // What the daemon refuses is said where it is typed.
@@ -316,11 +315,8 @@ impl CapsuleAccess {
             remarks,
             keep,
         } = handed;
-        let sent = match operator.call(Command::Handoff(params)).await {
-            Ok(Reply::Sent(sent)) => sent,
-            Ok(_) => return Err("the daemon answers something else".to_owned()),
-            Err(error) => return Err(error.to_refusal().message),
-        };
+        let sent = operator.ask_for(Command::Handoff(params)).await;
+        let sent: Sent = sent.map_err(|error| error.to_refusal().message)?;
         // What went out is what the task is held against from now on.
         let kept = self.keep(id, keep, operator).await;
         let kept = kept.map_or_else(|why| format!("; {why}"), |()| String::new());
@@ -363,11 +359,8 @@ impl CapsuleAccess {
             change,
             runtime_session_id: Some(self.runtime_session.clone()),
         };
-        match operator.call(Command::ChangeTask(params)).await {
-            Ok(Reply::Task(changed)) => Ok(changed),
-            Ok(_) => Err("the daemon answers something else".to_owned()),
-            Err(error) => Err(error.to_refusal().message),
-        }
+        let changed = operator.ask_for(Command::ChangeTask(params)).await;
+        changed.map_err(|error| error.to_refusal().message)
     }
 
     /// # Errors

@@ -13,7 +13,7 @@ use crate::core::id::FindingId;
 use crate::core::review::{FindingPlace, FindingSeverity, LineFate};
 use crate::core::snapshot::{FindingSnapshot, FindingState, Snapshot};
 use crate::wire::control::{
-    Command, FindingText, ReadFindingParams, ReadFindingPlacesParams, Reply, ReviewChange,
+    Command, FindingText, PlacedFinding, ReadFindingParams, ReadFindingPlacesParams, ReviewChange,
     ReviewParams,
 };
 
@@ -87,7 +87,7 @@ fn row(id: &FindingId, finding: &FindingSnapshot) -> ui::FindingRow {
 pub(super) async fn read_places(client: Client, ids: Vec<String>, answers: mpsc::Sender<Msg>) {
     let findings = ids.into_iter().map(FindingId::new).collect();
     let asked = Command::ReadFindingPlaces(ReadFindingPlacesParams { findings });
-    let Ok(Reply::FindingPlaces(placed)) = client.call(asked).await else {
+    let Ok(placed) = client.ask_for::<Vec<PlacedFinding>>(asked).await else {
         return;
     };
     let placed = placed.into_iter().filter_map(|placed| {
@@ -116,14 +116,10 @@ fn now(place: &FindingPlace) -> Option<String> {
 /// What a finding says, beside its file.
 pub(super) async fn read_finding(client: &Client, id: String) -> Msg {
     let finding = FindingId::new(id.clone());
-    let read = client
-        .call(Command::ReadFinding(ReadFindingParams { finding }))
-        .await;
-    let read = match read {
-        Ok(Reply::Finding(found)) => Ok(Box::new(opened(found))),
-        Ok(_) => Err("it cannot be read".to_owned()),
-        Err(error) => Err(error.to_refusal().message),
-    };
+    let asked = Command::ReadFinding(ReadFindingParams { finding });
+    let read = client.ask_for(asked).await;
+    let read = read.map_err(|error| error.to_refusal().message);
+    let read = read.map(|found| Box::new(opened(found)));
     Msg::Finding { id, read }
 }
 

@@ -6,32 +6,26 @@ use super::capsules::standing;
 use super::present::party_of;
 use crate::client::ClientError;
 use crate::core::agent::Party;
-use crate::wire::control::Reply;
-use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit};
+use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage};
 
 /// The daemon's answer to a search for `words`.
 pub(super) fn found(
     number: u64,
     words: String,
-    answer: Result<Reply, ClientError>,
+    answer: Result<SearchPage, ClientError>,
 ) -> ui::FoundEntries {
     match answer {
-        Ok(Reply::Found(page)) => ui::FoundEntries {
+        Ok(page) => ui::FoundEntries {
             number,
             words,
             rows: page.hits.into_iter().map(row).collect(),
             total: page.total,
             total_is_at_least: page.total_is_at_least,
             cursor: page.cursor,
-            goes_on: false,
             behind: page.behind,
             unread_lines: page.unread_lines,
-            fault: None,
+            ..ui::FoundEntries::default()
         },
-        Ok(_) => {
-            let why = "the daemon answers something else".to_owned();
-            nothing_found(number, words, why)
-        }
         Err(error) => {
             let refusal = error.to_refusal();
             let why = format!("{}: {}", refusal.message, refusal.hint);
@@ -49,10 +43,9 @@ pub(super) fn listed(number: u64, words: String, page: FoundPage) -> ui::FoundEn
         total: page.total,
         total_is_at_least: page.total_is_at_least,
         cursor: page.cursor,
-        goes_on: false,
         behind: page.behind,
         unread_lines: page.unread_lines,
-        fault: None,
+        ..ui::FoundEntries::default()
     }
 }
 
@@ -108,14 +101,8 @@ pub(super) fn nothing_found(number: u64, words: String, why: String) -> ui::Foun
     ui::FoundEntries {
         number,
         words,
-        rows: Vec::new(),
-        total: 0,
-        total_is_at_least: false,
-        cursor: None,
-        goes_on: false,
-        behind: 0,
-        unread_lines: 0,
         fault: Some(why),
+        ..ui::FoundEntries::default()
     }
 }
 

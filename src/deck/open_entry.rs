@@ -9,7 +9,7 @@ use super::present;
 use super::thread::named;
 use crate::client::{Client, ClientError};
 use crate::core::entry::Entry;
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::{Command, EntryLine};
 
 /// Reads the entry at a place. `None`: another record has begun meanwhile.
 pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) -> Option<Msg> {
@@ -18,18 +18,18 @@ pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) ->
         full,
         placed: false,
     };
-    let mut shown = operator.call(show(false)).await;
-    if let Ok(Reply::Entry(line)) = &shown
+    let mut shown = operator.ask_for::<EntryLine>(show(false)).await;
+    if let Ok(line) = &shown
         && line.entry().as_ref().is_some_and(is_cut)
     {
-        match operator.call(show(true)).await {
+        match operator.ask_for(show(true)).await {
             // A long text that is lost: its beginning says itself that it is one.
             Err(ClientError::Refused(_) | ClientError::Protocol(_)) => {}
             whole => shown = whole,
         }
     }
     match shown {
-        Ok(Reply::Entry(line)) => {
+        Ok(line) => {
             let entry = entry(line.clone(), Some(place.line))?;
             let raw = serde_json::to_string_pretty(&line.into_value()).unwrap_or_default();
             if session_name(&entry.session_id) != place.session {
@@ -45,7 +45,7 @@ pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) ->
                 raw,
             })
         }
-        other => Some(failed(other)),
+        Err(error) => Some(failed(error)),
     }
 }
 

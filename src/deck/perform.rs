@@ -27,7 +27,8 @@ use crate::core::id::{EntryId, Seq};
 use crate::core::policy::{Coordinator, PolicyChange};
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
-    HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams, TrustParams,
+    GatesReport, HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams,
+    TrustParams,
 };
 use crate::wire::search::SearchParams;
 
@@ -75,10 +76,9 @@ pub(super) async fn perform(
         }
         Effect::RunGates => {
             let run = Command::RunGates(RunGatesParams::default());
-            Some(match operator.call(run).await {
-                Ok(Reply::Gates(_)) => Msg::Notice(Level::Info, "the gates run".to_owned()),
-                other => failed(other),
-            })
+            let begun = operator.ask_for(run).await;
+            let told = |_: GatesReport| Msg::Notice(Level::Info, "the gates run".to_owned());
+            Some(begun.map_or_else(failed, told))
         }
         Effect::StopGates => Some(notice(
             operator.call(Command::StopGates).await,
@@ -132,10 +132,8 @@ pub(super) async fn perform(
         Effect::SetCoordinator { to } => {
             let to = to.and_then(|party| coordinator_of(&party));
             let set = Command::SetPolicy(PolicyChange::Coordinator { to });
-            Some(match operator.call(set).await {
-                Ok(Reply::PolicySet(set)) => coordinator_set(&set),
-                other => failed(other),
-            })
+            let set = operator.ask_for(set).await;
+            Some(set.map_or_else(failed, |set| coordinator_set(&set)))
         }
         Effect::ClearSession { session, discard } => {
             let Some(session) = model.session_named(&session) else {
@@ -148,10 +146,8 @@ pub(super) async fn perform(
                 discard,
                 signature: signature.and_then(DeckSignature::act),
             });
-            Some(match operator.call(clear).await {
-                Ok(Reply::Cleared(cleared)) => was_cleared(&cleared),
-                other => failed(other),
-            })
+            let cleared = operator.ask_for(clear).await;
+            Some(cleared.map_or_else(failed, |cleared| was_cleared(&cleared)))
         }
         Effect::SendMessage {
             to,
@@ -312,11 +308,11 @@ async fn show_timeline(
 ) -> Option<Msg> {
     for params in model.timeline.asks(wish, now_ms()) {
         let place = params.place;
-        match operator.call(Command::LedgerWindow(params)).await {
-            Ok(Reply::Window(page)) => model.take_rows(place, page),
-            other => {
+        match operator.ask_for(Command::LedgerWindow(params)).await {
+            Ok(page) => model.take_rows(place, page),
+            Err(error) => {
                 model.timeline.fail();
-                return Some(failed(other));
+                return Some(failed(error));
             }
         }
     }
@@ -349,7 +345,7 @@ pub(super) async fn search(operator: Client, asked: SearchAsked, answers: mpsc::
             after: after.clone(),
             query: Timeline::query_of(&chips, now_ms()),
         });
-        let mut found = found(number, words.clone(), operator.call(search).await);
+        let mut found = found(number, words.clone(), operator.ask_for(search).await);
         found.goes_on = after.is_some();
         let behind = found.behind;
         let told = answers.send(Msg::Found(Box::new(found))).await;
@@ -377,7 +373,7 @@ fn sent(result: Result<Reply, ClientError>, to: ui::Agent, draft: Option<u64>) -
             line: sent.seq.0,
             draft,
         },
-        other => match failed(other) {
+        other => match failed(failure(other)) {
             Msg::Notice(_, why) => Msg::NotSent { why, draft },
             other => other,
         },
@@ -417,21 +413,20 @@ pub(super) fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
             Msg::Notice(Level::Info, format!("{done}{}", entry.unwrap_or_default()))
         }
         Ok(Reply::Done) => Msg::Notice(Level::Info, done.to_owned()),
-        other => failed(other),
+        other => failed(failure(other)),
     }
 }
 
-/// Why something was not done, or the reply does not say that it was.
-pub(super) fn failed(result: Result<Reply, ClientError>) -> Msg {
-    let refusal = failure(result).to_refusal();
+/// Why something was not done.
+pub(super) fn failed(error: ClientError) -> Msg {
+    let refusal = error.to_refusal();
     let why = format!("{}: {}", refusal.message, refusal.hint);
     Msg::Notice(Level::Error, why)
 }
 
 /// The error of a call; a reply where another one belongs is one too.
 pub(super) fn failure(result: Result<Reply, ClientError>) -> ClientError {
-    let wrong = |reply: Reply| format!("`{}` answers another question", reply.kind());
-    result.map_or_else(|error| error, |reply| ClientError::Protocol(wrong(reply)))
+    result.map_or_else(|error| error, |reply| ClientError::of_reply(&reply))
 }
 
 fn note_kind(tag: NoteTag) -> NoteKind {

@@ -15,8 +15,8 @@ mod trust;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::clock;
 
+use agents::agent_card;
 pub(in crate::deck) use agents::waits_for;
-use agents::{claude_card, codex_card};
 use blockers::blocker_named;
 use held::{exchange_card, held_card};
 use missing::missing;
@@ -29,7 +29,7 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::entry::{EntryKind, TreeFound, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, RecentActivity, Snapshot, TreeInQuestion};
-use crate::wire::status::{ChainState, LimitStatus, PolicyStatus};
+use crate::wire::status::{ChainState, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.
 const REPLACED_CHARS: usize = 80;
@@ -70,10 +70,9 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
             bad_lines: status.ledger.bad_lines,
         },
         agents: if model.is_read {
-            vec![
-                claude_card(model, &status.agents.claude, now_ms),
-                codex_card(model, &status.agents.codex, now_ms),
-            ]
+            Agent::ALL
+                .map(|agent| agent_card(model, agent, now_ms))
+                .to_vec()
         } else {
             Vec::new()
         },
@@ -208,28 +207,14 @@ fn inbox(model: &Model, now_ms: i64) -> Vec<ui::InboxCard> {
 /// A card for each agent with messages whose turn ended early, unless they are sent again by
 /// themselves.
 fn cut_off_cards(model: &Model) -> Vec<ui::InboxCard> {
-    let (claude, codex) = (&model.status.agents.claude, &model.status.agents.codex);
-    let lanes = [
-        (
-            Agent::Claude,
-            &claude.cut_off_ids,
-            claude.cut_off,
-            &claude.limit,
-        ),
-        (
-            Agent::Codex,
-            &codex.cut_off_ids,
-            codex.cut_off,
-            &codex.limit,
-        ),
-    ];
-    let goes_again =
-        |limit: &Option<LimitStatus>| limit.as_ref().is_some_and(|limit| limit.again > 0);
-    let lanes = lanes
-        .into_iter()
-        .filter(|(_, _, _, limit)| !goes_again(limit));
-    let cards = lanes
-        .filter_map(|(to, ids, count, _)| model.unclear.cut_off_card(&model.world, to, ids, count));
+    let cards = Agent::ALL.into_iter().filter_map(|to| {
+        let told = model.status.agents.of(to);
+        if told.limit.is_some_and(|limit| limit.again > 0) {
+            return None;
+        }
+        let (ids, count) = (told.cut_off_ids, told.cut_off);
+        model.unclear.cut_off_card(&model.world, to, ids, count)
+    });
     cards.collect()
 }
 

@@ -86,7 +86,7 @@ pub(super) async fn change_queue(
     };
     let recorded = entries(&lines);
     let msg = match (done, why) {
-        (0, Some(error)) if unanswered == 0 || left == 0 => failed(Err(error)),
+        (0, Some(error)) if unanswered == 0 || left == 0 => failed(error),
         (1, None) => Msg::Notice(Level::Info, format!("{again}{recorded}")),
         (_, None) => Msg::Notice(Level::Info, format!("{} {again}{recorded}", grouped(done))),
         (_, Some(error)) => {

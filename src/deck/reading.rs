@@ -6,8 +6,10 @@ use super::clock::now_ms;
 use super::model::Model;
 use crate::client::{Client, ClientError};
 use crate::core::live_turn::LiveTurn;
-use crate::wire::control::{Command, RefusalCode, Reply};
-use crate::wire::window::{DeliveryStep, WindowRow};
+use crate::core::snapshot::Snapshot;
+use crate::wire::control::{Command, RefusalCode};
+use crate::wire::status::Status;
+use crate::wire::window::{DeliveryStep, WindowPage, WindowRow};
 
 /// Pages in which the rows of the reader are read at most: more than they are.
 const PAGES_MAX: usize = 8;
@@ -18,8 +20,8 @@ const PAGES_MAX: usize = 8;
 ///
 /// What could not be read, and why, in one sentence.
 pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), String> {
-    let unreadable = |what: &str, answer: Result<Reply, ClientError>| match answer {
-        Err(error) => {
+    let unreadable = |what: &'static str| {
+        move |error: ClientError| {
             let refusal = error.to_refusal();
             let why = refusal.message;
             match refusal.code {
@@ -28,28 +30,16 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
                 _ => format!("{what} cannot be read: {why}"),
             }
         }
-        Ok(_) => format!("{what} cannot be read: the daemon answers something else"),
     };
-    match client.call(Command::Subscribe).await {
-        Ok(_) => {}
-        failed => return Err(unreadable("the record", failed)),
-    }
-    let world = match client.call(Command::ReadSnapshot).await {
-        Ok(Reply::Snapshot(world)) => world,
-        failed => return Err(unreadable("the state of the record", failed)),
-    };
-    let rows = match client
-        .call(Command::LedgerWindow(model.timeline.params()))
-        .await
-    {
-        Ok(Reply::Window(rows)) => rows,
-        failed => return Err(unreadable("the record", failed)),
-    };
-    let status = match client.call(Command::ReadStatus).await {
-        Ok(Reply::Status(status)) => status,
-        failed => return Err(unreadable("the daemon's status", failed)),
-    };
-    let mut rows = rows;
+    let subscribed = client.call(Command::Subscribe).await;
+    subscribed.map_err(unreadable("the record"))?;
+    let world = client.ask_for(Command::ReadSnapshot).await;
+    let world: Arc<Snapshot> = world.map_err(unreadable("the state of the record"))?;
+    let window = Command::LedgerWindow(model.timeline.params());
+    let rows = client.ask_for(window).await;
+    let mut rows: WindowPage = rows.map_err(unreadable("the record"))?;
+    let status = client.ask_for(Command::ReadStatus).await;
+    let status: Box<Status> = status.map_err(unreadable("the daemon's status"))?;
     if model.world.session_id == world.session_id {
         rows.steps.extend(steps_of_reader(client, model).await);
     }
@@ -68,7 +58,8 @@ async fn steps_of_reader(client: &Client, model: &Model) -> Vec<DeliveryStep> {
             break;
         };
         // Of what cannot be read the rows say what they said.
-        let Ok(Reply::Window(page)) = client.call(Command::LedgerWindow(params)).await else {
+        let window = Command::LedgerWindow(params);
+        let Ok(page) = client.ask_for::<WindowPage>(window).await else {
             break;
         };
         steps.extend(page.steps);
@@ -82,10 +73,7 @@ async fn steps_of_reader(client: &Client, model: &Model) -> Vec<DeliveryStep> {
 
 /// What Codex's turn has done so far; nothing where the daemon is of an earlier build.
 pub(super) async fn read_turn(client: &Client) -> LiveTurn {
-    match client.call(Command::ReadTurn).await {
-        Ok(Reply::Turn(turn)) => turn,
-        _ => LiveTurn::default(),
-    }
+    client.ask_for(Command::ReadTurn).await.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ use super::model::Model;
 use super::perform::{agent_of, perform};
 use super::signing::{DeckSignature, ToSign};
 use super::unsent::OpenWishes;
-use crate::core::agent::Agent;
 use crate::core::id::SessionId;
 use crate::core::lock::lock;
 
@@ -88,11 +87,8 @@ async fn on_effect(
     if let Effect::ReadRules { agent } = effect {
         let read = Arc::clone(&options.read_rules);
         let of = agent_of(agent);
-        let now = &model.status.agents;
-        let said = match of {
-            Agent::Claude => now.claude.continuity.instructions_read.clone(),
-            Agent::Codex => now.codex.continuity.instructions_read.clone(),
-        };
+        let now = model.status.agents.of(of);
+        let said = now.continuity.instructions_read.clone();
         let read = spawn_blocking(move || read(of, said)).await;
         let read = read.unwrap_or_else(|_| RulesOfFiles {
             doubts: vec!["The files cannot be read.".to_owned()],

@@ -13,7 +13,7 @@ use crate::client::{Client, Connection};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, LedgerListParams, Reply};
-use crate::wire::search::SearchParams;
+use crate::wire::search::{SearchPage, SearchParams};
 
 /// Steps from an entry to the one that it belongs to.
 const STEPS_MAX: usize = 10;
@@ -226,10 +226,8 @@ async fn references(client: &Client, id: &EntryId) -> Vec<u64> {
         limit: Some(ENTRIES_MAX as u32),
         ..SearchParams::default()
     });
-    match client.call(search).await {
-        Ok(Reply::Found(page)) => page.hits.iter().rev().map(|hit| hit.seq).collect(),
-        _ => Vec::new(),
-    }
+    let page: SearchPage = client.ask_for(search).await.unwrap_or_default();
+    page.hits.iter().rev().map(|hit| hit.seq).collect()
 }
 
 /// What the receiver of a handoff recorded as evidence while it was open. Artifacts name no handoff.
@@ -253,8 +251,5 @@ async fn artifacts(client: &Client, model: &Model, thread: &Thread) -> Vec<Entry
         ascending: true,
         ..LedgerListParams::default()
     });
-    match client.call(list).await {
-        Ok(Reply::Entries(page)) => entries(page),
-        _ => Vec::new(),
-    }
+    entries(client.ask_for(list).await.unwrap_or_default())
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use super::DemoError;
@@ -23,15 +22,16 @@ const END_WAIT: Duration = Duration::from_secs(15);
 const PAGE: u32 = 100;
 
 /// Runs the whole demo and gives each line to `print`: set up, play, the end of the daemon, a
-/// check of its record. Everything is gone afterwards, also after SIGINT, SIGTERM and SIGHUP.
+/// check of its record. Everything is gone afterwards, also where `told_to_end` comes before.
 ///
 /// # Errors
 ///
-/// See [`DemoError`]; a signal is [`DemoError::Interrupted`].
+/// See [`DemoError`]; being told to end is [`DemoError::Interrupted`].
 pub async fn run_as_text(
     own_program: PathBuf,
     speed: f64,
     print: impl Fn(&str),
+    told_to_end: impl Future<Output = ()>,
 ) -> Result<(), DemoError> {
     let world = set_up(own_program, speed).await?;
     print("demo: two scripted agents on a throw-away project; no account, no network.");
@@ -40,7 +40,7 @@ pub async fn run_as_text(
     let running = world.setting.start_daemon().await?;
     let told = tokio::select! {
         told = tell(&world, &running, &print) => told,
-        () = ending() => Err(DemoError::Interrupted),
+        () = told_to_end => Err(DemoError::Interrupted),
     };
     running.handle.shutdown(false).await;
     let ended = timeout(END_WAIT, running.handle.ended().cancelled()).await;
@@ -174,24 +174,4 @@ fn check(world: &DemoWorld) -> Result<u64, DemoError> {
         return Err(DemoError::Record(format!("{report:?}")));
     }
     Ok(report.entries)
-}
-
-/// Ends at the first signal that asks us to.
-async fn ending() {
-    let mut signals: Vec<_> = [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ]
-    .into_iter()
-    .filter_map(|kind| signal(kind).ok())
-    .collect();
-    let waits: Vec<_> = signals
-        .iter_mut()
-        .map(|signal| Box::pin(signal.recv()))
-        .collect();
-    if waits.is_empty() {
-        return std::future::pending().await;
-    }
-    futures::future::select_all(waits).await;
 }

@@ -255,12 +255,7 @@ mod tests {
             words: "plum".to_owned(),
             cursor: Some("next".to_owned()),
             goes_on,
-            rows: Vec::new(),
-            total: 0,
-            total_is_at_least: false,
-            behind: 0,
-            unread_lines: 0,
-            fault: None,
+            ..FoundEntries::default()
         }
     }
 

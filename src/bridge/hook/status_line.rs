@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::{HookCaller, PATH_BYTES_MAX, connected, word};
 use crate::client::Client;
-use crate::wire::control::{Command, ContextFigures, HookEvent, HookParams, Reply};
+use crate::wire::control::{Command, ContextFigures, HookEvent, HookParams, HookReply};
 
 /// How long the daemon may take. Claude shows the line when all of it is there.
 const LINE_WAIT: Duration = Duration::from_millis(500);
@@ -24,13 +24,9 @@ pub async fn status_line(
 ) -> Option<String> {
     let line = async {
         connected(&client).await?;
-        match client
-            .call(Command::Hook(params(input, caller, columns)))
-            .await
-        {
-            Ok(Reply::Hook(reply)) => reply.additional_context,
-            _ => None,
-        }
+        let ask = Command::Hook(params(input, caller, columns));
+        let reply: HookReply = client.ask_for(ask).await.ok()?;
+        reply.additional_context
     };
     timeout(LINE_WAIT, line).await.ok().flatten()
 }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::ToolResult;
 use super::tool::Tool;
-use crate::client::Client;
+use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
 use crate::core::id::ThreadId;
 use crate::wire::control::{Command, Refusal, RefusalCode, Reply};
@@ -49,7 +49,10 @@ impl ToolCall {
         &self,
         command: Command,
     ) -> Result<T, Refusal> {
-        T::try_from(self.ask(command).await?).map_err(|other| unexpected(&other))
+        self.client
+            .ask_for(command)
+            .await
+            .map_err(|error| error.to_refusal())
     }
 
     /// Nobody waits for the answer.
@@ -78,10 +81,5 @@ fn cancelled() -> Refusal {
 
 /// The refusal of a reply that does not fit its command.
 pub(super) fn unexpected(reply: &Reply) -> Refusal {
-    let kind = reply.kind();
-    Refusal::new(
-        RefusalCode::Protocol,
-        format!("the daemon answered with `{kind}`"),
-        "restart the daemon so that both sides are of one version",
-    )
+    ClientError::of_reply(reply).to_refusal()
 }

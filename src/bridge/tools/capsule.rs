@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::{ToolCall, unexpected};
-use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::capsule::{CapsuleStatus, Freshness};
+use crate::core::cut_text::excerpt;
 use crate::core::id::CapsuleId;
 use crate::core::told_path::told_path;
 use crate::wire::control::{

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, escaped_len, json_chars};
 use super::call::ToolCall;
-use super::excerpt::excerpt;
 use super::tool::Definition;
 use super::{argument, resume, schema};
+use crate::core::cut_text::excerpt;
 use crate::core::id::EntryId;
 use crate::wire::control::{
     Command, ContextPage, ContextView, EntryLine, ReadContextParams, Refusal, RefusalCode,

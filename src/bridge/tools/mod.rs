@@ -12,7 +12,6 @@ pub(super) mod call;
 mod capsule;
 mod context;
 mod deliberate;
-mod excerpt;
 mod finality;
 mod finding_places;
 mod handoff;

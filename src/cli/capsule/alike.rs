@@ -7,7 +7,7 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::noted;
 use crate::cli::operator::unseen_question;
-use crate::cli::search::{LocalRetriever, find_alike, found_text};
+use crate::cli::search::{find_alike, found_text};
 use crate::core::capsule::FoundText;
 use crate::core::id::CapsuleId;
 use crate::wire::search::{FoundHit, FoundIn};
@@ -20,11 +20,7 @@ pub(super) fn chosen(
     yes: bool,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let retriever = LocalRetriever {
-        setting: &context.setting,
-        note: &noted(context),
-    };
-    let found = find_alike(&retriever, words, take)?;
+    let found = find_alike(&context.setting, &noted(context), words, take)?;
     if found.is_empty() {
         context.out.note("nothing was found that goes along");
         return Ok(found);

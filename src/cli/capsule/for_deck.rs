@@ -17,7 +17,7 @@ use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_now::GitNeed;
 use crate::cli::exit::Failure;
 use crate::cli::operator;
-use crate::cli::search::{LocalRetriever, find_alike};
+use crate::cli::search::find_alike;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, FoundText, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
@@ -170,11 +170,7 @@ fn exported(
 fn alike(setting: &ProjectContext, id: &str) -> Result<Vec<FoundText>, Failure> {
     let maker = CapsuleMaker::open(setting)?;
     let made = maker.shown(maker.named(id)?);
-    let retriever = LocalRetriever {
-        setting,
-        note: &|_| (),
-    };
-    find_alike(&retriever, &made.capsule.title, |hit| {
+    find_alike(setting, &|_| (), &made.capsule.title, |hit| {
         goes_along(&maker, &made.capsule, hit)
     })
 }
@@ -182,11 +178,7 @@ fn alike(setting: &ProjectContext, id: &str) -> Result<Vec<FoundText>, Failure> 
 /// What a task may begin with, as `new --like` has it.
 fn said_before(setting: &ProjectContext, words: &str) -> Result<Vec<FoundText>, Failure> {
     let maker = CapsuleMaker::open(setting)?;
-    let retriever = LocalRetriever {
-        setting,
-        note: &|_| (),
-    };
-    find_alike(&retriever, words, |hit| goes_into(&maker, hit))
+    find_alike(setting, &|_| (), words, |hit| goes_into(&maker, hit))
 }
 
 fn handoff(

@@ -24,10 +24,7 @@ pub(super) fn run(context: &CliContext) -> CliOutcome {
     let mut text = ReportText::new();
     for agent in Agent::ALL {
         let state = &world.told_work_of(agent, &context.setting.runtime_session);
-        let cost = match agent {
-            Agent::Claude => agents_now.claude.continuity.cost_today,
-            Agent::Codex => agents_now.codex.continuity.cost_today,
-        };
+        let cost = agents_now.of(agent).continuity.cost_today;
         let mut value = to_json(state);
         value["costToday"] = json!(cost);
         agents.insert(agent.to_string(), value);

@@ -22,6 +22,7 @@ use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms};
 use crate::core::id::SessionId;
+use crate::core::word::words;
 use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::{self, SigningCheck, Stats};
 
@@ -50,24 +51,16 @@ pub struct Args {
     pub force: bool,
 }
 
-/// The forms of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// The lines as they lie on the disk, byte for byte
-    Jsonl,
-    /// To be read, and kept in a repository
-    Md,
-    /// To be read in a browser: one file, without scripts and without anything from outside
-    Html,
-}
-
-impl Format {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Md => "md",
-            Self::Html => "html",
-        }
+words! {
+    /// The forms of an export.
+    #[derive(ValueEnum)]
+    pub closed enum Format {
+        /// The lines as they lie on the disk, byte for byte
+        Jsonl = "jsonl",
+        /// To be read, and kept in a repository
+        Md = "md",
+        /// To be read in a browser: one file, without scripts and without anything from outside
+        Html = "html",
     }
 }
 

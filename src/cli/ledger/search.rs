@@ -70,7 +70,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             let path = disk::session_file(&context.setting.dirs, session)?;
             let session = SessionId::new(session);
             let noted = noted(context);
-            let mut page = from_file(&context.setting, &noted, &session, &path, &params, false)?;
+            let mut page = from_file(&context.setting, &noted, &session, &path, &params)?;
             Vouching::of(&context.setting).mark(&mut page.hits, Some(&session));
             page
         }
@@ -92,7 +92,7 @@ pub(in crate::cli) async fn current(
         return live.ask_for(Command::LedgerSearch(params.clone())).await;
     }
     match disk::current(setting)? {
-        Some((session, path)) => from_file(setting, note, &session, &path, params, false),
+        Some((session, path)) => from_file(setting, note, &session, &path, params),
         None => {
             request(params)?;
             Ok(nothing())
@@ -144,8 +144,8 @@ pub(in crate::cli) fn all(
             _ => None,
         };
         params.limit = Some(u32::try_from(room).unwrap_or(LIMIT_MAX).max(1));
-        let found = match from_file(setting, note, &session, &path, &params, true) {
-            Ok(found) => found,
+        let found = match from_file(setting, note, &session, &path, &params) {
+            Ok(found) => found.of_session(&session),
             // One that an agent put there must not hide all the others.
             Err(failure) => {
                 note(&failure.message);
@@ -165,21 +165,16 @@ pub(in crate::cli) fn all(
             if let (None, Some(last), false) =
                 (&page.cursor, page.hits.last(), found.hits.is_empty())
             {
-                page.cursor = cursor_of(last);
+                page.cursor = Some(last.place());
             }
             continue;
         }
         page.hits.extend(found.hits);
         if found.cursor.is_some() {
-            page.cursor = page.hits.last().and_then(cursor_of);
+            page.cursor = page.hits.last().map(SearchHit::place);
         }
     }
     Ok(page)
-}
-
-fn cursor_of(hit: &SearchHit) -> Option<String> {
-    let session = hit.session.as_ref()?;
-    Some(format!("{session}:{}", hit.seq))
 }
 
 fn from_file(
@@ -188,7 +183,6 @@ fn from_file(
     session: &SessionId,
     path: &Path,
     params: &SearchParams,
-    names_session: bool,
 ) -> Result<SearchPage, Failure> {
     let request = request(params)?;
     // An index that came with somebody else's project is not believed.
@@ -196,7 +190,7 @@ fn from_file(
     let redactor = Masking::load(setting).redactor();
     let indexed = || find_indexed(&setting.dirs, session, path, &redactor, &request);
     if let Some(found) = known.then(indexed).flatten() {
-        return Ok(found.into_page(names_session.then_some(session)));
+        return Ok(found);
     }
     let reach = disk::reach_with(setting, session, path);
     let unreadable = |source| SearchError::Ledger {
@@ -220,7 +214,7 @@ fn from_file(
         )
     });
     match found {
-        Ok(found) => Ok(found.into_page(names_session.then_some(session))),
+        Ok(found) => Ok(found),
         Err(SearchError::Ledger { source, .. })
             if source.kind() == std::io::ErrorKind::NotFound =>
         {

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::{DismissArgs, ResolveArgs, named};
-use crate::cli::connect::{ask_for, wait_for};
+use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -73,7 +73,7 @@ pub(super) fn command(setting: &ProjectContext, change: ReviewChange) -> Command
 pub(super) async fn ask(client: &Client, command: Command) -> Result<ReviewChanged, Failure> {
     let mut tries = TRIES_MAX;
     loop {
-        match ask_for(client, command.clone()).await {
+        match client.ask_for(command.clone()).await.map_err(Failure::from) {
             Err(failure) if tries > 0 && failure.is(&RefusalCode::Overloaded) => {
                 tries -= 1;
                 sleep(TRY_AGAIN).await;

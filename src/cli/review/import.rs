@@ -11,7 +11,7 @@ use serde_json::json;
 use super::change::{ask, command};
 use super::source;
 use crate::adapters::git_facts::folder_in_repository;
-use crate::cli::connect::{ask_for, wait_for};
+use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
@@ -116,7 +116,7 @@ pub async fn import_from_deck(client: Client, setting: ProjectContext) -> Result
         return Err(refusal.message);
     }
     let imported = async {
-        let world: Arc<Snapshot> = ask_for(&client, Command::ReadSnapshot).await?;
+        let world: Arc<Snapshot> = client.ask_for(Command::ReadSnapshot).await?;
         let read_at = world.seq;
         let read = source::by_gh(&setting, || (), None).await?;
         let total = record(&client, &setting, &read, Some(read_at)).await?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::cli::capsule::maker::CapsuleMaker;
-use crate::cli::connect::{self, DaemonFound, unexpected, wait_for};
+use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::senseless;
@@ -18,7 +18,7 @@ use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::registry;
 use crate::store::search::{CapsuleRequest, search_capsules};
 use crate::wire::capsule;
-use crate::wire::control::{Command, Reply};
+use crate::wire::control::Command;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchParams};
 
 /// The tasks of the record, latest first, then what else is kept.
@@ -42,9 +42,9 @@ pub(super) fn find(setting: &ProjectContext, params: &SearchParams) -> Result<Fo
 
 /// What the daemon finds; `None` from one of an earlier build, which searches no tasks.
 async fn by_daemon(client: &Client, params: &SearchParams) -> Result<Option<FoundPage>, Failure> {
-    match client.call(Command::SearchCapsules(params.clone())).await {
-        Ok(Reply::FoundTasks(page)) => Ok(Some(page)),
-        Ok(other) => Err(unexpected(&other)),
+    let search = Command::SearchCapsules(params.clone());
+    match client.ask_for(search).await {
+        Ok(page) => Ok(Some(page)),
         Err(ClientError::Refused(refusal)) if refusal.code == NO_SUCH_METHOD => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -19,7 +19,7 @@ mod offering;
 mod ringing;
 mod timeouts;
 
-pub use input::{HookPoint, LadderInput, LadderMode, Rung};
+pub use input::{DeliveryMode, HookPoint, LadderInput, Rung};
 use offer::Bridge;
 pub(super) use offer::Offer;
 use ringing::Ringing;
@@ -112,12 +112,12 @@ impl Ladder {
             return self.bell.map(|_| Rung::Doorbell);
         };
         Some(match bridge.mode {
-            LadderMode::Pull => Rung::Pull,
-            LadderMode::Push => Rung::Channel,
-            LadderMode::Auto if self.proven == Some(Rung::Channel) => Rung::Channel,
-            LadderMode::Auto if self.bell.is_some() => Rung::Doorbell,
-            LadderMode::Auto if self.is_deaf => Rung::Hooks,
-            LadderMode::Auto => Rung::Channel,
+            DeliveryMode::Pull => Rung::Pull,
+            DeliveryMode::Push => Rung::Channel,
+            DeliveryMode::Auto if self.proven == Some(Rung::Channel) => Rung::Channel,
+            DeliveryMode::Auto if self.bell.is_some() => Rung::Doorbell,
+            DeliveryMode::Auto if self.is_deaf => Rung::Hooks,
+            DeliveryMode::Auto => Rung::Channel,
         })
     }
 

@@ -1,10 +1,12 @@
-//! [`ImportPlan`]: what an import of a review changes in the record.
+//! [`ImportPlan`]: what an import of a review changes in the record; [`ReviewChanged`]: what that came to.
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::comment::ImportedFinding;
 use crate::entry::{FindingRecord, FindingStep};
-use crate::id::FindingId;
+use crate::id::{FindingId, Seq};
 use crate::snapshot::{FINDINGS_MAX, FindingState, Snapshot};
 
 /// What an import changes: the same import twice changes nothing the second time.
@@ -12,6 +14,14 @@ use crate::snapshot::{FINDINGS_MAX, FindingState, Snapshot};
 pub struct ImportPlan {
     /// What is to be recorded, each with its content.
     pub records: Vec<(FindingRecord, String)>,
+    /// What its recording comes to.
+    pub comes_to: ReviewChanged,
+}
+
+/// What an import, or the operator's word on a finding, came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReviewChanged {
     /// Findings that were not there.
     pub imported: u64,
     /// Findings that their review says otherwise by now.
@@ -23,14 +33,20 @@ pub struct ImportPlan {
     /// Findings for which there is no room.
     pub left_out: u64,
     /// Those of them that would keep work from being done.
+    #[serde(default)]
     pub left_out_blocking: Vec<FindingId>,
     /// Findings that stand under another pull request or file, and stay as they are.
     pub refused: u64,
+    /// Values that were no comment with a name and words.
+    #[serde(default)]
+    pub unread: u64,
     /// What kept work from being done, and is resolved now.
     pub settled: Vec<FindingId>,
-    /// What keeps work from being done, and goes on doing so though its review does not say it any
-    /// more, or rates it lower.
+    /// What goes on keeping work from being done, though its review does not say it any more or rates
+    /// it lower.
     pub held: Vec<FindingId>,
+    /// The last entry that says so; none where nothing changed.
+    pub seq: Option<Seq>,
 }
 
 /// All that a review says, as far as names go.
@@ -79,7 +95,7 @@ impl ImportPlan {
                 let is_by_name = said_by.starts_with(FILE_REVIEW) && of != said_by;
                 let would_settle = known.is_blocking() && read.facts.resolved;
                 if !may_change(&read.finding, of, said_by, asked) || is_by_name && would_settle {
-                    plan.refused += 1;
+                    plan.comes_to.refused += 1;
                     continue;
                 }
                 // Under a name that differs in case alone nothing has changed.
@@ -90,15 +106,15 @@ impl ImportPlan {
             }
             let step = match known {
                 None if room == 0 => {
-                    plan.left_out += 1;
+                    plan.comes_to.left_out += 1;
                     if read.would_block() {
-                        plan.left_out_blocking.push(read.finding);
+                        plan.comes_to.left_out_blocking.push(read.finding);
                     }
                     continue;
                 }
                 None => {
                     room -= 1;
-                    plan.imported += 1;
+                    plan.comes_to.imported += 1;
                     FindingStep::Imported
                 }
                 Some(known)
@@ -106,17 +122,17 @@ impl ImportPlan {
                         && known.state != FindingState::Gone
                         && known.missing.is_none() =>
                 {
-                    plan.same += 1;
+                    plan.comes_to.same += 1;
                     continue;
                 }
                 Some(known) => {
-                    plan.changed += 1;
+                    plan.comes_to.changed += 1;
                     let facts = &read.facts;
                     if known.is_blocking() && facts.resolved {
-                        plan.settled.push(read.finding.clone());
+                        plan.comes_to.settled.push(read.finding.clone());
                     }
                     if facts.lowered_from.is_some() && known.facts.lowered_from.is_none() {
-                        plan.held.push(read.finding.clone());
+                        plan.comes_to.held.push(read.finding.clone());
                     }
                     FindingStep::Changed
                 }
@@ -152,7 +168,7 @@ impl ImportPlan {
             // That a comment was deleted is not the operator's word: it clears no blocker.
             let step = match finding.is_blocking() {
                 true => {
-                    self.held.push(id.clone());
+                    self.comes_to.held.push(id.clone());
                     FindingStep::Missing
                 }
                 false => FindingStep::Gone,
@@ -164,7 +180,7 @@ impl ImportPlan {
                 suggestions: Vec::new(),
                 raw: None,
             };
-            self.gone += 1;
+            self.comes_to.gone += 1;
             self.records.push((record, String::new()));
         }
     }

@@ -1,6 +1,6 @@
 //! [`beginning`]: what somebody sees first of a file that is not what was expected.
 
-use crate::hidden::letters;
+use crate::cut_text::excerpt;
 
 /// How much of it is told, in characters.
 const CHARS_MAX: usize = 40;
@@ -11,17 +11,8 @@ pub(super) fn beginning(text: &str) -> String {
     if text.is_empty() {
         return "it is empty".to_owned();
     }
-    let plain = |(c, is_hidden): (char, bool)| match c {
-        c if c.is_control() || is_hidden => ' ',
-        '`' => '\'',
-        c => c,
-    };
-    let told: String = letters(text).take(CHARS_MAX).map(plain).collect();
-    let more = match text.chars().nth(CHARS_MAX) {
-        Some(_) => "…",
-        None => "",
-    };
-    format!("it begins with `{told}{more}`")
+    let told = excerpt(text, CHARS_MAX).replace('`', "'");
+    format!("it begins with `{told}`")
 }
 
 #[cfg(test)]

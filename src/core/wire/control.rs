@@ -33,6 +33,8 @@ use crate::wire::jsonrpc::Frame;
 use crate::wire::line::Stored;
 use crate::word::words;
 
+pub use crate::delivery::DeliveryMode;
+pub use crate::review::ReviewChanged;
 pub use approvals::{AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, AskUserParams};
 pub use capsules::{
     CAPSULES_LISTED_MAX, CapsuleCheck, CapsuleList, CapsuleQuestion, CapsuleRow, CapsuleText,
@@ -64,7 +66,7 @@ pub use reply::{
 };
 pub use review::{
     FindingText, IMPORT_BATCH_MAX, PlacedFinding, ReadFindingParams, ReadFindingPlacesParams,
-    ReadReview, ReviewChange, ReviewChanged, ReviewParams,
+    ReadReview, ReviewChange, ReviewParams,
 };
 pub use task::{TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams};
 pub use work_state::{ForgetWorkParams, STATED_MAX, StateWorkParams, StatedValue};
@@ -160,20 +162,6 @@ impl Hello {
             in_print_mode: false,
             keeps_hooks: false,
         }
-    }
-}
-
-words! {
-    /// `CONTEXTRELAY_MODE`.
-    #[derive(Default)]
-    pub closed enum DeliveryMode {
-        /// Every message also goes out as a channel notification at once.
-        Push = "push",
-        /// Nothing is announced; the agent asks.
-        Pull = "pull",
-        /// The ladder.
-        #[default]
-        Auto = "auto",
     }
 }
 

@@ -52,6 +52,17 @@ pub struct SearchPage {
     pub unread_lines: u64,
 }
 
+impl SearchPage {
+    /// Where several sessions are searched: of this one.
+    #[must_use]
+    pub fn of_session(mut self, session: &SessionId) -> Self {
+        for hit in &mut self.hits {
+            hit.session = Some(session.clone());
+        }
+        self
+    }
+}
+
 /// What was found in sessions that are sealed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase")]

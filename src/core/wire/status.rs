@@ -14,8 +14,8 @@ use crate::word::{OpenWord, words};
 
 pub use self::agents::{
     AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus, ContinuityStatus,
-    CostStatus, DeliveryStatus, HookReview, LimitStatus, PacketStatus, PairStatus, RetryStatus,
-    SilenceStatus, ToolSort, ToolStatus,
+    CostStatus, DeliveryStatus, EitherStatus, HookReview, LimitStatus, PacketStatus, PairStatus,
+    RetryStatus, SilenceStatus, ToolSort, ToolStatus,
 };
 pub use self::exchange::ExchangeStatus;
 pub use self::notice_key::NoticeKey;
@@ -166,6 +166,15 @@ pub struct QueueStatus {
     pub claude: LaneStatus,
     /// For Codex.
     pub codex: LaneStatus,
+}
+
+impl QueueStatus {
+    pub fn of(&self, agent: Agent) -> &LaneStatus {
+        match agent {
+            Agent::Claude => &self.claude,
+            Agent::Codex => &self.codex,
+        }
+    }
 }
 
 /// One receiver's lane.

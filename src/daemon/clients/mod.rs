@@ -18,7 +18,6 @@ mod waiters;
 use std::collections::BTreeMap;
 
 use crate::adapters::process::StartedProcess;
-use crate::core::delivery::LadderMode;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::wire::control::{
     DeliveryMode, Hello, Notification, PROTOCOL, Refusal, RefusalCode, Role,
@@ -82,7 +81,7 @@ pub(super) struct Receiver {
     pub pair: RuntimeSession,
     /// Its Claude.
     pub process: Option<u32>,
-    pub mode: LadderMode,
+    pub mode: DeliveryMode,
 }
 
 /// A doorbell that was hung.
@@ -194,11 +193,7 @@ impl Clients {
         Some(Receiver {
             pair: bridge.hello.runtime_session_id.clone(),
             process: bridge.hello.agent_pid,
-            mode: match bridge.hello.mode {
-                DeliveryMode::Auto => LadderMode::Auto,
-                DeliveryMode::Push => LadderMode::Push,
-                DeliveryMode::Pull => LadderMode::Pull,
-            },
+            mode: bridge.hello.mode,
         })
     }
 

@@ -83,19 +83,6 @@ fn review_steps<T>(
                 check_newest(world, review.or(first), read_at)?;
             }
             let plan = ImportPlan::of(world, findings, whole, read_at.is_some());
-            let changed = ReviewChanged {
-                imported: plan.imported,
-                changed: plan.changed,
-                same: plan.same,
-                gone: plan.gone,
-                left_out: plan.left_out,
-                left_out_blocking: plan.left_out_blocking,
-                unread: 0,
-                refused: plan.refused,
-                settled: plan.settled,
-                held: plan.held,
-                seq: None,
-            };
             let entries = plan.records.into_iter().map(|(record, words)| {
                 // Somebody else's words: neither the operator's, nor to be read without a mark.
                 let said = match &record.facts {
@@ -105,7 +92,7 @@ fn review_steps<T>(
                 let kind = EntryKind::Finding(record);
                 recorder.entry(Party::System, None, kind, said, Some(session.clone()))
             });
-            Ok((changed, entries.collect()))
+            Ok((plan.comes_to, entries.collect()))
         }
         ReviewChange::Resolve { finding, reason } => {
             check_live(world, &finding)?;

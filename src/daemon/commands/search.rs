@@ -31,8 +31,7 @@ pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: Repl
     }
     let foreign_through = recorder.world().foreign_through;
     recorder.search().find(request, move |found| {
-        let found = found.map(|found| {
-            let mut page = found.into_page(None);
+        let found = found.map(|mut page| {
             for hit in &mut page.hits {
                 hit.apart = Seq(hit.seq) <= foreign_through;
             }

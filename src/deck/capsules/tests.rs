@@ -7,7 +7,7 @@ use crate::client::Connection;
 use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::core::delivery::Outcome;
 use crate::core::id::{EntryId, Seq};
-use crate::wire::control::{Role, Sent};
+use crate::wire::control::{Reply, Role};
 
 /// Each time that a task is made into a handoff it is another one.
 fn access(made: Arc<AtomicUsize>) -> CapsuleAccess {

@@ -7,15 +7,13 @@ use ctxrelay_ui::text::{clock, day, day_number, running as running_for};
 
 use super::super::attention;
 use super::super::model::Model;
-use super::{small, state_of};
+use super::{agent_of, small, state_of};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::DeliveryWay;
 use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
 use crate::core::snapshot::{ACTIVITY_MINUTES, AgentSnapshot, RecentActivity};
-use crate::wire::status::{
-    ClaudeStatus, CodexStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus,
-};
+use crate::wire::status::{CodexStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus};
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.
 const SLOW_START_MS: i64 = 5_000;
@@ -66,37 +64,23 @@ impl fmt::Display for QueueWait {
 /// Why what is queued for an agent waits, where that is known: nothing is on its way, or that lies
 /// behind Codex's turn.
 pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<QueueWait> {
-    let (agents, queue) = (&model.status.agents, &model.status.queue);
-    let (told, limit, held, lane) = match agent {
-        Agent::Claude => (
-            agents.claude.state,
-            &agents.claude.limit,
-            None,
-            &queue.claude,
-        ),
-        Agent::Codex => {
-            let codex = &agents.codex;
-            let stopped = codex.held.then_some(QueueWait::StoppedTurn);
-            let signed_out = codex.needs_sign_in.then_some(QueueWait::SignIn);
-            let held = signed_out.or(stopped);
-            (codex.state, &codex.limit, held, &queue.codex)
-        }
-    };
+    let codex = codex_of(model, agent);
+    let (told, lane) = (model.status.agents.of(agent), model.status.queue.of(agent));
     // Claude gets it within its turn, where it can.
     let is_behind_turn =
-        agent == Agent::Codex && matches!(told, AgentState::Busy | AgentState::Waiting);
+        codex.is_some() && matches!(told.state, AgentState::Busy | AgentState::Waiting);
     if model.lost_ms().is_some() || (lane.in_flight > 0 && !is_behind_turn) {
         return None;
     }
     let local = &model.about.local;
-    if held.is_some() {
-        return held;
-    }
-    match told {
+    match told.state {
+        _ if codex.is_some_and(|codex| codex.needs_sign_in) => Some(QueueWait::SignIn),
+        _ if codex.is_some_and(|codex| codex.held) => Some(QueueWait::StoppedTurn),
         _ if model.status.exchanges.iter().any(|it| it.to == agent) => Some(QueueWait::Exchange),
         AgentState::Limited => {
-            let limit = limit.as_ref();
-            let ends = limit.and_then(|limit| Some((limit.since, limit.resets_at?)));
+            let ends = told
+                .limit
+                .and_then(|limit| Some((limit.since, limit.resets_at?)));
             let ends = ends.map(|(since_ms, at_ms)| {
                 let day_of = |at_ms| day_number(at_ms, local.offset_s(at_ms));
                 let offset = local.offset_s(at_ms);
@@ -113,79 +97,51 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<QueueWai
     }
 }
 
-pub(super) fn claude_card(model: &Model, claude: &ClaudeStatus, now_ms: i64) -> ui::AgentCard {
-    let world = model.world.agent(Agent::Claude);
-    let (state, since_ms) = state(model, claude.state, claude.since);
-    let mut detail = Vec::new();
-    if let Some(text) = claude.turn_text.as_deref() {
-        detail.push(format!("turn: {text}"));
-    }
-    if let Some(why) = claude.why.as_deref().filter(|why| !why.is_empty()) {
-        detail.push(why.to_owned());
-    }
-    ui::AgentCard {
-        agent: ui::Agent::Claude,
-        state: state_of(state),
-        since_ms,
-        rung: rung(&claude.delivery.rung),
-        proven: claude.delivery.proven,
-        why: claude.delivery.why.clone(),
-        unread: small(claude.unread),
-        queue: queue(&model.status.queue.claude),
-        waits_for: waits_for(model, Agent::Claude).map(|wait| wait.to_string()),
-        last_note_ms: world.last_note_ms,
-        detail,
-        activity: activity(model, world, now_ms),
-        context: context(&claude.context),
-        silence: silence(model, claude.silence.as_ref(), now_ms),
-        limit: attention::limit(claude.limit.as_ref()),
-        cut_off: small(claude.cut_off),
-        compacting: claude.continuity.compacting,
-        tool: claude.tool.as_ref().and_then(|tool| running(state, tool)),
-        turn: ui::TurnView::default(),
-        turn_id: None,
-        hint: slow_start(model, Agent::Claude, now_ms),
-        installed: claude.installed,
-        start_command: "ctxrelay claude".to_owned(),
-    }
+/// What is told of Codex alone, where it is the one.
+fn codex_of(model: &Model, agent: Agent) -> Option<&CodexStatus> {
+    (agent == Agent::Codex).then_some(&model.status.agents.codex)
 }
 
-pub(super) fn codex_card(model: &Model, codex: &CodexStatus, now_ms: i64) -> ui::AgentCard {
-    let world = model.world.agent(Agent::Codex);
-    let (state, since_ms) = state(model, codex.state, codex.since);
+pub(super) fn agent_card(model: &Model, agent: Agent, now_ms: i64) -> ui::AgentCard {
+    let (told, world) = (model.status.agents.of(agent), model.world.agent(agent));
+    let codex = codex_of(model, agent);
+    let (state, since_ms) = state(model, told.state, told.since);
     let mut detail = Vec::new();
-    if let Some(text) = codex.turn_text.as_deref().filter(|text| !text.is_empty()) {
+    if let Some(text) = told.turn_text.filter(|text| !text.is_empty()) {
         detail.push(format!("turn: {text}"));
     }
-    if let Some(why) = codex.why.as_deref().filter(|why| !why.is_empty()) {
+    if let Some(why) = told.why.filter(|why| !why.is_empty()) {
         detail.push(why.to_owned());
-    } else if codex.app_server.is_some() && !codex.tui {
+    } else if codex.is_some_and(|codex| codex.app_server.is_some() && !codex.tui) {
         detail.push("no terminal is open".to_owned());
     }
     ui::AgentCard {
-        agent: ui::Agent::Codex,
+        agent: agent_of(agent),
         state: state_of(state),
         since_ms,
-        rung: rung(&codex.delivery.rung),
-        proven: codex.delivery.proven,
-        why: codex.delivery.why.clone(),
-        unread: 0,
-        queue: queue(&model.status.queue.codex),
-        waits_for: waits_for(model, Agent::Codex).map(|wait| wait.to_string()),
+        rung: rung(&told.delivery.rung),
+        proven: told.delivery.proven,
+        why: told.delivery.why.clone(),
+        unread: match agent {
+            Agent::Claude => small(model.status.agents.claude.unread),
+            Agent::Codex => 0,
+        },
+        queue: queue(model.status.queue.of(agent)),
+        waits_for: waits_for(model, agent).map(|wait| wait.to_string()),
         last_note_ms: world.last_note_ms,
         detail,
         activity: activity(model, world, now_ms),
-        context: context(&codex.context),
-        silence: silence(model, codex.silence.as_ref(), now_ms),
-        limit: attention::limit(codex.limit.as_ref()),
-        cut_off: small(codex.cut_off),
-        compacting: codex.continuity.compacting,
-        tool: codex.tool.as_ref().and_then(|tool| running(state, tool)),
-        turn: turn(&model.live_turn),
-        turn_id: codex.turn_id.as_ref().map(ToString::to_string),
-        hint: slow_start(model, Agent::Codex, now_ms).or_else(|| retrying(codex, state, now_ms)),
-        installed: codex.installed,
-        start_command: "ctxrelay codex".to_owned(),
+        context: context(told.context),
+        silence: silence(model, told.silence, now_ms),
+        limit: attention::limit(told.limit),
+        cut_off: small(told.cut_off),
+        compacting: told.continuity.compacting,
+        tool: told.tool.and_then(|tool| running(state, tool)),
+        turn: codex.map_or_else(ui::TurnView::default, |_| turn(&model.live_turn)),
+        turn_id: codex.and_then(|codex| codex.turn_id.as_ref().map(ToString::to_string)),
+        hint: slow_start(model, agent, now_ms).or_else(|| retrying(codex?, state, now_ms)),
+        installed: told.installed,
+        start_command: format!("ctxrelay {agent}"),
     }
 }
 

@@ -14,6 +14,7 @@ use ctxrelay_core::alarm::{Alarm, acknowledged_by};
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq, SessionId};
 use ctxrelay_core::wire::line::{parse, parse_link};
+use ctxrelay_core::word::words;
 
 use super::aside::measure;
 use super::belief::{Belief, Border, JudgedLine};
@@ -76,28 +77,17 @@ impl VerifyReport {
     }
 }
 
-/// How the head kept outside the project compares with the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OutsideHead {
-    /// It is the file's last entry.
-    Match,
-    /// It is an earlier entry: it is written at most once a second.
-    Behind,
-    /// The file does not have it: the file was cut or rewritten.
-    Differs,
-    /// There is none, or it is another session's.
-    None,
-}
-
-impl OutsideHead {
-    /// The word in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Match => "match",
-            Self::Behind => "behind",
-            Self::Differs => "differs",
-            Self::None => "none",
-        }
+words! {
+    /// How the head kept outside the project compares with the file, as a word in reports.
+    pub closed enum OutsideHead {
+        /// It is the file's last entry.
+        Match = "match",
+        /// It is an earlier entry: it is written at most once a second.
+        Behind = "behind",
+        /// The file does not have it: the file was cut or rewritten.
+        Differs = "differs",
+        /// There is none, or it is another session's.
+        None = "none",
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use super::batch::Batch;
 use super::capsules::follow_capsules;
 use super::error::SearchError;
-use super::find::{Collector, Hit, LIMIT_MAX, SearchHits, SearchRequest, TOTAL_MAX};
+use super::find::{Collector, LIMIT_MAX, SearchRequest, TOTAL_MAX, hit};
 use super::follow_sealed::follow_sealed;
 use super::index::{SearchIndex, discard};
 use super::text::Text;
@@ -20,6 +20,7 @@ use crate::dirs::ProjectDirs;
 use crate::ledger::{self, EntryFilter, Reading, Stored, UnreadLines};
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::search::{SearchHit, SearchPage};
 
 /// The most entries past the end of the index that are taken into memory; with more of them the
 /// file is read as a whole.
@@ -50,7 +51,7 @@ pub fn search_file(
     end: u64,
     redactor: &Redactor,
     request: &SearchRequest,
-) -> Result<SearchHits, SearchError> {
+) -> Result<SearchPage, SearchError> {
     if let Some((session, reading)) = current {
         match by_index(dirs, session, reading, redactor, request) {
             Ok(Some(found)) => return Ok(found),
@@ -71,7 +72,7 @@ fn by_index(
     reading: &Reading,
     redactor: &Redactor,
     request: &SearchRequest,
-) -> Result<Option<SearchHits>, SearchError> {
+) -> Result<Option<SearchPage>, SearchError> {
     let unreadable = |source| SearchError::Ledger {
         path: reading.path().to_path_buf(),
         source,
@@ -134,11 +135,11 @@ fn scan(
     end: u64,
     redactor: &Redactor,
     request: &SearchRequest,
-) -> io::Result<SearchHits> {
+) -> io::Result<SearchPage> {
     let limit = request.limit.clamp(1, LIMIT_MAX);
-    let mut found = SearchHits::default();
+    let mut found = SearchPage::default();
     // The last ones so far; one more than wanted tells that there is another page.
-    let mut newest: VecDeque<Hit> = VecDeque::new();
+    let mut newest: VecDeque<SearchHit> = VecDeque::new();
     ledger::read_to(path, end, |stored| {
         let text = Text::of(&stored.entry, redactor);
         if request.query.matches(&text.folded()) {
@@ -150,7 +151,7 @@ fn scan(
                 if newest.len() > limit {
                     newest.pop_front();
                 }
-                newest.push_back(Hit::of(&stored, &text, &request.query));
+                newest.push_back(hit(&stored, &text, &request.query));
             }
         }
         ControlFlow::Continue(())
@@ -158,7 +159,7 @@ fn scan(
     found.hits = newest.into_iter().rev().collect();
     if found.hits.len() > limit {
         found.hits.truncate(limit);
-        found.next = found.hits.last().map(|hit| hit.seq);
+        found.cursor = found.hits.last().map(|hit| hit.seq.to_string());
     }
     Ok(found)
 }

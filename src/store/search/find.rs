@@ -11,10 +11,10 @@ use super::query::Query;
 use super::snippet::Snippet;
 use super::text::Text;
 use crate::ledger::{EntryFilter, Ledger, Stored, UnreadLines};
-use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::EntryKind;
-use ctxrelay_core::id::{EntryId, FindingId, Seq, SessionId};
+use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::search::{SearchHit, SearchPage};
 use ctxrelay_core::wire::window::RowQuery;
 
 /// The most hits of one search.
@@ -62,66 +62,26 @@ impl SearchRequest {
 }
 
 /// An entry that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
-    /// Its number.
-    pub seq: u64,
-    pub id: EntryId,
-    /// Its `type`.
-    pub entry_type: String,
-    /// Who caused it.
-    pub source: Party,
-    /// For whom it is.
-    pub target: Option<Party>,
-    /// When it was recorded, ms since the epoch.
-    pub at_ms: i64,
-    /// Who says it in a review, where it is a review's text.
-    pub review: Option<String>,
-    /// The finding of a review that it is of.
-    pub finding: Option<FindingId>,
-    /// The piece of it that was found.
-    pub snippet: Snippet,
-}
-
-impl Hit {
-    pub(super) fn of(stored: &Stored, text: &Text, query: &Query) -> Self {
-        let entry = &stored.entry;
-        Self {
-            seq: entry.seq.0,
-            id: entry.id.clone(),
-            entry_type: entry.kind.type_name().to_owned(),
-            source: entry.source.clone(),
-            target: entry.target.clone(),
-            at_ms: entry.timestamp_ms,
-            review: entry.review_author().map(str::to_owned),
-            finding: match &entry.kind {
-                EntryKind::Finding(record) => Some(record.finding.clone()),
-                _ => None,
-            },
-            snippet: Snippet::of(text, query),
-        }
+pub(super) fn hit(stored: &Stored, text: &Text, query: &Query) -> SearchHit {
+    let entry = &stored.entry;
+    let snippet = Snippet::of(text, query);
+    SearchHit {
+        seq: entry.seq.0,
+        id: entry.id.clone(),
+        session: None,
+        entry_type: entry.kind.type_name().to_owned(),
+        source: entry.source.as_str().to_owned(),
+        target: entry.target.as_ref().map(|to| to.as_str().to_owned()),
+        at: entry.timestamp_ms,
+        review: entry.review_author().map(str::to_owned),
+        finding: match &entry.kind {
+            EntryKind::Finding(record) => Some(record.finding.clone()),
+            _ => None,
+        },
+        snippet: snippet.text,
+        marks: snippet.marks,
+        apart: false,
     }
-}
-
-/// What a search found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SearchHits {
-    /// The session of the ledger that was searched, when it was an open one.
-    pub session: Option<SessionId>,
-    /// Newest first.
-    pub hits: Vec<Hit>,
-    /// How many entries match, on all pages.
-    pub total: u64,
-    /// There may be more than `total`.
-    pub total_is_at_least: bool,
-    /// Go on below this number; `None` when there is no more.
-    pub next: Option<u64>,
-    /// The last entry that is in the index; 0 without one.
-    pub indexed_to: u64,
-    /// How many entries were neither in the index nor looked through.
-    pub behind: u64,
-    /// How many lines could not be read, among the matches and what was looked through.
-    pub unread_lines: u64,
 }
 
 /// Collects hits from the newest entry on.
@@ -130,7 +90,7 @@ pub(super) struct Collector<'a> {
     request: &'a SearchRequest,
     redactor: &'a Redactor,
     limit: usize,
-    found: SearchHits,
+    found: SearchPage,
     /// Below this number the index was not asked.
     stopped_at: Option<u64>,
 }
@@ -141,7 +101,7 @@ impl<'a> Collector<'a> {
             request,
             redactor,
             limit: request.limit.clamp(1, LIMIT_MAX),
-            found: SearchHits::default(),
+            found: SearchPage::default(),
             stopped_at: None,
         }
     }
@@ -192,13 +152,13 @@ impl<'a> Collector<'a> {
         self.stopped_at = rows.stopped_at;
     }
 
-    pub(super) fn finish(mut self, indexed_to: u64, behind: u64) -> SearchHits {
+    pub(super) fn finish(mut self, indexed_to: u64, behind: u64) -> SearchPage {
+        let mut next = self.stopped_at;
         if self.found.hits.len() > self.limit {
             self.found.hits.truncate(self.limit);
-            self.found.next = self.found.hits.last().map(|hit| hit.seq);
-        } else {
-            self.found.next = self.stopped_at;
+            next = self.found.hits.last().map(|hit| hit.seq);
         }
+        self.found.cursor = next.map(|seq| seq.to_string());
         // Of what is narrowed the matches above a page are not sieved once more.
         let is_behind_a_page = !self.request.rows.is_empty() && self.request.before.is_some();
         self.found.total_is_at_least = self.found.total >= TOTAL_MAX
@@ -211,7 +171,7 @@ impl<'a> Collector<'a> {
         self.found
     }
 
-    fn matching(&self, stored: &Stored) -> Option<Hit> {
+    fn matching(&self, stored: &Stored) -> Option<SearchHit> {
         let line = stored.entry.seq.0;
         let waits = || self.request.waiting.contains(&line);
         if !self.request.rows.takes(&stored.entry, waits) {
@@ -221,7 +181,7 @@ impl<'a> Collector<'a> {
         self.request
             .query
             .matches(&text.folded())
-            .then(|| Hit::of(stored, &text, &self.request.query))
+            .then(|| hit(stored, &text, &self.request.query))
     }
 }
 
@@ -234,7 +194,7 @@ pub(super) fn find(
     session: &SessionId,
     request: &SearchRequest,
     until: Instant,
-) -> Result<SearchHits, SearchError> {
+) -> Result<SearchPage, SearchError> {
     let unreadable = |source| SearchError::Ledger {
         path: ledger.path().to_path_buf(),
         source,
@@ -272,7 +232,7 @@ pub(super) fn find(
     }
     let left_out = unread.end().map_err(unreadable)?;
     collector.note_unread(left_out.lines.len());
-    Ok(SearchHits {
+    Ok(SearchPage {
         session: Some(session.clone()),
         ..collector.finish(indexed_to, behind)
     })

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::capsules::{CapsuleRequest, find_capsules};
 use super::error::SearchError;
-use super::find::{LOOK, SearchHits, SearchRequest, find};
+use super::find::{LOOK, SearchRequest, find};
 use super::index::SearchIndex;
 use super::sealed::{SealedRequest, search_sealed};
 use crate::dirs::ProjectDirs;
@@ -21,13 +21,13 @@ use crate::ledger::Ledger;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::lock::lock;
 use ctxrelay_core::redact::Redactor;
-use ctxrelay_core::wire::search::{FoundPage, SealedPage};
+use ctxrelay_core::wire::search::{FoundPage, SealedPage, SearchPage};
 
 /// How many searches may wait; more are refused. A person waits for each.
 const SEARCHES_MAX: usize = 32;
 
 /// Answers a search. Called on the searching thread.
-type SearchReply = Box<dyn FnOnce(Result<SearchHits, SearchError>) + Send>;
+type SearchReply = Box<dyn FnOnce(Result<SearchPage, SearchError>) + Send>;
 
 /// As [`SearchReply`].
 type CapsuleReply = Box<dyn FnOnce(Result<FoundPage, SearchError>) + Send>;
@@ -178,7 +178,7 @@ impl Search {
     pub fn find(
         &self,
         request: SearchRequest,
-        answer: impl FnOnce(Result<SearchHits, SearchError>) + Send + 'static,
+        answer: impl FnOnce(Result<SearchPage, SearchError>) + Send + 'static,
     ) {
         let target = self.shared.indexer().target.clone();
         self.give(Job::Entries(target, request, Box::new(answer)));

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::error::SearchError;
-use super::find::{Collector, SearchHits, SearchRequest, TOTAL_MAX};
+use super::find::{Collector, SearchRequest, TOTAL_MAX};
 use super::index::{Rows, SealedMark, SealedRow, SearchIndex};
 use super::text::Text;
 use crate::dirs::ProjectDirs;
@@ -16,6 +16,7 @@ use crate::ledger::{line_at, read_placed};
 use crate::session;
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::search::SearchPage;
 
 /// The most entries that go in at once, as of the current session.
 const ROWS_MAX: usize = 4_096;
@@ -115,7 +116,7 @@ pub(super) fn find_in_sealed(
     path: &Path,
     redactor: &Redactor,
     request: &SearchRequest,
-) -> Result<Option<SearchHits>, SearchError> {
+) -> Result<Option<SearchPage>, SearchError> {
     if !mark.is_whole || stamp_of(path).is_none_or(|stamp| stamp != mark.stamp) {
         return Ok(None);
     }

@@ -1,9 +1,8 @@
-//! A search as it stands on the wire: [`SearchRequest::of`] and [`SearchHits::into_page`].
+//! A search as it stands on the wire: [`SearchRequest::of`].
 
-use super::find::{Hit, LIMIT_MAX, SearchHits, SearchRequest};
+use super::find::{LIMIT_MAX, SearchRequest};
 use super::query::{Query, QueryError};
-use ctxrelay_core::id::SessionId;
-use ctxrelay_core::wire::search::{SearchHit, SearchPage, SearchParams};
+use ctxrelay_core::wire::search::SearchParams;
 
 /// Hits when nobody names a number.
 const LIMIT: u32 = 50;
@@ -49,42 +48,5 @@ impl SearchRequest {
             rows: params.query.clone(),
             ..Self::new(Query::parse(&params.words)?, limit.clamp(1, LIMIT_MAX))
         })
-    }
-}
-
-impl SearchHits {
-    /// As it is sent and printed; `session` stands on every hit when it is given.
-    pub fn into_page(self, session: Option<&SessionId>) -> SearchPage {
-        SearchPage {
-            session: self.session,
-            hits: self
-                .hits
-                .into_iter()
-                .map(|hit| on_wire(hit, session))
-                .collect(),
-            total: self.total,
-            total_is_at_least: self.total_is_at_least,
-            cursor: self.next.map(|seq| seq.to_string()),
-            indexed_to: self.indexed_to,
-            behind: self.behind,
-            unread_lines: self.unread_lines,
-        }
-    }
-}
-
-fn on_wire(hit: Hit, session: Option<&SessionId>) -> SearchHit {
-    SearchHit {
-        seq: hit.seq,
-        id: hit.id,
-        session: session.cloned(),
-        entry_type: hit.entry_type,
-        source: hit.source.as_str().to_owned(),
-        target: hit.target.map(|target| target.as_str().to_owned()),
-        at: hit.at_ms,
-        review: hit.review,
-        finding: hit.finding,
-        snippet: hit.snippet.text,
-        marks: hit.snippet.marks,
-        apart: false,
     }
 }

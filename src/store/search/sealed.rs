@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::error::SearchError;
 use super::file::search_file;
-use super::find::{LIMIT_MAX, SearchHits, SearchRequest};
+use super::find::{LIMIT_MAX, SearchRequest};
 use super::follow_sealed::find_in_sealed;
 use super::index::{SealedMark, SearchIndex};
 use super::page::RequestError;
@@ -19,7 +19,7 @@ use crate::dirs::ProjectDirs;
 use crate::session;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::redact::Redactor;
-use ctxrelay_core::wire::search::{SealedPage, SearchHit, SearchParams};
+use ctxrelay_core::wire::search::{SealedPage, SearchHit, SearchPage, SearchParams};
 
 /// How much is read for one answer, in bytes: others who read the record wait for it. A longer
 /// session is left to a person's own search until the index has it.
@@ -68,7 +68,7 @@ pub fn find_indexed(
     path: &Path,
     redactor: &Redactor,
     request: &SearchRequest,
-) -> Option<SearchHits> {
+) -> Option<SearchPage> {
     let find = || {
         let Some(index) = SearchIndex::open_to_read(dirs)? else {
             return Ok(None);
@@ -150,7 +150,7 @@ fn search_all(
             Err(error) => Err(error),
         };
         let hits = match hits {
-            Ok(hits) => hits.into_page(Some(session)),
+            Ok(hits) => hits.of_session(session),
             Err(SearchError::Ledger { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 continue;
             }

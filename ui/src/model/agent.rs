@@ -35,12 +35,13 @@ impl Agent {
 }
 
 /// Who wrote something, or for whom it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Party {
     Agent(Agent),
     /// The operator at the keyboard.
     Human,
     /// `ctxrelay` itself.
+    #[default]
     System,
     /// A name that an older or foreign ledger holds.
     Other(String),

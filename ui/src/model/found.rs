@@ -41,7 +41,7 @@ impl SearchScope {
 }
 
 /// What was found, also of what the timeline has not loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FoundEntries {
     /// As in [`crate::Effect::Search`].
     pub number: u64,

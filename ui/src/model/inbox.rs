@@ -8,7 +8,7 @@ use super::trust::TrustCard;
 use super::unclear::UnclearMessage;
 
 /// The kinds of cards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum InboxKind {
     /// An agent says that the work is done.
     Finality,
@@ -35,6 +35,7 @@ pub enum InboxKind {
     /// Something is not set up: it stays until it is.
     Setup,
     /// Something to know, which nobody has to answer: it stays as long as it is so.
+    #[default]
     Notice,
 }
 
@@ -139,7 +140,7 @@ impl From<&str> for NamedEntry {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InboxCard {
     pub kind: InboxKind,
     /// Id of the proposal or request; comes back in the effects.
@@ -245,30 +246,8 @@ impl InboxCard {
             id: id.into(),
             by: by.into(),
             at_ms,
-            seq: None,
             summary: summary.into(),
-            evidence: Vec::new(),
-            remaining_risk: String::new(),
-            handles: Vec::new(),
-            replaces: Vec::new(),
-            sign_off: None,
-            gates: Vec::new(),
-            changed_checks: None,
-            commit: None,
-            changed_files: 0,
-            tree: None,
-            tree_still_same: None,
-            stale_tree: None,
-            blockers: Vec::new(),
-            blockers_more: 0,
-            forbids: Vec::new(),
-            unclear: Arc::default(),
-            unclear_more: 0,
-            held: 0,
-            steps: Vec::new(),
-            command: None,
-            asked: None,
-            trust: None,
+            ..Self::default()
         }
     }
 }

@@ -138,7 +138,7 @@ pub enum RowSort {
     Other,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimelineRow {
     /// Line of the session's record, which in its chained part is the `seq`; identifies the row.
     pub seq: u64,
@@ -211,20 +211,12 @@ impl TimelineRow {
     ) -> Self {
         Self {
             seq,
-            id: String::new(),
             at_ms,
             from: from.into(),
             to,
             kind: kind.into(),
-            sort: RowSort::default(),
             text: text.into(),
-            text_cut: false,
-            verdict: None,
-            mark: None,
-            thread: None,
-            outcome: None,
-            bad_lines: None,
-            folded: None,
+            ..Self::default()
         }
     }
 }

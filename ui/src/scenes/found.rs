@@ -53,12 +53,7 @@ pub fn found_entries() -> FoundEntries {
             ),
         ],
         total: 5,
-        total_is_at_least: false,
-        cursor: None,
-        goes_on: false,
-        behind: 0,
-        unread_lines: 0,
-        fault: None,
+        ..FoundEntries::default()
     }
 }
 

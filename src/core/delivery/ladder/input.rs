@@ -3,34 +3,24 @@
 use crate::delivery::DeliveryWay;
 use crate::entry::DeliveryResult;
 use crate::id::{EntryId, Seq};
+use crate::word::words;
 
-/// The ways to Claude, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rung {
-    /// A channel notification through the bridge, with the body.
-    Channel,
-    /// A line of the plugin's monitor; the hook of the turn that it begins hands the bodies over.
-    Doorbell,
-    /// The context of other hooks.
-    Hooks,
-    /// It waits until Claude asks.
-    Pull,
+words! {
+    /// The ways to Claude, best first, as they stand on the wire.
+    #[derive(PartialOrd, Ord)]
+    pub closed enum Rung {
+        /// A channel notification through the bridge, with the body.
+        Channel = "channel",
+        /// A line of the plugin's monitor; the hook of the turn that it begins hands the bodies over.
+        Doorbell = "doorbell",
+        /// The context of other hooks.
+        Hooks = "hook",
+        /// It waits until Claude asks.
+        Pull = "pull",
+    }
 }
 
 impl Rung {
-    /// All of them, best first.
-    pub const ALL: [Self; 4] = [Self::Channel, Self::Doorbell, Self::Hooks, Self::Pull];
-
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Channel => "channel",
-            Self::Doorbell => "doorbell",
-            Self::Hooks => "hook",
-            Self::Pull => "pull",
-        }
-    }
-
     /// The next worse one.
     pub fn below(self) -> Self {
         match self {
@@ -41,15 +31,18 @@ impl Rung {
     }
 }
 
-/// What the operator chose for this Claude.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LadderMode {
-    /// The best way that there is.
-    Auto,
-    /// Begin with the channel.
-    Push,
-    /// Claude asks by itself.
-    Pull,
+words! {
+    /// What the operator chose for this Claude by `CONTEXTRELAY_MODE`.
+    #[derive(Default)]
+    pub closed enum DeliveryMode {
+        /// Begin with the channel: every message also goes out as a notification at once.
+        Push = "push",
+        /// Nothing is announced; Claude asks by itself.
+        Pull = "pull",
+        /// The best way that there is.
+        #[default]
+        Auto = "auto",
+    }
 }
 
 /// Where in a turn a hook can put something into the model's context.
@@ -78,7 +71,7 @@ pub enum LadderInput {
         /// The Claude that it belongs to.
         process: Option<u32>,
         /// What the operator chose.
-        mode: LadderMode,
+        mode: DeliveryMode,
     },
     /// A daemon starts: with the one before it this Claude worked, or none.
     Recalled {

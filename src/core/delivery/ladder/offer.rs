@@ -1,6 +1,6 @@
 //! [`Offer`]: one message's place on the ladder; [`Bridge`]: whom it is offered through.
 
-use super::{LadderMode, Rung};
+use super::{DeliveryMode, Rung};
 use crate::delivery::Moment;
 use crate::id::EntryId;
 use crate::trace;
@@ -10,7 +10,7 @@ use crate::trace;
 pub(super) struct Bridge {
     pub(super) id: u64,
     pub(super) process: Option<u32>,
-    pub(super) mode: LadderMode,
+    pub(super) mode: DeliveryMode,
     /// Until then a doorbell may still come.
     pub(super) bell_due: i64,
 }

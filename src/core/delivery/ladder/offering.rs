@@ -1,7 +1,7 @@
 //! What a [`Ladder`] offers next: each message by the best way that it has not come down from.
 
 use super::offer::Offer;
-use super::{Ladder, LadderMode, Rung};
+use super::{DeliveryMode, Ladder, Rung};
 use crate::delivery::backlog::Untold;
 use crate::delivery::{Backlog, Delivery, DeliveryEffect, DeliveryFact, Moment, Shown};
 
@@ -93,7 +93,7 @@ impl Ladder {
         let waits_for_bell = first == Rung::Channel
             && self.proven != Some(Rung::Channel)
             && self.bridge.is_some_and(|bridge| {
-                bridge.mode == LadderMode::Auto && at.now_ms < bridge.bell_due
+                bridge.mode == DeliveryMode::Auto && at.now_ms < bridge.bell_due
             });
         !self.rests_at_limit && self.retry_at.is_none() && !waits_for_bell
     }

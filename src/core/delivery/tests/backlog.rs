@@ -9,7 +9,7 @@ use crate::agent::{Agent, Party};
 use crate::delivery::backlog::page_afresh;
 use crate::delivery::{
     Backlog, CodexFlow, CodexInput, CodexTimeouts, CutMessage, Delivery, DeliveryFact,
-    DeliveryState, DeliveryWay, Ladder, LadderInput, LadderMode, LadderTimeouts, MessageCursor,
+    DeliveryMode, DeliveryState, DeliveryWay, Ladder, LadderInput, LadderTimeouts, MessageCursor,
     Moment, OnBusy, Shown,
 };
 use crate::entry::DeliveryResult;
@@ -67,7 +67,7 @@ fn told(id: EntryId) -> impl Strategy<Value = LadderInput> {
     let (head, ids) = (id.clone(), vec![id.clone()]);
     let (whole, acked, full, unstored) = (ids.clone(), ids.clone(), id.clone(), id.clone());
     let (durable, not_durable) = (id.clone(), id);
-    let modes = [LadderMode::Auto, LadderMode::Push, LadderMode::Pull];
+    let modes = [DeliveryMode::Auto, DeliveryMode::Push, DeliveryMode::Pull];
     let attached = (0..2_u64, 0..2_u32, prop::sample::select(modes.to_vec()));
     prop_oneof![
         3 => Just(LadderInput::News),

@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::delivery::{
-    Backlog, Delivery, DeliveryEffect, DeliveryWay, HookPoint, Ladder, LadderInput, LadderMode,
+    Backlog, Delivery, DeliveryEffect, DeliveryMode, DeliveryWay, HookPoint, Ladder, LadderInput,
     LadderTimeouts, Moment, OnBusy, Rung,
 };
 use crate::entry::DeliveryResult;
@@ -15,7 +15,7 @@ struct Way {
 }
 
 impl Way {
-    fn new(mode: LadderMode, bell: bool) -> Self {
+    fn new(mode: DeliveryMode, bell: bool) -> Self {
         let mut way = Self {
             ladder: Ladder::new(RuntimeSession::default(), LadderTimeouts::default(), false),
             backlog: Backlog::default(),
@@ -34,7 +34,7 @@ impl Way {
 
     /// A hook has handed the message into the turn that runs.
     fn in_a_turn_with_it() -> Self {
-        let mut way = Self::new(LadderMode::Auto, true);
+        let mut way = Self::new(DeliveryMode::Auto, true);
         way.send();
         way.hear(LadderInput::TurnBegan);
         let rung = DeliveryWay::Hook;
@@ -88,7 +88,7 @@ impl Way {
 
     /// Without a doorbell, and past the time in which one may still come.
     fn by_channel() -> Self {
-        let mut way = Self::new(LadderMode::Auto, false);
+        let mut way = Self::new(DeliveryMode::Auto, false);
         way.wait(LadderTimeouts::default().bell_ms);
         way
     }
@@ -115,7 +115,7 @@ fn id() -> EntryId {
 
 #[test]
 fn without_proof_an_offer_descends_rung_by_rung() {
-    let mut way = Way::new(LadderMode::Push, true);
+    let mut way = Way::new(DeliveryMode::Push, true);
     let effects = way.send();
     assert!(matches!(
         &effects[..],
@@ -154,7 +154,7 @@ fn without_proof_an_offer_descends_rung_by_rung() {
 
 #[test]
 fn after_proof_nothing_is_offered_unasked() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.send();
     assert_eq!(way.carried(HookPoint::Prompt), 1);
     let rung = DeliveryWay::Hook;
@@ -190,7 +190,7 @@ fn after_proof_nothing_is_offered_unasked() {
 
 #[test]
 fn a_channel_waits_a_moment_for_the_doorbell() {
-    let mut way = Way::new(LadderMode::Auto, false);
+    let mut way = Way::new(DeliveryMode::Auto, false);
     assert_eq!(way.send(), []);
     let due = way.ladder.next_ms(&way.backlog).unwrap();
     assert!(due <= 10_001 + LadderTimeouts::default().bell_ms);
@@ -204,7 +204,7 @@ fn a_channel_waits_a_moment_for_the_doorbell() {
 
 #[test]
 fn a_claude_that_heard_no_push_gets_no_more_of_them_until_one_proves_itself() {
-    let mut way = Way::new(LadderMode::Auto, false);
+    let mut way = Way::new(DeliveryMode::Auto, false);
     way.send();
     way.wait(LadderTimeouts::default().bell_ms);
     way.wait(LadderTimeouts::default().idle_ms);
@@ -215,7 +215,7 @@ fn a_claude_that_heard_no_push_gets_no_more_of_them_until_one_proves_itself() {
     let attached = |bridge, process| LadderInput::Attached {
         bridge,
         process: Some(process),
-        mode: LadderMode::Auto,
+        mode: DeliveryMode::Auto,
     };
     way.hear(LadderInput::Left { bridge: 1 });
     assert_eq!(way.hear(attached(3, 7)), []);
@@ -226,7 +226,7 @@ fn a_claude_that_heard_no_push_gets_no_more_of_them_until_one_proves_itself() {
 
 #[test]
 fn a_doorbell_without_its_bridge_is_rung_and_a_limit_silences_all() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.hear(LadderInput::Left { bridge: 1 });
     assert_eq!(way.ladder.first_rung(), Some(Rung::Doorbell));
     let ring = DeliveryEffect::Ring {
@@ -284,12 +284,12 @@ fn what_a_turn_left_unread_no_later_turn_reads_in_another_life_of_the_daemon_eit
 
 #[test]
 fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.send();
     let again = way.hear(LadderInput::Attached {
         bridge: 3,
         process: Some(7),
-        mode: LadderMode::Auto,
+        mode: DeliveryMode::Auto,
     });
     assert_eq!(
         again,
@@ -313,7 +313,7 @@ fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
 #[test]
 fn what_is_to_join_the_turn_comes_with_the_next_tool_call_and_the_rest_does_not() {
     for (on_busy, carried) in [(OnBusy::Steer, 1), (OnBusy::Queue, 0)] {
-        let mut way = Way::new(LadderMode::Auto, true);
+        let mut way = Way::new(DeliveryMode::Auto, true);
         way.hear(LadderInput::TurnBegan);
         way.send_on(on_busy);
         assert_eq!(way.carried(HookPoint::Tool), carried, "{on_busy:?}");
@@ -324,7 +324,7 @@ fn what_is_to_join_the_turn_comes_with_the_next_tool_call_and_the_rest_does_not(
 
 #[test]
 fn many_messages_at_once_ring_no_more_often_than_claude_shows() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.hear(LadderInput::TurnBegan);
     let (mut rings, mut named) = (Vec::new(), Vec::new());
     let mut note = |now_ms: i64, effects: Vec<DeliveryEffect>| {
@@ -365,7 +365,7 @@ fn many_messages_at_once_ring_no_more_often_than_claude_shows() {
 
 #[test]
 fn a_ring_that_claude_did_not_hear_is_repeated_once() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     assert!(matches!(&way.send()[..], [DeliveryEffect::Ring { .. }]));
     let idle = LadderTimeouts::default().idle_ms;
     assert!(matches!(
@@ -376,7 +376,7 @@ fn a_ring_that_claude_did_not_hear_is_repeated_once() {
     assert_eq!(way.wait(idle / 2), []);
     assert_eq!(way.backlog.rung_of(&id()), Some(Rung::Hooks));
     // One that works hears it when its turn ends, and is not rung again before.
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.hear(LadderInput::TurnBegan);
     way.send();
     assert_eq!(way.ladder.next_ms(&way.backlog), None);
@@ -392,7 +392,7 @@ fn handed(whole: bool) -> LadderInput {
 
 #[test]
 fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
-    let mut way = Way::new(LadderMode::Push, false);
+    let mut way = Way::new(DeliveryMode::Push, false);
     way.send();
     assert!(!way.backlog.get(&id()).unwrap().is_repeat());
     // A hook that carries it proves the hook, and nothing about channels.
@@ -403,7 +403,7 @@ fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
     way.hear(LadderInput::Proven { ids, rung });
     assert_eq!(way.ladder.proven(), None);
 
-    let mut way = Way::new(LadderMode::Push, false);
+    let mut way = Way::new(DeliveryMode::Push, false);
     way.send();
     let second = EntryId::new("m2");
     way.backlog.insert(Delivery::recorded(
@@ -427,7 +427,7 @@ fn a_push_that_nothing_proves_makes_no_repeat_and_an_acknowledged_one_does() {
 
 #[test]
 fn an_acknowledged_or_fetched_head_settles_nothing() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.send();
     way.hear(handed(false));
     let ids = vec![id()];
@@ -452,7 +452,7 @@ fn an_acknowledged_or_fetched_head_settles_nothing() {
 
 #[test]
 fn what_was_fetched_to_its_end_can_be_acknowledged_before_that_is_on_the_disk() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.send();
     way.hear(handed(false));
     way.hear(handed(true));
@@ -467,7 +467,7 @@ fn what_was_fetched_to_its_end_can_be_acknowledged_before_that_is_on_the_disk() 
 
 #[test]
 fn a_text_that_did_not_leave_is_no_repeat() {
-    let mut way = Way::new(LadderMode::Auto, true);
+    let mut way = Way::new(DeliveryMode::Auto, true);
     way.send();
     way.hear(handed(true));
     let effects = way.hear(LadderInput::NotStored { id: id() });
@@ -480,7 +480,7 @@ fn a_text_that_did_not_leave_is_no_repeat() {
 
 #[test]
 fn a_push_that_waits_for_its_row_has_not_left_and_no_hook_overtakes_it() {
-    let mut way = Way::new(LadderMode::Push, false);
+    let mut way = Way::new(DeliveryMode::Push, false);
     way.send();
     let insert = |way: &mut Way, name: &str, seq: u64| {
         let second = EntryId::new(name);
@@ -577,7 +577,7 @@ fn a_stop_gives_up_no_push_that_may_yet_arrive_or_be_rung_for() {
     way.hear(LadderInput::TurnStops);
     assert_eq!(way.carried(HookPoint::Stop), 0);
     // A doorbell rings for it when the turn has ended.
-    let mut way = Way::new(LadderMode::Push, true);
+    let mut way = Way::new(DeliveryMode::Push, true);
     way.send();
     way.hear(LadderInput::TurnBegan);
     way.push_is_over();

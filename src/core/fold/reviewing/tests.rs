@@ -132,7 +132,9 @@ const CLAUDE: Party = Party::Agent(Agent::Claude);
 #[test]
 fn a_finding_is_imported_claimed_and_resolved_and_stands_in_the_way_until_then() {
     let mut record = Record::default();
-    let plan = record.import(&[high(1), comment(2, "nit: a typo")]);
+    let plan = record
+        .import(&[high(1), comment(2, "nit: a typo")])
+        .comes_to;
     assert_eq!((plan.imported, plan.gone), (2, 0));
     let finding = record.finding(1);
     assert_eq!(finding.facts.title, "The list may be empty.");
@@ -152,7 +154,9 @@ fn a_finding_is_imported_claimed_and_resolved_and_stands_in_the_way_until_then()
 
     let mut resolved = high(1);
     resolved.resolved = Some(true);
-    let plan = record.import(&[resolved, comment(2, "nit: a typo")]);
+    let plan = record
+        .import(&[resolved, comment(2, "nit: a typo")])
+        .comes_to;
     assert_eq!((plan.changed, plan.same), (1, 1));
     assert_eq!(record.state(1), FindingState::Resolved);
     assert!(record.world.blockers_except(&[]).is_empty());
@@ -172,7 +176,7 @@ fn what_an_origin_does_not_say_of_a_thread_stays_as_it_was() {
         ..high(1)
     };
     record.import(&[of_thread(Some(true), Some(true))]);
-    let plan = record.import(&[of_thread(None, None)]);
+    let plan = record.import(&[of_thread(None, None)]).comes_to;
     assert_eq!((plan.same, plan.changed), (1, 0));
     assert_eq!(record.state(1), FindingState::Resolved);
     // Each is said for itself, and other words do not open it again.
@@ -180,7 +184,7 @@ fn what_an_origin_does_not_say_of_a_thread_stays_as_it_was() {
         body: "P0 **It is worse.**".to_owned(),
         ..of_thread(None, Some(false))
     };
-    assert_eq!(record.import(&[other]).changed, 1);
+    assert_eq!(record.import(&[other]).comes_to.changed, 1);
     assert_eq!(record.state(1), FindingState::Resolved);
     assert!(!record.finding(1).facts.outdated);
     record.import(&[of_thread(Some(false), None)]);
@@ -198,7 +202,7 @@ fn what_the_operator_said_outlives_what_the_review_says_later() {
         .push(CLAUDE, "not so", FindingStep::Dismissed.of(id(3)))
         .push(Party::System, "not so", FindingStep::Dismissed.of(id(3)));
     let other = comment(1, "P0 **It is worse.**");
-    let plan = record.import(&[other]);
+    let plan = record.import(&[other]).comes_to;
     assert_eq!((plan.changed, plan.gone), (1, 1));
     assert_eq!(record.state(1), FindingState::Dismissed);
     assert_eq!(record.finding(1).verdict.as_ref().unwrap().reason, "not so");
@@ -206,7 +210,9 @@ fn what_the_operator_said_outlives_what_the_review_says_later() {
     assert_eq!(record.state(2), FindingState::Resolved);
     assert_eq!(record.state(3), FindingState::Gone);
     // It is said again.
-    let plan = record.import(&[high(1), high(2), comment(3, "P2: a name")]);
+    let plan = record
+        .import(&[high(1), high(2), comment(3, "P2: a name")])
+        .comes_to;
     assert_eq!((plan.imported, plan.changed, plan.same), (0, 2, 1));
     assert_eq!(record.state(3), FindingState::Open);
 }
@@ -216,7 +222,7 @@ fn what_blocks_goes_on_doing_so_when_its_author_takes_it_back_or_rates_it_lower(
     let mut record = Record::default();
     record.import(&[high(1), high(2), high(3), comment(4, "P2: a name")]);
     let lower = |number| comment(number, "P3: **The list may be empty.**");
-    let plan = record.import(&[lower(1), high(3)]);
+    let plan = record.import(&[lower(1), high(3)]).comes_to;
     assert_eq!((plan.changed, plan.same, plan.gone), (1, 1, 2));
     assert_eq!(plan.held, [id(1), id(2)]);
     let says = "it says: \"The list may be empty.\"";
@@ -241,7 +247,7 @@ fn what_blocks_goes_on_doing_so_when_its_author_takes_it_back_or_rates_it_lower(
     assert_eq!(record.finding(2).since(), None);
     let mut resolved = lower(1);
     resolved.resolved = Some(true);
-    let plan = record.import(&[resolved, high(3)]);
+    let plan = record.import(&[resolved, high(3)]).comes_to;
     assert_eq!((plan.settled, plan.held), (vec![id(1)], vec![id(2)]));
     record.push(Party::Human, "", FindingStep::Resolved.of(id(2)));
     assert_eq!(record.world.blockers_except(&[]).len(), 1);
@@ -262,7 +268,7 @@ fn a_finding_is_changed_by_its_own_review_alone() {
     resolved.resolved = Some(true);
     let read = |review: &str, asked| {
         let read = ImportedFinding::of(&resolved, review, &REDACTOR).unwrap();
-        let plan = ImportPlan::of(&record.world, vec![read], None, asked);
+        let plan = ImportPlan::of(&record.world, vec![read], None, asked).comes_to;
         (plan.changed, plan.refused)
     };
     for other in ["file:page.json#1", "github.com/other/api#12", "mock"] {
@@ -328,14 +334,14 @@ fn an_agents_artifact_of_this_kind_is_a_claim_like_any_other() {
 fn as_many_are_kept_as_there_is_room_for_and_those_that_stand_are_never_forgotten() {
     let mut record = Record::default();
     let all: Vec<ReviewComment> = (0..=FINDINGS_MAX).map(high).collect();
-    let plan = record.import(&all);
+    let plan = record.import(&all).comes_to;
     assert_eq!((plan.imported, plan.left_out), (FINDINGS_MAX as u64, 1));
     assert_eq!(record.world.findings.len(), FINDINGS_MAX);
     // So many names are no answer.
     assert_eq!(record.world.blockers_except(&[]).len(), 21);
     assert_eq!(record.world.blocker_count(&[], 0), FINDINGS_MAX);
     record.push(Party::Human, "", FindingStep::Resolved.of(id(7)));
-    let plan = record.import(&all);
+    let plan = record.import(&all).comes_to;
     assert_eq!((plan.imported, plan.left_out), (1, 0));
     assert!(!record.world.findings.contains_key(&id(7)));
     assert_eq!(record.world.findings.len(), FINDINGS_MAX);
@@ -348,12 +354,14 @@ fn where_there_is_no_room_for_all_the_worst_are_taken_and_blockers_that_are_not_
     let low = |number| comment(number, "![P3 Badge](x.png) A typo.");
     let mut all: Vec<ReviewComment> = (0..FINDINGS_MAX).map(low).collect();
     all.extend([high(FINDINGS_MAX), high(FINDINGS_MAX + 1)]);
-    let plan = record.import(&all[1..]);
+    let plan = record.import(&all[1..]).comes_to;
     assert_eq!((plan.left_out, &plan.left_out_blocking), (1, &vec![]));
     for number in [FINDINGS_MAX, FINDINGS_MAX + 1] {
         assert!(record.world.findings.contains_key(&id(number)), "{number}");
     }
-    let plan = record.import(&[&all[1..], &[high(FINDINGS_MAX + 2)]].concat());
+    let plan = record
+        .import(&[&all[1..], &[high(FINDINGS_MAX + 2)]].concat())
+        .comes_to;
     let blocking = vec![id(FINDINGS_MAX + 2)];
     assert_eq!((plan.left_out, plan.left_out_blocking), (2, blocking));
 }
@@ -372,7 +380,7 @@ fn a_name_a_path_and_an_address_that_lead_elsewhere_are_left_out() {
     let empty = comment(3, "<!-- nothing -->");
     let mut nameless = high(4);
     nameless.id = FindingId::new("");
-    let plan = record.import(&[hostile, unnamed, empty, nameless]);
+    let plan = record.import(&[hostile, unnamed, empty, nameless]).comes_to;
     assert_eq!(plan.imported, 2);
     let mut names = record.world.findings.keys();
     assert!(names.all(|id| FindingId::is_well_formed(id.as_str())));

@@ -22,81 +22,114 @@ use crate::wire::search::{FoundPage, IndexReport, SealedPage, SearchPage};
 use crate::wire::status::Status;
 use crate::wire::window::WindowPage;
 
-/// The answer to a [`Command`](super::Command). On the wire it has another form than serde's, see
-/// [`Reply::to_json`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Reply {
-    /// It is done and there is nothing to say.
-    Done,
-    /// A message or handoff was recorded.
-    Sent(Sent),
-    /// What waits for an agent.
-    Messages(MessagePage),
-    /// These were acknowledged.
-    Acked(Vec<EntryId>),
-    /// Not all were acknowledged that could have been.
-    AckedPartly(AckedPartly),
-    /// An entry was written.
-    Recorded(Recorded),
-    /// A proposal was written.
-    Proposed(Proposed),
-    /// A page of context.
-    Context(ContextPage),
-    /// What the record holds of an agent's work, or the project's files of its rules.
-    Work(WorkText),
-    /// The folded world, as it is in this moment; in process it is shared.
-    Snapshot(Arc<Snapshot>),
-    /// `status --json`.
-    Status(Box<Status>),
-    /// What Codex's turn has done so far.
-    Turn(LiveTurn),
-    /// A page of entries as on disk.
-    Entries(EntryPage),
-    /// One entry as on disk.
-    Entry(EntryLine),
-    /// Rows of the timeline.
-    Window(WindowPage),
-    /// What a search found.
-    Found(SearchPage),
-    /// What a search in tasks found; how each stands to the work tree is not said.
-    FoundTasks(FoundPage),
-    /// What a search in sealed sessions found.
-    FoundSealed(SealedPage),
-    /// How far what is derived is.
-    Index(IndexReport),
-    /// The outbox.
-    Queue(Vec<QueueRow>),
-    /// These messages were changed.
-    QueueChanged(Vec<EntryId>),
-    /// What a hook should print.
-    Hook(HookReply),
-    /// What the operator answered; `None` when it is answered elsewhere, or nobody looks.
-    Approval(Option<ApprovalAnswer>),
-    /// Where the Codex terminal can join.
-    Codex(CodexJoin),
-    /// The session was sealed.
-    Cleared(Cleared),
-    /// The session was sealed, and what was open in it carried on.
-    Compacted(Compacted),
-    /// A task was changed.
-    Task(TaskChanged),
-    /// Findings were recorded, or something was said of one.
-    Review(ReviewChanged),
-    /// What a finding says.
-    Finding(FindingText),
-    /// Where findings stand, as far as that was asked for and could be told in time.
-    FindingPlaces(Vec<PlacedFinding>),
-    /// The tasks that there are.
-    Capsules(CapsuleList),
-    /// A task as a text.
-    CapsuleText(CapsuleText),
-    /// How a task stands to the work tree.
-    CapsuleCheck(CapsuleCheck),
-    /// The gates, and what they came to.
-    Gates(GatesReport),
-    /// The rules for the agents were changed.
-    PolicySet(PolicySet),
+/// The replies. What a reply carries is had from it by its type, except of the first ones: they carry
+/// nothing, or what another one carries too. A reply of another kind is handed back.
+macro_rules! replies {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident {
+            $( $(#[$alone_doc:meta])* $alone:ident $(($twin:ty))?, )+
+            ;
+            $( $(#[$doc:meta])* $kind:ident($carried:ty), )+
+        }
+    ) => {
+        $(#[$meta])*
+        $vis enum $name {
+            $( $(#[$alone_doc])* $alone $(($twin))?, )+
+            $( $(#[$doc])* $kind($carried), )+
+        }
+
+        $(impl TryFrom<$name> for $carried {
+            type Error = $name;
+
+            fn try_from(reply: $name) -> Result<Self, $name> {
+                match reply {
+                    $name::$kind(carried) => Ok(carried),
+                    other => Err(other),
+                }
+            }
+        })+
+    };
+}
+
+replies! {
+    /// The answer to a [`Command`](super::Command). On the wire it has another form than serde's, see
+    /// [`Reply::to_json`].
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum Reply {
+        /// It is done and there is nothing to say.
+        Done,
+        /// These were acknowledged.
+        Acked(Vec<EntryId>),
+        ;
+        /// A message or handoff was recorded.
+        Sent(Sent),
+        /// What waits for an agent.
+        Messages(MessagePage),
+        /// Not all were acknowledged that could have been.
+        AckedPartly(AckedPartly),
+        /// An entry was written.
+        Recorded(Recorded),
+        /// A proposal was written.
+        Proposed(Proposed),
+        /// A page of context.
+        Context(ContextPage),
+        /// What the record holds of an agent's work, or the project's files of its rules.
+        Work(WorkText),
+        /// The folded world, as it is in this moment; in process it is shared.
+        Snapshot(Arc<Snapshot>),
+        /// `status --json`.
+        Status(Box<Status>),
+        /// What Codex's turn has done so far.
+        Turn(LiveTurn),
+        /// A page of entries as on disk.
+        Entries(EntryPage),
+        /// One entry as on disk.
+        Entry(EntryLine),
+        /// Rows of the timeline.
+        Window(WindowPage),
+        /// What a search found.
+        Found(SearchPage),
+        /// What a search in tasks found; how each stands to the work tree is not said.
+        FoundTasks(FoundPage),
+        /// What a search in sealed sessions found.
+        FoundSealed(SealedPage),
+        /// How far what is derived is.
+        Index(IndexReport),
+        /// The outbox.
+        Queue(Vec<QueueRow>),
+        /// These messages were changed.
+        QueueChanged(Vec<EntryId>),
+        /// What a hook should print.
+        Hook(HookReply),
+        /// What the operator answered; `None` when it is answered elsewhere, or nobody looks.
+        Approval(Option<ApprovalAnswer>),
+        /// Where the Codex terminal can join.
+        Codex(CodexJoin),
+        /// The session was sealed.
+        Cleared(Cleared),
+        /// The session was sealed, and what was open in it carried on.
+        Compacted(Compacted),
+        /// A task was changed.
+        Task(TaskChanged),
+        /// Findings were recorded, or something was said of one.
+        Review(ReviewChanged),
+        /// What a finding says.
+        Finding(FindingText),
+        /// Where findings stand, as far as that was asked for and could be told in time.
+        FindingPlaces(Vec<PlacedFinding>),
+        /// The tasks that there are.
+        Capsules(CapsuleList),
+        /// A task as a text.
+        CapsuleText(CapsuleText),
+        /// How a task stands to the work tree.
+        CapsuleCheck(CapsuleCheck),
+        /// The gates, and what they came to.
+        Gates(GatesReport),
+        /// The rules for the agents were changed.
+        PolicySet(PolicySet),
+    }
 }
 
 impl Reply {
@@ -130,48 +163,6 @@ impl Reply {
         let kind = kind.ok_or_else(|| serde_json::Error::missing_field("kind"))?;
         variant::together(kind, value)
     }
-}
-
-/// What a reply carries, by its type. A reply of another kind is handed back.
-macro_rules! carried {
-    ($($kind:ident($carried:ty)),+ $(,)?) => {$(
-        impl TryFrom<Reply> for $carried {
-            type Error = Reply;
-
-            fn try_from(reply: Reply) -> Result<Self, Reply> {
-                match reply {
-                    Reply::$kind(carried) => Ok(carried),
-                    other => Err(other),
-                }
-            }
-        }
-    )+};
-}
-
-carried! {
-    Sent(Sent),
-    Messages(MessagePage),
-    Recorded(Recorded),
-    Proposed(Proposed),
-    Context(ContextPage),
-    Work(WorkText),
-    Snapshot(Arc<Snapshot>),
-    Status(Box<Status>),
-    Entries(EntryPage),
-    Entry(EntryLine),
-    Found(SearchPage),
-    Index(IndexReport),
-    Queue(Vec<QueueRow>),
-    Codex(CodexJoin),
-    Task(TaskChanged),
-    Gates(GatesReport),
-    // Of two kinds that carry ids the one that somebody asks for.
-    QueueChanged(Vec<EntryId>),
-    Review(ReviewChanged),
-    FindingPlaces(Vec<PlacedFinding>),
-    PolicySet(PolicySet),
-    Cleared(Cleared),
-    Compacted(Compacted),
 }
 
 impl TryFrom<Reply> for () {

@@ -55,37 +55,6 @@ pub struct ReadReview {
     pub findings: Vec<FindingId>,
 }
 
-/// What a [`ReviewChange`] came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-pub struct ReviewChanged {
-    /// Findings that were not there.
-    pub imported: u64,
-    /// Findings that their review says otherwise by now.
-    pub changed: u64,
-    /// Findings that are as they were.
-    pub same: u64,
-    /// Findings that their review does not say any more.
-    pub gone: u64,
-    /// Findings for which there is no room.
-    pub left_out: u64,
-    /// Those of them that would keep work from being done.
-    #[serde(default)]
-    pub left_out_blocking: Vec<FindingId>,
-    /// Findings that stand under another pull request or file.
-    pub refused: u64,
-    /// Values that were no comment with a name and words.
-    #[serde(default)]
-    pub unread: u64,
-    /// What kept work from being done, and is resolved now.
-    pub settled: Vec<FindingId>,
-    /// What goes on keeping work from being done, though its review does not say it any more or rates
-    /// it lower.
-    pub held: Vec<FindingId>,
-    /// The last entry that says so; none where nothing changed.
-    pub seq: Option<Seq>,
-}
-
 /// Arguments of [`Command::ReadFinding`](super::Command::ReadFinding).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::REASON_CHARS_MAX;
-use crate::agent::AgentState;
+use crate::agent::{Agent, AgentState};
 use crate::context_fill::ContextFill;
 use crate::continuity::{ContinuityState, Staleness};
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
@@ -22,6 +22,52 @@ pub struct AgentsStatus {
     /// Claude Code.
     pub claude: ClaudeStatus,
     pub codex: CodexStatus,
+}
+
+/// What is told of each agent, wherever it stands among what is told of one alone.
+#[derive(Debug, Clone, Copy)]
+pub struct EitherStatus<'a> {
+    pub state: AgentState,
+    pub since: Option<i64>,
+    pub delivery: &'a DeliveryStatus,
+    pub turn_text: Option<&'a str>,
+    pub tool: Option<&'a ToolStatus>,
+    pub why: Option<&'a str>,
+    pub installed: bool,
+    pub silence: Option<&'a SilenceStatus>,
+    pub limit: Option<&'a LimitStatus>,
+    pub cut_off: u64,
+    pub cut_off_ids: &'a [EntryId],
+    pub context: &'a ContextFill,
+    pub continuity: &'a ContinuityStatus,
+}
+
+impl AgentsStatus {
+    pub fn of(&self, agent: Agent) -> EitherStatus<'_> {
+        macro_rules! either {
+            ($status:expr) => {
+                EitherStatus {
+                    state: $status.state,
+                    since: $status.since,
+                    delivery: &$status.delivery,
+                    turn_text: $status.turn_text.as_deref(),
+                    tool: $status.tool.as_ref(),
+                    why: $status.why.as_deref(),
+                    installed: $status.installed,
+                    silence: $status.silence.as_ref(),
+                    limit: $status.limit.as_ref(),
+                    cut_off: $status.cut_off,
+                    cut_off_ids: &$status.cut_off_ids,
+                    context: &$status.context,
+                    continuity: &$status.continuity,
+                }
+            };
+        }
+        match agent {
+            Agent::Claude => either!(self.claude),
+            Agent::Codex => either!(self.codex),
+        }
+    }
 }
 
 /// Claude Code.

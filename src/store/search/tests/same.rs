@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::super::find::find;
 use super::super::index::SearchIndex;
-use super::support::{Bench, DEADLINE, REDACTOR, ask, request, seqs};
-use crate::search::{Query, QueryError, SearchHits, SearchRequest};
+use super::support::{Bench, DEADLINE, REDACTOR, ask, next, request, seqs};
+use crate::search::{Query, QueryError, SearchRequest};
 use ctxrelay_core::agent::{Agent, Party};
 use ctxrelay_core::entry::{EntryKind, FindingFacts, FindingRecord, FindingStep};
 use ctxrelay_core::id::FindingId;
 use ctxrelay_core::review::quoted;
+use ctxrelay_core::wire::search::SearchPage;
 use ctxrelay_core::wire::window::RowQuery;
 
 /// Few words, so that they meet; with everything that a tokenizer may take differently.
@@ -48,8 +49,8 @@ pub fn typed() -> impl Strategy<Value = String> {
 }
 
 /// Everything but how far the index is.
-fn shown(found: &SearchHits) -> impl PartialEq + std::fmt::Debug + use<> {
-    (found.hits.clone(), found.total, found.next)
+fn shown(found: &SearchPage) -> impl PartialEq + std::fmt::Debug + use<> {
+    (found.hits.clone(), found.total, found.cursor.clone())
 }
 
 proptest! {
@@ -85,10 +86,10 @@ proptest! {
                 prop_assert_eq!(shown(&live), shown(&read), "{:?}", &request);
                 prop_assert_eq!(shown(&indexed), shown(&read), "{:?}", &request);
                 prop_assert!(read.hits.len() <= limit);
-                if read.next.is_none() {
+                if read.cursor.is_none() {
                     break;
                 }
-                request.before = read.next;
+                request.before = next(&read);
             }
         }
         search.close();
@@ -118,7 +119,7 @@ fn what_was_just_written_is_found_at_once() {
         search.grown();
         let found = ask(&search, request(&format!("\"number {n}\"")));
         assert_eq!(found.total, 1, "{n}: {found:?}");
-        assert_eq!(found.hits[0].snippet.text, format!("needle number {n}"));
+        assert_eq!(found.hits[0].snippet, format!("needle number {n}"));
     }
     assert!(search.wait_for(bench.len(), DEADLINE));
     assert_eq!(ask(&search, request("needle")).total, 50);
@@ -140,7 +141,7 @@ fn details_are_found_and_hits_say_what_they_are() {
         let hit = &found.hits[0];
         assert_eq!(hit.id.as_str(), "e1");
         assert_eq!(hit.entry_type, "artifact");
-        assert!(!hit.snippet.marks.is_empty(), "{typed}: {hit:?}");
+        assert!(!hit.marks.is_empty(), "{typed}: {hit:?}");
     }
     assert_eq!(
         bench.search_file(&request("green cargo gone"), false).total,
@@ -164,11 +165,11 @@ fn a_frequent_word_is_counted_up_to_a_bound_and_paged_beyond() {
     assert_eq!(found.hits.len(), 1_000);
     assert_eq!(found.hits[0].seq, bench.len());
     let last = found.hits.last().unwrap().seq;
-    let next = SearchRequest {
-        before: found.next,
+    let page = SearchRequest {
+        before: next(&found),
         ..request("same")
     };
-    assert_eq!(ask(&search, next).hits[0].seq, last - 1);
+    assert_eq!(ask(&search, page).hits[0].seq, last - 1);
 }
 
 #[test]
@@ -211,29 +212,29 @@ fn what_is_narrowed_is_found_behind_any_number_of_other_matches() {
     all.extend([3, 2, 1]);
     assert_eq!(seqs(&found), all);
     assert_eq!((found.total, found.total_is_at_least), (8, false));
-    assert_eq!(found.next, None);
+    assert_eq!(next(&found), None);
     // Where the time is over it ends behind a block of matches, and goes on there.
     let over = Instant::now();
     let block = super::super::TOTAL_MAX;
     let (late, early) = all.split_at(5);
     let found = find(&narrowed(100, None), over);
     assert_eq!(seqs(&found), late);
-    assert_eq!(found.next, Some(bench.len() - block + 1));
+    assert_eq!(next(&found), Some(bench.len() - block + 1));
     assert!(found.total_is_at_least, "{found:?}");
     let found = find(&narrowed(100, Some(late_from)), over);
     assert_eq!(seqs(&found), [0_u64; 0]);
-    assert_eq!(found.next, Some(late_from - block));
+    assert_eq!(next(&found), Some(late_from - block));
     assert!(found.total_is_at_least, "{found:?}");
-    let found = find(&narrowed(100, found.next), over);
+    let found = find(&narrowed(100, next(&found)), over);
     assert_eq!(seqs(&found), early);
-    assert_eq!(found.next, None);
+    assert_eq!(next(&found), None);
     // A page that is full before that says that there may be more.
     let (mut shown, mut before) = (Vec::new(), None);
     loop {
         let found = ask(&search, narrowed(2, before));
         assert!(found.total_is_at_least, "{found:?}");
         shown.extend(seqs(&found));
-        before = found.next;
+        before = next(&found);
         if before.is_none() {
             break;
         }
@@ -263,7 +264,7 @@ fn a_finding_is_found_by_what_the_review_says_and_not_by_our_words_around_it() {
         let [hit] = &found.hits[..] else {
             panic!("{found:?}");
         };
-        assert_eq!(hit.snippet.text, "**A race** between two walnuts");
+        assert_eq!(hit.snippet, "**A race** between two walnuts");
         assert_eq!(hit.finding.as_ref(), Some(&finding));
         assert_eq!(hit.review.as_deref(), Some("bot"));
         let is_found = |typed: &str| {

@@ -5,12 +5,13 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use crate::ledger::{self, Ledger, OpenOptions, Reading, WriterEvent};
-use crate::search::{Query, Search, SearchHits, SearchRequest, search_file};
+use crate::search::{Query, Search, SearchRequest, search_file};
 use crate::testing::Place;
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::entry::{Artifact, ArtifactStatus, Entry, EntryKind, NoteKind};
 use ctxrelay_core::id::{EntryId, SessionId};
 use ctxrelay_core::redact::Redactor;
+use ctxrelay_core::wire::search::SearchPage;
 
 /// Only something broken takes so long.
 pub const DEADLINE: Duration = Duration::from_secs(60);
@@ -124,7 +125,7 @@ impl Bench {
     }
 
     /// By the index, if `use_index`, else by reading the file.
-    pub fn search_file(&self, request: &SearchRequest, use_index: bool) -> SearchHits {
+    pub fn search_file(&self, request: &SearchRequest, use_index: bool) -> SearchPage {
         let path = self.ledger.path();
         let reading = Reading::open(path, &self.session, None, None).unwrap();
         search_file(
@@ -144,12 +145,17 @@ pub fn request(typed: &str) -> SearchRequest {
 }
 
 /// Asks the searching thread.
-pub fn ask(search: &Search, request: SearchRequest) -> SearchHits {
+pub fn ask(search: &Search, request: SearchRequest) -> SearchPage {
     let (sender, answer) = channel();
     search.find(request, move |found| drop(sender.send(found)));
     answer.recv_timeout(DEADLINE).unwrap().unwrap()
 }
 
-pub fn seqs(found: &SearchHits) -> Vec<u64> {
+pub fn seqs(found: &SearchPage) -> Vec<u64> {
     found.hits.iter().map(|hit| hit.seq).collect()
+}
+
+/// Below which number it goes on.
+pub fn next(found: &SearchPage) -> Option<u64> {
+    found.cursor.as_ref().map(|cursor| cursor.parse().unwrap())
 }

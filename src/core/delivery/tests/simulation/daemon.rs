@@ -15,8 +15,8 @@ use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaimedTexts, ClaudeInput,
     ClaudeSetting, ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput,
-    CodexTimeouts, Delivery, DeliveryEffect, Fit, HeldEffects, HookPoint, Ladder, LadderInput,
-    LadderMode, LadderTimeouts, LaterInput, LaterInputs, Load, MessageCursor, Moment, RowsAhead,
+    CodexTimeouts, Delivery, DeliveryEffect, DeliveryMode, Fit, HeldEffects, HookPoint, Ladder,
+    LadderInput, LadderTimeouts, LaterInput, LaterInputs, Load, MessageCursor, Moment, RowsAhead,
     Shown, Watchdog,
 };
 use crate::entry::DeliveryResult;
@@ -772,7 +772,7 @@ impl World {
     }
 
     /// The mode in which the bridges of these worlds attach.
-    pub fn mode(&self) -> LadderMode {
-        LadderMode::Auto
+    pub fn mode(&self) -> DeliveryMode {
+        DeliveryMode::Auto
     }
 }

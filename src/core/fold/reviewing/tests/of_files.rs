@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::review::ReviewChanged;
 
 const HERE: &str = "file:a.json#1a2b3c4d";
 const ELSEWHERE: &str = "file:a.json#5e6f7a8b";
@@ -11,7 +12,7 @@ const BEFORE: &str = "file:a.json";
 
 impl Record {
     /// All that a file says by now.
-    fn read(&mut self, comments: &[ReviewComment], review: &str) -> ImportPlan {
+    fn read(&mut self, comments: &[ReviewComment], review: &str) -> ReviewChanged {
         let read = comments.iter();
         let read = read.filter_map(|comment| ImportedFinding::of(comment, review, &REDACTOR));
         let ids: Vec<FindingId> = comments.iter().map(|comment| comment.id.clone()).collect();
@@ -20,10 +21,10 @@ impl Record {
             findings: &ids,
         };
         let plan = ImportPlan::of(&self.world, read.collect(), Some(whole), false);
-        for (record, content) in plan.records.clone() {
+        for (record, content) in plan.records {
             self.push(Party::System, &content, EntryKind::Finding(record));
         }
-        plan
+        plan.comes_to
     }
 
     /// Its names and reviews.

@@ -1,4 +1,4 @@
-//! [`Retriever`]: where something that helps with a task is looked for.
+//! [`find_alike`]: what was said elsewhere that helps with a task.
 
 use super::everywhere::Everywhere;
 use crate::cli::exit::Failure;
@@ -26,36 +26,29 @@ const SAYING: [&str; 6] = [
     "capsule",
 ];
 
-/// Finds texts by words. Nothing that asks the network is one.
-pub trait Retriever {
-    /// What was said about these words, best first.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be looked for.
-    fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure>;
-}
-
-/// The record, sealed sessions and tasks of this project.
-pub struct LocalRetriever<'a> {
-    /// The project.
-    pub setting: &'a ProjectContext,
-    /// Is told what is left out.
-    pub note: &'a dyn Fn(&str),
-}
-
-impl Retriever for LocalRetriever<'_> {
-    fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure> {
-        let places = [FoundIn::Capsule, FoundIn::Record, FoundIn::Archive];
-        let everywhere = Everywhere::new(self.setting, self.note, words.to_owned())?;
-        Ok(everywhere.page(&places, HITS_MAX, None)?.hits)
-    }
-}
-
-/// What was said about something elsewhere: with all of its words, then with one of them, the
-/// longest first. `take` says how a hit is told, and of which nothing is.
+/// What was said about something elsewhere, in the record, sealed sessions and tasks of this project,
+/// and nothing that asks the network: with all of its words, then with one of them, the longest first.
+/// `note` is told what is left out; `take` says how a hit is told, and of which nothing is.
+///
+/// # Errors
+///
+/// When it cannot be looked for.
 pub fn find_alike(
-    retriever: &dyn Retriever,
+    setting: &ProjectContext,
+    note: &dyn Fn(&str),
+    words: &str,
+    take: impl Fn(&FoundHit) -> Option<FoundText>,
+) -> Result<Vec<FoundText>, Failure> {
+    let find = |words: &str| {
+        let everywhere = Everywhere::new(setting, note, words.to_owned())?;
+        Ok(everywhere.page(&FoundIn::ALL, HITS_MAX, None)?.hits)
+    };
+    alike(find, words, take)
+}
+
+/// As [`find_alike`]; `find` has what was said about words, best first.
+fn alike(
+    find: impl Fn(&str) -> Result<Vec<FoundHit>, Failure>,
     words: &str,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
@@ -76,7 +69,7 @@ pub fn find_alike(
         if question.is_empty() || !Query::is_searched(question) {
             continue;
         }
-        for hit in retriever.find(question)? {
+        for hit in find(question)? {
             if !SAYING.contains(&hit.hit.entry_type.as_str()) {
                 continue;
             }
@@ -141,7 +134,7 @@ mod tests {
         asked: RefCell<Vec<String>>,
     }
 
-    impl Retriever for MockRetriever {
+    impl MockRetriever {
         fn find(&self, words: &str) -> Result<Vec<FoundHit>, Failure> {
             self.asked.borrow_mut().push(words.to_owned());
             let answer = self.answers.iter().find(|(asked, _)| *asked == words);
@@ -186,9 +179,11 @@ mod tests {
             ],
             asked: RefCell::default(),
         };
-        let found = find_alike(&retriever, "fix: the \"login* token", |hit| {
-            (hit.hit.seq != 3).then(|| found_text(hit))
-        });
+        let found = alike(
+            |words| retriever.find(words),
+            "fix: the \"login* token",
+            |hit| (hit.hit.seq != 3).then(|| found_text(hit)),
+        );
         let found: Vec<String> = found.unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
@@ -199,7 +194,10 @@ mod tests {
         );
         let asked = retriever.asked.borrow();
         assert_eq!(*asked, ["fix the login token", "login", "token"]);
-        assert_eq!(find_alike(&retriever, "*: ", |_| None).unwrap(), []);
+        assert_eq!(
+            alike(|words| retriever.find(words), "*: ", |_| None).unwrap(),
+            []
+        );
     }
 
     #[test]
@@ -209,7 +207,10 @@ mod tests {
             answers: vec![],
             asked: RefCell::default(),
         };
-        assert_eq!(find_alike(&retriever, &title, |_| None).unwrap(), []);
+        assert_eq!(
+            alike(|words| retriever.find(words), &title, |_| None).unwrap(),
+            []
+        );
         let asked = retriever.asked.borrow();
         assert_eq!(*asked, ["\u{4fee}".repeat(32)]);
         assert_eq!(bounded("fix the login"), "fix the login");
@@ -223,7 +224,11 @@ mod tests {
             answers: vec![("fix the login", five)],
             asked: RefCell::default(),
         };
-        let found = find_alike(&retriever, "fix the login", |hit| Some(found_text(hit)));
+        let found = alike(
+            |words| retriever.find(words),
+            "fix the login",
+            |hit| Some(found_text(hit)),
+        );
         assert_eq!(found.unwrap().len(), 5);
         assert_eq!(retriever.asked.borrow().len(), 1);
     }
