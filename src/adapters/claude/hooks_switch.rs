@@ -110,32 +110,27 @@ pub struct KeptHooks {
     pub unkept: Option<String>,
 }
 
-/// The person's arguments, with settings that keep the hooks on. Theirs stay as they are where they
-/// switch them off themselves, or cannot be read. `folder` is where Claude starts.
+/// The person's arguments, with settings that keep the hooks on. Theirs stay as they are where they say
+/// it themselves, switch them off, or are a file: what that holds is not put where every process can read
+/// it. `folder` is where Claude starts.
 pub fn keep_hooks(user: Vec<OsString>, folder: &Path) -> KeptHooks {
     let (theirs, rest) = take_settings(&user);
-    let settings = match theirs.as_deref().map(|theirs| settings_of(theirs, folder)) {
-        None => Ok(Map::new()),
-        Some(read) => read,
+    let settings = match &theirs {
+        None => Ok(Some(Map::new())),
+        Some(theirs) => settings_of(theirs, folder),
     };
-    let kept = settings.and_then(|mut settings| {
-        match settings.entry(SWITCH).or_insert(Value::Bool(false)) {
-            Value::Bool(false) => Ok(settings),
-            _ => Err(format!("your {FLAG} switches them off itself")),
-        }
-    });
-    match kept {
-        Ok(settings) => {
+    let (args, unkept) = match settings {
+        Ok(None) => (user, None),
+        Ok(Some(mut settings)) => {
+            settings.insert(SWITCH.to_owned(), Value::Bool(false));
             let settings = Value::Object(settings).to_string();
             let mut args = vec![OsString::from(FLAG), OsString::from(settings)];
             args.extend(rest);
-            KeptHooks { args, unkept: None }
+            (args, None)
         }
-        Err(why) => KeptHooks {
-            args: user,
-            unkept: Some(why),
-        },
-    }
+        Err(why) => (user, Some(why)),
+    };
+    KeptHooks { args, unkept }
 }
 
 /// The settings among arguments, and the other ones.
@@ -162,21 +157,28 @@ fn take_settings(user: &[OsString]) -> (Option<OsString>, Vec<OsString>) {
     (settings, rest)
 }
 
-/// What `--settings` names.
-fn settings_of(theirs: &OsStr, folder: &Path) -> Result<Map<String, Value>, String> {
+/// What `--settings` says, for more to be added; `None` where it keeps the hooks on by itself.
+fn settings_of(theirs: &OsStr, folder: &Path) -> Result<Option<Map<String, Value>>, String> {
     let unread = |why: String| format!("your {FLAG} cannot be read: {why}");
-    let text = match theirs
+    let text = theirs
         .to_str()
-        .filter(|text| text.trim_start().starts_with('{'))
-    {
-        Some(text) => text.to_owned(),
+        .filter(|text| text.trim_start().starts_with('{'));
+    let (text, is_file) = match text {
+        Some(text) => (text.to_owned(), false),
         None => {
             let path = folder.join(theirs).canonicalize();
             let text = path.and_then(|path| read_plain(&path, SETTINGS_BYTES_MAX));
-            text.map_err(|error| unread(error.to_string()))?
+            (text.map_err(|error| unread(error.to_string()))?, true)
         }
     };
-    serde_json::from_str(&text).map_err(|error| unread(error.to_string()))
+    let settings: Map<String, Value> =
+        serde_json::from_str(&text).map_err(|error| unread(error.to_string()))?;
+    match settings.get(SWITCH) {
+        Some(Value::Bool(false)) => Ok(None),
+        Some(_) => Err(format!("your {FLAG} switches them off itself")),
+        None if is_file => Err(format!("your {FLAG} file does not say \"{SWITCH}\": false")),
+        None => Ok(Some(settings)),
+    }
 }
 
 /// Whether a Claude was started so that no file of a project switches its hooks off, by what the kernel
@@ -240,14 +242,24 @@ mod tests {
             words(&["--settings", KEPT, "say hi"])
         );
         let both = r#"{"model":"x","disableAllHooks":false}"#;
-        for user in [
-            &["--settings", r#"{"model":"x"}"#, "hi"][..],
-            &["--settings=s.json", "hi"],
-            &["--settings", "gone.json", "--settings=s.json", "hi"],
+        let merged = kept(&[
+            "--settings=gone.json",
+            "--settings",
+            r#"{"model":"x"}"#,
+            "hi",
+        ]);
+        assert_eq!(merged.args, words(&["--settings", both, "hi"]));
+        assert_eq!(merged.unkept, None);
+        // What a file holds is not shown to everybody.
+        fs::write(place.path().join("kept.json"), both).unwrap();
+        for (user, is_kept) in [
+            (&["--settings=s.json", "hi"][..], false),
+            (&["--settings", "kept.json", "hi"], true),
+            (&["--settings", both, "hi"], true),
         ] {
             let kept = kept(user);
-            assert_eq!(kept.args, words(&["--settings", both, "hi"]), "{user:?}");
-            assert_eq!(kept.unkept, None);
+            assert_eq!(kept.args, words(user));
+            assert_eq!(kept.unkept.is_none(), is_kept, "{user:?}");
         }
         // A prompt is no flag.
         let prompt = ["--", "--settings", "gone.json"];
