@@ -2,8 +2,6 @@
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
-
 use crate::demo::pace::Pace;
 
 /// Where the tools are, from `-c mcp_servers.NAME={url="…",bearer_token_env_var="…"}`.
@@ -23,27 +21,14 @@ impl std::fmt::Debug for McpEntry {
 }
 
 /// The command line.
-#[derive(Debug, Clone, PartialEq, clap::Parser)]
-#[command(no_binary_name = true)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Arguments {
-    #[arg(long = "speed", default_value = "1", value_parser = pace)]
     pub(super) pace: Pace,
-    /// A port on 127.0.0.1; 0 for any.
-    #[arg(long = "listen", value_parser = port)]
+    /// `--listen`, a port on 127.0.0.1; 0 for any.
     pub(super) port: u16,
-    /// Hex digits.
-    #[arg(long = "ws-token-sha256")]
+    /// `--ws-token-sha256`, hex digits.
     pub(super) token_sha256: String,
-    /// The only kind that there is here.
-    #[arg(long, value_parser = ["capability-token"])]
-    ws_auth: Option<String>,
-    /// There are none in the demo.
-    #[arg(long)]
-    disable: Vec<String>,
-    #[arg(short = 'c')]
-    settings: Vec<String>,
     /// The tools, if any were configured.
-    #[arg(skip)]
     pub(super) mcp: Option<McpEntry>,
 }
 
@@ -57,25 +42,56 @@ impl Arguments {
         args: Vec<OsString>,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
-        let options = args
-            .into_iter()
-            .filter(|word| word != "--" && word != "app-server");
-        let mut arguments = Self::try_parse_from(options).map_err(|error| error.to_string())?;
-        let mut settings = arguments.settings.iter();
-        arguments.mcp = settings.find_map(|setting| entry(setting, &var));
-        Ok(arguments)
+        let mut words = args.into_iter().map(|word| {
+            word.into_string()
+                .map_err(|word| format!("{} is no text", word.display()))
+        });
+        let mut pace = Pace::new(1.0).map_err(|error| error.to_string())?;
+        let (mut port, mut token_sha256, mut mcp) = (None, None, None);
+        while let Some(word) = words.next() {
+            let word = word?;
+            let mut value = || {
+                words
+                    .next()
+                    .unwrap_or_else(|| Err(format!("{word} needs a value")))
+            };
+            match word.as_str() {
+                "--speed" => {
+                    let speed = value()?;
+                    let number = speed.parse().map_err(|_| format!("{speed} is no speed"))?;
+                    pace = Pace::new(number).map_err(|error| error.to_string())?;
+                }
+                "--listen" => {
+                    let url = value()?;
+                    port = url
+                        .strip_prefix("ws://127.0.0.1:")
+                        .and_then(|port| port.parse().ok());
+                }
+                "--ws-auth" => {
+                    let kind = value()?;
+                    if kind != "capability-token" {
+                        return Err(format!("--ws-auth {kind} is not in the demo"));
+                    }
+                }
+                "--ws-token-sha256" => token_sha256 = Some(value()?),
+                "--disable" => {
+                    value()?;
+                }
+                "-c" => {
+                    let setting = value()?;
+                    mcp = mcp.or_else(|| entry(&setting, &var));
+                }
+                "--" | "app-server" => {}
+                other => return Err(format!("{other} is not in the demo")),
+            }
+        }
+        Ok(Self {
+            pace,
+            port: port.ok_or("--listen ws://127.0.0.1:PORT is missing")?,
+            token_sha256: token_sha256.ok_or("--ws-token-sha256 is missing")?,
+            mcp,
+        })
     }
-}
-
-fn pace(speed: &str) -> Result<Pace, String> {
-    let number = speed.parse().map_err(|_| "it is no speed".to_owned())?;
-    Pace::new(number).map_err(|error| error.to_string())
-}
-
-fn port(url: &str) -> Result<u16, String> {
-    let port = url.strip_prefix("ws://127.0.0.1:");
-    let port = port.and_then(|port| port.parse().ok());
-    port.ok_or_else(|| "wanted is ws://127.0.0.1:PORT".to_owned())
 }
 
 /// The first usable entry of a `-c` setting.
