@@ -186,7 +186,7 @@ pub struct ExportArgs {
     /// Its id, or the end of it
     #[arg(value_name = "ID")]
     pub id: String,
-    /// Where to, readable by you alone [default: beside the project, a name made of the title]
+    /// Where to, readable by you alone [default: beside the repository, a name made of the title]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Take the place of a file that exists

@@ -22,7 +22,7 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let kept = keep_hooks(args.args, &folder(setting)?);
     if let Some(why) = &kept.unkept {
         context.out.note(&format!(
-            "a file of the project can switch Claude's hooks off, and with them your rules: {why}"
+            "Claude's hooks, and with them your rules, are not held on: {why}"
         ));
     }
     if args.dry_run {

@@ -94,7 +94,10 @@ fn start_with(
     if let Some(elsewhere) = StateElsewhere::of(setting) {
         return Err(elsewhere.failure());
     }
-    let clears_kill = clears_kill && operator::lifts_kill(setting)?;
+    if clears_kill {
+        // The child looks again: there may be a mark by then.
+        operator::lifts_kill(setting)?;
+    }
     for _ in 0..STARTS_MAX {
         match spawn(setting, clears_kill, &mut gauge) {
             Ok(()) => {}
@@ -202,6 +205,7 @@ fn ready(mut child: Child, wait: Duration, goes_on: impl FnMut() -> bool) -> Res
                 let code = child.wait().ok().and_then(|status| status.code());
                 return Err(Failure::new(
                     kind(code),
+                    // As a word: a failure knows the codes of programs too, and a refusal's does not.
                     error.code.to_string(),
                     error.message,
                     error.hint,

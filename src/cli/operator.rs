@@ -87,9 +87,12 @@ pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
 pub fn lifts_kill(setting: &ProjectContext) -> Result<bool, Failure> {
     match hosting_refusal(&setting.user_dirs.registry) {
         None => Ok(true),
-        Some(_) if sentinel::is_killed(&setting.dirs) => Err(Failure::refused(
+        Some(why) if sentinel::is_killed(&setting.dirs) => Err(Failure::refused(
             RefusalCode::OperatorOnly,
-            "the operator stopped this project's daemon, and this process is not the operator's",
+            format!(
+                "the operator stopped this project's daemon: {}",
+                why.message
+            ),
             "only the operator can start it again",
         )),
         Some(_) => Ok(false),

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::child::{Child, Finished, is_alive, run};
+use crate::support::hand_over::Tidy;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
@@ -508,6 +509,9 @@ fn kill_ends_the_daemon_and_keeps_bridges_from_starting_it() {
         let (code, said) = error(&run(&by_agent));
         assert_eq!((code, &*said), (5, "operator_only"), "{words:?}");
     }
+    let by_agent = project.ctxrelay(["daemon"]).env("CLAUDECODE", "1");
+    let told = run(&by_agent).stderr;
+    assert!(told.contains("CLAUDECODE"), "{told}");
     let mut agent = McpClient::start(&project.ctxrelay(["bridge"]));
     let refused = agent.tool_refused("task_state", json!({})).to_string();
     assert!(refused.contains("only the operator"), "{refused}");
@@ -515,6 +519,18 @@ fn kill_ends_the_daemon_and_keeps_bridges_from_starting_it() {
     assert!(project.state().join("state/killed").exists());
     let _daemon = project.daemon();
     assert!(!project.state().join("state/killed").exists());
+}
+
+#[test]
+fn an_agents_shell_starts_a_daemon_where_nobody_stopped_one_also_in_a_new_project() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let started = project
+        .ctxrelay(["daemon", "--detach"])
+        .env("CLAUDECODE", "1");
+    run(&started).expect_success();
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["running"], true);
 }
 
 #[test]

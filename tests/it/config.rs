@@ -357,6 +357,7 @@ fn a_call_is_asked_for_where_the_projects_folder_is_not_there_any_more() {
     let hook = |event| project.ctxrelay(["hook", event, "--judged", "--project", &gone]);
     let said = judged(&hook("PreToolUse"));
     assert!(said.contains("\"permissionDecision\":\"ask\""), "{said}");
+    assert!(said.contains("put the folder back"), "{said}");
     for event in ["PostToolUse", "Stop", "UserPromptSubmit"] {
         assert_eq!(judged(&hook(event)), "", "{event}");
     }

@@ -89,6 +89,10 @@ fn hooks_off_in(managed: &Path, project: &Path, own: Option<&Path>) -> Option<Ho
     })
 }
 
+fn says(settings: &Map<String, Value>, key: &str) -> Option<bool> {
+    settings.get(key).and_then(Value::as_bool)
+}
+
 /// The person's own folder of Claude's.
 fn own_folder() -> Option<PathBuf> {
     let dir = |name| env::var_os(name).map(PathBuf::from);
@@ -112,12 +116,19 @@ pub struct KeptHooks {
 
 /// The person's arguments, with settings that keep the hooks on. Theirs stay as they are where they say
 /// it themselves, switch them off, or are a file: what that holds is not put where every process can read
-/// it. `folder` is where Claude starts.
+/// it. Nor is it said against the person's own settings. `folder` is where Claude starts.
 pub fn keep_hooks(user: Vec<OsString>, folder: &Path) -> KeptHooks {
+    keep_hooks_in(user, folder, own_folder().as_deref())
+}
+
+fn keep_hooks_in(user: Vec<OsString>, folder: &Path, own: Option<&Path>) -> KeptHooks {
     let (theirs, rest) = take_settings(&user);
-    let settings = match &theirs {
-        None => Ok(Some(Map::new())),
-        Some(theirs) => settings_of(theirs, folder),
+    let own = own.map(|folder| folder.join("settings.json"));
+    let own_off = own.filter(|file| says(&read(file).unwrap_or_default(), SWITCH) == Some(true));
+    let settings = match (&theirs, own_off) {
+        (None, Some(file)) => Err(format!("{} switches them off", file.display())),
+        (None, None) => Ok(Some(Map::new())),
+        (Some(theirs), _) => settings_of(theirs, folder),
     };
     let (args, unkept) = match settings {
         Ok(None) => (user, None),
@@ -236,7 +247,7 @@ mod tests {
     fn settings_of_the_persons_go_along_and_what_they_say_of_hooks_is_theirs() {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("s.json"), r#"{"model":"x"}"#).unwrap();
-        let kept = |user: &[&str]| keep_hooks(words(user), place.path());
+        let kept = |user: &[&str]| keep_hooks_in(words(user), place.path(), Some(place.path()));
         assert_eq!(
             kept(&["say hi"]).args,
             words(&["--settings", KEPT, "say hi"])
@@ -261,6 +272,20 @@ mod tests {
             assert_eq!(kept.args, words(user));
             assert_eq!(kept.unkept.is_none(), is_kept, "{user:?}");
         }
+        fs::write(
+            place.path().join("settings.json"),
+            r#"{"disableAllHooks":true}"#,
+        )
+        .unwrap();
+        let of_own = kept(&["hi"]);
+        assert_eq!(of_own.args, words(&["hi"]), "it is their own word");
+        assert!(
+            of_own
+                .unkept
+                .unwrap()
+                .ends_with("settings.json switches them off")
+        );
+        fs::remove_file(place.path().join("settings.json")).unwrap();
         // A prompt is no flag.
         let prompt = ["--", "--settings", "gone.json"];
         let args = kept(&prompt).args;

@@ -138,9 +138,9 @@ pub enum CodexFact {
     },
     /// Somebody came to the proxy with a wrong token, or was one too many.
     ProxyRefused {
-        /// How many since the last such fact (at most one fact a second).
+        /// How many since the last such fact (at most one fact a second for each reason).
         count: u64,
-        /// Why the last of them was refused: there were too many connections.
+        /// There were too many connections.
         is_full: bool,
     },
     /// Tokens used of the context window.

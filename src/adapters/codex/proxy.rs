@@ -85,7 +85,10 @@ pub(super) struct Proxy {
 struct Shared {
     /// Terminals that are connected.
     attached: Mutex<u32>,
+    /// For a wrong token.
     refused: Mutex<Refused>,
+    /// For being one too many.
+    full: Mutex<Refused>,
     /// For those that have shown their token.
     places: Arc<Semaphore>,
 }
@@ -108,6 +111,7 @@ impl Proxy {
         let shared = Arc::new(Shared {
             attached: Mutex::default(),
             refused: Mutex::default(),
+            full: Mutex::default(),
             places: Arc::new(Semaphore::new(TERMINALS_MAX)),
         });
         let mut lobby = ProxyLobby::default();
@@ -269,10 +273,16 @@ impl Proxy {
         }
     }
 
-    /// Tells about a wrong token or too many connections, at most once a second; the terminal itself
+    /// Tells about a wrong token or too many connections, each at most once a second; the terminal itself
     /// never says why it cannot connect (Codex 0.169.0, observed).
     async fn count_refused(&self, why: ProxyRefusal, shared: &Shared) {
-        let mut refused = shared.refused.lock().await;
+        let is_full = why == ProxyRefusal::Full;
+        let counted = if is_full {
+            &shared.full
+        } else {
+            &shared.refused
+        };
+        let mut refused = counted.lock().await;
         refused.count += 1;
         let now = Instant::now();
         if refused.told.is_some_and(|told| now < told + REFUSED_EVERY) {
@@ -281,7 +291,7 @@ impl Proxy {
         // A daemon that is busy hears of it with the next one.
         let fact = CodexFact::ProxyRefused {
             count: refused.count,
-            is_full: why == ProxyRefusal::Full,
+            is_full,
         };
         if self.facts.try_send(fact).is_ok() {
             *refused = Refused {

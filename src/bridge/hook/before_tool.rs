@@ -20,6 +20,10 @@ use crate::wire::control::{Command, HookEvent, HookParams, ToolBeginsParams};
 /// agents build takes long to start a process, and what is not told is never shown.
 const TELL_WAIT: Duration = Duration::from_millis(500);
 
+/// Why it is asked for.
+const NOWHERE: &str = ", because the project's folder is gone or your rules cannot be found: put the folder back, \
+                       or start Claude anew";
+
 /// Judges a call by the rules, and prints what they make of it; prints nothing when they let it
 /// through. Never fails, and takes at most 1.5 s. A call that cannot be read is asked for.
 ///
@@ -48,6 +52,8 @@ pub async fn before_tool<R, W>(
         };
         let (decision, why) = match verdict {
             PolicyVerdict::Allowed => return tell(caller, &input, client).await,
+            // Nobody set a rule for all of it.
+            PolicyVerdict::Ask(why) if client.is_none() => ("ask", format!("{why}{NOWHERE}")),
             PolicyVerdict::Ask(why) => ("ask", why),
             PolicyVerdict::Denied(why) => ("deny", why),
         };

@@ -18,11 +18,18 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsulePatch, CapsuleSection, patched_files};
 use crate::core::told_path::told_path;
-use crate::store::dirs::ProjectDirs;
+use crate::store::dirs::{ProjectDirs, exists};
 use crate::wire::control::{ProgramCode, TaskChange};
 
 /// How a capsule's file is called.
 const ENDING: &str = "ctxcapsule.json";
+
+/// How many folders above the project's own a file lies that is given no place: beside the repository, or
+/// a new file in the work tree would make it another one.
+pub(super) fn levels_out(root: &Path) -> usize {
+    let is_top = |folder: &Path| exists(&folder.join(".git"));
+    root.ancestors().position(is_top).unwrap_or(0) + 1
+}
 
 /// How many files of a patch are named.
 const NAMED_MAX: usize = 20;
@@ -48,8 +55,10 @@ pub(super) fn run(context: &CliContext, args: &ExportArgs) -> CliOutcome {
     let made = made.as_ref().unwrap_or(&plain);
     let dirs = &context.setting.dirs;
     let path = args.output.clone();
-    // Beside the project: a new file in it would make its tree another one.
-    let path = path.unwrap_or_else(|| dirs.root.with_file_name(file_name(&made.capsule)));
+    let path = path.unwrap_or_else(|| {
+        let folder = dirs.root.ancestors().nth(levels_out(&dirs.root));
+        folder.unwrap_or(&dirs.root).join(file_name(&made.capsule))
+    });
     let export = export_of(&maker, &plain, made);
     let mut kept = Ok(None);
     write(dirs, made, &path, args.force, || {
@@ -221,4 +230,22 @@ pub(super) fn file_name(capsule: &Capsule) -> PathBuf {
         name
     };
     PathBuf::from(format!("{name}.{ENDING}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_place_lies_beside_the_repository_that_holds_the_project() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("repository/app");
+        fs::create_dir_all(&root).unwrap();
+        fs::create_dir(root.with_file_name(".git")).unwrap();
+        assert_eq!(levels_out(&root), 2);
+        fs::create_dir(root.join(".git")).unwrap();
+        assert_eq!(levels_out(&root), 1);
+    }
 }

@@ -8,7 +8,7 @@ use ctxrelay_ui::model as ui;
 use super::LISTED;
 use super::alike::goes_into;
 use super::check::why;
-use super::export::{export_of, file_name, went_along, with_along, write};
+use super::export::{export_of, file_name, levels_out, went_along, with_along, write};
 use super::handoff::{as_handoff, goes_along};
 use super::maker::{CapsuleMaker, MadeCapsule};
 use super::show::{changed, sections};
@@ -89,8 +89,11 @@ fn row(
         is_current: current.is_some_and(|task| task.id == capsule.id),
         is_foreign: made.owner == CapsuleOwner::Foreign,
         standing: standing(freshness),
-        // Beside the project: a new file in it would make its tree another one.
-        file: format!("../{}", file_name(capsule).display()),
+        file: format!(
+            "{}{}",
+            "../".repeat(levels_out(&setting.dirs.root)),
+            file_name(capsule).display()
+        ),
         bytes: made.bytes.len() as u64,
         findings: capsule.findings.len() as u64,
         broken: None,

@@ -26,7 +26,7 @@ use crate::core::word::words;
 use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::{self, SigningCheck, Stats};
 
-use super::vouching::{NO_WAY, Vouching};
+use super::vouching::Vouching;
 use crate::cli::destination::{self, Destination};
 use card::Card;
 
@@ -83,15 +83,16 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let id = SessionId::new(session.as_str());
     let reach = disk::reach(&context.setting, &id, &path)
         .map_err(|error| disk::unreadable(&path, &error))?;
-    let is_apart = args.session.is_some() && Vouching::of(&context.setting).is_apart(&id);
+    let named = args.session.is_some().then_some(&id);
+    let apart = named.and_then(|session| Vouching::of(&context.setting).why_apart(session));
     let record = Record {
         dirs,
         path: &path,
         session: &session,
         reach,
-        is_apart,
+        apart,
     };
-    for remark in apart(is_apart).into_iter().chain(reach.remark()) {
+    for remark in apart.map(str::to_owned).into_iter().chain(reach.remark()) {
         context.out.note(&remark);
     }
     if args.output.as_os_str() == STDOUT {
@@ -129,7 +130,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         "bytes": bytes,
         "foreignLines": reach.foreign_lines,
     });
-    if is_apart {
+    if apart.is_some() {
         value["unvouched"] = true.into();
     }
     let mut text = ReportText::new();
@@ -152,12 +153,8 @@ struct Record<'a> {
     session: &'a str,
     /// What stands behind it in the file is left out.
     reach: RecordReach,
-    /// The record does not lead to it.
-    is_apart: bool,
-}
-
-fn apart(is_apart: bool) -> Option<String> {
-    is_apart.then(|| NO_WAY.to_owned())
+    /// Why nobody vouches for it.
+    apart: Option<&'static str>,
 }
 
 /// Writes it all. Returns what was found in it.
@@ -172,7 +169,7 @@ fn write(
         path,
         session,
         reach,
-        is_apart,
+        apart,
     } = *record;
     if format == Format::Jsonl {
         return jsonl::write(path, reach.bytes, for_terminal, out);
@@ -198,8 +195,8 @@ fn write(
     let stats = read.map_err(Fault::Reading)?;
     begin(format, session, &mut started, out)
         .and_then(|()| match format {
-            Format::Html => html::end(&stats, &remarks(&stats, reach, is_apart), out),
-            _ => markdown::end(&stats, &remarks(&stats, reach, is_apart), out),
+            Format::Html => html::end(&stats, &remarks(&stats, reach, apart), out),
+            _ => markdown::end(&stats, &remarks(&stats, reach, apart), out),
         })
         .map_err(Fault::Writing)?;
     Ok(stats)
@@ -239,9 +236,9 @@ fn damages(stats: &Stats, is_copied: bool) -> Vec<String> {
 }
 
 /// What a reader of an export has to know of the file.
-fn remarks(stats: &Stats, reach: RecordReach, is_apart: bool) -> String {
+fn remarks(stats: &Stats, reach: RecordReach, apart: Option<&str>) -> String {
     let mut remarks = String::new();
-    for remark in apart(is_apart).into_iter().chain(reach.remark()) {
+    for remark in apart.map(str::to_owned).into_iter().chain(reach.remark()) {
         remarks.push_str(&format!(" {remark}."));
     }
     match stats.bad_lines {

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::{Value, json};
 
-use super::vouching::{NO_WAY, Vouching};
+use super::vouching::Vouching;
 use crate::cli::connect::{self, DaemonFound, Live, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -101,10 +101,10 @@ pub enum Order {
 pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let named = args.session.as_deref().map(SessionId::new);
     let page = wait_for(page(context, args))?;
-    let is_apart = named.is_some_and(|session| Vouching::of(&context.setting).is_apart(&session));
+    let apart = named.and_then(|session| Vouching::of(&context.setting).why_apart(&session));
     let mut text = ReportText::new();
-    if is_apart {
-        text.note(NO_WAY);
+    if let Some(apart) = apart {
+        text.note(apart);
     }
     if page.entries.is_empty() {
         text.note("no entries");
@@ -119,7 +119,7 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
         text.note(format!("more with --after {cursor}"));
     }
     let mut value = json!({"entries": entries, "places": page.places, "cursor": page.cursor});
-    if is_apart {
+    if apart.is_some() {
         value["unvouched"] = true.into();
     }
     if let Some(note) = left_out(page.unread_lines) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::vouching::{NO_WAY, Vouching};
+use super::vouching::Vouching;
 use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -41,9 +41,10 @@ pub fn run(context: &CliContext, mut args: Args) -> CliOutcome {
     let mut entry = wait_for(find(context, &args))?.into_value();
     let mut text = text(&entry);
     let named = args.session.as_deref().map(SessionId::new);
-    if named.is_some_and(|session| Vouching::of(&context.setting).is_apart(&session)) {
+    let apart = named.and_then(|session| Vouching::of(&context.setting).why_apart(&session));
+    if let Some(apart) = apart {
         entry["unvouched"] = true.into();
-        text.note(NO_WAY);
+        text.note(apart);
     }
     context.out.report(Report::new(&entry, text))
 }

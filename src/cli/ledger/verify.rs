@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::vouching::NO_WAY;
+use super::vouching::why_apart;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -79,7 +79,7 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     for (file, value) in checked.iter().zip(&mut sessions) {
         if !reached.contains(&file.session) {
             value["unvouched"] = true.into();
-            let told = format!("{}  {NO_WAY}", file.session);
+            let told = format!("{}  {}", file.session, why_apart(&world));
             text.spans(&[(Tone::Warning, "apart  "), (Tone::Plain, &told)]);
         }
     }

@@ -15,8 +15,20 @@ use crate::wire::search::SearchHit;
 pub(in crate::cli) const FROM_ELSEWHERE: &str = "from elsewhere, nobody vouches for it";
 
 /// What is said of a session.
-pub(super) const NO_WAY: &str =
+const NO_WAY: &str =
     "no session of this project leads to it: it is from elsewhere, nobody vouches for it";
+
+/// What is said of one where the project itself came from elsewhere.
+const NOT_KNOWN: &str = "the record of this project came from elsewhere (it was moved, or copied), and this session with \
+     it: nobody vouches for it";
+
+/// What is said of a session to which a record does not lead.
+pub(super) fn why_apart(world: &Snapshot) -> &'static str {
+    match world.foreign_through {
+        Seq(0) => NO_WAY,
+        Seq(_) => NOT_KNOWN,
+    }
+}
 
 /// The way back from the current session.
 pub(super) struct Vouching {
@@ -36,9 +48,11 @@ impl Vouching {
         }
     }
 
-    /// Whether the record does not lead to a session.
-    pub(super) fn is_apart(&self, session: &SessionId) -> bool {
-        self.sessions.is_apart(session)
+    /// What is to be said of a session where the record does not lead to it.
+    pub(super) fn why_apart(&self, session: &SessionId) -> Option<&'static str> {
+        self.sessions
+            .is_apart(session)
+            .then(|| why_apart(&self.world))
     }
 
     /// Marks what was found in a session, or in that which each names, where the record does not lead

@@ -116,7 +116,8 @@ impl CapsuleDraft {
         let mut kind = None;
         // Whether the line before is of a value.
         let mut goes_on = false;
-        for line in text.lines() {
+        // Some editors put a mark of the encoding before everything.
+        for line in text.trim_start_matches('\u{feff}').lines() {
             let heading = line.strip_prefix("# ").map(str::trim_end);
             let further = line
                 .strip_prefix("  ")
@@ -296,10 +297,10 @@ mod tests {
             "{said}"
         );
         let kept = draft(&[(NoteKind::Goal, "it stays".to_owned())]);
-        assert_eq!(
-            CapsuleDraft::read(&kept.text()).unwrap().values,
-            kept.values
-        );
+        for before in ["", "\u{feff}"] {
+            let text = format!("{before}{}", kept.text());
+            assert_eq!(CapsuleDraft::read(&text).unwrap().values, kept.values);
+        }
     }
 
     #[test]

@@ -50,7 +50,13 @@ fn of_text(text: &str, depth: usize) -> GitUse {
     let start = read.unclear.map_or(GitUse::NoWrite, unclear);
     let all = read.commands.iter().map(|it| of_command(it, depth));
     let found = all.fold(start, GitUse::max);
-    match read.commands.iter().any(asks_for_git_folder) && !read.commands.iter().all(only_looks) {
+    // Only what is told something that the text does not tell can be told of the folder.
+    let is_told = |it: &SimpleCommand| {
+        let files = it.redirects.iter().map(|it| &it.word);
+        it.words.iter().chain(files).any(|word| word.is_dynamic)
+    };
+    let may_act_there = |it: &SimpleCommand| is_told(it) && !only_looks(it);
+    match read.commands.iter().any(asks_for_git_folder) && read.commands.iter().any(may_act_there) {
         true => found.max(unclear("it asks where the folder .git lies")),
         false => found,
     }

@@ -255,6 +255,15 @@ const CORPUS: &[(char, &str)] = &[
         "test -f \"$(git rev-parse --git-dir)/MERGE_HEAD\" && git status",
     ),
     ('r', "git rev-parse --git-dir && make"),
+    (
+        'r',
+        "test -f $(git rev-parse --git-dir)/MERGE_HEAD && echo x; cargo build",
+    ),
+    (
+        'r',
+        "cat \"$(git rev-parse --git-dir)/HEAD\" | awk '{print $1}'",
+    ),
+    ('?', "at=$(git rev-parse --git-dir); rm \"$at/index.lock\""),
     ('r', "cd \"$(git rev-parse --show-toplevel)\" && make"),
     // An option that sorts or shapes makes no list of a new name.
     ('w', "git branch --sort=refname evil"),

@@ -233,19 +233,21 @@ impl Daemon {
     }
 
     fn proxy_refused(&mut self, count: u64, is_full: bool) {
-        let (why, notice) = match is_full {
+        let (key, why, notice) = match is_full {
             true => (
+                NoticeKey::ProxyFull,
                 "too many connections",
                 "the Codex proxy has more connections than it takes, and ended some: see what of \
                  yours connects to its port; terminals that are connected go on",
             ),
             false => (
+                NoticeKey::Proxy,
                 "wrong token",
                 "somebody came to the Codex proxy with a wrong token; start the terminal with \
                  `ctxrelay codex`",
             ),
         };
-        let is_news = self.base.notices.set(NoticeKey::Proxy, notice);
+        let is_news = self.base.notices.set(key, notice);
         if is_news {
             self.base.recorder.note_fact(
                 Party::System,
@@ -449,7 +451,9 @@ impl Daemon {
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
         if attached {
-            self.base.notices.clear(&NoticeKey::Proxy);
+            for key in [NoticeKey::Proxy, NoticeKey::ProxyFull] {
+                self.base.notices.clear(&key);
+            }
         }
         if self.agents.codex.terminal(attached, pid) {
             self.base.recorder.note_fact(

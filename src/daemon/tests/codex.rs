@@ -573,3 +573,16 @@ async fn a_turn_that_is_shown_again_after_many_others_is_recorded_once() {
     });
     assert_eq!(began.count(), 1);
 }
+
+#[tokio::test]
+async fn who_is_refused_at_the_proxy_now_for_one_reason_and_now_for_another_is_told_once_for_each()
+{
+    let mut rig = Rig::fresh_with_codex().await;
+    for is_full in [false, true, false, true, false] {
+        rig.fact(CodexFact::ProxyRefused { count: 1, is_full });
+    }
+    rig.settle().await;
+    let errors = rig.daemon.base.recorder.world().errors.iter();
+    let told = errors.filter(|error| error.code == ErrorCode::ProxyRefused);
+    assert_eq!(told.count(), 2);
+}

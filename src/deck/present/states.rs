@@ -254,6 +254,10 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             Notice,
             &["Start Codex's terminal with `ctxrelay codex`, which knows the token."],
         ),
+        Some(NoticeKey::ProxyFull) => (
+            Notice,
+            &["See which program of yours connects to the port of the Codex terminal, and end it."],
+        ),
         _ => (Notice, &[]),
     };
     let command = match key {

@@ -237,6 +237,20 @@ async fn silent_connections_keep_no_terminal_out_and_the_oldest_of_them_make_roo
         matches!(told, Some(CodexFact::ProxyRefused { is_full: true, .. })),
         "{told:?}"
     );
+    // A wrong token is counted for itself.
+    let wrong = bench.head("authorization: Bearer wrong\r\n");
+    bench.status(wrong.as_bytes()).await;
+    let of_token = loop {
+        match bench.facts.recv().await.unwrap() {
+            CodexFact::ProxyRefused {
+                count,
+                is_full: false,
+            } => break count,
+            CodexFact::ProxyRefused { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(of_token, 1);
     let (_terminal, _server, _) = bench.attached(b"").await;
 }
 

@@ -40,6 +40,7 @@ words! {
         MessageAltered = "message_altered",
         /// Somebody came to Codex's proxy with a wrong token.
         Proxy = "proxy",
+        ProxyFull = "proxy_full",
         /// The queue cannot be written.
         Queue = "queue",
         /// An older queue lay in the place of the one of now.
