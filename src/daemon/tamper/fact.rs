@@ -2,25 +2,37 @@
 
 use crate::adapters::claude::hooks_switch::HooksOff;
 use crate::core::id::SessionId;
-use crate::core::word::words;
 use crate::store::config::Loaded;
 use crate::store::ledger::VerifyReport;
 
-words! {
-    /// What somebody else did to the ledger, as a fragment for a sentence about the record.
-    #[derive(PartialOrd, Ord)]
-    pub closed enum Touch {
-        /// It has no name any more, or was moved away.
-        Removed = "removed",
-        /// Another file, or something that is no file, has its name.
-        Replaced = "replaced by another file",
-        /// It is shorter than what was acknowledged.
-        Truncated = "cut",
-        /// Bytes that are not ours stand at its end, or stood there.
-        Appended = "appended to",
-        /// It was written to in its middle.
-        Edited = "edited",
-        PermissionsChanged = "given other permissions",
+/// What somebody else did to the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Touch {
+    /// It has no name any more, or was moved away.
+    Removed,
+    /// Another file, or something that is no file, has its name.
+    Replaced,
+    /// It is shorter than what was acknowledged.
+    Truncated,
+    /// Bytes that are not ours stand at its end, or stood there.
+    Appended,
+    /// It was written to in its middle.
+    Edited,
+    /// Its permissions were changed.
+    PermissionsChanged,
+}
+
+impl Touch {
+    /// A fragment for a sentence about the record.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Replaced => "replaced by another file",
+            Self::Truncated => "cut",
+            Self::Appended => "appended to",
+            Self::Edited => "edited",
+            Self::PermissionsChanged => "given other permissions",
+        }
     }
 }
 
