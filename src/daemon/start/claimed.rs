@@ -88,10 +88,7 @@ impl Claimed {
         let (dirs, user) = (builder.dirs.clone(), builder.user_dirs.clone());
         let registry_failed = |source| builder.registry_failed(source);
         let state_failed = |source| builder.state_failed(source);
-        // To be asked before the ports are allocated, which registers the project.
-        let is_clone = takeover.is_none()
-            && exists(&dirs.sessions())
-            && !registry::is_known(&user, &dirs).map_err(registry_failed)?;
+        let was_there = takeover.is_none() && exists(&dirs.sessions());
         dirs.create().map_err(|source| StartError::Unwritable {
             path: dirs.relay.clone(),
             source,
@@ -116,6 +113,9 @@ impl Claimed {
                 (lock.ok_or(StartError::Owned)?, None)
             }
         };
+        // To be asked before the ports are allocated, which registers the project; and with the lock:
+        // another start, which failed since, may have made the folder.
+        let is_clone = was_there && !registry::is_known(&user, &dirs).map_err(registry_failed)?;
         mark_state(&dirs).map_err(|source| StartError::Unwritable {
             path: dirs.state.clone(),
             source,

@@ -61,7 +61,7 @@ impl SearchRequest {
     }
 }
 
-/// An entry that was found.
+/// What is told of an entry that was found.
 pub(super) fn hit(stored: &Stored, text: &Text, query: &Query) -> SearchHit {
     let entry = &stored.entry;
     let snippet = Snippet::of(text, query);
