@@ -17,6 +17,7 @@ use crate::adapters::plain_file::read_plain;
 use crate::adapters::process::environment;
 use crate::core::agent::HOOKS_VARIABLE;
 use crate::core::policy::ClaudeHooks;
+use crate::wire::plain_value::PlainValue;
 
 const SWITCH: &str = "disableAllHooks";
 
@@ -61,7 +62,6 @@ pub fn hooks_off(project: &Path) -> Option<HooksOff> {
 }
 
 fn hooks_off_in(managed: &Path, project: &Path, own: Option<&Path>) -> Option<HooksOff> {
-    let says = |settings: &Map<String, Value>, key: &str| settings.get(key)?.as_bool();
     let of_all = read(managed).unwrap_or_default();
     if [SWITCH, MANAGED_ONLY]
         .iter()
@@ -103,7 +103,16 @@ fn own_folder() -> Option<PathBuf> {
 /// A file of settings, also behind a link.
 fn read(path: &Path) -> Option<Map<String, Value>> {
     let text = read_plain(&path.canonicalize().ok()?, SETTINGS_BYTES_MAX).ok()?;
-    serde_json::from_str(&text).ok()
+    object(&text).ok()
+}
+
+/// An agent may have written it: text in it stays text.
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    match PlainValue::of(text) {
+        Ok(Value::Object(settings)) => Ok(settings),
+        Ok(_) => Err("it is no JSON object".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The arguments of a launch.
@@ -182,8 +191,7 @@ fn settings_of(theirs: &OsStr, folder: &Path) -> Result<Option<Map<String, Value
             (text.map_err(|error| unread(error.to_string()))?, true)
         }
     };
-    let settings: Map<String, Value> =
-        serde_json::from_str(&text).map_err(|error| unread(error.to_string()))?;
+    let settings = object(&text).map_err(unread)?;
     match settings.get(SWITCH) {
         Some(Value::Bool(false)) => Ok(None),
         Some(_) => Err(format!("your {FLAG} switches them off itself")),
@@ -237,6 +245,9 @@ mod tests {
         assert_eq!(found(), None, "a nearer one says no");
         fs::write(&local, r#"{"disableAllHooks": true}"#).unwrap();
         assert_eq!(found(), Some((local.clone(), false)));
+        let as_text = r#"{"disableAllHooks": {"$serde_json::private::RawValue": "true"}}"#;
+        fs::write(&local, as_text).unwrap();
+        assert_eq!(found(), None, "a text is no JSON");
         fs::write(&local, "no settings").unwrap();
         assert_eq!(found(), None);
         fs::write(&managed, r#"{"allowManagedHooksOnly": true}"#).unwrap();
