@@ -149,7 +149,15 @@ pub fn needed(found: DaemonFound) -> Result<Live, Failure> {
 ///
 /// When neither can be read.
 pub async fn world(setting: &ProjectContext) -> Result<Snapshot, Failure> {
-    match control(setting).await {
+    world_by(setting, &control(setting).await).await
+}
+
+/// As [`world`], by what was found before.
+pub(super) async fn world_by(
+    setting: &ProjectContext,
+    found: &DaemonFound,
+) -> Result<Snapshot, Failure> {
+    match found {
         DaemonFound::Live(live) => live.snapshot().await,
         DaemonFound::Nobody | DaemonFound::Unfit(_) => disk::snapshot(setting),
     }

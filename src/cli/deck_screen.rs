@@ -203,7 +203,7 @@ fn elsewhere(setting: &ProjectContext) -> Elsewhere {
                 SearchScope::Archives => SearchPlace::Archives,
                 SearchScope::All => SearchPlace::All,
             };
-            let found = search::for_deck(&searched, words, place, limit, after.as_deref());
+            let found = search::for_deck(&searched, &words, place, limit, after.as_deref());
             found.map_err(|failure| failure.message)
         }),
         Arc::new(move |session, line| {

@@ -33,6 +33,7 @@ mod deck_screen;
 mod demo;
 mod destination;
 mod detach;
+mod dialed;
 mod disk;
 mod doctor;
 mod doorbell;

@@ -5,15 +5,16 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::connect::{self, DaemonFound, Live, runtime};
+use super::connect::Live;
+use super::dialed::Dialed;
 use super::disk;
 use super::exit::Failure;
 use crate::core::id::Seq;
@@ -36,7 +37,7 @@ pub(super) struct RecordNow {
     world: Arc<Snapshot>,
     path: PathBuf,
     /// `None` once it does not answer: each line would wait for it again.
-    daemon: RefCell<Option<(Runtime, Live)>>,
+    daemon: RefCell<Option<Rc<Dialed>>>,
     /// What it said already.
     fetched: RefCell<BTreeMap<Seq, Stored>>,
     /// Opened when it is needed: without a checkpoint beside it all of it is read.
@@ -51,16 +52,16 @@ impl RecordNow {
     ///
     /// When neither the daemon nor the disk tells.
     pub(super) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
+        Self::open_by(setting, &Dialed::dial(setting)?)
+    }
+
+    /// As [`Self::open`], by the daemon that was looked for before.
+    pub(super) fn open_by(setting: &ProjectContext, dialed: &Rc<Dialed>) -> Result<Self, Failure> {
         let path = disk::current(setting)?.map(|(_, path)| path);
-        let runtime = runtime()?;
-        let asked = runtime.block_on(async {
-            match connect::control(setting).await {
-                DaemonFound::Live(live) => Some((live.snapshot().await.ok()?, live)),
-                DaemonFound::Nobody | DaemonFound::Unfit(_) => None,
-            }
-        });
+        let live = dialed.live();
+        let asked = live.and_then(|live| dialed.wait_for(live.snapshot()).ok());
         let (world, daemon, file) = match asked {
-            Some((world, live)) => (world, Some((runtime, live)), OnceCell::new()),
+            Some(world) => (world, Some(Rc::clone(dialed)), OnceCell::new()),
             None => {
                 let reading = disk::current_reading(setting)?;
                 let world = reading.as_ref().map(Reading::snapshot).cloned();
@@ -106,12 +107,12 @@ impl RecordNow {
     /// wait for the way there and back.
     pub(super) fn fetch(&self, seqs: impl Iterator<Item = Seq>) {
         let daemon = self.daemon.borrow();
-        let Some((runtime, live)) = daemon.as_ref() else {
+        let Some((dialed, live)) = daemon.as_deref().and_then(|it| Some((it, it.live()?))) else {
             return;
         };
         let is_new = |seq: &Seq| !self.fetched.borrow().contains_key(seq);
         let mut seqs = seqs.filter(is_new).take(FETCHED_MAX);
-        runtime.block_on(async {
+        dialed.wait_for(async {
             let mut asked = JoinSet::new();
             loop {
                 while asked.len() < AT_ONCE
@@ -137,8 +138,8 @@ impl RecordNow {
             return Some(stored.clone());
         }
         let mut daemon = self.daemon.borrow_mut();
-        let (runtime, live) = daemon.as_ref()?;
-        match runtime.block_on(ask(live, seq)) {
+        let dialed = daemon.as_deref()?;
+        match dialed.wait_for(ask(dialed.live()?, seq)) {
             Ok(said) => self.believed(seq, said?),
             Err(()) => {
                 *daemon = None;

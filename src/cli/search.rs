@@ -77,8 +77,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let words = args.words.join(" ");
     let note = noted(context);
     Masking::load(&context.setting).tell(&note);
-    let everywhere = Everywhere::new(&context.setting, &note, words)?;
-    let page = everywhere.standing_page(args.place.kinds(), args.limit, args.after.as_deref())?;
+    let everywhere = Everywhere::open(&context.setting, &note)?;
+    let (kinds, after) = (args.place.kinds(), args.after.as_deref());
+    let page = everywhere.standing_page(&words, kinds, args.limit, after)?;
     context.out.report(Report::new(&page, text(&page)))
 }
 
@@ -89,12 +90,12 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 /// When the words make no sense, or a place cannot be searched.
 pub(super) fn for_deck(
     setting: &ProjectContext,
-    words: String,
+    words: &str,
     place: SearchPlace,
     limit: u32,
     after: Option<&str>,
 ) -> Result<FoundPage, Failure> {
-    Everywhere::new(setting, &|_| (), words)?.standing_page(place.kinds(), limit, after)
+    Everywhere::open(setting, &|_| ())?.standing_page(words, place.kinds(), limit, after)
 }
 
 fn text(page: &FoundPage) -> ReportText {

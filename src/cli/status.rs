@@ -49,13 +49,20 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
 ///
 /// When neither can be read.
 pub fn read(context: &CliContext) -> Result<Status, Failure> {
-    wait_for(async {
-        match connect::control(&context.setting).await {
-            DaemonFound::Live(live) => live.status().await,
-            DaemonFound::Nobody => nobody(&context.setting, hold(&context.setting.dirs)),
-            DaemonFound::Unfit(why) => silent(&context.setting, &why),
-        }
-    })
+    let setting = &context.setting;
+    wait_for(async { read_by(setting, &connect::control(setting).await).await })
+}
+
+/// As [`read`], by what was found before.
+pub(super) async fn read_by(
+    setting: &ProjectContext,
+    found: &DaemonFound,
+) -> Result<Status, Failure> {
+    match found {
+        DaemonFound::Live(live) => live.status().await,
+        DaemonFound::Nobody => nobody(setting, hold(&setting.dirs)),
+        DaemonFound::Unfit(why) => silent(setting, why),
+    }
 }
 
 /// As far as the disk tells, where no daemon is found.

@@ -12,6 +12,7 @@ use super::keeping::{KEPT_LATE, not_as_recorded};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
 use crate::adapters::git_deadline::GitDeadline;
 use crate::adapters::git_now::{GitAhead, GitNeed};
+use crate::cli::dialed::Dialed;
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};
 use crate::cli::masking::Masking;
@@ -58,7 +59,15 @@ pub(in crate::cli) struct CapsuleMaker {
 impl CapsuleMaker {
     /// Of this project, as it is now.
     pub(in crate::cli) fn open(setting: &ProjectContext) -> Result<Self, Failure> {
-        Self::open_with(setting, None)
+        Self::open_by(setting, &Dialed::dial(setting)?)
+    }
+
+    /// As [`Self::open`], by the daemon that was looked for before.
+    pub(in crate::cli) fn open_by(
+        setting: &ProjectContext,
+        dialed: &Rc<Dialed>,
+    ) -> Result<Self, Failure> {
+        Self::open_with(setting, dialed, None)
     }
 
     /// As [`Self::open`], for what certainly needs the repository: git is asked while the record is
@@ -66,11 +75,15 @@ impl CapsuleMaker {
     pub(super) fn open_ahead(setting: &ProjectContext, need: GitNeed) -> Result<Self, Failure> {
         let root = setting.dirs.root.clone();
         let ahead = GitAhead::start(root, need, GitDeadline::NONE);
-        Self::open_with(setting, Some(ahead))
+        Self::open_with(setting, &Dialed::dial(setting)?, Some(ahead))
     }
 
-    fn open_with(setting: &ProjectContext, ahead: Option<GitAhead>) -> Result<Self, Failure> {
-        let record = Rc::new(RecordNow::open(setting)?);
+    fn open_with(
+        setting: &ProjectContext,
+        dialed: &Rc<Dialed>,
+        ahead: Option<GitAhead>,
+    ) -> Result<Self, Failure> {
+        let record = Rc::new(RecordNow::open_by(setting, dialed)?);
         let world = Arc::clone(record.world());
         let path = record.path().to_owned();
         let loaded = config::load(&setting.dirs, &setting.user_dirs);

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::connect::{wait_for, world};
+use crate::cli::connect::{control, wait_for, world_by};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::status::read;
+use crate::cli::status::read_by;
 use crate::cli::words::{age, count, now_ms, short};
 use crate::core::agent::Agent;
 use crate::core::continuity::{ContinuityState, PacketSeen, Staleness};
@@ -18,12 +18,16 @@ use crate::wire::status::CostStatus;
 const OBJECTIVE_CHARS: usize = 200;
 
 pub(super) fn run(context: &CliContext) -> CliOutcome {
-    let world = wait_for(world(&context.setting))?;
-    let agents_now = read(context)?.agents;
+    let setting = &context.setting;
+    let (world, agents_now) = wait_for(async {
+        let found = control(setting).await;
+        let world = world_by(setting, &found).await?;
+        Ok((world, read_by(setting, &found).await?.agents))
+    })?;
     let mut agents = Map::new();
     let mut text = ReportText::new();
     for agent in Agent::ALL {
-        let state = &world.told_work_of(agent, &context.setting.runtime_session);
+        let state = &world.told_work_of(agent, &setting.runtime_session);
         let cost = agents_now.of(agent).continuity.cost_today;
         let mut value = to_json(state);
         value["costToday"] = json!(cost);

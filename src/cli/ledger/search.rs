@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::vouching::{FROM_ELSEWHERE, Vouching};
-use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
+use crate::cli::dialed::Dialed;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::masking::Masking;
@@ -60,7 +60,10 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     };
     Masking::load(&context.setting).tell(&noted(context));
     let page = match args.session.as_deref() {
-        None => wait_for(current(&context.setting, &noted(context), &params))?,
+        None => {
+            let dialed = Dialed::dial(&context.setting)?;
+            current(&context.setting, &dialed, &noted(context), &params)?
+        }
         Some(ALL) => {
             let mut page = all(&context.setting, &noted(context), params, None)?;
             Vouching::of(&context.setting).mark(&mut page.hits, None);
@@ -83,13 +86,14 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
 /// # Errors
 ///
 /// When the words make no sense, or the record cannot be read.
-pub(in crate::cli) async fn current(
+pub(in crate::cli) fn current(
     setting: &ProjectContext,
+    dialed: &Dialed,
     note: &dyn Fn(&str),
     params: &SearchParams,
 ) -> Result<SearchPage, Failure> {
-    if let DaemonFound::Live(live) = connect::control(setting).await {
-        return live.ask_for(Command::LedgerSearch(params.clone())).await;
+    if let Some(live) = dialed.live() {
+        return dialed.wait_for(live.ask_for(Command::LedgerSearch(params.clone())));
     }
     match disk::current(setting)? {
         Some((session, path)) => from_file(setting, note, &session, &path, params),

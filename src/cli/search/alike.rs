@@ -39,10 +39,8 @@ pub fn find_alike(
     words: &str,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let find = |words: &str| {
-        let everywhere = Everywhere::new(setting, note, words.to_owned())?;
-        Ok(everywhere.page(&FoundIn::ALL, HITS_MAX, None)?.hits)
-    };
+    let everywhere = Everywhere::open(setting, note)?;
+    let find = |words: &str| Ok(everywhere.page(words, &FoundIn::ALL, HITS_MAX, None)?.hits);
     alike(find, words, take)
 }
 

@@ -1,10 +1,11 @@
 //! [`find`]: words in tasks that can travel, by the daemon or by what is on the disk; and
 //! [`stand`]: how what was found stands to the work tree.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::cli::capsule::maker::CapsuleMaker;
-use crate::cli::connect::{self, DaemonFound, wait_for};
+use crate::cli::dialed::Dialed;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::senseless;
@@ -22,14 +23,14 @@ use crate::wire::control::Command;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchParams};
 
 /// The tasks of the record, latest first, then what else is kept.
-pub(super) fn find(setting: &ProjectContext, params: &SearchParams) -> Result<FoundPage, Failure> {
-    let found = wait_for(async {
-        match connect::control(setting).await {
-            DaemonFound::Live(live) => by_daemon(&live.client, params).await,
-            DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok(None),
-        }
-    })?;
-    if let Some(page) = found {
+pub(super) fn find(
+    setting: &ProjectContext,
+    dialed: &Dialed,
+    params: &SearchParams,
+) -> Result<FoundPage, Failure> {
+    if let Some(live) = dialed.live()
+        && let Some(page) = dialed.wait_for(by_daemon(&live.client, params))?
+    {
         return Ok(page);
     }
     let world = Arc::new(disk::snapshot(setting)?);
@@ -52,11 +53,15 @@ async fn by_daemon(client: &Client, params: &SearchParams) -> Result<Option<Foun
 
 /// Says of each task how what last went out of it stands to the work tree of now, and of everything
 /// whether anybody vouches for it.
-pub(super) fn stand(setting: &ProjectContext, hits: &mut [FoundHit]) -> Result<(), Failure> {
+pub(super) fn stand(
+    setting: &ProjectContext,
+    dialed: &Rc<Dialed>,
+    hits: &mut [FoundHit],
+) -> Result<(), Failure> {
     if hits.is_empty() {
         return Ok(());
     }
-    let maker = CapsuleMaker::open(setting)?;
+    let maker = CapsuleMaker::open_by(setting, dialed)?;
     for found in hits.iter_mut().filter(|it| it.kind != FoundIn::Capsule) {
         found.unvouched = !maker.leads_to(found);
     }

@@ -1,7 +1,9 @@
 //! [`Everywhere`]: one search in several places, in pages that go on from one place into the next.
 
+use std::rc::Rc;
+
 use super::capsules;
-use crate::cli::connect::wait_for;
+use crate::cli::dialed::Dialed;
 use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::ledger::search::{all, current, senseless};
@@ -11,26 +13,24 @@ use crate::store::search::{Query, RequestError};
 use crate::wire::found_pages::{FoundPages, PlaceAsked, PlaceFound};
 use crate::wire::search::{FoundIn, FoundPage, SearchHit, SearchParams};
 
-/// A search.
+/// Where is searched.
 pub(super) struct Everywhere<'a> {
     setting: &'a ProjectContext,
+    dialed: Rc<Dialed>,
     /// Is told what is left out.
     note: &'a dyn Fn(&str),
-    words: String,
 }
 
 impl<'a> Everywhere<'a> {
-    /// A search for these words.
-    pub(super) fn new(
+    /// All of this project.
+    pub(super) fn open(
         setting: &'a ProjectContext,
         note: &'a dyn Fn(&str),
-        words: String,
     ) -> Result<Self, Failure> {
-        Query::parse(&words).map_err(|error| senseless(&error.into()))?;
         Ok(Self {
             setting,
+            dialed: Dialed::dial(setting)?,
             note,
-            words,
         })
     }
 
@@ -38,34 +38,37 @@ impl<'a> Everywhere<'a> {
     /// anybody vouches for it.
     pub(super) fn standing_page(
         &self,
+        words: &str,
         kinds: &[FoundIn],
         limit: u32,
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
-        let mut page = self.page(kinds, limit, after)?;
-        capsules::stand(self.setting, &mut page.hits)?;
+        let mut page = self.page(words, kinds, limit, after)?;
+        capsules::stand(self.setting, &self.dialed, &mut page.hits)?;
         Ok(page)
     }
 
-    /// At most `limit` hits behind `after`, in these places one after the other.
+    /// At most `limit` hits of these words behind `after`, in these places one after the other.
     pub(super) fn page(
         &self,
+        words: &str,
         kinds: &[FoundIn],
         limit: u32,
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
+        Query::parse(words).map_err(|error| senseless(&error.into()))?;
         let wrong = || RequestError::Cursor(after.unwrap_or_default().to_owned());
         let pages = FoundPages::begin(kinds, limit, after);
         let mut pages = pages.ok_or_else(|| senseless(&wrong()))?;
         while let Some(asked) = pages.asks() {
-            pages.take(self.place(asked)?);
+            pages.take(self.place(words, asked)?);
         }
         Ok(pages.finish().0)
     }
 
-    fn place(&self, asked: PlaceAsked) -> Result<PlaceFound, Failure> {
+    fn place(&self, words: &str, asked: PlaceAsked) -> Result<PlaceFound, Failure> {
         let params = SearchParams {
-            words: self.words.clone(),
+            words: words.to_owned(),
             limit: Some(asked.limit),
             after: asked.after,
             ..SearchParams::default()
@@ -75,11 +78,11 @@ impl<'a> Everywhere<'a> {
         };
         match asked.kind {
             FoundIn::Capsule => {
-                let found = capsules::find(self.setting, &params)?;
+                let found = capsules::find(self.setting, &self.dialed, &params)?;
                 Ok(PlaceFound::of_tasks(found, params.after.as_deref()))
             }
             FoundIn::Record => {
-                let found = wait_for(current(self.setting, self.note, &params))?;
+                let found = current(self.setting, &self.dialed, self.note, &params)?;
                 let session = match found.session.clone() {
                     None => here()?,
                     session => session,

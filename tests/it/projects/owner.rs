@@ -1,7 +1,10 @@
 //! A daemon that cannot be asked, and one whose lock or folder is taken away.
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal};
@@ -52,6 +55,55 @@ fn a_daemon_that_hangs_is_said_to_run_and_not_to_answer() {
     );
     daemon.child().signal(Signal::CONT);
     wait_for_answers(&project);
+}
+
+/// Takes connections, and answers none of them.
+struct SilentPort {
+    taken: Arc<Mutex<Vec<TcpStream>>>,
+    port: u16,
+}
+
+impl SilentPort {
+    fn open() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&taken);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                kept.lock().unwrap().push(stream.unwrap());
+            }
+        });
+        Self { taken, port }
+    }
+
+    /// How many came since this was asked last.
+    fn count(&self) -> usize {
+        std::mem::take(&mut *self.taken.lock().unwrap()).len()
+    }
+}
+
+#[test]
+fn a_silent_daemon_is_waited_for_once_by_what_asks_it_more_than_once() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    let mut codex = project.agent("codex");
+    codex.expect(
+        "note/append",
+        json!({"agent": "codex", "text": "anything to find"}),
+    );
+    let ports = project.state().join("state/ports.json");
+    let mut published: Value = serde_json::from_slice(&fs::read(&ports).unwrap()).unwrap();
+    let silent = SilentPort::open();
+    published["controlPort"] = json!(silent.port);
+    fs::write(&ports, published.to_string()).unwrap();
+    for asks in [
+        ["search", "anything", "--json"].as_slice(),
+        &["continuity", "status", "--json"],
+    ] {
+        project.run(asks.iter().copied()).expect_success();
+        assert_eq!(silent.count(), 1, "{asks:?}");
+    }
 }
 
 #[test]
