@@ -1,6 +1,7 @@
 //! `ctxrelay statusline` (hidden): what Claude runs for the person's status line. Never fails.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ use crate::wire::plain_value::PlainValue;
 
 /// The most that Claude tells, and that the person's line may say, in bytes.
 const BYTES_MAX: u64 = 256 * 1024;
+
+/// How long what the person's command printed may take to be read once it has ended.
+const REST_WAIT: Duration = Duration::from_millis(100);
 
 /// How long Claude may take to say it.
 const INPUT_WAIT: Duration = Duration::from_secs(1);
@@ -68,8 +72,8 @@ pub fn without_project(out: &Output, args: &Args) -> CliOutcome {
 fn show(out: &Output, args: &Args, ours: impl AsyncFnOnce(&Value) -> Option<String>) -> CliOutcome {
     if let Ok(runtime) = runtime() {
         let said = runtime.block_on(async {
-            let input = timeout(INPUT_WAIT, read(tokio::io::stdin())).await;
-            let input = input.unwrap_or_default();
+            let mut input = Vec::new();
+            let _ = timeout(INPUT_WAIT, read(tokio::io::stdin(), &mut input)).await;
             let PlainValue(value) = serde_json::from_slice(&input).unwrap_or_default();
             let theirs = async {
                 match &args.around {
@@ -117,31 +121,41 @@ async fn around(command: &str, input: &[u8], wait: Duration) -> Vec<u8> {
             let _ = stdin.write_all(input).await;
         }
     };
-    let listen = async {
-        match stdout {
-            Some(stdout) => read(stdout).await,
-            None => Vec::new(),
+    let mut said = Vec::new();
+    let ended = timeout(wait, async {
+        let listen = async {
+            if let Some(stdout) = stdout {
+                read(stdout, &mut said).await;
+            }
+        };
+        let talk = async { tokio::join!(feed, listen) };
+        let mut talk = pin!(talk);
+        tokio::select! {
+            _ = &mut talk => {}
+            // What it leaves running may hold its output open. What it printed is there by now.
+            _ = child.wait() => {
+                let _ = timeout(REST_WAIT, talk).await;
+            }
         }
-    };
-    let said = timeout(wait, async { tokio::join!(feed, listen).1 }).await;
-    let mut said = said.unwrap_or_else(|_| {
+    });
+    if ended.await.is_err() {
         if let Some(group) = group {
             let _ = kill_process_group(group, Signal::KILL);
         }
         let (command, seconds) = (short(command, 40), wait.as_secs());
         let line = format!("your status line took over {seconds} s and was ended: {command}");
-        line.replace(char::is_control, " ").into_bytes()
-    });
+        said = line.replace(char::is_control, " ").into_bytes();
+    }
     if said.last().is_some_and(|last| *last != b'\n') {
         said.push(b'\n');
     }
     said
 }
 
-async fn read(from: impl AsyncRead + Unpin) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let _ = from.take(BYTES_MAX).read_to_end(&mut bytes).await;
-    bytes
+/// What was read by then is kept where nobody waits any longer.
+async fn read(from: impl AsyncRead + Unpin, bytes: &mut Vec<u8>) {
+    let mut from = from.take(BYTES_MAX);
+    while let Ok(1..) = from.read_buf(bytes).await {}
 }
 
 /// Claude tells how wide its terminal is (2.1.330, observed).
@@ -188,6 +202,17 @@ mod tests {
         })
         .await
         .unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_it_leaves_running_may_hold_its_output_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let pid = folder.path().join("pid");
+        let command = format!("sleep 600 & echo $! > '{}'; echo now", pid.display());
+        assert_eq!(said(&command, b"").await, "now\n");
+        let pid = std::fs::read_to_string(pid).unwrap();
+        let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+        rustix::process::kill_process(pid, Signal::KILL).unwrap();
     }
 
     #[tokio::test]
