@@ -4,9 +4,9 @@
 //! `contextrelay.log.1`, which replaces the one before.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
 use tracing::{Level, Metadata};
@@ -101,7 +101,7 @@ fn log_panics() {
 #[derive(Debug)]
 struct LogFile {
     path: PathBuf,
-    file: Option<(File, u64)>,
+    file: Option<File>,
 }
 
 impl LogFile {
@@ -109,7 +109,7 @@ impl LogFile {
         Self { path, file: None }
     }
 
-    fn open(&self) -> io::Result<(File, u64)> {
+    fn open(&self) -> io::Result<File> {
         let open = || {
             OpenOptions::new()
                 .append(true)
@@ -119,32 +119,44 @@ impl LogFile {
                 .open(&self.path)
         };
         let file = open()?;
-        let bytes = file.metadata()?.len();
-        if bytes < LOG_BYTES_MAX {
-            return Ok((file, bytes));
+        if self.takes(&file)? {
+            return Ok(file);
         }
-        let mut before = self.path.clone().into_os_string();
-        before.push(".1");
-        std::fs::rename(&self.path, before)?;
-        Ok((open()?, 0))
+        // Of several who find it full one puts it aside: a second would put aside what the first began.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Ok(file);
+        }
+        if self.is_in_place(&file)? {
+            let mut before = self.path.clone().into_os_string();
+            before.push(".1");
+            std::fs::rename(&self.path, before)?;
+        }
+        open()
+    }
+
+    /// Whether this is the log, and has room. Every process of the project writes to it, and any of
+    /// them, or the person, may have put it aside or taken it away since the last line.
+    fn takes(&self, file: &File) -> io::Result<bool> {
+        Ok(self.is_in_place(file)? && file.metadata()?.len() < LOG_BYTES_MAX)
+    }
+
+    fn is_in_place(&self, file: &File) -> io::Result<bool> {
+        let (ours, there) = (file.metadata()?, std::fs::symlink_metadata(&self.path)?);
+        Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     }
 }
 
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self
-            .file
-            .as_ref()
-            .is_none_or(|(_, bytes)| *bytes >= LOG_BYTES_MAX)
-        {
+        let is_open = |file: &File| self.takes(file).unwrap_or(false);
+        if !self.file.as_ref().is_some_and(is_open) {
             self.file = self.open().ok();
         }
         // A log that cannot be written must not trouble the one who works.
-        if let Some((file, bytes)) = &mut self.file {
-            match file.write_all(line) {
-                Ok(()) => *bytes += line.len() as u64,
-                Err(_) => self.file = None,
-            }
+        if let Some(file) = &mut self.file
+            && file.write_all(line).is_err()
+        {
+            self.file = None;
         }
         Ok(line.len())
     }
@@ -206,6 +218,29 @@ mod tests {
             path.with_extension("log.1").metadata().unwrap().len(),
             LOG_BYTES_MAX
         );
+    }
+
+    #[test]
+    fn a_log_that_somebody_put_aside_or_took_away_is_begun_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("contextrelay.log");
+        let text = || std::fs::read_to_string(&path).unwrap();
+        let (mut one, mut other) = (LogFile::new(path.clone()), LogFile::new(path.clone()));
+        other.write_all(b"before\n").unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(LOG_BYTES_MAX)
+            .unwrap();
+        one.write_all(b"one\n").unwrap();
+        other.write_all(b"other\n").unwrap();
+        assert_eq!(text(), "one\nother\n");
+
+        std::fs::remove_file(&path).unwrap();
+        one.write_all(b"again\n").unwrap();
+        other.write_all(b"and again\n").unwrap();
+        assert_eq!(text(), "again\nand again\n");
     }
 
     #[test]
