@@ -301,6 +301,9 @@ fn fault(code: Option<i32>, complaint: &str) -> GhFault {
     let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
     if says(&["rate limit", "http 429", "abuse detection"]) {
         GhFault::RateLimit
+    } else if says(&["none of the git remotes"]) {
+        // Its sentence goes on to name `gh auth login` for a server that it does not know.
+        GhFault::NoRemote
     } else if code == Some(NOT_LOGGED_IN) || says(&["gh auth login", "http 401", "bad credentials"])
     {
         GhFault::LoggedOut
@@ -309,11 +312,7 @@ fn fault(code: Option<i32>, complaint: &str) -> GhFault {
         "could not resolve to a pullrequest",
     ]) {
         GhFault::NoPull
-    } else if says(&[
-        "no git remotes",
-        "none of the git remotes",
-        "not a git repository",
-    ]) {
+    } else if says(&["no git remotes", "not a git repository"]) {
         GhFault::NoRemote
     } else if says(&["http 404", "could not resolve to a repository", "http 403"]) {
         GhFault::Hidden

@@ -409,6 +409,13 @@ fn whatever_gh_does_instead_is_one_sentence_and_nothing_is_imported() {
         ),
         (
             1,
+            "none of the git remotes configured for this repository point to a known GitHub host. \
+             To tell gh about a new GitHub host, please use `gh auth login`",
+            "no_remote",
+            "no remote on a GitHub",
+        ),
+        (
+            1,
             &format!("odd: token {secret} is odd"),
             "gh_failed",
             "[REDACTED_",

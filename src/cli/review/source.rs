@@ -160,7 +160,8 @@ fn refused(setting: &ProjectContext, fault: &GhFault) -> Failure {
         ),
         GhFault::NoRemote => (
             ProgramCode::NoRemote.into(),
-            "run it in a clone of the repository, or import a file with `--from file`",
+            "run it in a clone of the repository (for a GitHub server of your own: `gh auth login \
+             --hostname HOST`), or import a file with `--from file`",
         ),
         GhFault::Elsewhere(_) => (
             ProgramCode::OtherRepository.into(),
