@@ -128,6 +128,21 @@ fn metrics_carry_the_published_names() {
 }
 
 #[test]
+fn each_of_many_requests_that_are_refused_at_once_is_answered() {
+    const ASKED: usize = 30_000;
+    let project = Project::live();
+    let mut socket = project.control().unwrap();
+    hello(&mut socket);
+    let ids: Vec<_> = (0..ASKED)
+        .map(|_| socket.begin("no/such", json!({})))
+        .collect();
+    let last = ids.last().unwrap();
+    socket.take("the last answer", |frame| frame["id"] == *last);
+    let refused = socket.count(|frame| frame["error"]["code"] == -32601);
+    assert_eq!(refused, ASKED - 1);
+}
+
+#[test]
 fn bad_frames_get_an_answer_and_the_connection_lives() {
     let project = Project::live();
     let mut socket = project.control().unwrap();

@@ -224,6 +224,12 @@ impl RpcSocket {
             .unwrap_or_else(|| panic!("{what} never came; {:#?}", self.received.lock().unwrap()))
     }
 
+    /// How many of the frames that have come and were not taken are like that.
+    pub fn count(&self, wanted: impl Fn(&Value) -> bool) -> usize {
+        let received = self.received.lock().unwrap();
+        received.frames.iter().filter(|frame| wanted(frame)).count()
+    }
+
     /// Watches for `span` that no frame comes that `unwanted` likes.
     #[track_caller]
     pub fn never(&self, what: &str, span: Duration, unwanted: impl Fn(&Value) -> bool) {

@@ -124,11 +124,16 @@ async fn converse<S>(
     let mut parked: VecDeque<Utf8Bytes> = VecDeque::new();
     let mut ping = tokio::time::interval(PING_EVERY);
     ping.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
+    'talk: loop {
         while calls.has_place()
             && let Some(text) = parked.pop_front()
         {
-            on_text(text.as_str(), &daemon, &joined, &answers, &calls, &gone);
+            let refused = on_text(text.as_str(), &daemon, &joined, &answers, &calls, &gone);
+            if let Some(frame) = refused
+                && write(&mut sink, &frame).await.is_err()
+            {
+                break 'talk;
+            }
         }
         let written = tokio::select! {
             () = calls.freed() => Ok(()),
@@ -268,7 +273,8 @@ where
     }
 }
 
-/// Takes one request in. The caller saw to it that there is a place among the calls in work.
+/// Takes one request in, or returns why not: as many of these as there are requests, so they do not
+/// go by the queue of answers. The caller saw to it that there is a place among the calls in work.
 fn on_text(
     text: &str,
     daemon: &DaemonHandle,
@@ -276,24 +282,16 @@ fn on_text(
     answers: &mpsc::Sender<Frame>,
     calls: &Arc<ClientCalls>,
     gone: &CancellationToken,
-) {
+) -> Option<Frame> {
     let Request { id, method, params } = match Request::read(text) {
         Ok(request) => request,
-        Err(frame) => {
-            let _ = answers.try_send(*frame);
-            return;
-        }
+        Err(frame) => return Some(*frame),
     };
     let command = match Command::read(&method, params) {
         Ok(command) => command,
-        Err(error) => {
-            let _ = answers.try_send(Frame::error(id, error));
-            return;
-        }
+        Err(error) => return Some(Frame::error(id, error)),
     };
-    let Some(place) = calls.place() else {
-        return;
-    };
+    let place = calls.place()?;
     tracing::debug!(method, "asked");
     let (daemon, conn, answers) = (daemon.clone(), joined.conn, answers.clone());
     let closed = joined.closed.clone();
@@ -331,6 +329,7 @@ fn on_text(
             closed.cancel();
         }
     });
+    None
 }
 
 fn to_error(refusal: &Refusal) -> ErrorObject {
