@@ -155,11 +155,27 @@ async fn page(context: &CliContext, args: Args) -> Result<EntryPage, Failure> {
     };
     match session {
         Some(session) => {
-            let reading = disk::reading(&context.setting, &session)?;
+            let reading = reading(context, &session)?;
             known(params, async |params| from_file(&reading, &params)).await
         }
         None => Ok(EntryPage::default()),
     }
+}
+
+/// A session up to where it is believed. That lines are left out is told on the terminal.
+///
+/// # Errors
+///
+/// As [`disk::reading`].
+pub(super) fn reading(context: &CliContext, session: &str) -> Result<Reading, Failure> {
+    let setting = &context.setting;
+    let path = disk::session_file(&setting.dirs, session)?;
+    let reach = disk::reach_with(setting, &SessionId::new(session), &path);
+    let (reach, current) = reach.map_err(|error| disk::unreadable(&path, &error))?;
+    if let Some(remark) = reach.remark() {
+        context.out.note(&remark);
+    }
+    current.map_or_else(|| disk::reading(setting, session), Ok)
 }
 
 async fn ask(live: &Live, params: LedgerListParams) -> Result<EntryPage, Failure> {

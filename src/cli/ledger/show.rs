@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::list::reading;
 use super::vouching::Vouching;
 use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
@@ -51,7 +52,7 @@ pub fn run(context: &CliContext, mut args: Args) -> CliOutcome {
 
 async fn find(context: &CliContext, args: &Args) -> Result<EntryLine, Failure> {
     if let Some(session) = &args.session {
-        return from_file(&disk::reading(&context.setting, session)?, args);
+        return from_file(&reading(context, session)?, args);
     }
     match connect::control(&context.setting).await {
         DaemonFound::Live(live) => {
@@ -65,9 +66,7 @@ async fn find(context: &CliContext, args: &Args) -> Result<EntryLine, Failure> {
             .await
         }
         DaemonFound::Nobody | DaemonFound::Unfit(_) => match disk::current(&context.setting)? {
-            Some((session, _)) => {
-                from_file(&disk::reading(&context.setting, session.as_str())?, args)
-            }
+            Some((session, _)) => from_file(&reading(context, session.as_str())?, args),
             None => Err(missing(&args.entry)),
         },
     }

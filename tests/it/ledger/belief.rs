@@ -253,7 +253,7 @@ fn forged_lines_are_nobodys_word_however_the_daemon_stopped() {
 }
 
 #[test]
-fn what_an_export_or_a_search_leaves_out_is_said() {
+fn what_an_export_a_search_or_a_list_leaves_out_is_said() {
     for stop in [Stop::Orderly, Stop::Killed] {
         let scene = Scene::new(stop);
         let before = fs::read_to_string(&scene.path).unwrap();
@@ -279,6 +279,12 @@ fn what_an_export_or_a_search_leaves_out_is_said() {
                 .run([&args[..], &["--force", "--json"]].concat());
             assert_eq!(report.expect_success().json()["foreignLines"], 2);
         }
+        let listed = scene.project.run(["ledger", "list", "--json"]);
+        let listed = listed.expect_success();
+        assert!(listed.stderr.contains(said), "{}", listed.stderr);
+        let last = listed.json()["entries"][0]["seq"].to_string();
+        let shown = scene.project.run(["ledger", "show", &last]);
+        assert!(shown.expect_success().stderr.contains(said));
         // The record's own words are found, be it by the index or without it.
         for _ in 0..2 {
             let found = scene.project.run(["ledger", "search", "--json", "done"]);
