@@ -350,10 +350,12 @@ impl Watcher {
             return;
         }
         let begin = Instant::now();
+        let touches = self.watched.ledger.touches();
         let verdict = self.verify();
         self.verified = Some((Instant::now(), begin.elapsed()));
         self.suspect = false;
         let is_whole = verdict.is_whole() && self.look.is_in_place();
+        self.watched.ledger.read_over(touches, is_whole);
         if std::mem::replace(&mut self.is_whole, is_whole) != is_whole {
             let session = self.watched.session.clone();
             self.say(WatchFact::Chain { session, is_whole });
