@@ -183,6 +183,7 @@ impl Daemon {
                 break;
             }
         }
+        self.deliveries.forget_older_queue(&mut self.base);
         // While leaving: once the rows say that what is under way to it began.
         self.release_codex();
     }

@@ -229,6 +229,7 @@ fn to_json(report: &VerifyReport) -> Value {
         "outsideHead": report.outside_head.as_str(),
         "foreign": report.alarms.iter().filter_map(foreign).collect::<Vec<_>>(),
         "cut": report.alarms.iter().filter_map(cut).collect::<Vec<_>>(),
+        "messagesAltered": report.alarms.iter().filter_map(message_altered).collect::<Vec<_>>(),
         "unsigned": report.alarms.iter().filter_map(unsigned).collect::<Vec<_>>(),
         "signed": report.signed.iter().filter_map(decision).collect::<Vec<_>>(),
         "signedActs": report.signed.iter().filter_map(act).collect::<Vec<_>>(),
@@ -296,6 +297,17 @@ fn cut(report: &AlarmReport) -> Option<Value> {
         Alarm::RecordCut { seq, sha256 } => Some(json!({
             "seq": seq,
             "hash": sha256,
+            "acknowledged": report.acknowledged,
+        })),
+        _ => None,
+    }
+}
+
+fn message_altered(report: &AlarmReport) -> Option<Value> {
+    match &report.alarm {
+        Alarm::MessageAltered { message, to } => Some(json!({
+            "id": message,
+            "to": to,
             "acknowledged": report.acknowledged,
         })),
         _ => None,

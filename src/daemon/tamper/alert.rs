@@ -37,8 +37,14 @@ impl Daemon {
                 self.alarms.read_over(is_whole);
                 self.base.clients.status_changed();
             }
+            // The record tells of it.
+            WatchFact::TouchOver { session } if session == *self.base.recorder.session_id() => {
+                if self.base.notices.clear(&NoticeKey::Touched) {
+                    self.base.clients.status_changed();
+                }
+            }
             // It was sealed meanwhile, by us.
-            WatchFact::Ledger { .. } | WatchFact::Chain { .. } => {}
+            WatchFact::Ledger { .. } | WatchFact::Chain { .. } | WatchFact::TouchOver { .. } => {}
             WatchFact::Space => space_changed(
                 self.base.recorder.space(),
                 &mut self.base.notices,

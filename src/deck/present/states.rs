@@ -194,10 +194,6 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             Trouble,
             &["Ask what else on this machine writes into .contextrelay/: the record goes on."],
         ),
-        Some(NoticeKey::MessageAltered) => (
-            Trouble,
-            &["Nobody was given it. Ask its sender to send it again, if it still counts."],
-        ),
         Some(NoticeKey::QueuePutBack) => (
             Trouble,
             &["Open the rows of ambiguous messages, and send again or give up each of them."],
@@ -261,9 +257,7 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
         _ => (Notice, &[]),
     };
     let command = match key {
-        Some(
-            NoticeKey::Alarm | NoticeKey::Touched | NoticeKey::Chain | NoticeKey::MessageAltered,
-        ) => "ctxrelay ledger verify",
+        Some(NoticeKey::Alarm | NoticeKey::Touched | NoticeKey::Chain) => "ctxrelay ledger verify",
         Some(NoticeKey::QueuePutBack) => "ctxrelay queue list",
         Some(NoticeKey::Codex) => "ctxrelay doctor",
         Some(NoticeKey::Config | NoticeKey::RulesUnread) => "ctxrelay config show",
@@ -314,7 +308,6 @@ mod tests {
             "alarm",
             "touched",
             "current",
-            "message_altered",
             "queue_put_back",
             "rules_unread",
             "ledger_unwritable",

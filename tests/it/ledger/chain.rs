@@ -63,9 +63,12 @@ impl Scene {
         assert!(notices.contains("`ctxrelay ledger verify`"), "{notices}");
     }
 
+    /// And nothing is left to be said.
     fn becomes_ok(&self) {
         wait_until("a chain that is ok", timeout(), || {
-            (self.status()["ledger"]["chain"] == "ok").then_some(())
+            let status = self.status();
+            let is_calm = status["notices"] == json!([]);
+            (is_calm && status["ledger"]["chain"] == "ok").then_some(())
         });
     }
 }
