@@ -21,9 +21,10 @@
 //!   learns a fact that the ledger does not hold.
 //! - `bridge`, `cli` and `deck` ask the daemon through `client`, and in no other way.
 //! - `ctxrelay-ui` does not know that a daemon, a socket, a file or a clock exists.
-//! - Only `deck` has the terminal: `deck::term` draws, `deck::clipboard` copies through it. Beside it
-//!   a verb asks there for a passphrase (`cli::passphrase`, and `cli::ssh_sign` where `ssh-keygen` asks)
-//!   or copies (`cli::output`). Other than these, only `bridge` and `cli::output` write to stdout.
+//! - Only `deck` has the terminal: `deck::term` draws, `deck::clipboard` copies through it,
+//!   `deck::editor` sees who has it when an editor hangs. Beside it a verb asks there for a
+//!   passphrase (`cli::passphrase`, and `cli::ssh_sign` where `ssh-keygen` asks) or copies
+//!   (`cli::output`). Other than these, only `bridge` and `cli::output` write to stdout.
 //! - Every queue is bounded, by its length or by who may put something into it, and says what
 //!   happens when it is full; every wait has a deadline.
 //!
@@ -34,9 +35,10 @@
 //! |---|---|
 //! | entry, ledger, session, chain, head | a recorded fact; the file of all of them; the part between two clears; what ties a line to the one before; the last line's place, also kept outside of the project |
 //! | fold, snapshot | from entries to the state of the world; that state |
+//! | alarm, notice | somebody else was at the record or the key: in the record until the operator acknowledges it; a sentence of what is not as it should be, for as long as it lasts |
 //! | foreign | written or brought by somebody else: shown, and not believed |
-//! | approval, question | what an agent's program asks before it goes on, and the operator allows or denies; what an agent asks the person by `ask_user`, and no program waits for. Both are requests, and wait in one place |
-//! | handoff, proposal, decision, gate, artifact | work given to the other agent; the claim that work is done; the operator's yes or no to a proposal, and to nothing else; a check that must pass; a result with its evidence |
+//! | approval, question | what an agent's program asks before it goes on, and the operator allows or denies; what an agent asks the operator by `ask_user`, and no program waits for. Both are requests, and wait in one place |
+//! | handoff, proposal, decision, gate, artifact | work given to the other agent; the claim that work is done; the operator's yes or no to a proposal (the owner group `Decisions` also has what else waits for a word: approvals, gates, imports); a check that must pass; a result with its evidence |
 //! | agent, party, pair | Claude or Codex; an agent, the operator or the system; a runtime session's two agents |
 //! | outbox, lane | messages that are not proven yet; one receiver's messages, in their order |
 //! | envelope | the lines around a message by which a model knows who speaks |

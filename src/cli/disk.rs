@@ -1,4 +1,4 @@
-//! What is known of a project without a daemon: [`scan`], [`status`].
+//! What is known of a project without a daemon: [`current`], [`status`].
 //!
 //! Reads, and never writes, locks or mends.
 

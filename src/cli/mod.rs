@@ -1,7 +1,8 @@
 //! The command line: one file per verb, each `run(&CliContext, Args) -> CliOutcome`.
 //!
 //! - [`args`]: what can be typed; [`settings`]: what the environment adds, checked once.
-//! - [`report`]: what a verb tells, filled once; [`output`]: the only place that prints;
+//! - [`report`]: what a verb tells, filled once; [`output`]: the place that prints
+//!   (passphrases are asked for beside it: `passphrase`, `ssh_sign`);
 //!   [`exit`]: what the exit codes mean.
 //! - [`connect`] and [`operator`]: the two ways to a running daemon; [`disk`]: what is known
 //!   without one.

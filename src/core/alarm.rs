@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::agent::Agent;
 use super::entry::{Entry, EntryKind, ErrorCode, LifecycleEvent};
 use super::id::{EntryId, Seq};
 use super::signing::{NotSigned, OperatorAct, Signer};
@@ -66,6 +67,12 @@ pub enum Alarm {
         /// Its number.
         seq: u64,
     },
+    /// A message's line was edited while it waited.
+    MessageAltered {
+        message: EntryId,
+        /// Whom it was for.
+        to: Agent,
+    },
 }
 
 impl Alarm {
@@ -79,6 +86,7 @@ impl Alarm {
             Self::UnsignedDecision { .. }
             | Self::UnsignedAct { .. }
             | Self::UnsignedChange { .. } => ErrorCode::UnsignedDecision,
+            Self::MessageAltered { .. } => ErrorCode::MessageAltered,
         }
     }
 
@@ -137,6 +145,11 @@ impl Alarm {
             Self::UnsignedChange { seq } => format!(
                 "entry {seq} changes who signs the decisions, and is not signed by the key that \
                  does: somebody else's, it has no effect"
+            ),
+            Self::MessageAltered { message, to } => format!(
+                "somebody else edited message {message} in the record while it waited for {}: it \
+                 was not delivered, and is not",
+                to.title()
             ),
         }
     }

@@ -1,8 +1,11 @@
-//! What is given as somebody's word is given from the line that was recorded: a line that is edited
-//! in place while it waits is given to nobody.
+//! What somebody else changed under what waits to be delivered. A message is given from the line that
+//! was recorded: one whose line is edited in place while it waits is given to nobody. And of a queue
+//! in whose place an older copy was put nothing is sent again by itself.
 
+use super::foreign::alarm_entry;
 use super::owners::{Base, Deliveries};
-use crate::core::agent::Party;
+use crate::core::agent::{Agent, Party};
+use crate::core::alarm::Alarm;
 use crate::core::entry::ErrorCode;
 use crate::core::id::EntryId;
 use crate::wire::status::NoticeKey;
@@ -16,20 +19,21 @@ impl Deliveries {
         if self.outbox.backlog().is_recording(&id) {
             return;
         }
-        let text = format!(
-            "somebody else edited message {id} in the record while it waited for {}: it was not \
-             delivered, and is not",
-            to.title()
-        );
-        tracing::error!(text, "alarm");
-        base.notices.set(
-            NoticeKey::MessageAltered,
-            format!("{text} (`ctxrelay ledger verify`)"),
-        );
-        let kind = ErrorCode::MessageAltered;
-        let alarm = base.recorder.entry(Party::System, None, kind, text, None);
+        let message = id.clone();
+        let alarm = Alarm::MessageAltered { message, to };
+        tracing::error!(text = alarm.text(), "alarm");
+        let alarm = alarm_entry(&base.recorder, &alarm);
         let why = "its line was edited: not delivered".to_owned();
         self.reject(base, &id, Some(alarm), why);
+    }
+
+    /// Once nothing is ambiguous any more, there is nothing left to be done about an older queue.
+    pub(super) fn forget_older_queue(&self, base: &mut Base) {
+        let is_ambiguous = |agent: &Agent| self.outbox.backlog().counts(*agent).ambiguous > 0;
+        if base.notices.has(&NoticeKey::QueuePutBack) && !Agent::ALL.iter().any(is_ambiguous) {
+            base.notices.clear(&NoticeKey::QueuePutBack);
+            base.clients.status_changed();
+        }
     }
 }
 

@@ -87,7 +87,7 @@ impl Daemon {
             refusal
         })?;
         self.reconfigure(loaded, &[]);
-        self.alarms.trusted();
+        self.files.trusted();
         Ok(written)
     }
 }

@@ -152,8 +152,8 @@ pub enum Event {
     /// One that says no reached Codex: the operator's reason goes after it. → `commands::approve`
     ReasonToTell(Box<Entry>),
     /// Codex did what the operator asked of it. → `commands::agent_action`
-    DeedDone {
-        deed: LifecycleEvent,
+    ActionDone {
+        action: LifecycleEvent,
         text: String,
         /// Where that is recorded.
         told: oneshot::Sender<Recorded>,
@@ -190,7 +190,7 @@ impl Event {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Connected { .. } => "connected",
-            Self::PingAnswered { .. } => "heard",
+            Self::PingAnswered { .. } => "ping_answered",
             Self::Disconnected { .. } => "disconnected",
             Self::Command { command, .. } => command.method(),
             Self::Ledger(WriterEvent::Durable { .. }) => "durable",
@@ -223,14 +223,14 @@ impl Event {
             Self::ServiceFailed => "service_failed",
             Self::ApprovalUnanswered { .. } => "approval_unanswered",
             Self::ReasonToTell(_) => "reason_to_tell",
-            Self::DeedDone { .. } => "deed_done",
+            Self::ActionDone { .. } => "action_done",
             Self::BodiesRead(_) => "bodies_read",
             Self::Altered(_) => "altered",
             Self::AgentsSeen(_) => "agents_seen",
             Self::AgentsEnded(_) => "agents_ended",
             Self::AgentsKnown { .. } => "agents_known",
             Self::Metrics { .. } => "metrics",
-            Self::BeginTakeover { .. } => "leave",
+            Self::BeginTakeover { .. } => "begin_takeover",
             Self::Shutdown { .. } => "shutdown",
         }
     }

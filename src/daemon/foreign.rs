@@ -24,7 +24,7 @@ pub(super) fn open_alarms<T>(recorder: &Recorder<T>) -> Vec<Entry> {
 }
 
 /// An alarm as the record tells it.
-fn alarm_entry<T>(recorder: &Recorder<T>, alarm: &Alarm) -> Entry {
+pub(super) fn alarm_entry<T>(recorder: &Recorder<T>, alarm: &Alarm) -> Entry {
     let kind = alarm.code();
     let mut entry = recorder.entry(Party::System, None, kind, alarm.text(), None);
     entry.meta.insert(META.to_owned(), alarm.to_value());

@@ -85,7 +85,7 @@
 //! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
 //! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
 //! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
-//! | [`Alarms`](tamper::Alarms) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
+//! | [`FileWatch`](tamper::FileWatch) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
 //!
 //! An owner does not know the loop, nor another owner's fields. A flow is a method of the group that
 //! it is about; the base it is lent, and at most two owners of another group. What needs more of
@@ -128,11 +128,14 @@
 //! | proposal | an agent whose work is done: `commands::propose` | `pending_proposals` | a decision: `commands::decide`; in mode `auto` the gates': `commands::auto_sign_off` | a message: `decision_messages` |
 //!
 //! The deck's Inbox also has what is no agent's to hear: a project or a rule that is to be trusted, an
-//! alarm ([`Alarms`](tamper::Alarms)), a message of which nobody knows whether it arrived.
+//! alarm ([`Alarm`](crate::core::alarm::Alarm): `foreign` raises it, the world has it as `alarms`, and the
+//! operator acknowledges it), a fault for as long as it lasts (its
+//! [`NoticeKey`](crate::wire::status::NoticeKey), in `notices`), a message of which nobody knows whether it arrived.
 //!
 //! An approval, from its agent to the person and back; what begins with `/` is another room's file:
 //!
-//! - asked by Codex: `/core/wire/codex/approval` reads the request of its app-server,
+//! - asked by Codex: `/core/wire/codex/frame` names the requests that are for the person,
+//!   `/core/wire/codex/approval` reads such a request of its app-server,
 //!   `/adapters/codex/session/approvals` tells it
 //! - asked by Claude: one hook tells twice. As `Hook` with `PermissionRequest`, that a dialog is open;
 //!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits.

@@ -186,7 +186,7 @@ impl Daemon {
                 return Err(failed(&error, ending.len()));
             }
         };
-        self.base.watch_session(&mut self.alarms);
+        self.base.watch_session(&mut self.files);
         self.base.renderings.begin_anew();
         self.agents.reminders.session_began(&world);
         self.agents.inferences.session_began();

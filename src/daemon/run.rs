@@ -75,8 +75,8 @@ const BY_THEMSELVES: [ByItself; 14] = [
         |it| it.base.recorder.write_again(),
     ),
     (
-        |it| it.alarms.next_deadline(),
-        |it| it.base.watch_deadline(&mut it.alarms),
+        |it| it.files.next_deadline(),
+        |it| it.base.watch_deadline(&mut it.files),
     ),
     (
         |it| it.base.renderings.next_deadline(),
@@ -183,6 +183,7 @@ impl Daemon {
                 break;
             }
         }
+        self.deliveries.forget_older_queue(&mut self.base);
         // While leaving: once the rows say that what is under way to it began.
         self.release_codex();
     }
@@ -279,7 +280,9 @@ impl Daemon {
                     .answer_reached_nobody(&mut self.base, &id, number);
             }
             Event::ReasonToTell(message) => self.base.on_reason_to_tell(*message),
-            Event::DeedDone { deed, text, told } => self.base.on_deed_done(deed, text, told),
+            Event::ActionDone { action, text, told } => {
+                self.base.on_action_done(action, text, told)
+            }
             Event::BodiesRead(found) => self.on_bodies_read(*found),
             Event::Altered(id) => self.deliveries.on_altered(&mut self.base, id),
             Event::AgentsSeen(processes) => know_agents(

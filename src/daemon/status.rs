@@ -9,7 +9,7 @@ use super::foreign::has_open_alarm;
 use super::notices::Notices;
 use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
 use super::shown_claude::ShownClaude;
-use super::tamper::Alarms;
+use super::tamper::FileWatch;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::AgentStatus;
@@ -68,7 +68,7 @@ impl Daemon {
                 path: self.base.recorder.ledger().path().display().to_string(),
                 entries: stats.entries,
                 bytes: stats.bytes,
-                chain: self.base.chain_state(&self.alarms, &stats),
+                chain: self.base.chain_state(&self.files, &stats),
                 head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
                 bad_lines: stats.bad_lines,
             },
@@ -169,7 +169,7 @@ impl Daemon {
     fn notices(&self) -> Notices {
         let mut notices = self.base.notices.clone();
         let stats = self.base.recorder.ledger().stats();
-        let is_broken = self.base.chain_state(&self.alarms, &stats) == ChainState::Broken;
+        let is_broken = self.base.chain_state(&self.files, &stats) == ChainState::Broken;
         if is_broken && !notices.has(&NoticeKey::Touched) {
             notices.set(NoticeKey::Chain, CHAIN_BROKEN);
         }
@@ -236,8 +236,8 @@ impl Agents {
 
 impl Base {
     /// How the chain is in the file as it lies there, not only in what this process wrote.
-    fn chain_state(&self, alarms: &Alarms, stats: &Stats) -> ChainState {
-        if !stats.chain_ok || alarms.is_altered() {
+    fn chain_state(&self, files: &FileWatch, stats: &Stats) -> ChainState {
+        if !stats.chain_ok || files.is_altered() {
             ChainState::Broken
         } else if has_open_alarm(&self.recorder) {
             ChainState::Touched

@@ -3,7 +3,8 @@
 //! - [`model`]: what the daemon told, folded on this side with the daemon's own fold.
 //! - [`present`]: model to view, pure.
 //! - [`perform`]: the screen's wishes to calls.
-//! - [`term`]: the only place that touches the terminal.
+//! - [`term`]: draws on the terminal and reads it; `clipboard` copies through it, and `editor` sees who
+//!   has it. Nothing else touches it.
 //! - [`display`]: the threads that read and draw it; [`drawing`]: the latter.
 //! - [`lend`]: the terminal in the hands of the person's editor.
 //! - [`signing`]: what is decided on the screen, signed in this process.

@@ -35,6 +35,8 @@ pub struct KeptSessions {
     dirs: ProjectDirs,
     world: Arc<Snapshot>,
     way: RefCell<WayBack>,
+    /// Where the way back ends, at a session that is not as it was sealed.
+    broken: RefCell<Option<SessionId>>,
     /// Where the record lies.
     path: PathBuf,
     current: OnceCell<KeptDigests>,
@@ -47,6 +49,7 @@ impl KeptSessions {
         Self {
             way: RefCell::new(WayBack::new(&dirs, &world)),
             path,
+            broken: RefCell::default(),
             current: OnceCell::new(),
             dirs,
             world,
@@ -59,6 +62,12 @@ impl KeptSessions {
         self.world.session_id.as_ref() != Some(session)
             && file_of(&self.dirs, session).is_some()
             && self.reach(session).is_none()
+    }
+
+    /// Where the way back from the record ends, if it ends at a session that is not as it was sealed;
+    /// as far as it was gone.
+    pub fn broken(&self) -> Option<SessionId> {
+        self.broken.borrow().clone()
     }
 
     /// Whether the record leads back to an entry of a session, and it is nobody else's word.
@@ -122,8 +131,10 @@ impl KeptSessions {
     fn reach(&self, session: &SessionId) -> Option<ReachedSession> {
         let mut reached = self.reached.borrow_mut();
         while !reached.contains_key(session) {
-            let next = self.way.borrow_mut().next()?.ok()?;
-            reached.insert(next.session_id.clone(), next);
+            match self.way.borrow_mut().next()? {
+                Ok(next) => _ = reached.insert(next.session_id.clone(), next),
+                Err(broken) => *self.broken.borrow_mut() = Some(broken),
+            }
         }
         reached.get(session).cloned()
     }

@@ -143,6 +143,8 @@ pub enum CodexFact {
         /// There were too many connections.
         is_full: bool,
     },
+    /// For some time nobody was one too many at the proxy, and it has room.
+    ProxyHasRoom,
     /// Tokens used of the context window.
     ContextUsed {
         /// In the context now.

@@ -10,6 +10,7 @@ mod pass;
 
 pub(super) use pass::{PassedTerminal, Unwritten};
 
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub(super) struct Waits {
     pub(super) head: Duration,
     /// For an app-server that is being started.
     pub(super) app_server: Duration,
+    /// Without a connection too many, before there is said to be room again.
+    pub(super) room: Duration,
 }
 
 impl Default for Waits {
@@ -59,6 +62,7 @@ impl Default for Waits {
         Self {
             head: Duration::from_secs(5),
             app_server: Duration::from_secs(12),
+            room: Duration::from_secs(10),
         }
     }
 }
@@ -98,6 +102,8 @@ struct Refused {
     /// Since the last fact.
     count: u64,
     told: Option<Instant>,
+    /// The last one, until it is said that there is room again.
+    last: Option<Instant>,
 }
 
 impl Proxy {
@@ -147,6 +153,7 @@ impl Proxy {
                         proxy.terminal(passage, &shared).await
                     });
                 }
+                () = self.tell_room(&shared) => {}
                 // One that was released a moment before we look is none the less left.
                 Some(ended) = connections.join_next() => left.extend(ended.ok().flatten()),
             }
@@ -285,6 +292,7 @@ impl Proxy {
         let mut refused = counted.lock().await;
         refused.count += 1;
         let now = Instant::now();
+        refused.last = Some(now);
         if refused.told.is_some_and(|told| now < told + REFUSED_EVERY) {
             return;
         }
@@ -294,11 +302,33 @@ impl Proxy {
             is_full,
         };
         if self.facts.try_send(fact).is_ok() {
-            *refused = Refused {
-                count: 0,
-                told: Some(now),
-            };
+            refused.count = 0;
+            refused.told = Some(now);
         }
+    }
+
+    /// Tells that there is room again. Waits for ever where nobody was one too many.
+    async fn tell_room(&self, shared: &Shared) {
+        loop {
+            let wait = {
+                let mut full = shared.full.lock().await;
+                let Some(last) = full.last else {
+                    break;
+                };
+                let rest = (last + self.waits.room).saturating_duration_since(Instant::now());
+                let has_room = rest.is_zero() && shared.places.available_permits() > 0;
+                if has_room && self.facts.try_send(CodexFact::ProxyHasRoom).is_ok() {
+                    full.last = None;
+                    return;
+                }
+                match rest.is_zero() {
+                    true => self.waits.room,
+                    false => rest,
+                }
+            };
+            sleep(wait).await;
+        }
+        pending().await
     }
 }
 

@@ -46,6 +46,9 @@ pub(super) struct ThreadState {
     /// Questions to the human, by request id. They end with the connection.
     #[serde(skip)]
     pub(super) approvals: BTreeMap<String, CodexApproval>,
+    /// Methods of requests that we do not know, each logged once.
+    #[serde(skip)]
+    pub(super) unknown_requests: BTreeSet<String>,
     /// The latest changes of files by their item, for an approval that is asked for them.
     #[serde(skip)]
     pub(super) changes: VecDeque<(String, Vec<FileUpdate>)>,

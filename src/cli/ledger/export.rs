@@ -90,9 +90,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         path: &path,
         session: &session,
         reach,
-        apart,
+        apart: apart.as_deref(),
     };
-    for remark in apart.map(str::to_owned).into_iter().chain(reach.remark()) {
+    for remark in apart.clone().into_iter().chain(reach.remark()) {
         context.out.note(&remark);
     }
     if args.output.as_os_str() == STDOUT {
@@ -154,7 +154,7 @@ struct Record<'a> {
     /// What stands behind it in the file is left out.
     reach: RecordReach,
     /// Why nobody vouches for it.
-    apart: Option<&'static str>,
+    apart: Option<&'a str>,
 }
 
 /// Writes it all. Returns what was found in it.

@@ -103,7 +103,7 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let page = wait_for(page(context, args))?;
     let apart = named.and_then(|session| Vouching::of(&context.setting).why_apart(&session));
     let mut text = ReportText::new();
-    if let Some(apart) = apart {
+    if let Some(apart) = &apart {
         text.note(apart);
     }
     if page.entries.is_empty() {

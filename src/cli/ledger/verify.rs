@@ -75,11 +75,12 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
     ok &= lost.is_empty();
     let mut text = ReportText::new();
     let world = disk::snapshot(&context.setting).unwrap_or_default();
-    let reached = reached(&world, &checked);
+    let (reached, broken) = reached(&world, &checked);
     for (file, value) in checked.iter().zip(&mut sessions) {
         if !reached.contains(&file.session) {
             value["unvouched"] = true.into();
-            let told = format!("{}  {}", file.session, why_apart(&world));
+            let why = why_apart(&world, &file.session, broken);
+            let told = format!("{}  {why}", file.session);
             text.spans(&[(Tone::Warning, "apart  "), (Tone::Plain, &told)]);
         }
     }
@@ -116,24 +117,29 @@ struct SaidOfBefore {
     is_foreign: bool,
 }
 
-/// The current session, and those to which the record leads back, each as it was sealed: as
-/// [`WayBack`](crate::store::sealed_way::WayBack), of what was read just now.
-fn reached<'a>(world: &'a Snapshot, checked: &'a [CheckedFile]) -> BTreeSet<&'a SessionId> {
+/// The current session, and those to which the record leads back, each as it was sealed; and one that
+/// is not, where that ends the way: as [`WayBack`](crate::store::sealed_way::WayBack), of what was read
+/// just now.
+fn reached<'a>(
+    world: &'a Snapshot,
+    checked: &'a [CheckedFile],
+) -> (BTreeSet<&'a SessionId>, Option<&'a SessionId>) {
     let mut reached: BTreeSet<_> = world.session_id.iter().collect();
     let before = world.believed_predecessor();
     let mut next = before.and_then(Predecessor::next_back);
     while let Some(sealed) = next.take() {
-        let is_it = |file: &&CheckedFile| {
-            file.session == sealed.session_id && file.head == sealed.head && file.is_whole
-        };
-        let Some(file) = checked.iter().find(is_it) else {
+        let mut named = checked.iter();
+        let Some(file) = named.find(|file| file.session == sealed.session_id) else {
             break;
         };
+        if file.head != sealed.head || !file.is_whole {
+            return (reached, Some(&file.session));
+        }
         if reached.insert(&file.session) && !file.said.is_foreign {
             next.clone_from(&file.said.follows);
         }
     }
-    reached
+    (reached, None)
 }
 
 /// The sessions that are not there, or do not end any more as they were sealed, and why: no file can
@@ -229,6 +235,7 @@ fn to_json(report: &VerifyReport) -> Value {
         "outsideHead": report.outside_head.as_str(),
         "foreign": report.alarms.iter().filter_map(foreign).collect::<Vec<_>>(),
         "cut": report.alarms.iter().filter_map(cut).collect::<Vec<_>>(),
+        "messagesAltered": report.alarms.iter().filter_map(message_altered).collect::<Vec<_>>(),
         "unsigned": report.alarms.iter().filter_map(unsigned).collect::<Vec<_>>(),
         "signed": report.signed.iter().filter_map(decision).collect::<Vec<_>>(),
         "signedActs": report.signed.iter().filter_map(act).collect::<Vec<_>>(),
@@ -296,6 +303,17 @@ fn cut(report: &AlarmReport) -> Option<Value> {
         Alarm::RecordCut { seq, sha256 } => Some(json!({
             "seq": seq,
             "hash": sha256,
+            "acknowledged": report.acknowledged,
+        })),
+        _ => None,
+    }
+}
+
+fn message_altered(report: &AlarmReport) -> Option<Value> {
+    match &report.alarm {
+        Alarm::MessageAltered { message, to } => Some(json!({
+            "id": message,
+            "to": to,
             "acknowledged": report.acknowledged,
         })),
         _ => None,

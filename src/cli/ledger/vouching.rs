@@ -18,15 +18,28 @@ pub(in crate::cli) const FROM_ELSEWHERE: &str = "from elsewhere, nobody vouches 
 const NO_WAY: &str =
     "no session of this project leads to it: it is from elsewhere, nobody vouches for it";
 
+/// What is said of one that was edited since.
+const BROKEN: &str = "it is not as it was sealed: nobody vouches for it";
+
 /// What is said of one where the project itself came from elsewhere.
 const NOT_KNOWN: &str = "the record of this project came from elsewhere (it was moved, or copied), and this session with \
      it: nobody vouches for it";
 
-/// What is said of a session to which a record does not lead.
-pub(super) fn why_apart(world: &Snapshot) -> &'static str {
-    match world.foreign_through {
-        Seq(0) => NO_WAY,
-        Seq(_) => NOT_KNOWN,
+/// What is said of a session to which a record does not lead. `broken`: where the way back ends, at a
+/// session that is not as it was sealed.
+pub(super) fn why_apart(
+    world: &Snapshot,
+    session: &SessionId,
+    broken: Option<&SessionId>,
+) -> String {
+    match (world.foreign_through, broken) {
+        (Seq(0), None) => NO_WAY.to_owned(),
+        (Seq(0), Some(broken)) if broken == session => BROKEN.to_owned(),
+        (Seq(0), Some(broken)) => format!(
+            "the way back from the record ends at {broken}, which is not as it was sealed: where \
+             this one comes from nothing tells, and nobody vouches for it"
+        ),
+        (Seq(_), _) => NOT_KNOWN.to_owned(),
     }
 }
 
@@ -49,10 +62,11 @@ impl Vouching {
     }
 
     /// What is to be said of a session where the record does not lead to it.
-    pub(super) fn why_apart(&self, session: &SessionId) -> Option<&'static str> {
-        self.sessions
+    pub(super) fn why_apart(&self, session: &SessionId) -> Option<String> {
+        let sessions = &self.sessions;
+        sessions
             .is_apart(session)
-            .then(|| why_apart(&self.world))
+            .then(|| why_apart(&self.world, session, sessions.broken().as_ref()))
     }
 
     /// Marks what was found in a session, or in that which each names, where the record does not lead

@@ -99,6 +99,11 @@ impl Daemon {
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count, is_full } => self.proxy_refused(count, is_full),
+            CodexFact::ProxyHasRoom => {
+                if self.base.notices.clear(&NoticeKey::ProxyFull) {
+                    self.base.clients.status_changed();
+                }
+            }
             CodexFact::ContextUsed { used, window } => {
                 let now_ms = self.base.clock.now_ms();
                 if codex_context(&mut self.agents.contexts, now_ms, used, window) {
@@ -451,9 +456,7 @@ impl Daemon {
 
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
         if attached {
-            for key in [NoticeKey::Proxy, NoticeKey::ProxyFull] {
-                self.base.notices.clear(&key);
-            }
+            self.base.notices.clear(&NoticeKey::Proxy);
         }
         if self.agents.codex.terminal(attached, pid) {
             self.base.recorder.note_fact(

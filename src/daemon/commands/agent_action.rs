@@ -75,13 +75,13 @@ impl Daemon {
             return answer(reply, Err(no_thread()));
         };
         self.base.clients.status_changed();
-        let deed = Deed {
+        let action = DoneAction {
             done: LifecycleEvent::CompactionAsked,
             text: "the operator had Codex's context compacted".to_owned(),
             placed,
         };
         self.base
-            .answer_deed(begun, deed, "look again: it may be at work", reply);
+            .answer_action(begun, action, "look again: it may be at work", reply);
     }
 }
 
@@ -151,23 +151,23 @@ impl Agents {
         let Some(stopped) = self.codex.interrupt(turn.clone()) else {
             return answer(reply, Err(no_adapter()));
         };
-        let deed = Deed {
+        let action = DoneAction {
             done: LifecycleEvent::TurnInterrupted,
             text: format!("the operator stopped Codex's turn {turn}"),
             placed: params.placed,
         };
         let hint = "look again: the turn may have ended";
-        base.answer_deed(stopped, deed, hint, reply);
+        base.answer_action(stopped, action, hint, reply);
     }
 }
 
 impl Base {
     /// Answers once Codex has said whether it did it; only then it is on record as done. `hint` is
     /// the next step where it refuses.
-    fn answer_deed(
+    fn answer_action(
         &self,
         asked: oneshot::Receiver<Result<(), String>>,
-        deed: Deed,
+        action: DoneAction,
         hint: &'static str,
         reply: ReplySender,
     ) {
@@ -176,23 +176,23 @@ impl Base {
             if let Err(refusal) = told(asked, hint).await {
                 return answer(reply, Err(refusal));
             }
-            let Deed { done, text, placed } = deed;
+            let DoneAction { done, text, placed } = action;
             let (told, recorded) = oneshot::channel();
             if let Some(events) = events.upgrade() {
-                let deed = done;
-                let _ = events.send(Event::DeedDone { deed, text, told }).await;
+                let action = done;
+                let _ = events.send(Event::ActionDone { action, text, told }).await;
             }
-            answer(reply, Ok(deed_reply(placed, recorded).await));
+            answer(reply, Ok(action_reply(placed, recorded).await));
         });
     }
 
-    pub(in crate::daemon) fn on_deed_done(
+    pub(in crate::daemon) fn on_action_done(
         &mut self,
-        deed: LifecycleEvent,
+        action: LifecycleEvent,
         text: String,
         told: oneshot::Sender<Recorded>,
     ) {
-        let entry = self.recorder.entry(Party::Human, None, deed, text, None);
+        let entry = self.recorder.entry(Party::Human, None, action, text, None);
         self.recorder.append(
             vec![entry],
             Box::new(move |_, result| {
@@ -205,7 +205,7 @@ impl Base {
 }
 
 /// What the operator has Codex do.
-struct Deed {
+struct DoneAction {
     done: LifecycleEvent,
     text: String,
     /// Who asked wants to know where it is recorded.
@@ -214,7 +214,7 @@ struct Deed {
 
 /// The answer to what was done, with the entry that says so where that was `placed` and is durable
 /// soon.
-async fn deed_reply(placed: bool, recorded: oneshot::Receiver<Recorded>) -> Reply {
+async fn action_reply(placed: bool, recorded: oneshot::Receiver<Recorded>) -> Reply {
     if !placed {
         return Reply::Done;
     }

@@ -153,42 +153,46 @@ impl Decisions {
             reason,
             recorded,
         } = given;
-        if agent == Agent::Claude {
-            let hook = self.approvals.take_hook(id, stops);
-            let was_here = hook.is_some();
-            let is_sent = hook.is_some_and(|hook| {
-                let given = Reply::Approval(Some(given));
-                hook.send(Ok(given)).is_ok()
-            });
-            if is_sent {
-                return answer(reply, Ok(Reply::Recorded(recorded)));
+        match agent {
+            Agent::Claude => {
+                let hook = self.approvals.take_hook(id, stops);
+                let was_here = hook.is_some();
+                let is_sent = hook.is_some_and(|hook| {
+                    let given = Reply::Approval(Some(given));
+                    hook.send(Ok(given)).is_ok()
+                });
+                if is_sent {
+                    return answer(reply, Ok(Reply::Recorded(recorded)));
+                }
+                // It went away meanwhile, and no hook may come for long that would end the request.
+                if was_here {
+                    self.end_approval(base, id.clone(), agent, ApprovalEnd::Answered);
+                }
+                let hint = "it was answered in Claude's own terminal: look there";
+                answer(reply, Err(not_found("the hook that asked", hint)));
             }
-            // It went away meanwhile, and no hook may come for long that would end the request.
-            if was_here {
-                self.end_approval(base, id.clone(), agent, ApprovalEnd::Answered);
+            Agent::Codex => {
+                let request = self.approvals.codex_request(id).map(str::to_owned);
+                let sent = request.and_then(|request| codex.answer_approval(request, given.choice));
+                let Some(sent) = sent else {
+                    self.answer_reached_nobody(base, id, number);
+                    return answer(reply, Err(reconnecting(Agent::Codex)));
+                };
+                let events = base.events.clone();
+                let id = id.clone();
+                tokio::spawn(async move {
+                    let result = told(sent).await;
+                    let event = match &result {
+                        Ok(()) => reason.map(Event::ReasonToTell),
+                        Err(_) => Some(Event::ApprovalUnanswered { id, number }),
+                    };
+                    if let (Some(event), Some(events)) = (event, events.upgrade()) {
+                        let _ = events.send(event).await;
+                    }
+                    answer(reply, result.map(|()| Reply::Recorded(recorded)));
+                });
             }
-            let hint = "it was answered in Claude's own terminal: look there";
-            return answer(reply, Err(not_found("the hook that asked", hint)));
         }
-        let request = self.approvals.codex_request(id).map(str::to_owned);
-        let sent = request.and_then(|request| codex.answer_approval(request, given.choice));
-        let Some(sent) = sent else {
-            self.answer_reached_nobody(base, id, number);
-            return answer(reply, Err(reconnecting(Agent::Codex)));
-        };
-        let events = base.events.clone();
-        let id = id.clone();
-        tokio::spawn(async move {
-            let result = told(sent).await;
-            let event = match &result {
-                Ok(()) => reason.map(Event::ReasonToTell),
-                Err(_) => Some(Event::ApprovalUnanswered { id, number }),
-            };
-            if let (Some(event), Some(events)) = (event, events.upgrade()) {
-                let _ = events.send(event).await;
-            }
-            answer(reply, result.map(|()| Reply::Recorded(recorded)));
-        });
     }
 }
 
@@ -252,9 +256,10 @@ impl Base {
             choice,
             note,
         } = approved;
-        let note = note
-            .as_ref()
-            .filter(|_| choice.effect.denies() && asked.agent == Agent::Codex)?;
+        let note = match asked.agent {
+            Agent::Claude => None,
+            Agent::Codex => note.as_ref().filter(|_| choice.effect.denies()),
+        }?;
         let message = EntryKind::Message(Message::new(OnBusy::Steer));
         let subject = named_subject(asked);
         let text = format!("I did not allow this: {subject}\nThe reason: {note}");

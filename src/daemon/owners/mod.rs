@@ -25,7 +25,7 @@ use super::identity::Identity;
 use super::outbox::Outbox;
 use super::recorder::Recorder;
 use super::reminders::Reminders;
-use super::tamper::Alarms;
+use super::tamper::FileWatch;
 use super::tree_commit::TreeCommit;
 use crate::store::dirs::ProjectDirs;
 
@@ -35,7 +35,7 @@ pub struct Daemon {
     pub(super) deliveries: Deliveries,
     pub(super) agents: Agents,
     pub(super) decisions: Decisions,
-    pub(super) alarms: Alarms,
+    pub(super) files: FileWatch,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -62,7 +62,7 @@ impl Daemon {
             deliveries: Deliveries::new(outbox, handoff_dedup),
             agents: Agents::new(codex, reminders),
             decisions: Decisions::since(now_ms),
-            alarms: Alarms::default(),
+            files: FileWatch::default(),
             base,
         }
     }

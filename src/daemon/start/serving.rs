@@ -219,7 +219,7 @@ impl Ready {
             ..
         } = &self.ground;
         let watch = builder.watch(&self.daemon, lock, loaded, !is_read, &weak);
-        self.daemon.alarms.watch(watch);
+        self.daemon.files.watch(watch);
         let space = Arc::clone(self.daemon.base.recorder.space());
         builder.watch_owner(lock, space, &weak)
     }

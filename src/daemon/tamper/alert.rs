@@ -1,8 +1,8 @@
 //! What the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
 //! and for `current` the right name again.
 
-use super::alarms::PutBack;
 use super::fact::{FileVerdict, Touch, WatchFact};
+use super::file_watch::PutBack;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
@@ -10,7 +10,7 @@ use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::space::space_changed;
 use crate::daemon::stop::Stop;
-use crate::daemon::tamper::Alarms;
+use crate::daemon::tamper::FileWatch;
 use crate::wire::status::NoticeKey;
 
 impl Daemon {
@@ -19,11 +19,11 @@ impl Daemon {
             // What counts was read again behind the trust, and the watch does so as well.
             WatchFact::Config {
                 changed, trusts, ..
-            } if self.alarms.is_before_trust(trusts) => self.base.note_reloaded(&changed),
+            } if self.files.is_before_trust(trusts) => self.base.note_reloaded(&changed),
             WatchFact::Config {
                 loaded, changed, ..
             } => self.reconfigure(*loaded, &changed),
-            WatchFact::Current { found } => self.base.on_current(&mut self.alarms, found),
+            WatchFact::Current { found } => self.base.on_current(&mut self.files, found),
             WatchFact::Ledger {
                 session,
                 touches,
@@ -34,11 +34,17 @@ impl Daemon {
             WatchFact::Chain { session, is_whole }
                 if session == *self.base.recorder.session_id() =>
             {
-                self.alarms.read_over(is_whole);
+                self.files.read_over(is_whole);
                 self.base.clients.status_changed();
             }
+            // The record tells of it.
+            WatchFact::TouchOver { session } if session == *self.base.recorder.session_id() => {
+                if self.base.notices.clear(&NoticeKey::Touched) {
+                    self.base.clients.status_changed();
+                }
+            }
             // It was sealed meanwhile, by us.
-            WatchFact::Ledger { .. } | WatchFact::Chain { .. } => {}
+            WatchFact::Ledger { .. } | WatchFact::Chain { .. } | WatchFact::TouchOver { .. } => {}
             WatchFact::Space => space_changed(
                 self.base.recorder.space(),
                 &mut self.base.notices,
@@ -73,7 +79,7 @@ impl Daemon {
         let text = "somebody else removed the lock of this daemon with the state folder: nobody \
                     finds it there any more, so it ends; the next start makes the folder anew";
         tracing::error!(text, "alarm");
-        self.base.alarm(ErrorCode::LockLost, text.to_owned());
+        self.base.record_touch(ErrorCode::LockLost, text.to_owned());
         self.stop(Stop::because_of(DaemonFault::LockLost));
     }
 
@@ -98,7 +104,7 @@ impl Base {
             words.join(" and ")
         );
         tracing::warn!(text, "alarm");
-        self.alarm(ErrorCode::LedgerTouched, text.clone());
+        self.record_touch(ErrorCode::LedgerTouched, text.clone());
         self.notices.set(
             NoticeKey::Touched,
             format!("{text} (`ctxrelay ledger verify`)"),
@@ -106,7 +112,7 @@ impl Base {
         self.clients.status_changed();
     }
 
-    fn on_current(&mut self, alarms: &mut Alarms, found: Option<SessionId>) {
+    fn on_current(&mut self, files: &mut FileWatch, found: Option<SessionId>) {
         // A session that was begun meanwhile, by us.
         if found.as_ref() == Some(self.recorder.session_id()) {
             return;
@@ -122,35 +128,35 @@ impl Base {
         if self.notices.set(NoticeKey::Current, text.clone()) {
             self.clients.status_changed();
         }
-        let put_back = alarms.current_changed();
+        let put_back = files.current_changed();
         if put_back == PutBack::Waits {
             return;
         }
-        self.alarm(ErrorCode::CurrentChanged, text);
+        self.record_touch(ErrorCode::CurrentChanged, text);
         if put_back == PutBack::Now {
-            self.put_current_back(alarms);
+            self.put_current_back(files);
         }
     }
 
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
-    fn alarm(&mut self, code: ErrorCode, text: String) {
+    fn record_touch(&mut self, code: ErrorCode, text: String) {
         let entry = self.recorder.entry(Party::System, None, code, text, None);
         self.recorder.append_mere_fact(entry);
     }
 
-    pub(in crate::daemon) fn watch_deadline(&mut self, alarms: &mut Alarms) {
-        if alarms.is_put_back_due() {
-            self.put_current_back(alarms);
+    pub(in crate::daemon) fn watch_deadline(&mut self, files: &mut FileWatch) {
+        if files.is_put_back_due() {
+            self.put_current_back(files);
         }
     }
 
-    fn put_current_back(&mut self, alarms: &mut Alarms) {
-        alarms.puts_back();
+    fn put_current_back(&mut self, files: &mut FileWatch) {
+        files.puts_back();
         let is_news = match self.recorder.name_current() {
             // The record tells of it; there is nothing left to be done.
             Ok(()) => self.notices.clear(&NoticeKey::Current),
             Err(error) => {
-                alarms.was_not_put_back();
+                files.was_not_put_back();
                 let notice = format!(
                     "somebody else changed .contextrelay/current, and it could not be put back: \
                      {error}; it is tried again"
@@ -168,8 +174,8 @@ impl Base {
     }
 
     /// Watches the session that has just begun.
-    pub(in crate::daemon) fn watch_session(&mut self, alarms: &mut Alarms) {
-        alarms.follow(
+    pub(in crate::daemon) fn watch_session(&mut self, files: &mut FileWatch) {
+        files.follow(
             self.recorder.session_id().clone(),
             self.recorder.ledger().clone(),
         );

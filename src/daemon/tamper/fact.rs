@@ -111,6 +111,12 @@ pub enum WatchFact {
         /// The file has its place, and every entry in it is as it was written.
         is_whole: bool,
     },
+    /// The ledger's file has its place and its permissions, and every entry in it is as it was
+    /// written: what was told of it is over.
+    TouchOver {
+        /// Whose ledger.
+        session: SessionId,
+    },
     /// The owner's lock of this daemon has lost its name, in a project that is there: a process
     /// that looks for an owner finds none.
     LockLost,

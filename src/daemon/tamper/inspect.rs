@@ -1,6 +1,7 @@
 //! [`LedgerLook`]: compares the ledger as it lies there with what its writer says of it.
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub(super) struct LedgerLook {
     ledger: Ledger,
     path: PathBuf,
     before: Option<LastLook>,
+    /// The permissions that it had first.
+    own_mode: Option<u32>,
     /// What was said already and still holds.
     standing: BTreeSet<Touch>,
     /// The first fault in the content, as far as it is known.
@@ -47,6 +50,7 @@ impl LedgerLook {
         let mut look = Self {
             path: ledger.path().to_path_buf(),
             before: None,
+            own_mode: None,
             ledger,
             standing: BTreeSet::new(),
             known_bad: None,
@@ -56,7 +60,7 @@ impl LedgerLook {
             look.known_bad = Some(None);
         }
         if let Ok(found) = look.path.symlink_metadata() {
-            look.before = Some(LastLook::new(&found, stats));
+            look.is_as(&found, stats);
         }
         look
     }
@@ -84,7 +88,7 @@ impl LedgerLook {
             Err(_) => return Inspection::default(),
         };
         let Some(before) = self.before.clone() else {
-            self.before = Some(LastLook::new(&found, later));
+            self.is_as(&found, later);
             return Inspection::default();
         };
         if !found.is_file() || !self.ledger.is_in(&found) {
@@ -96,9 +100,12 @@ impl LedgerLook {
         if is_other && !self.standing.contains(&Touch::Replaced) {
             now.insert(Touch::Replaced);
         }
-        if found.mode() & MODE != before.mode {
-            // Said once for each change.
-            self.standing.remove(&Touch::PermissionsChanged);
+        let mode = found.mode() & MODE;
+        if self.own_mode != Some(mode) {
+            if mode != before.mode {
+                // Said once for each change.
+                self.standing.remove(&Touch::PermissionsChanged);
+            }
             now.insert(Touch::PermissionsChanged);
         }
         if found.len() < earlier.bytes || (before.stats.chain_ok && !later.chain_ok) {
@@ -119,14 +126,26 @@ impl LedgerLook {
         let written = (found.mtime(), found.mtime_nsec());
         let grew = later.bytes != before.stats.bytes || found.len() > later.bytes;
         suspect |= closed || (!grew && written != before.written);
-        self.before = Some(LastLook::new(&found, later));
+        self.is_as(&found, later);
         self.news(now, suspect)
+    }
+
+    /// So it was at this look.
+    fn is_as(&mut self, found: &Metadata, stats: Stats) {
+        let look = LastLook::new(found, stats);
+        self.own_mode.get_or_insert(look.mode);
+        self.before = Some(look);
     }
 
     /// Whether the file with the ledger's name is the ledger, as far as the last look tells.
     pub(super) fn is_in_place(&self) -> bool {
         let lost = [Touch::Removed, Touch::Replaced, Touch::Truncated];
         !lost.iter().any(|touch| self.standing.contains(touch))
+    }
+
+    /// Whether nothing that was said still holds, as far as the last look tells.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.standing.is_empty()
     }
 
     fn news(&mut self, now: BTreeSet<Touch>, mut suspect: bool) -> Inspection {
@@ -153,7 +172,7 @@ impl LedgerLook {
 }
 
 impl LastLook {
-    fn new(found: &std::fs::Metadata, stats: Stats) -> Self {
+    fn new(found: &Metadata, stats: Stats) -> Self {
         Self {
             identity: (found.dev(), found.ino()),
             mode: found.mode() & MODE,

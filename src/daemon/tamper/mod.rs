@@ -8,10 +8,10 @@
 //! Our own appends are signs too, a thousand a second; they cost one bit each, and a look is a
 //! `stat` compared with what the ledger's writer says.
 
-mod alarms;
 mod alert;
 mod events;
 pub mod fact;
+mod file_watch;
 mod inspect;
 mod owner_watch;
 mod watcher;
@@ -19,7 +19,7 @@ mod watcher;
 #[cfg(test)]
 mod tests;
 
-pub(super) use alarms::Alarms;
+pub(super) use file_watch::FileWatch;
 
 pub(super) use owner_watch::OwnerWatch;
 pub(super) use watcher::{TamperWatch, WatchedFiles};

@@ -129,7 +129,7 @@ impl Written {
 fn next(facts: &mut mpsc::Receiver<Event>) -> WatchFact {
     loop {
         match next_of_all(facts) {
-            WatchFact::Chain { .. } => {}
+            WatchFact::Chain { .. } | WatchFact::TouchOver { .. } => {}
             fact => return fact,
         }
     }
@@ -297,6 +297,25 @@ fn a_file_that_is_moved_away_and_back_is_whole_again() {
     assert!(!chain());
     fs::rename(&away, path).unwrap();
     assert!(chain());
+}
+
+#[test]
+fn what_was_told_of_a_touch_is_over_once_the_file_is_as_it_was() {
+    let written = Written::new();
+    let (_watch, _events, mut facts) = written.watch();
+    let give = |mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(written.ledger.path(), permissions).unwrap();
+    };
+    give(0o644);
+    let told = next_of_all(&mut facts);
+    let WatchFact::Ledger { touches, .. } = told else {
+        panic!("{told:?}");
+    };
+    assert_eq!(touches, [Touch::PermissionsChanged]);
+    give(0o600);
+    let told = next_of_all(&mut facts);
+    assert!(matches!(told, WatchFact::TouchOver { .. }), "{told:?}");
 }
 
 #[test]

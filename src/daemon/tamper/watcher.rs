@@ -112,6 +112,8 @@ struct Watcher {
     suspect: bool,
     /// Whether the file was last said to be whole.
     is_whole: bool,
+    /// A touch was told, and not that it is over.
+    is_told: bool,
     /// When the last verification ended, and how long it took.
     verified: Option<(Instant, Duration)>,
     /// The last `config.json` that could be taken.
@@ -191,6 +193,7 @@ impl Watcher {
             touches: BTreeSet::new(),
             suspect: watched.suspect,
             is_whole: true,
+            is_told: false,
             verified: None,
             config: watched.config.clone().unwrap_or_default(),
             current: None,
@@ -274,6 +277,7 @@ impl Watcher {
         self.touches.clear();
         self.suspect = false;
         self.is_whole = true;
+        self.is_told = false;
         self.current = None;
     }
 
@@ -350,10 +354,12 @@ impl Watcher {
             return;
         }
         let begin = Instant::now();
+        let touches = self.watched.ledger.touches();
         let verdict = self.verify();
         self.verified = Some((Instant::now(), begin.elapsed()));
         self.suspect = false;
         let is_whole = verdict.is_whole() && self.look.is_in_place();
+        self.watched.ledger.read_over(touches, is_whole);
         if std::mem::replace(&mut self.is_whole, is_whole) != is_whole {
             let session = self.watched.session.clone();
             self.say(WatchFact::Chain { session, is_whole });
@@ -365,8 +371,15 @@ impl Watcher {
             touches.insert(Touch::Edited);
         }
         if touches.is_empty() {
+            if is_whole && self.look.is_untouched() && std::mem::take(&mut self.is_told) {
+                let session = self.watched.session.clone();
+                self.say(WatchFact::TouchOver { session });
+            }
             return;
         }
+        self.is_told = true;
+        // It may be over already: that is told with the next reading, and not at once.
+        self.suspect = is_whole;
         self.say(WatchFact::Ledger {
             session: self.watched.session.clone(),
             touches: touches.into_iter().collect(),

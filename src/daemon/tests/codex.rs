@@ -18,6 +18,7 @@ use crate::wire::codex::call::INPUT_CHARS_MAX;
 use crate::wire::control::{
     Command, HandoffParams, IdsParams, QueueChange, Refusal, RefusalCode, Reply, Role, SendParams,
 };
+use crate::wire::status::NoticeKey;
 
 #[tokio::test]
 async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
@@ -585,4 +586,8 @@ async fn who_is_refused_at_the_proxy_now_for_one_reason_and_now_for_another_is_t
     let errors = rig.daemon.base.recorder.world().errors.iter();
     let told = errors.filter(|error| error.code == ErrorCode::ProxyRefused);
     assert_eq!(told.count(), 2);
+    let is_full = |rig: &Rig| rig.daemon.base.notices.has(&NoticeKey::ProxyFull);
+    assert!(is_full(&rig));
+    rig.fact(CodexFact::ProxyHasRoom);
+    assert!(!is_full(&rig));
 }

@@ -208,11 +208,11 @@ async fn a_foreign_current_is_said_and_put_back_and_not_without_end() {
     fact(&mut rig, &other);
     // Not at once again, and not never.
     assert_eq!(current(), Some(other));
-    let deadline = rig.daemon.alarms.next_deadline().unwrap();
+    let deadline = rig.daemon.files.next_deadline().unwrap();
     tokio::time::sleep_until(deadline).await;
     rig.daemon.on_deadline();
     assert_eq!(current(), Some(own.clone()));
-    assert_eq!(rig.daemon.alarms.next_deadline(), None);
+    assert_eq!(rig.daemon.files.next_deadline(), None);
     // What is right again by the time it is heard of is no alarm.
     fact(&mut rig, &own);
     rig.settle().await;
@@ -232,12 +232,12 @@ async fn a_current_that_cannot_be_put_back_is_put_back_once_it_can_be() {
         .on_event(Event::Watch(WatchFact::Current { found: Some(other) }));
     assert!(rig.daemon.base.notices.lines()[0].contains("could not be put back"));
     drop(full);
-    let deadline = rig.daemon.alarms.next_deadline().unwrap();
+    let deadline = rig.daemon.files.next_deadline().unwrap();
     tokio::time::sleep_until(deadline).await;
     rig.daemon.on_deadline();
     assert_eq!(session::read_current(&place.dirs).unwrap(), Some(own));
     assert!(rig.daemon.base.notices.lines().is_empty());
-    assert_eq!(rig.daemon.alarms.next_deadline(), None);
+    assert_eq!(rig.daemon.files.next_deadline(), None);
     rig.settle().await;
     assert_eq!(codes(&rig), ["current_changed"]);
 }

@@ -75,6 +75,14 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
             ],
             verify,
         ),
+        Alarm::MessageAltered { .. } => (
+            [
+                "Nobody was given it. Ask its sender to send it again, if it still counts.",
+                who,
+                seen,
+            ],
+            verify,
+        ),
         Alarm::UnsignedDecision { .. }
         | Alarm::UnsignedAct { .. }
         | Alarm::UnsignedChange { .. } => (
@@ -92,6 +100,7 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::agent::Agent;
     use crate::core::id::{EntryId, Seq};
     use crate::core::signing::{NotSigned, OperatorAct, Signer};
 
@@ -148,6 +157,10 @@ mod tests {
                 why,
             },
             Alarm::UnsignedChange { seq: 4 },
+            Alarm::MessageAltered {
+                message: EntryId::new("m-2"),
+                to: Agent::Claude,
+            },
         ];
         for alarm in others {
             let card = card_of(alarm);

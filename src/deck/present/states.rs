@@ -194,10 +194,6 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             Trouble,
             &["Ask what else on this machine writes into .contextrelay/: the record goes on."],
         ),
-        Some(NoticeKey::MessageAltered) => (
-            Trouble,
-            &["Nobody was given it. Ask its sender to send it again, if it still counts."],
-        ),
         Some(NoticeKey::QueuePutBack) => (
             Trouble,
             &["Open the rows of ambiguous messages, and send again or give up each of them."],
@@ -258,12 +254,29 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             Notice,
             &["See which program of yours connects to the port of the Codex terminal, and end it."],
         ),
-        _ => (Notice, &[]),
+        // The sentence itself says what to do, or that it was a fault of ours and where.
+        Some(
+            NoticeKey::CodexHook
+            | NoticeKey::Doorbell
+            | NoticeKey::SecondClaude
+            | NoticeKey::Watch
+            | NoticeKey::CarryingFailed
+            | NoticeKey::DeletionFailed
+            | NoticeKey::GateFailed
+            | NoticeKey::InferenceFailed
+            | NoticeKey::KeptTextsFailed
+            | NoticeKey::ManagedBlocksFailed
+            | NoticeKey::RenderingFailed
+            | NoticeKey::RulesLookFailed
+            | NoticeKey::SealedTaskFailed
+            | NoticeKey::SettingsFailed
+            | NoticeKey::SpokenWordsFailed
+            | NoticeKey::Other(_),
+        )
+        | None => (Notice, &[]),
     };
     let command = match key {
-        Some(
-            NoticeKey::Alarm | NoticeKey::Touched | NoticeKey::Chain | NoticeKey::MessageAltered,
-        ) => "ctxrelay ledger verify",
+        Some(NoticeKey::Alarm | NoticeKey::Touched | NoticeKey::Chain) => "ctxrelay ledger verify",
         Some(NoticeKey::QueuePutBack) => "ctxrelay queue list",
         Some(NoticeKey::Codex) => "ctxrelay doctor",
         Some(NoticeKey::Config | NoticeKey::RulesUnread) => "ctxrelay config show",
@@ -310,33 +323,18 @@ mod tests {
         gone.set_link(DaemonLink::FolderGone("the folder is gone".to_owned()), 0);
         let mut old = read(DaemonLink::Attached);
         old.unread = Some("the record cannot be read".to_owned());
-        let keys = [
-            "alarm",
-            "touched",
-            "current",
-            "message_altered",
-            "queue_put_back",
-            "rules_unread",
-            "ledger_unwritable",
-            "queue",
-            "disk",
-            "long_texts",
-            "daemon_failed",
-            "codex",
-            "config",
-            "config_trust",
-            "proxy",
-            "doorbell",
-            "watch",
-            "one of a later build",
-            "",
-        ];
-        let told = keys.map(|key| {
+        // Of a broken chain the chain itself has a row, in its own words.
+        let named = NoticeKey::ALL
+            .iter()
+            .filter(|key| **key != NoticeKey::Chain);
+        let others: [NoticeKey; 2] = ["one of a later build".into(), "".into()];
+        let told = named.cloned().chain(others).map(|key| {
             let mut model = read(DaemonLink::Hosting);
             model.status.notices = vec![format!("about {key}")];
-            model.status.notice_keys = vec![key.into()];
+            model.status.notice_keys = vec![key];
             model
         });
+        let told: Vec<Model> = told.collect();
         for model in [ended, lost, gone, old].iter().chain(&told) {
             let view = present(model, 0);
             let banner = view.banner.unwrap_or_else(|| panic!("no banner"));

@@ -21,9 +21,11 @@ use ctxrelay_core::wire::line::{hash_line, parse_link};
 
 mod disk;
 mod keeper;
+mod left_file;
 
 pub use disk::read;
 pub use keeper::CheckpointKeeper;
+pub(super) use left_file::LeftFile;
 
 /// The state of a ledger up to some entry.
 #[derive(Debug)]
@@ -32,7 +34,8 @@ pub struct Checkpoint {
     pub(super) snapshot: Snapshot,
     pub(super) checker: Checker,
     pub(super) index: EntryIndex,
-    /// The file as it was left, when the checkpoint was made after the last write to it.
+    /// The file as it was left, when the checkpoint was made after the last write to it, and nobody
+    /// else was at it.
     pub(super) stamp: Option<Stamp>,
 }
 
@@ -101,7 +104,7 @@ impl Checkpoint {
 pub(super) struct Stamp {
     dev: u64,
     ino: u64,
-    len: u64,
+    pub(super) len: u64,
     changed_s: i64,
     changed_ns: i64,
 }

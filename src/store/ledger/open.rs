@@ -22,7 +22,7 @@ use ctxrelay_core::wire::plain_value::PlainValue;
 use super::Stored;
 use super::aside::{Aside, set_aside};
 use super::belief::{Border, settle};
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, LeftFile, Stamp};
 use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile};
 use super::handle::Ledger;
@@ -191,10 +191,13 @@ pub(super) fn open_file(
         Border::new(kept.as_ref(), &options.session, is_known, &path)
     });
     let reader = file.reader();
+    let before = Stamp::of(&reader);
     let session = &options.session;
     let border = border.as_ref();
     let mut found =
         scan_after(&reader, session, options.checkpoint, border, progress).map_err(failed)?;
+    // Who wrote meanwhile wrote perhaps what was read before.
+    found.is_read &= Stamp::of(&reader) == before;
     if found.is_newer {
         return Err(LedgerError::NewerSchema(path));
     }
@@ -241,12 +244,18 @@ pub(super) fn open_file(
         seq,
         prev: prev.or(options.prev_head),
     };
+    let mut health = LedgerHealth::new(found.checker, report.bytes);
+    let after = Stamp::of(&file.reader());
+    // Another length: its end was mended, by us.
+    let is_mended = |after: &Stamp| before.as_ref().is_none_or(|it| it.len != after.len);
+    let left = after.filter(is_mended).or(before);
+    health.left = LeftFile::new(left, report.is_read);
     let shared = Arc::new(SharedLedger {
         path: path.clone(),
         index: RwLock::new(found.index),
         file: RwLock::new(file.reader()),
         space: options.space,
-        health: Mutex::new(LedgerHealth::new(found.checker, report.bytes)),
+        health: Mutex::new(health),
     });
     let (jobs, waiting) = sync_channel(WAITING_MAX);
     let writer = Writer::new(

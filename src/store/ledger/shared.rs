@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Stored;
 use super::check::Checker;
+use super::checkpoint::LeftFile;
 use super::handle::Stats;
 use super::index::EntryIndex;
 use super::slots::Slot;
@@ -32,6 +33,8 @@ pub(super) struct LedgerHealth {
     pub first_own: Option<u64>,
     /// Somebody else took a part of the file away.
     pub was_cut: bool,
+    /// Whether anybody else was at the file.
+    pub left: LeftFile,
 }
 
 /// What the writer and the readers share. The index is locked before the health.
@@ -100,6 +103,17 @@ impl SharedLedger {
         file.is_ok_and(|file| (file.dev(), file.ino()) == (found.dev(), found.ino()))
     }
 
+    /// How often others were at the file so far.
+    pub fn touches(&self) -> u64 {
+        let file = self.file();
+        self.health().left.look(&file)
+    }
+
+    /// All of the file was read since [`Self::touches`] said this: whether it is as it was written.
+    pub fn read_over(&self, touches: u64, is_whole: bool) {
+        self.health().left.read_over(touches, is_whole);
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -145,6 +159,7 @@ impl LedgerHealth {
             foreign_bytes: 0,
             first_own: None,
             was_cut: false,
+            left: LeftFile::default(),
         }
     }
 

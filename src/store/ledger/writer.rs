@@ -381,7 +381,10 @@ impl Writer {
     fn write(&mut self, text: &[u8]) -> Result<u64, LedgerError> {
         let start = self.len;
         let end = start + text.len() as u64;
-        self.shared.health().ahead = text.len() as u64;
+        let mut health = self.shared.health();
+        health.ahead = text.len() as u64;
+        health.left.look(&self.file.reader());
+        drop(health);
         match self.file.append(text) {
             Ok(at) if at == end => {}
             Ok(_) => {
@@ -400,6 +403,7 @@ impl Writer {
             self.give_up(text);
             return Err(self.error("sync", error));
         }
+        self.shared.health().left.written(&self.file.reader());
         self.len = end;
         Ok(start)
     }

@@ -24,6 +24,14 @@ fn an_edited_message_of_the_operator_is_given_to_nobody_while_the_daemon_runs() 
         .unwrap_err();
     assert_eq!(refused.data["code"], "record_altered");
     operator.when_quiet("ledger/clear", json!({})).unwrap();
+    // The alarm goes along until the operator has seen it.
+    assert_eq!(project.run(["ledger", "verify"]).code(), 6);
+    let ledger = project.ledger();
+    let mut alarms = ledger
+        .iter()
+        .filter(|line| line["meta"]["alarm"].is_object());
+    let acknowledge = json!({"alarmId": alarms.next().unwrap()["id"]});
+    operator.call("alarm/acknowledge", acknowledge).unwrap();
     project.run(["ledger", "verify"]).expect_success();
 }
 

@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::daemon::Daemon;
+use crate::support::hand_over::{Tidy, another_daemon, end_daemon};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
 
 struct Scene {
     project: Project,
-    _daemon: Daemon,
+    daemon: Daemon,
     path: PathBuf,
 }
 
@@ -27,7 +29,7 @@ impl Scene {
         socket.expect("note/append", note);
         let scene = Self {
             path: PathBuf::new(),
-            _daemon: daemon,
+            daemon,
             project,
         };
         let status = scene.status();
@@ -52,9 +54,21 @@ impl Scene {
         })
     }
 
+    /// `status` says so, with the command that says where.
+    #[track_caller]
+    fn is_broken(&self) {
+        let status = self.status();
+        assert_eq!(status["ledger"]["chain"], "broken", "{status}");
+        let notices = status["notices"].to_string();
+        assert!(notices.contains("`ctxrelay ledger verify`"), "{notices}");
+    }
+
+    /// And nothing is left to be said.
     fn becomes_ok(&self) {
         wait_until("a chain that is ok", timeout(), || {
-            (self.status()["ledger"]["chain"] == "ok").then_some(())
+            let status = self.status();
+            let is_calm = status["notices"] == json!([]);
+            (is_calm && status["ledger"]["chain"] == "ok").then_some(())
         });
     }
 }
@@ -74,6 +88,29 @@ fn an_edited_record_is_broken_until_it_reads_as_before() {
     assert_eq!(chain, "broken");
     write_in_place(&scene.path, &before);
     scene.becomes_ok();
+}
+
+#[test]
+fn an_edited_record_stays_broken_over_a_takeover_a_stop_and_a_start() {
+    let scene = Scene::new();
+    let _tidy = Tidy(&scene.project);
+    let before = fs::read_to_string(&scene.path).unwrap();
+    let edited = before.replace("as it was written", "as it was wanted ");
+    scene.chain_after(|path| write_in_place(path, &edited));
+    let _replace = Pty::spawn(&scene.project.ctxrelay(["daemon", "--replace"]));
+    another_daemon(&scene.project, scene.daemon.pid());
+    scene.is_broken();
+    for _ in 0..2 {
+        end_daemon(&scene.project);
+        scene.is_broken();
+        scene.project.run(["daemon", "--detach"]).expect_success();
+        scene.is_broken();
+    }
+    end_daemon(&scene.project);
+    write_in_place(&scene.path, &before);
+    assert_eq!(scene.status()["ledger"]["chain"], "ok");
+    scene.project.run(["daemon", "--detach"]).expect_success();
+    assert_eq!(scene.status()["ledger"]["chain"], "ok");
 }
 
 #[test]

@@ -322,6 +322,51 @@ fn forge_archive(project: &Project) -> String {
 }
 
 #[test]
+fn an_edited_session_is_named_where_the_way_back_to_earlier_ones_ends_at_it() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let current = || project.read(".contextrelay/current").trim().to_owned();
+    let mut operator = Operator::connect(&project);
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        sessions.push(current());
+        let mut socket = project.agent("codex");
+        let note = json!({"agent": "codex", "text": "as it was written"});
+        socket.expect("note/append", note);
+        drop(socket);
+        operator.when_quiet("ledger/clear", json!({})).unwrap();
+    }
+    daemon.stop();
+    let [earlier, edited] = &sessions[..] else {
+        panic!("{sessions:?}");
+    };
+    let file = format!(".contextrelay/archives/{edited}.jsonl");
+    let text = project.read(&file);
+    project.write(
+        &file,
+        &text.replace("as it was written", "as it was wanted"),
+    );
+
+    let all = project.run(["ledger", "verify", "--all"]);
+    assert_eq!(all.code(), 6, "{all:?}");
+    let apart = all.stdout.lines().filter(|line| line.contains("apart"));
+    let apart: Vec<&str> = apart.collect();
+    let said = |session: &str, words: &str| {
+        let is_it = |line: &&str| line.starts_with(&format!("apart  {session}"));
+        let told = apart.iter().find(|line| is_it(line)).unwrap();
+        assert!(told.contains(words), "{told}");
+        let shown = project.run(["ledger", "list", "--session", session]);
+        assert!(shown.expect_success().stdout.contains(words), "{session}");
+    };
+    said(edited, "it is not as it was sealed");
+    said(
+        earlier,
+        &format!("ends at {edited}, which is not as it was sealed"),
+    );
+    assert_eq!(apart.len(), 2, "{apart:?}");
+}
+
+#[test]
 fn a_session_to_which_nothing_leads_is_shown_as_nobodys_word_wherever_it_is_shown() {
     const NOBODY: &str = "nobody vouches for it";
     let project = Project::new();

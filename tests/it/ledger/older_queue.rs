@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::support::account::{connect, mail};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
+use crate::support::wait::{timeout, wait_until};
 
 const FILES: [&str; 3] = ["queue.db", "queue.db-wal", "queue.db-shm"];
 
@@ -49,6 +50,8 @@ fn an_older_queue_is_noticed_and_nothing_in_it_is_sent_again_as_new() {
             }
         }
         let _daemon = project.daemon();
+        // Before the test stands for an agent.
+        let mut operator = Operator::connect(&project);
         let status = project.run(["status", "--json"]).expect_success().json();
         let page = mail(&project);
         let messages = page["messages"].as_array().unwrap();
@@ -64,5 +67,15 @@ fn an_older_queue_is_noticed_and_nothing_in_it_is_sent_again_as_new() {
         assert_eq!(notices.contains("older copy"), is_put_back, "{notices}");
         let ambiguous = status["queue"]["claude"]["ambiguous"].as_u64().unwrap();
         assert_eq!(ambiguous, u64::from(is_put_back), "{status}");
+        // Once each ambiguous message is settled there is nothing left to be said of it.
+        if is_put_back {
+            let id = &messages[0]["messageId"];
+            let remove = json!({"id": id, "change": "remove"});
+            operator.call("queue/change", remove).unwrap();
+            wait_until("the end of the notice", timeout(), || {
+                let status = project.run(["status", "--json"]).expect_success().json();
+                (!status["notices"].to_string().contains("older copy")).then_some(())
+            });
+        }
     }
 }

@@ -100,6 +100,9 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Reject => "no proposal or request waits",
         Action::Retry => "there is nothing to try again",
         Action::GiveUp | Action::Mark | Action::MarkRange => "no list of messages is open",
+        Action::Acknowledge if has_trouble(deck) => {
+            "this alarm goes away by itself once it is over: its card says what to do"
+        }
         Action::Acknowledge => "no alarm about the record waits",
         Action::SearchNext | Action::SearchPrev => {
             let key = deck.key(Action::Search);
@@ -140,6 +143,12 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+/// Whether something is not as it should be: a row of it goes by itself.
+fn has_trouble(deck: &Deck) -> bool {
+    let mut rows = deck.inbox.rows.iter();
+    rows.any(|row| row.gone_until_ms.is_none() && row.card.kind == InboxKind::Trouble)
 }
 
 /// And what helps: it depends on what the key that leaves does now.

@@ -101,6 +101,9 @@ fn an_alarm_opens_to_what_can_be_done_and_its_command_is_copied() {
     assert_eq!(keys(&mut deck, "y"), copied(all));
     // No key of a proposal or a delivery does anything on it.
     assert_eq!(keys(&mut deck, "axrug<enter>"), []);
+    keys(&mut deck, "<esc>u");
+    let screen = shown(&deck);
+    assert!(screen.contains("goes away by itself"), "{screen}");
 }
 
 #[test]

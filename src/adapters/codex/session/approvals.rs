@@ -8,6 +8,12 @@ use super::super::fact::CodexFact;
 use super::super::rpc::Lost;
 use super::Session;
 
+/// So much of the name of a request that we do not know is logged.
+const METHOD_BYTES_MAX: usize = 100;
+
+/// So many of them are.
+const UNKNOWN_MAX: usize = 32;
+
 impl Session<'_> {
     /// Takes in a request of the server's, if it is one for the person.
     pub(super) async fn asked(&mut self, request: ServerRequest) {
@@ -17,6 +23,7 @@ impl Session<'_> {
             changes.find_map(|(id, changes)| (id == item).then_some(changes.as_slice()))
         };
         let Some(approval) = CodexApproval::read(&request, changes_of) else {
+            self.note_unknown(request.method);
             return;
         };
         let asked = CodexFact::ApprovalAsked {
@@ -31,6 +38,18 @@ impl Session<'_> {
             self.tell(asked).await;
         }
         self.tell_approvals().await;
+    }
+
+    /// Nobody is told of a request that is none for the person as far as we know: of one that a later
+    /// Codex asks the log has a line.
+    fn note_unknown(&mut self, mut method: String) {
+        let known = &mut self.thread_state.unknown_requests;
+        method.truncate(method.floor_char_boundary(METHOD_BYTES_MAX));
+        if known.len() < UNKNOWN_MAX && !known.contains(&method) {
+            // As a quoted text, in which nothing is a control character.
+            tracing::warn!(?method, "the app-server asks something that is not shown");
+            known.insert(method);
+        }
     }
 
     /// A request was answered, by whomever.

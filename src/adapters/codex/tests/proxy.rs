@@ -255,6 +255,26 @@ async fn silent_connections_keep_no_terminal_out_and_the_oldest_of_them_make_roo
 }
 
 #[tokio::test]
+async fn once_nobody_is_one_too_many_any_more_there_is_said_to_be_room() {
+    let mut bench = bench_with(Waits {
+        room: Duration::from_millis(50),
+        ..Waits::default()
+    })
+    .await;
+    let mut silent = Vec::new();
+    for _ in 0..LOBBY_MAX + TERMINALS_MAX {
+        silent.push(bench.connect(b"GET / HTTP/1.1\r\n").await);
+    }
+    let told = bench.facts.recv().await;
+    assert!(
+        matches!(told, Some(CodexFact::ProxyRefused { is_full: true, .. })),
+        "{told:?}"
+    );
+    drop(silent);
+    assert_eq!(bench.facts.recv().await, Some(CodexFact::ProxyHasRoom));
+}
+
+#[tokio::test]
 async fn of_too_many_terminals_the_last_is_told_why_and_the_others_stay() {
     let mut bench = bench().await;
     let mut there = Vec::new();
@@ -288,6 +308,7 @@ async fn a_terminal_waits_for_an_app_server_that_it_asked_for() {
 const SHORT: Waits = Waits {
     head: Duration::from_millis(50),
     app_server: Duration::from_millis(50),
+    room: Duration::from_millis(50),
 };
 
 #[tokio::test]

@@ -36,8 +36,6 @@ words! {
         InferenceFailed = "inference_failed",
         KeptTextsFailed = "kept_texts_failed",
         ManagedBlocksFailed = "managed_blocks_failed",
-        /// A message was edited while it waited.
-        MessageAltered = "message_altered",
         /// Somebody came to Codex's proxy with a wrong token.
         Proxy = "proxy",
         ProxyFull = "proxy_full",

@@ -14,6 +14,7 @@ use super::super::index::hash_probe;
 use super::super::slots::{SLOT_BYTES, Slot};
 use super::disk::{BLOCK_SLOTS, Build, Header, OutsideDigests, VERSION, digest, own_digest};
 use super::{Stamp, Taken};
+use crate::derived::discard_checkpoint;
 use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, sweep_unplaced, write_private};
 use crate::hashed_file::HashedFile;
 use crate::latest::Latest;
@@ -186,6 +187,11 @@ impl Files {
     }
 
     fn write(&mut self, offer: &Offer) -> io::Result<()> {
+        let stamp = offer.last.then(|| offer.ledger.stamp());
+        if stamp == Some(None) {
+            // The next start is to read all of it, and so is who looks before.
+            return discard_checkpoint(&self.dirs).map(drop);
+        }
         let Some(build) = self.build.clone() else {
             return Ok(());
         };
@@ -195,7 +201,6 @@ impl Files {
         let Some(taken) = offer.ledger.take_checkpoint(&offer.world, &offer.hash) else {
             return Ok(());
         };
-        let stamp = offer.last.then(|| offer.ledger.stamp()).flatten();
         let blocks = self.write_slots(offer, &taken)?;
         let header = Header {
             version: VERSION,
@@ -206,7 +211,7 @@ impl Files {
             blocks,
             words: taken.words,
             checker: taken.checker,
-            stamp,
+            stamp: stamp.flatten(),
             snapshot: Cow::Borrowed(&offer.world),
         };
         // Piece by piece: as one text it would be the largest thing in memory.
@@ -292,7 +297,13 @@ impl Ledger {
         slots.flat_map(Slot::to_bytes).collect()
     }
 
+    /// The stamp of a file that is as it was written, by this process to its end. `None`: somebody
+    /// else was at it, or it was broken before. Of a broken one no checkpoint is kept, which would not
+    /// notice that it is put back.
     fn stamp(&self) -> Option<Stamp> {
-        Stamp::of(&self.shared.file())
+        let file = self.shared.file();
+        let mut health = self.shared.health();
+        let stamp = health.left.stamp(&file);
+        stamp.filter(|_| health.stats().chain_ok)
     }
 }

@@ -2,7 +2,7 @@
 //! file is not taken.
 
 use std::fs;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -262,6 +262,68 @@ fn an_edit_before_the_checkpoint_is_noticed_as_not_read() {
     bytes[at - 20..at].fill(b'"');
     file.write_all_at(&bytes, 0).unwrap();
     assert_eq!(project.seen(project.checkpoint()), project.seen(None));
+}
+
+/// Writes over a note's text, again until the file system's clock has moved on since the last write.
+fn edit(project: &Project, text: &[u8]) {
+    let path = project.path();
+    let ctime = || {
+        let found = fs::metadata(&path).unwrap();
+        (found.ctime(), found.ctime_nsec())
+    };
+    let before = ctime();
+    let at = project.bytes();
+    let at = at.windows(5).position(|w| w.eq_ignore_ascii_case(b"ext 3"));
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    while ctime() == before {
+        file.write_all_at(text, at.unwrap() as u64 - 1).unwrap();
+    }
+}
+
+#[test]
+fn a_record_that_is_edited_while_it_is_written_is_read_by_the_next_start_until_it_is_as_before() {
+    for writes_on in [true, false] {
+        let project = Project::new();
+        project.run(project.notes(0..20));
+        let run = |edited: &[u8], is_read_over: Option<bool>, from: usize| {
+            let mut open = project.open_with(project.options_with_checkpoint());
+            let keeper = CheckpointKeeper::start(&project.dirs, &project.user(), 0).unwrap();
+            let mut last = open.append(project.notes(from..from + 1)).unwrap();
+            edit(&project, edited);
+            if writes_on {
+                last = open.append(project.notes(from + 1..from + 2)).unwrap();
+            }
+            if let Some(is_whole) = is_read_over {
+                let touches = open.ledger.touches();
+                open.ledger.read_over(touches, is_whole);
+            }
+            let (ledger, world) = (open.ledger.clone(), open.live.clone());
+            open.close();
+            let hash = last[0].hash.clone();
+            keeper.close(ledger, project.session.clone(), Arc::new(world), hash);
+        };
+        let chain_ok = || {
+            let open = project.open_with(project.options_with_checkpoint());
+            let found = (open.report.is_read, open.report.chain_ok);
+            open.close();
+            found
+        };
+        run(b"Text 3", None, 20);
+        assert!(project.checkpoint().is_none());
+        assert_eq!(chain_ok(), (true, false));
+        // Nothing hides it later, and of a broken record nothing hides that it is put back.
+        project.run(project.notes(30..31));
+        assert_eq!(chain_ok(), (true, false));
+        edit(&project, b"text 3");
+        assert_eq!(chain_ok(), (true, true));
+        // The watch has read all of it.
+        run(b"Text 3", Some(false), 40);
+        assert_eq!(chain_ok(), (true, false));
+        edit(&project, b"text 3");
+        run(b"text 3", Some(true), 50);
+        assert!(project.checkpoint().is_some());
+        assert_eq!(chain_ok(), (true, true));
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! [`Alarms`]: the watch over the project's files, and what has to be remembered of its facts.
+//! [`FileWatch`]: the watch over the project's files, and what has to be remembered of its facts.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::store::ledger::Ledger;
 /// must not make us write without end.
 const PUT_BACK_GAP: Duration = Duration::from_secs(5);
 
-/// The watch and its alarms.
+/// The watch, when `current` is put back, and whether the record was found altered.
 #[derive(Debug, Default)]
-pub(in crate::daemon) struct Alarms {
+pub(in crate::daemon) struct FileWatch {
     /// Ends with the daemon.
     watch: Option<TamperWatch>,
     /// When `current` is to be put back.
@@ -37,7 +37,7 @@ pub(super) enum PutBack {
     Waits,
 }
 
-impl Alarms {
+impl FileWatch {
     /// These files are watched from now on; `None`: nothing is.
     pub(in crate::daemon) fn watch(&mut self, watch: Option<TamperWatch>) {
         self.watch = watch;

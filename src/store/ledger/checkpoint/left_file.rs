@@ -1,0 +1,56 @@
+//! [`LeftFile`]: whether a ledger's file is as this process left it, and was read as it was written.
+
+use std::fs::File;
+
+use super::Stamp;
+
+/// Follows the file from the start that read it to the last checkpoint. Only a file that nobody else
+/// was at is vouched for: what a stamp spares the next start reading is read by nobody then.
+#[derive(Debug, Default)]
+pub(in super::super) struct LeftFile {
+    /// As our last write left it.
+    left: Option<Stamp>,
+    /// How often it was found otherwise. A write of ours that failed counts as well.
+    touches: u64,
+    /// At how many of them all of its content was read, and was as it was written.
+    read_at: Option<u64>,
+}
+
+impl LeftFile {
+    /// A file with this stamp; of one that is not read nobody knows yet what is in it.
+    pub(in super::super) fn new(left: Option<Stamp>, is_read: bool) -> Self {
+        Self {
+            left,
+            touches: 0,
+            read_at: is_read.then_some(0),
+        }
+    }
+
+    /// Looks at the file: before a write of ours, which gives it another stamp, and before it is read
+    /// over. Returns how often others were at it so far.
+    pub(in super::super) fn look(&mut self, file: &File) -> u64 {
+        let found = Stamp::of(file);
+        if found.is_none() || found != self.left {
+            self.touches += 1;
+            self.left = found;
+        }
+        self.touches
+    }
+
+    /// A write of ours is done.
+    pub(in super::super) fn written(&mut self, file: &File) {
+        self.left = Stamp::of(file);
+    }
+
+    /// All of it was read; `touches`: what [`Self::look`] said before.
+    pub(in super::super) fn read_over(&mut self, touches: u64, is_whole: bool) {
+        self.read_at = is_whole.then_some(touches);
+    }
+
+    /// The stamp that the next start may go by.
+    pub(super) fn stamp(&mut self, file: &File) -> Option<Stamp> {
+        let touches = self.look(file);
+        let is_known = self.read_at == Some(touches);
+        self.left.clone().filter(|_| is_known)
+    }
+}
