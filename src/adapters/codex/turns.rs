@@ -158,7 +158,8 @@ impl TurnBook {
             .as_mut()
             .filter(|open| open.id.as_str() == turn_id);
         match item {
-            Item::UserMessage { client_id, content } => {
+            Item::UserMessage { content, .. } => {
+                let client_id = item.sent_as();
                 let mut steered = false;
                 if let Some(open) = open {
                     if client_id
@@ -170,13 +171,13 @@ impl TurnBook {
                     steered = open.user_messages > 0;
                     (open.has_items, open.is_final) = (true, false);
                     open.user_messages += 1;
-                    if let (Some(id), true) = (client_id, open.client_ids.len() < CLIENT_IDS_MAX) {
+                    if let (Some(id), true) = (&client_id, open.client_ids.len() < CLIENT_IDS_MAX) {
                         open.client_ids.push(id.clone());
                     }
                 }
                 facts.push(CodexFact::UserMessage {
                     turn_id: TurnId::new(turn_id),
-                    client_id: client_id.clone(),
+                    client_id,
                     preview: preview(content),
                     steered,
                 });
@@ -319,7 +320,7 @@ impl TurnBook {
             }
             return;
         }
-        let is_wanted = |item: &&Item| matches!(item, Item::UserMessage { client_id: Some(id), .. } if wanted(id));
+        let is_wanted = |item: &&Item| item.sent_as().is_some_and(|id| wanted(&id));
         if !turn.items.iter().any(|item| is_wanted(&item)) {
             return;
         }
