@@ -122,8 +122,7 @@ impl TurnBook {
         if self.open_turn() == Some(&turn_id) || self.closed.as_ref() == Some(&turn_id) {
             return;
         }
-        // A thread runs one turn at a time, so the end of the one before was missed.
-        self.close_as_interrupted(facts);
+        self.close_unended(facts);
         facts.push(CodexFact::TurnStarted {
             thread_id: self.thread_id.clone(),
             turn_id: turn_id.clone(),
@@ -351,6 +350,31 @@ impl TurnBook {
             Some(TurnStatus::InProgress) => self.close_as_interrupted(facts),
             _ => self.ended(turn, fresh || turn.completed_at.is_none(), facts),
         }
+    }
+
+    /// A thread runs one turn at a time: another one begins, so the end of this one was missed. It came
+    /// to its end if it said its last word; nothing else tells how it ended.
+    fn close_unended(&mut self, facts: &mut Vec<CodexFact>) {
+        let Some(mut open) = self.open.take() else {
+            return;
+        };
+        let answer = open.answer.take();
+        let (status, error) = match open.is_final {
+            true => (TurnStatus::Completed, None),
+            false => (
+                TurnStatus::Failed,
+                Some(open.error.take().unwrap_or_else(|| TurnError {
+                    message: "codex did not say how it ended".to_owned(),
+                    codex_error_info: None,
+                })),
+            ),
+        };
+        let end = End {
+            status,
+            error,
+            died: false,
+        };
+        self.close(open, answer, end, facts);
     }
 
     /// The turn that runs will never say how it ended: its app-server is gone.
