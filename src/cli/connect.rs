@@ -170,7 +170,7 @@ async fn first_attempt(setting: &ProjectContext, dial: Dial) -> DaemonFound {
     match state {
         Connection::Connected(welcome) => DaemonFound::Live(Live { client, welcome }),
         Connection::Dormant(_) => DaemonFound::Nobody,
-        Connection::Connecting { why } | Connection::Ended { why } => {
+        Connection::Connecting { why, .. } | Connection::Ended { why } => {
             if is_anybody_there(setting).await {
                 DaemonFound::Unfit(why)
             } else {
