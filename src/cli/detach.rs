@@ -121,7 +121,7 @@ pub fn ensure(context: &CliContext) -> Result<(), Failure> {
     match connect::runtime()?.block_on(connect::control(&context.setting)) {
         DaemonFound::Live(_) => Ok(()),
         DaemonFound::Nobody => start(context, true).map(drop),
-        unfit @ DaemonFound::Unfit(_) => connect::needed(unfit).map(drop),
+        unfit @ DaemonFound::Unfit(_) => connect::needed(&context.setting, unfit).map(drop),
     }
 }
 
@@ -151,7 +151,9 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
     };
     match state {
         Connection::Connected(welcome) => Ok(Some(Live { client, welcome })),
-        Connection::Connecting { why, .. } => connect::needed(DaemonFound::Unfit(why)).map(Some),
+        Connection::Connecting { why, .. } => {
+            connect::needed(setting, DaemonFound::Unfit(why)).map(Some)
+        }
         _ => Err(Failure::unavailable(
             ProgramCode::Killed,
             "the daemon of this project was killed by the operator",
