@@ -52,7 +52,7 @@ pub fn become_agent(setting: &ProjectContext, mut launch: Launch) -> Failure {
 }
 
 async fn register(setting: &ProjectContext) -> Result<(), Failure> {
-    let live = connect::needed(connect::operator(setting).await)?;
+    let live = connect::needed(setting, connect::operator(setting).await)?;
     match live.ask(Command::RegisterAgent).await {
         Ok(_) => Ok(()),
         Err(failure) if failure.is(&NO_SUCH_METHOD) => Err(Failure::unavailable(

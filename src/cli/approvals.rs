@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{DaemonFound, control, needed, wait_for};
+use super::connect::{DaemonFound, control, is_nowhere, needed, wait_for};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
@@ -82,9 +82,12 @@ impl Waiting {
     fn read(context: &CliContext) -> Result<Self, Failure> {
         wait_for(async {
             match control(&context.setting).await {
-                DaemonFound::Nobody => Self::on_disk(context),
+                DaemonFound::Nobody => {
+                    is_nowhere(&context.setting)?;
+                    Self::on_disk(context)
+                }
                 found => {
-                    let live = needed(found)?;
+                    let live = needed(&context.setting, found)?;
                     let status = live.status().await?;
                     let world = live.snapshot().await?;
                     let recorded = world.open_approvals.len() as u64;

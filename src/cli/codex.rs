@@ -56,7 +56,7 @@ async fn known(setting: &ProjectContext) -> (String, String) {
 }
 
 async fn join(setting: &ProjectContext) -> Result<CodexJoin, Failure> {
-    let live = connect::needed(connect::control(setting).await)?;
+    let live = connect::needed(setting, connect::control(setting).await)?;
     live.ask_for(Command::EnsureCodex).await
 }
 

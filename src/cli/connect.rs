@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::disk;
 use super::exit::Failure;
 use super::kill::becomes_free;
+use super::state_elsewhere::StateElsewhere;
 use crate::client::{
     Client, Connection, Dial, WebsocketOptions, connect, operator_dial, project_dial,
 };
@@ -131,16 +132,28 @@ pub async fn operator(setting: &ProjectContext) -> DaemonFound {
 /// # Errors
 ///
 /// When none runs, or it cannot be talked to.
-pub fn needed(found: DaemonFound) -> Result<Live, Failure> {
+pub fn needed(setting: &ProjectContext, found: DaemonFound) -> Result<Live, Failure> {
     match found {
         DaemonFound::Live(live) => Ok(live),
-        DaemonFound::Nobody => Err(Failure::no_daemon()),
+        DaemonFound::Nobody => {
+            is_nowhere(setting)?;
+            Err(Failure::no_daemon())
+        }
         DaemonFound::Unfit(why) => Err(Failure::unavailable(
             RefusalCode::DaemonUnreachable,
             format!("the daemon of this project cannot be asked: {why}"),
             "see `ctxrelay doctor`; stop it with `ctxrelay kill` and start it again",
         )),
     }
+}
+
+/// Where none was found: none runs.
+///
+/// # Errors
+///
+/// When one runs after all, with its state in another folder.
+pub fn is_nowhere(setting: &ProjectContext) -> Result<(), Failure> {
+    StateElsewhere::of(setting).map_or(Ok(()), |elsewhere| Err(elsewhere.failure()))
 }
 
 /// The folded world, from the daemon, or from the disk when none runs.
@@ -178,7 +191,7 @@ async fn first_attempt(setting: &ProjectContext, dial: Dial) -> DaemonFound {
     match state {
         Connection::Connected(welcome) => DaemonFound::Live(Live { client, welcome }),
         Connection::Dormant(_) => DaemonFound::Nobody,
-        Connection::Connecting { why } | Connection::Ended { why } => {
+        Connection::Connecting { why, .. } | Connection::Ended { why } => {
             if is_anybody_there(setting).await {
                 DaemonFound::Unfit(why)
             } else {

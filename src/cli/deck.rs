@@ -360,7 +360,7 @@ async fn attach(
                 match started {
                     // The clients look for it all the time.
                     Ok(Ok(_)) => Ok(None),
-                    Ok(Err(failure)) => Err(failure.message),
+                    Ok(Err(failure)) => Err(format!("{}: {}", failure.message, failure.hint)),
                     Err(_) => Err("it could not be started".to_owned()),
                 }
             })

@@ -121,7 +121,7 @@ pub fn ensure(context: &CliContext) -> Result<(), Failure> {
     match connect::runtime()?.block_on(connect::control(&context.setting)) {
         DaemonFound::Live(_) => Ok(()),
         DaemonFound::Nobody => start(context, true).map(drop),
-        unfit @ DaemonFound::Unfit(_) => connect::needed(unfit).map(drop),
+        unfit @ DaemonFound::Unfit(_) => connect::needed(&context.setting, unfit).map(drop),
     }
 }
 
@@ -134,7 +134,10 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
     });
     let mut connection = client.connection();
     let state = {
-        let settled = connection.wait_for(|state| !matches!(state, Connection::Connecting { .. }));
+        let settled = connection.wait_for(|state| match state {
+            Connection::Connecting { refusal, .. } => is_of_another_protocol(refusal.as_ref()),
+            _ => true,
+        });
         let free = async {
             while is_held(&setting.dirs) {
                 sleep(FREE_LOOK).await;
@@ -148,12 +151,20 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
     };
     match state {
         Connection::Connected(welcome) => Ok(Some(Live { client, welcome })),
+        Connection::Connecting { why, .. } => {
+            connect::needed(setting, DaemonFound::Unfit(why)).map(Some)
+        }
         _ => Err(Failure::unavailable(
             ProgramCode::Killed,
             "the daemon of this project was killed by the operator",
             "start it with `ctxrelay` or `ctxrelay daemon`",
         )),
     }
+}
+
+/// No waiting changes that.
+fn is_of_another_protocol(refusal: Option<&Refusal>) -> bool {
+    refusal.is_some_and(|refusal| refusal.code == RefusalCode::ProtocolVersion)
 }
 
 fn holds_and_is_silent(setting: &ProjectContext) -> Failure {

@@ -2,10 +2,11 @@
 //!
 //! Reads, and never writes, locks or mends.
 
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::exit::{Failure, START_ONE};
+use super::newer_state::{last_line, newer_state};
 use super::words::{count, now_ms};
 use crate::adapters::claude::hooks_switch::hooks_off;
 use crate::core::agent::Agent;
@@ -16,14 +17,13 @@ use crate::core::policy::{ClaudeHooks, PolicyRules, SignOffMode};
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::config;
-use crate::store::dirs::{ProjectDirs, exists, open_private};
+use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::disk_space::DiskSpace;
 use crate::store::head::{self, Kept};
 use crate::store::ledger::{self, Border, Reading};
 use crate::store::{owner, registry, sentinel, session, trust};
 use crate::wire::config::trusted_policy;
 use crate::wire::control::{DeliveryMode, PROTOCOL, ProgramCode, RefusalCode};
-use crate::wire::line;
 use crate::wire::status::{
     CHAIN_BROKEN, ChainState, ClaudeStatus, CodexStatus, ContinuityStatus, FinalityStatus,
     FindingsStatus, HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, PolicyStatus, Status,
@@ -32,9 +32,6 @@ use crate::wire::status::{
 
 /// A ledger above this is not read as a whole for `status`, which should answer within 20 ms.
 const WHOLE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-
-/// How much of a larger ledger's end is read.
-const TAIL_BYTES: u64 = 256 * 1024;
 
 /// What is said where the file is not the record.
 const TOUCHED: &str = "somebody else was at the record while no daemon ran: what is not vouched \
@@ -327,6 +324,9 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
                 .to_owned(),
         );
     }
+    if let Some(newer) = newer_state(setting) {
+        status.notices.push(format!("{newer}: {}", newer.hint()));
+    }
     let loaded = config::load(dirs, &setting.user_dirs);
     status.notices.extend(loaded.notices());
     let space = DiskSpace::new(dirs, loaded.config.storage);
@@ -466,15 +466,8 @@ fn lane(world: &Snapshot, agent: Agent) -> LaneStatus {
 
 /// The last entry of a large ledger. Its number counts the lines before it.
 fn tail(path: &Path) -> io::Result<LedgerStatus> {
-    let mut file = open_private(path)?;
-    let bytes = file.metadata()?.len();
-    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;
-    let mut end = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut end)?;
-    let whole = end.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-    let link = end[..whole]
-        .rsplit(|byte| *byte == b'\n')
-        .find_map(|text| line::parse(text).ok()?.link);
+    let (bytes, last) = last_line(path)?;
+    let link = last.and_then(|line| line.link);
     Ok(LedgerStatus {
         path: path.display().to_string(),
         entries: link.as_ref().map_or(0, |link| link.seq),

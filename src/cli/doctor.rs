@@ -19,6 +19,7 @@ use super::context::CliContext;
 use super::disk;
 use super::exit::CliOutcome;
 use super::instruction_files::{Homes, Plan};
+use super::newer_state::newer_state;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::settings::find_program;
@@ -304,9 +305,6 @@ fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
                 let failure = elsewhere.failure();
                 bad(ID, failure.message, failure.hint)
             }
-            None if sentinel::is_killed(&setting.dirs) => {
-                note(ID, "stopped by you", "start it with `ctxrelay`")
-            }
             None => nobody(setting, hold(&setting.dirs)),
         },
     }
@@ -314,6 +312,12 @@ fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
 
 fn nobody(setting: &ProjectContext, hold: Hold) -> Check {
     const ID: &str = "daemon";
+    if let Some(newer) = newer_state(setting).filter(|_| hold == Hold::Free) {
+        return bad(ID, newer.to_string(), newer.hint());
+    }
+    if sentinel::is_killed(&setting.dirs) {
+        return note(ID, "stopped by you", "start it with `ctxrelay`");
+    }
     match hold {
         Hold::Held => bad(
             ID,

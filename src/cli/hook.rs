@@ -1,5 +1,6 @@
 //! `ctxrelay hook EVENT` (hidden): what Claude runs at its events. Never fails.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::bridge;
@@ -79,6 +80,16 @@ pub fn run_nowhere(args: &Args) -> CliOutcome {
         runtime.shutdown_background();
     }
     end()
+}
+
+/// As [`run_nowhere`], of a line that this version cannot read.
+pub fn run_unread(words: &[OsString]) -> CliOutcome {
+    let has = |word: &str| words.iter().any(|found| found == word);
+    run_nowhere(&Args {
+        event: HookEvent::PreToolUse,
+        judged: has(HookEvent::PreToolUse.as_str()) && has("--judged"),
+        registry: None,
+    })
 }
 
 fn caller(args: &Args) -> HookCaller {

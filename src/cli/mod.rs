@@ -59,6 +59,7 @@ mod ledger;
 pub mod logging;
 mod man;
 mod masking;
+mod newer_state;
 mod notification_keys;
 mod notify;
 mod notify_command;

@@ -271,7 +271,7 @@ pub async fn live(context: &CliContext, command: &Command) -> Result<Live, Failu
 ///
 /// When no daemon runs.
 pub async fn connection(context: &CliContext) -> Result<Live, Failure> {
-    connect::needed(connect::operator(&context.setting).await)
+    connect::needed(&context.setting, connect::operator(&context.setting).await)
 }
 
 /// The connection, if the daemon takes this process for the operator's. Otherwise it is sent the

@@ -122,7 +122,7 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
 
 /// What waits, from the daemon, which alone can change it.
 pub(super) async fn rows(context: &CliContext) -> Result<(Live, Vec<QueueRow>), Failure> {
-    let live = connect::needed(connect::control(&context.setting).await)?;
+    let live = connect::needed(&context.setting, connect::control(&context.setting).await)?;
     let rows = live.ask_for(Command::QueueList).await?;
     Ok((live, rows))
 }
@@ -130,10 +130,10 @@ pub(super) async fn rows(context: &CliContext) -> Result<(Live, Vec<QueueRow>), 
 fn list(context: &CliContext) -> CliOutcome {
     let found = wait_for(async {
         match connect::control(&context.setting).await {
-            DaemonFound::Nobody => Ok(None),
+            DaemonFound::Nobody => connect::is_nowhere(&context.setting).map(|()| None),
             // One that runs and does not answer knows what the record does not.
             found => {
-                let live = connect::needed(found)?;
+                let live = connect::needed(&context.setting, found)?;
                 let rows: Vec<QueueRow> = live.ask_for(Command::QueueList).await?;
                 let names = QueueNames::of_live(&live, &rows).await;
                 Ok(Some((rows, names)))

@@ -134,12 +134,19 @@ pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
         return None;
     }
     let versions = format!("the daemon is version {}, this is {own}", published.version);
-    let status = runtime.block_on(async {
+    let found = runtime.block_on(async {
         match connect::control(&context.setting).await {
-            DaemonFound::Live(live) => live.status().await.ok(),
-            _ => None,
+            DaemonFound::Live(live) => Ok(live.status().await.ok()),
+            DaemonFound::Nobody => Ok(None),
+            DaemonFound::Unfit(why) => Err(why),
         }
     });
+    let status = match found {
+        Ok(status) => status,
+        Err(why) => {
+            return Some(unfit(&versions, &why));
+        }
+    };
     if status.is_none_or(|status| is_working(&status)) {
         return Some(format!(
             "{versions}: read-only until it is restarted; come again when both agents are idle"
@@ -159,6 +166,14 @@ pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
     }
 }
 
+/// It can be neither replaced nor asked whether anybody works.
+fn unfit(versions: &str, why: &str) -> String {
+    format!(
+        "{versions}: {why}. Nothing can be read until it is stopped: `ctxrelay kill`, then start \
+         this and the agents again"
+    )
+}
+
 fn is_working(status: &Status) -> bool {
     let claude = status.agents.claude.state;
     status.agents.codex.turn_id.is_some()
@@ -168,6 +183,17 @@ fn is_working(status: &Status) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_daemon_that_cannot_be_asked_is_told_of_with_its_reason_and_the_way_to_stop_it() {
+        let refused = "the daemon refused this client: the client speaks control protocol 1";
+        let told = unfit("the daemon is version 9, this is 1", refused);
+        assert!(
+            told.contains(refused) && told.contains("`ctxrelay kill`"),
+            "{told}"
+        );
+        assert!(!told.contains("idle"), "{told}");
+    }
 
     #[test]
     fn only_a_daemon_that_answers_is_said_to_go_on() {

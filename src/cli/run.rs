@@ -22,20 +22,33 @@ use super::{
 use crate::store::dirs::UserDirs;
 use crate::wire::control::ProgramCode;
 
+/// What Claude runs by itself. The program may have been replaced by an earlier version since Claude was
+/// told how.
+const OF_AGENTS: [&str; 3] = ["bridge", "doorbell", "hook"];
+
 /// Runs a command line and says how the program ends; whatever is to be told has been printed.
 pub fn run(args: Vec<OsString>) -> ExitKind {
-    // A hook that Claude calls in a way we do not know must not be shown to its user.
-    let is_hook = args.get(1).is_some_and(|arg| arg == "hook");
     let wants_json = args
         .iter()
         .skip(1)
         .take_while(|arg| *arg != "--")
         .any(|arg| arg == "--json");
     let words: Vec<OsString> = args.iter().skip(1).cloned().collect();
-    let cli = match parse(args) {
+    let is_agents = args
+        .get(1)
+        .is_some_and(|verb| OF_AGENTS.iter().any(|own| verb == own));
+    let parsed = match is_agents {
+        true => parse_known(args),
+        false => parse(args),
+    };
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) if is_hook && error.use_stderr() => return ExitKind::Ok,
         Err(mut error) => {
+            if error.use_stderr()
+                && let Some(kind) = go_on_unread(&error, &words)
+            {
+                return kind;
+            }
             suggest_shown_verbs(&mut error);
             return refuse(&Output::new(wants_json), &error, &words);
         }
@@ -50,6 +63,39 @@ pub fn run(args: Vec<OsString>) -> ExitKind {
             failure.kind
         }
     }
+}
+
+/// As [`parse`], of a line of another version: without the words that this one does not know. An event
+/// stands before them.
+fn parse_known(mut args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    loop {
+        let error = match parse(args.clone()) {
+            Err(error) if error.kind() == ErrorKind::UnknownArgument => error,
+            parsed => return parsed,
+        };
+        let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+            return Err(error);
+        };
+        let is_it = |arg: &OsString| {
+            let rest = arg.to_str().and_then(|arg| arg.strip_prefix(&**unknown));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        match args.iter().skip(1).position(is_it) {
+            Some(at) => drop(args.remove(at + 1)),
+            None => return Err(error),
+        }
+    }
+}
+
+/// What Claude runs by a line that says nothing to this version at all: it does what can be done without
+/// its arguments. `None` for any other line.
+fn go_on_unread(error: &clap::Error, words: &[OsString]) -> Option<ExitKind> {
+    let outcome = match words.first()?.to_str()? {
+        "hook" => hook::run_unread(words),
+        "doorbell" => doorbell::idle(&usage_failure(error, words)),
+        _ => return None,
+    };
+    Some(outcome.unwrap_or_else(|failure| failure.kind))
 }
 
 /// What clap wants to say: help and version are results, the rest is a usage error.

@@ -5,6 +5,7 @@ use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
 use super::kill;
+use super::newer_state::newer_state;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::state_elsewhere::StateElsewhere;
@@ -39,7 +40,8 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
         ));
     }
     let is_elsewhere = !status.answers && StateElsewhere::of(&context.setting).is_some();
-    let text = text(&status, is_elsewhere);
+    let is_newer = newer_state(&context.setting).is_some();
+    let text = text(&status, is_elsewhere, is_newer);
     context.out.report(Report::new(&status, text))
 }
 
@@ -100,11 +102,12 @@ fn unasked(setting: &ProjectContext, pid: Option<u32>, notice: String) -> Result
     Ok(status)
 }
 
-/// `is_elsewhere`: the daemon's state is where we do not look, and a notice says so.
-fn text(status: &Status, is_elsewhere: bool) -> ReportText {
+/// `is_elsewhere`: the daemon's state is where we do not look; `is_newer`: a later version wrote the state,
+/// so that none of this one starts. A notice says either.
+fn text(status: &Status, is_elsewhere: bool, is_newer: bool) -> ReportText {
     let mut out = ReportText::new();
     out.spans(&[(Tone::Strong, &status.project_root)]);
-    daemon(&mut out, status, is_elsewhere);
+    daemon(&mut out, status, is_elsewhere, is_newer);
     record(&mut out, &status.ledger);
     agents(&mut out, status);
     work(&mut out, status);
@@ -118,7 +121,7 @@ fn text(status: &Status, is_elsewhere: bool) -> ReportText {
     out
 }
 
-fn daemon(out: &mut ReportText, status: &Status, is_elsewhere: bool) {
+fn daemon(out: &mut ReportText, status: &Status, is_elsewhere: bool, is_newer: bool) {
     if status.running && !status.answers {
         let (said, next) = match is_elsewhere {
             true => ("runs, and cannot be asked from here", ""),
@@ -153,10 +156,14 @@ fn daemon(out: &mut ReportText, status: &Status, is_elsewhere: bool) {
             (Tone::Plain, &text),
         ]);
     } else {
+        let next = match is_newer {
+            true => "",
+            false => " (start it with `ctxrelay`)",
+        };
         out.spans(&[
             (Tone::Faint, "daemon    "),
             (Tone::Warning, "not running"),
-            (Tone::Faint, " (start it with `ctxrelay`)"),
+            (Tone::Faint, next),
         ]);
     }
 }

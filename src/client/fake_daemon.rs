@@ -223,7 +223,16 @@ fn answer(
         return Ok(None);
     }
     let id = frame.id.clone().unwrap();
+    let refuse = |refusal: Refusal| {
+        let mut error = ErrorObject::new(code::REFUSED, refusal.message);
+        error.data = Some(json!({"code": refusal.code, "hint": refusal.hint}));
+        Ok(Some(Frame::error(id.clone(), error)))
+    };
     if frame.method.as_deref() == Some("hello") {
+        let hello: Hello = serde_json::from_value(frame.params.clone().unwrap()).unwrap();
+        if hello.protocol != PROTOCOL {
+            return refuse(Refusal::protocol_version(hello.protocol, PROTOCOL));
+        }
         let welcome = Welcome {
             protocol: PROTOCOL,
             version: "test".to_owned(),
@@ -241,11 +250,7 @@ fn answer(
     seen.send_modify(|seen| seen.push(command));
     match answering {
         Answering::Reply(reply) => Ok(Some(Frame::result(id, reply.to_json().unwrap()))),
-        Answering::Refuse(refusal) => {
-            let mut error = ErrorObject::new(code::REFUSED, refusal.message);
-            error.data = Some(json!({"code": refusal.code, "hint": refusal.hint}));
-            Ok(Some(Frame::error(id, error)))
-        }
+        Answering::Refuse(refusal) => refuse(refusal),
         Answering::Never => Ok(None),
         Answering::HangUp => Err(None),
         Answering::EndUnread => Err(Some(CloseFrame {

@@ -56,6 +56,7 @@ impl Client {
                 },
                 _ => Connection::Connecting {
                     why: "the daemon has ended".to_owned(),
+                    refusal: None,
                 },
             });
         });

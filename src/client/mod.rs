@@ -36,6 +36,8 @@ pub enum Connection {
     Connecting {
         /// A sentence.
         why: String,
+        /// What it refused us with, if it did.
+        refusal: Option<Refusal>,
     },
     /// It ran in this process and failed by a fault of our own. Nobody goes on trying.
     Ended {

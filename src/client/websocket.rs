@@ -26,7 +26,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::endpoint::DialError;
 use super::socket;
 use super::{Client, ClientError, Connection, Dial, Dormancy, NOTIFICATIONS_MAX, Transport};
-use crate::wire::control::{Command, Hello, Notification, PROTOCOL, RefusalCode, Reply, Welcome};
+use crate::wire::control::{
+    Command, Hello, Notification, PROTOCOL, Refusal, RefusalCode, Reply, Welcome,
+};
 use crate::wire::jsonrpc::Frame;
 use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
 use frame::{cancel_frame, not_read, refusal, request_frame, rest_of, with_id};
@@ -97,6 +99,7 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
     let (notifications, _) = broadcast::channel(NOTIFICATIONS_MAX);
     let (state, connection) = watch::channel(Connection::Connecting {
         why: "not connected yet".to_owned(),
+        refusal: None,
     });
     let dropped = CancellationToken::new();
     let link = Link {
@@ -226,7 +229,11 @@ impl WebSocketHandle {
 
     fn unreachable(&self) -> ClientError {
         match &*self.connection.borrow() {
-            Connection::Connecting { why } | Connection::Ended { why } => {
+            Connection::Connecting {
+                refusal: Some(refusal),
+                ..
+            } => ClientError::Refused(refusal.clone()),
+            Connection::Connecting { why, .. } | Connection::Ended { why } => {
                 ClientError::Unreachable(why.clone())
             }
             Connection::Dormant(why) => dormant(why),
@@ -270,7 +277,7 @@ impl Link {
     async fn run(mut self) {
         let mut pause = REDIAL_MIN;
         loop {
-            let why = match self.options.dial.look() {
+            let (why, refusal) = match self.options.dial.look() {
                 Ok(endpoint) => {
                     let began = match timeout(HELLO_WAIT, socket::open(&endpoint)).await {
                         Ok(Ok(socket::Socket::Tcp(ws))) => self.converse(ws).await,
@@ -283,7 +290,11 @@ impl Link {
                         pause = REDIAL_MIN;
                     }
                     tracing::debug!(%broken, "not connected to the daemon");
-                    broken.to_string()
+                    let why = broken.to_string();
+                    match broken {
+                        Broken::Refused(refusal) => (why, Some(refusal)),
+                        _ => (why, None),
+                    }
                 }
                 Err(DialError::Dormant(why)) => {
                     self.tell(Connection::Dormant(why));
@@ -291,9 +302,9 @@ impl Link {
                     pause = REDIAL_MIN;
                     continue;
                 }
-                Err(DialError::NotYet(why)) => why,
+                Err(DialError::NotYet(why)) => (why, None),
             };
-            self.tell(Connection::Connecting { why });
+            self.tell(Connection::Connecting { why, refusal });
             pause = tokio::select! {
                 () = sleep(pause) => (pause * 2).min(REDIAL_MAX),
                 () = self.options.dial.news() => REDIAL_MIN,
@@ -374,7 +385,8 @@ impl Link {
             break welcome;
         };
         if welcome.protocol != PROTOCOL {
-            return Err(Broken::Protocol(welcome.protocol));
+            let refusal = Refusal::protocol_version(PROTOCOL, welcome.protocol);
+            return Err(Broken::Refused(refusal));
         }
         for command in self.options.on_connect.clone() {
             let id = self.fresh_id();

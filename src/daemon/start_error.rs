@@ -117,7 +117,7 @@ impl StartError {
                  CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
             ),
             Self::NoPorts { .. } => "choose another range with CONTEXTRELAY_PORT_BASE".to_owned(),
-            Self::Ledger(LedgerError::NewerSchema(_)) => {
+            Self::Ledger(LedgerError::NewerSchema(_)) | Self::Queue(QueueError::Newer { .. }) => {
                 "start it with the newer ctxrelay; this one only reads the record".to_owned()
             }
             Self::Ledger(LedgerError::ForeignOwner { hint, .. }) => hint.clone(),

@@ -12,7 +12,7 @@ mod writer;
 use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use rusqlite::{Connection, OpenFlags};
 use ctxrelay_core::delivery::Delivery;
 use ctxrelay_core::id::{EntryId, Seq};
 
-use super::dirs::{ProjectDirs, if_there};
+use super::dirs::{ProjectDirs, if_there, open_private};
 
 pub use error::QueueError;
 use error::damage;
@@ -40,6 +40,9 @@ const MIGRATIONS: [&str; 6] = [
     include_str!("queue/0005_lost_turn.sql"),
     include_str!("queue/0006_thread.sql"),
 ];
+
+/// Where a file of SQLite's has its `user_version`.
+const USER_VERSION_AT: u64 = 60;
 
 /// How long another process may keep the file busy. Only one daemon writes it, so that this is
 /// met by somebody who looks into it by hand.
@@ -97,6 +100,18 @@ impl Queue {
     pub fn set_aside(dirs: &ProjectDirs) -> Result<(), QueueError> {
         let path = dirs.state_file("queue.db");
         set_aside(&path).map_err(|source| QueueError::Io { path, source })
+    }
+
+    /// Why this version does not open the file, if a later one wrote it. As far as the file tells
+    /// without a look into its log, which would need to be written for that.
+    pub fn newer(dirs: &ProjectDirs) -> Option<QueueError> {
+        let path = dirs.state_file("queue.db");
+        let file = open_private(&path).ok()?;
+        // SQLite's file format: the `user_version`.
+        let mut version = [0; 4];
+        file.read_exact_at(&mut version, USER_VERSION_AT).ok()?;
+        let version = usize::try_from(u32::from_be_bytes(version)).ok()?;
+        (version > MIGRATIONS.len()).then_some(QueueError::Newer { path, version })
     }
 
     fn open_at(path: &Path) -> Result<Self, QueueError> {

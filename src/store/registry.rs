@@ -1,9 +1,8 @@
 //! `instances.json`: the projects of this user and their port groups.
 //!
 //! Outside all projects, so that no agent of one project can take the ports of another. The file
-//! is ContextRelay's; fields that are not ours are kept.
+//! is ContextRelay's; what is not ours, or in another shape, is kept.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -95,6 +94,57 @@ pub struct Instance {
     pub rest: Map<String, Value>,
 }
 
+/// What the file holds.
+#[derive(Debug, Default)]
+struct RegistryFile {
+    instances: Vec<Instance>,
+    /// Projects that are written in another shape than we know, with their folders.
+    unread: Vec<(PathBuf, Map<String, Value>)>,
+    /// What other versions keep beside the projects.
+    rest: Map<String, Value>,
+}
+
+impl RegistryFile {
+    fn of(mut members: Map<String, Value>) -> Option<Self> {
+        let Some(Value::Array(written)) = members.shift_remove("instances") else {
+            return None;
+        };
+        let mut file = Self {
+            rest: members,
+            ..Self::default()
+        };
+        for one in written {
+            match Instance::deserialize(&one) {
+                Ok(instance) => file.instances.push(instance),
+                Err(_) => file.unread.extend(unread(one)),
+            }
+        }
+        Some(file)
+    }
+
+    fn to_text(&self) -> io::Result<Vec<u8>> {
+        // No `json!`: it panics at a path that is no text.
+        let read = self.instances.iter().map(serde_json::to_value);
+        let mut all = read.collect::<Result<Vec<_>, _>>()?;
+        let unread = self.unread.iter();
+        all.extend(unread.map(|(_, members)| Value::Object(members.clone())));
+        let mut members = self.rest.clone();
+        members.insert("instances".to_owned(), Value::Array(all));
+        let mut text = serde_json::to_vec_pretty(&members)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+/// What names the folder of a project is one.
+fn unread(written: Value) -> Option<(PathBuf, Map<String, Value>)> {
+    let Value::Object(members) = written else {
+        return None;
+    };
+    let root = members.get("projectRoot")?.as_str()?.into();
+    Some((root, members))
+}
+
 /// The ports of a project, which is registered with them: the overrides if there are any, else
 /// the group that it had, else the first one from `base` on that no other project has.
 ///
@@ -109,16 +159,17 @@ pub fn allocate(
     base: u16,
     overrides: Option<Ports>,
 ) -> io::Result<Ports> {
-    update(user, |instances| {
-        let remembered = instances
+    update(user, |file| {
+        let remembered = file
+            .instances
             .iter()
             .find(|instance| is_of(instance, dirs))
             .map(|instance| instance.ports);
         let ports = match overrides.or(remembered) {
             Some(ports) => ports,
-            None => free_group(instances, dirs, base, |_| true)?,
+            None => free_group(&file.instances, dirs, base, |_| true)?,
         };
-        register(instances, user, dirs, ports);
+        register(file, user, dirs, ports)?;
         Ok(ports)
     })
 }
@@ -134,10 +185,10 @@ pub fn move_on(
     base: u16,
     taken: &[Ports],
 ) -> io::Result<Ports> {
-    update(user, |instances| {
+    update(user, |file| {
         let is_free = |ports: Ports| !taken.iter().any(|taken| taken.overlaps(ports));
-        let ports = free_group(instances, dirs, base, is_free)?;
-        register(instances, user, dirs, ports);
+        let ports = free_group(&file.instances, dirs, base, is_free)?;
+        register(file, user, dirs, ports)?;
         Ok(ports)
     })
 }
@@ -152,13 +203,16 @@ pub fn move_on(
 /// When the registry cannot be read.
 pub fn is_known(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<bool> {
     let inode = relay_inode(dirs);
-    let instances = read(user)?.unwrap_or_default();
-    Ok(instances.iter().any(|instance| {
-        is_of(instance, dirs)
-            && instance
-                .relay_inode
-                .is_none_or(|known| Some(known) == inode)
-    }))
+    let file = read(user)?.unwrap_or_default();
+    let is_it = |known: Option<u64>| known.is_none_or(|known| Some(known) == inode);
+    let mut read = file.instances.iter();
+    let mut unread = file.unread.iter();
+    Ok(
+        read.any(|instance| is_of(instance, dirs) && is_it(instance.relay_inode))
+            || unread.any(|(root, members)| {
+                *root == dirs.root && is_it(members.get("relayInode").and_then(Value::as_u64))
+            }),
+    )
 }
 
 /// All registered projects that can be seen.
@@ -167,7 +221,7 @@ pub fn is_known(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<bool> {
 ///
 /// When the registry cannot be read. One that is no registry counts as empty.
 pub fn list(user: &UserDirs) -> io::Result<Vec<Instance>> {
-    let mut instances = read(user)?.unwrap_or_default();
+    let mut instances = read(user)?.unwrap_or_default().instances;
     instances.retain(is_seen);
     Ok(instances)
 }
@@ -179,8 +233,11 @@ pub fn state_of_owner(user: &UserDirs, dirs: &ProjectDirs) -> Option<PathBuf> {
     if is_owned(dirs) || !is_held(dirs) {
         return None;
     }
-    let instances = read(user).ok().flatten()?;
-    let instance = instances.into_iter().find(|known| is_of(known, dirs))?;
+    let file = read(user).ok().flatten()?;
+    let instance = file
+        .instances
+        .into_iter()
+        .find(|known| is_of(known, dirs))?;
     let theirs = ProjectDirs::new(dirs.root.clone(), Some(instance.state_dir));
     (theirs.state != dirs.state && is_owned(&theirs)).then_some(theirs.state)
 }
@@ -191,8 +248,9 @@ pub fn state_of_owner(user: &UserDirs, dirs: &ProjectDirs) -> Option<PathBuf> {
 ///
 /// As [`allocate`].
 pub fn forget(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<()> {
-    update(user, |instances| {
-        instances.retain(|instance| !is_of(instance, dirs));
+    update(user, |file| {
+        file.instances.retain(|instance| !is_of(instance, dirs));
+        file.unread.retain(|(root, _)| *root != dirs.root);
         Ok(())
     })
 }
@@ -246,13 +304,21 @@ fn free_group(
     })
 }
 
-fn register(instances: &mut Vec<Instance>, user: &UserDirs, dirs: &ProjectDirs, ports: Ports) {
+fn register(
+    file: &mut RegistryFile,
+    user: &UserDirs,
+    dirs: &ProjectDirs,
+    ports: Ports,
+) -> io::Result<()> {
+    let RegistryFile {
+        instances, unread, ..
+    } = file;
     let rest = match instances.iter().position(|instance| is_of(instance, dirs)) {
         Some(at) => instances.remove(at).rest,
         None => Map::new(),
     };
     let now = Timestamp::now().to_string();
-    instances.push(Instance {
+    let mut instance = Instance {
         instance_id: dirs.instance_id(),
         project_root: dirs.root.clone(),
         state_dir: dirs.state.clone(),
@@ -262,7 +328,17 @@ fn register(instances: &mut Vec<Instance>, user: &UserDirs, dirs: &ProjectDirs, 
         relay_inode: relay_inode(dirs),
         relay_device: dirs.relay.symlink_metadata().ok().map(|found| found.dev()),
         rest,
-    });
+    };
+    let ours = serde_json::to_value(&instance)?;
+    // It is written in our shape from now on.
+    for (_, members) in unread.extract_if(.., |(root, _)| *root == dirs.root) {
+        let theirs = members.into_iter();
+        instance
+            .rest
+            .extend(theirs.filter(|(key, _)| ours.get(key).is_none()));
+    }
+    instances.push(instance);
+    Ok(())
 }
 
 fn relay_inode(dirs: &ProjectDirs) -> Option<u64> {
@@ -274,19 +350,17 @@ fn relay_inode(dirs: &ProjectDirs) -> Option<u64> {
 /// A copy lies beside it: without it, one damaged file would make every project a stranger.
 fn update<T>(
     user: &UserDirs,
-    change: impl FnOnce(&mut Vec<Instance>) -> io::Result<T>,
+    change: impl FnOnce(&mut RegistryFile) -> io::Result<T>,
 ) -> io::Result<T> {
     make_private_dir(&user.registry)?;
     let _lock = wait_for_lock(&user.registry.join("instances.lock"))?;
-    let mut instances = read(user)?.unwrap_or_default();
+    let mut file = read(user)?.unwrap_or_default();
     if read_at(&user.instances())?.is_none() {
         set_aside(user)?;
     }
-    prune(&mut instances);
-    let value = change(&mut instances)?;
-    // No `json!`: it panics at a path that is no text.
-    let mut text = serde_json::to_vec_pretty(&BTreeMap::from([("instances", instances)]))?;
-    text.push(b'\n');
+    prune(&mut file.instances);
+    let value = change(&mut file)?;
+    let text = file.to_text()?;
     write_private(&user.instances(), &text)?;
     if let Err(error) = write_private(&copy_of(user), &text) {
         tracing::warn!(%error, "the registry has no copy");
@@ -311,37 +385,31 @@ fn copy_of(user: &UserDirs) -> PathBuf {
 
 /// All projects that were registered, from the copy where the file is no registry; `None` when both
 /// are none.
-fn read(user: &UserDirs) -> io::Result<Option<Vec<Instance>>> {
+fn read(user: &UserDirs) -> io::Result<Option<RegistryFile>> {
     // One that was set aside a moment ago, or by a daemon that died over it, is not there.
     if !exists(&user.instances()) && exists(&copy_of(user)) {
         return read_at(&copy_of(user));
     }
     match read_at(&user.instances())? {
-        Some(instances) => Ok(Some(instances)),
+        Some(file) => Ok(Some(file)),
         None if exists(&copy_of(user)) => read_at(&copy_of(user)),
         None => Ok(None),
     }
 }
 
-fn read_at(path: &Path) -> io::Result<Option<Vec<Instance>>> {
+fn read_at(path: &Path) -> io::Result<Option<RegistryFile>> {
     let text = match read_private(path, REGISTRY_BYTES_MAX) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Vec::new())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Some(RegistryFile::default()));
+        }
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
         Err(error) => return Err(error),
     };
-    let Ok(PlainValue(Value::Object(mut registry))) = serde_json::from_slice(&text) else {
-        return Ok(None);
-    };
-    let Some(Value::Array(instances)) = registry.remove("instances") else {
-        return Ok(None);
-    };
-    Ok(Some(
-        instances
-            .into_iter()
-            .filter_map(|instance| serde_json::from_value::<Instance>(instance).ok())
-            .collect(),
-    ))
+    match serde_json::from_slice(&text) {
+        Ok(PlainValue(Value::Object(members))) => Ok(RegistryFile::of(members)),
+        _ => Ok(None),
+    }
 }
 
 fn set_aside(user: &UserDirs) -> io::Result<()> {

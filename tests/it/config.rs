@@ -7,6 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::support::child::Child;
 use crate::support::hand_over::{Tidy, end_daemon};
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
@@ -348,6 +349,38 @@ fn what_the_environment_of_a_hook_says_takes_no_rule_away() {
             "{name}: {said}"
         );
     }
+}
+
+#[test]
+fn a_hook_of_a_later_version_is_judged_by_what_this_one_knows_of_its_line() {
+    let project = Project::live();
+    let root = project.root().display().to_string();
+    let hook = |flags: &[&str]| {
+        let line = ["hook", "PreToolUse", "--judged", "--project", &root];
+        let line = line.into_iter().chain(flags.iter().copied());
+        judged(&project.ctxrelay(line))
+    };
+    let later = ["--later", "x", "--latest=y"];
+    assert_eq!(hook(&later), "", "without a rule it is let through");
+    // What cannot be read at all is asked for.
+    let said = hook(&["--registry"]);
+    assert!(said.contains("\"permissionDecision\":\"ask\""), "{said}");
+    write_config(&project, &json!({"permissions": {"git": "deny"}}));
+    let mut operator = Pty::spawn(&project.ctxrelay(["trust"]));
+    operator.wait_for_text("Type `trust`");
+    operator.type_text("trust\r");
+    assert_eq!(operator.wait_exit(), 0, "{}", operator.screen());
+    let said = hook(&later);
+    assert!(said.contains("\"permissionDecision\":\"deny\""), "{said}");
+    // It would be missed, and Claude starts no other.
+    let claude = std::process::id().to_string();
+    let args = ["doorbell", "--later", "x", "--project", &root];
+    let mut doorbell = Child::spawn(&project.ctxrelay(args).env("CLAUDE_PID", &claude));
+    wait_until("the doorbell to be hung", timeout(), || {
+        assert_eq!(doorbell.try_exit(), None);
+        let status = project.run(["status", "--json"]).expect_success().json();
+        (status["agents"]["claude"]["delivery"]["rung"] == "doorbell").then_some(())
+    });
 }
 
 #[test]

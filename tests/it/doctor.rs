@@ -365,3 +365,51 @@ fn an_installed_plugin_of_another_program_is_told_and_renewed_by_init() {
     assert_eq!(std::fs::read_to_string(&plugin).unwrap(), text);
     assert_eq!(check().unwrap(), current);
 }
+
+#[test]
+fn a_queue_of_a_later_version_is_named_with_the_version_to_start() {
+    let project = Project::new();
+    project.daemon().stop();
+    let path = project.state().join("state/queue.db");
+    let mut queue = std::fs::read(&path).unwrap();
+    // Where SQLite's format has the `user_version`.
+    queue[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&path, &queue).unwrap();
+    let daemon = project.run(["daemon", "--json"]);
+    assert_eq!(daemon.code(), 3, "{daemon:?}");
+    names_the_newer(&project, &daemon.json()["error"]["hint"]);
+    assert_eq!(std::fs::read(&path).unwrap(), queue);
+}
+
+#[test]
+fn a_record_of_a_later_version_is_named_with_the_version_to_start() {
+    let project = Project::new();
+    let sessions = project.state().join("sessions");
+    std::fs::create_dir_all(&sessions).unwrap();
+    let session = "session_1795000000000_a1b2c3d4";
+    std::fs::write(project.state().join("current"), session).unwrap();
+    let line =
+        json!({"schema": "v2", "id": "new", "type": "note", "source": "claude", "content": "x"});
+    let path = sessions.join(format!("{session}.jsonl"));
+    std::fs::write(&path, format!("{line}\n")).unwrap();
+    let daemon = project.run(["daemon", "--json"]);
+    assert_eq!(daemon.code(), 3, "{daemon:?}");
+    names_the_newer(&project, &daemon.json()["error"]["hint"]);
+}
+
+/// `hint`: of the daemon that did not start.
+#[track_caller]
+fn names_the_newer(project: &Project, hint: &Value) {
+    let newer = "the newer ctxrelay";
+    assert!(hint.as_str().unwrap().contains(newer), "{hint}");
+    let doctor = project.run(["doctor", "--json"]);
+    assert_eq!(doctor.code(), 6, "{doctor:?}");
+    let checks = doctor.json()["checks"].clone();
+    let mut checks = checks.as_array().unwrap().iter();
+    let found = checks.find(|check| check["id"] == "daemon").unwrap();
+    assert_eq!(found["ok"], false, "{found}");
+    assert_eq!(&found["hint"], hint);
+    let status = project.run(["status"]).expect_success().stdout;
+    assert!(status.contains(newer), "{status}");
+    assert!(!status.contains("start it with `ctxrelay`"), "{status}");
+}

@@ -122,8 +122,7 @@ impl TurnBook {
         if self.open_turn() == Some(&turn_id) || self.closed.as_ref() == Some(&turn_id) {
             return;
         }
-        // A thread runs one turn at a time, so the end of the one before was missed.
-        self.close_as_interrupted(facts);
+        self.close_unended(facts);
         facts.push(CodexFact::TurnStarted {
             thread_id: self.thread_id.clone(),
             turn_id: turn_id.clone(),
@@ -158,7 +157,8 @@ impl TurnBook {
             .as_mut()
             .filter(|open| open.id.as_str() == turn_id);
         match item {
-            Item::UserMessage { client_id, content } => {
+            Item::UserMessage { content, .. } => {
+                let client_id = item.sent_as();
                 let mut steered = false;
                 if let Some(open) = open {
                     if client_id
@@ -170,13 +170,13 @@ impl TurnBook {
                     steered = open.user_messages > 0;
                     (open.has_items, open.is_final) = (true, false);
                     open.user_messages += 1;
-                    if let (Some(id), true) = (client_id, open.client_ids.len() < CLIENT_IDS_MAX) {
+                    if let (Some(id), true) = (&client_id, open.client_ids.len() < CLIENT_IDS_MAX) {
                         open.client_ids.push(id.clone());
                     }
                 }
                 facts.push(CodexFact::UserMessage {
                     turn_id: TurnId::new(turn_id),
-                    client_id: client_id.clone(),
+                    client_id,
                     preview: preview(content),
                     steered,
                 });
@@ -319,7 +319,7 @@ impl TurnBook {
             }
             return;
         }
-        let is_wanted = |item: &&Item| matches!(item, Item::UserMessage { client_id: Some(id), .. } if wanted(id));
+        let is_wanted = |item: &&Item| item.sent_as().is_some_and(|id| wanted(&id));
         if !turn.items.iter().any(|item| is_wanted(&item)) {
             return;
         }
@@ -350,6 +350,31 @@ impl TurnBook {
             Some(TurnStatus::InProgress) => self.close_as_interrupted(facts),
             _ => self.ended(turn, fresh || turn.completed_at.is_none(), facts),
         }
+    }
+
+    /// A thread runs one turn at a time: another one begins, so the end of this one was missed. It came
+    /// to its end if it said its last word; nothing else tells how it ended.
+    fn close_unended(&mut self, facts: &mut Vec<CodexFact>) {
+        let Some(mut open) = self.open.take() else {
+            return;
+        };
+        let answer = open.answer.take();
+        let (status, error) = match open.is_final {
+            true => (TurnStatus::Completed, None),
+            false => (
+                TurnStatus::Failed,
+                Some(open.error.take().unwrap_or_else(|| TurnError {
+                    message: "codex did not say how it ended".to_owned(),
+                    codex_error_info: None,
+                })),
+            ),
+        };
+        let end = End {
+            status,
+            error,
+            died: false,
+        };
+        self.close(open, answer, end, facts);
     }
 
     /// The turn that runs will never say how it ended: its app-server is gone.

@@ -85,7 +85,7 @@ async fn by_daemon(context: &CliContext) -> Result<Option<Done>, Failure> {
     let live = match connect::control(&context.setting).await {
         DaemonFound::Live(live) => live,
         DaemonFound::Nobody => return Ok(None),
-        found @ DaemonFound::Unfit(_) => connect::needed(found)?,
+        found @ DaemonFound::Unfit(_) => connect::needed(&context.setting, found)?,
     };
     let begun = report(&live, true).await?;
     let mut gauge = Gauge::new("building the search index:", context.out.is_json());

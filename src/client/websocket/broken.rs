@@ -9,7 +9,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::client::socket::OpenError;
-use crate::wire::control::{PROTOCOL, Refusal};
+use crate::wire::control::Refusal;
 use crate::wire::jsonrpc::Frame;
 
 /// How long one frame may take to leave. A daemon that does not read for so long is stuck.
@@ -31,8 +31,6 @@ pub(super) enum Broken {
     Socket(#[from] tokio_tungstenite::tungstenite::Error),
     #[error("the daemon refused this client: {}", .0.message)]
     Refused(Refusal),
-    #[error("the daemon speaks protocol {0}, this program {PROTOCOL}")]
-    Protocol(u32),
     #[error("the daemon's answer is not understood: {0}")]
     Frame(String),
 }

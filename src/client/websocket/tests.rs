@@ -31,7 +31,8 @@ async fn a_call_waits_for_a_daemon_that_starts_later() {
     assert_eq!(
         *connection.borrow(),
         Connection::Connecting {
-            why: "nobody is there".to_owned()
+            why: "nobody is there".to_owned(),
+            refusal: None,
         }
     );
     let _daemon = FakeDaemon::start(&place, done).await;
@@ -70,6 +71,35 @@ async fn a_refusal_keeps_its_code_and_hint() {
     let _daemon = FakeDaemon::start(&place, move |_| Answering::Refuse(refused.clone())).await;
     let answer = within(place.client(Role::Cli).call(Command::QueueList)).await;
     assert_eq!(answer, Err(ClientError::Refused(refusal)));
+}
+
+#[tokio::test]
+async fn a_daemon_of_another_protocol_is_told_of_in_its_own_words_with_its_next_step() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, done).await;
+    let client = connect_within(
+        WebsocketOptions {
+            dial: place.dial(),
+            hello: Hello {
+                protocol: PROTOCOL + 1,
+                ..hello(Role::Cli)
+            },
+            on_connect: Vec::new(),
+        },
+        Duration::from_millis(200),
+    );
+    let refusal = Refusal::protocol_version(PROTOCOL + 1, PROTOCOL);
+    assert!(refusal.hint.contains("of one version"));
+    let mut connection = client.connection();
+    within(connection.changed()).await.unwrap();
+    let Connection::Connecting { why, refusal: told } = connection.borrow().clone() else {
+        panic!("{:?}", connection.borrow());
+    };
+    assert!(why.contains("control protocol"), "{why}");
+    assert_eq!(told, Some(refusal.clone()));
+    // It did not answer a call either, and who called reads the same.
+    let call = within(client.call(Command::QueueList)).await;
+    assert_eq!(call, Err(ClientError::Refused(refusal)));
 }
 
 #[tokio::test]
@@ -290,7 +320,8 @@ async fn the_wrong_token_is_told_apart() {
     assert_eq!(
         *connection.borrow(),
         Connection::Connecting {
-            why: "the daemon refused the token".to_owned()
+            why: "the daemon refused the token".to_owned(),
+            refusal: None,
         }
     );
     assert_eq!(attempts.load(Ordering::SeqCst), 1);

@@ -98,14 +98,7 @@ impl Clients {
         if hello.protocol == PROTOCOL {
             return Ok(());
         }
-        Err(Refusal::new(
-            RefusalCode::ProtocolVersion,
-            format!(
-                "the client speaks control protocol {}, the daemon {PROTOCOL}",
-                hello.protocol
-            ),
-            "restart the daemon and the agents so that all are of one version",
-        ))
+        Err(Refusal::protocol_version(hello.protocol, PROTOCOL))
     }
 
     /// Somebody came. Whether the place of its pair is free and its own: a bridge that finds it

@@ -198,7 +198,11 @@ fn a_newer_queue_is_left_alone() {
         .unwrap();
     let refused = Queue::open(&place.dirs).unwrap_err();
     assert!(
-        matches!(refused, QueueError::Newer { version: 99, .. }),
+        matches!(refused, QueueError::Newer { version: 99, .. })
+            && matches!(
+                Queue::newer(&place.dirs),
+                Some(QueueError::Newer { version: 99, .. })
+            ),
         "{refused}"
     );
     assert!(place.dirs.state_file("queue.db").exists());

@@ -109,7 +109,7 @@ fn of_those_that_are_never_seen_again_the_oldest_are_forgotten() {
     }
     fs::write(place.user.instances(), found.to_string()).unwrap();
     allocate(&place.user, &place.dirs, 4500, None).unwrap();
-    let left = read(&place.user).unwrap().unwrap();
+    let left = read(&place.user).unwrap().unwrap().instances;
     assert_eq!(left.len(), UNSEEN_MAX + 1);
     let is_there = |root: &str| left.iter().any(|it| it.project_root == Path::new(root));
     assert!(!is_there("/nowhere/0") && is_there("/nowhere/1"));
@@ -196,6 +196,45 @@ fn what_others_keep_in_the_registry_stays() {
         found["instances"][0]["instanceId"],
         json!(place.dirs.instance_id())
     );
+}
+
+#[test]
+fn projects_in_another_shape_stay_as_they_are_written_and_are_known() {
+    let place = Place::new();
+    let [later, ours] = ["later", "ours"].map(|name| project(&place, name));
+    allocate(&place.user, &ours, 4500, None).unwrap();
+    let text = fs::read(place.user.instances()).unwrap();
+    let mut written: Value = serde_json::from_slice(&text).unwrap();
+    let unread = |dirs: &ProjectDirs| {
+        json!({"instanceId": "ctx_x", "projectRoot": dirs.root, "ports": {"from": 5000, "count": 4},
+            "relayInode": relay_inode(dirs)})
+    };
+    // The last is one of a project that begins to work with this version below.
+    let theirs = [unread(&later), unread(&place.dirs)];
+    let instances = written["instances"].as_array_mut().unwrap();
+    instances.extend(theirs.clone());
+    written["layout"] = json!({"of": "a later version"});
+    fs::write(place.user.instances(), written.to_string()).unwrap();
+    assert!(is_known(&place.user, &later).unwrap());
+    assert!(is_known(&place.user, &place.dirs).unwrap());
+    allocate(&place.user, &place.dirs, 4500, None).unwrap();
+
+    let text = fs::read(place.user.instances()).unwrap();
+    let found: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(found["layout"], written["layout"]);
+    let instances = found["instances"].as_array().unwrap();
+    assert_eq!(instances.len(), 3, "{found}");
+    assert!(instances.contains(&theirs[0]), "{found}");
+    let begun = list(&place.user).unwrap();
+    let begun = begun.iter().find(|it| it.project_root == place.dirs.root);
+    assert_eq!(begun.unwrap().rest["ports"], theirs[1]["ports"]);
+    // A copy of the folder is another one here, too.
+    fs::rename(&later.relay, later.root.join("moved")).unwrap();
+    later.create().unwrap();
+    assert!(!is_known(&place.user, &later).unwrap());
+    forget(&place.user, &later).unwrap();
+    let text = fs::read_to_string(place.user.instances()).unwrap();
+    assert!(!text.contains("/later"), "{text}");
 }
 
 #[test]

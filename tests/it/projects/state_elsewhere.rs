@@ -38,6 +38,9 @@ fn a_daemon_with_its_state_elsewhere_is_named_with_the_way_to_it() {
         &["daemon", "--json"],
         &["daemon", "--detach", "--json"],
         &["uninit", "--yes", "--json"],
+        &["queue", "list", "--json"],
+        &["queue", "drain", "--json"],
+        &["approvals", "list", "--json"],
     ] {
         let refused = project.run(args.iter().copied());
         assert_eq!(refused.code(), 4, "{args:?}: {refused:?}");

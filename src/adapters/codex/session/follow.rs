@@ -355,7 +355,7 @@ impl Session<'_> {
             })
             .await;
         match page {
-            Ok(page) => Ok(page.data),
+            Ok(page) => Ok(page.data.members),
             Err(CallError::Refused(_)) => Ok(Vec::new()),
             Err(CallError::Lost(lost)) => Err(lost),
         }

@@ -61,7 +61,7 @@ pub(super) enum Seen {
     /// All that can hold one.
     #[default]
     Whole,
-    /// It refused to show all of it.
+    /// It refused to show all of it, or shows it as we cannot read it.
     Part,
     /// There is no conversation, or none with a message in it yet.
     Nothing,
@@ -98,10 +98,6 @@ fn are_older(turns: &[Turn], messages: &HashSet<&str>) -> bool {
 fn written_s(id: &str) -> Option<i64> {
     let (seconds, _) = uuid::Uuid::parse_str(id).ok()?.get_timestamp()?.to_unix();
     i64::try_from(seconds).ok()
-}
-
-fn is_user_message(item: &Item) -> bool {
-    matches!(item, Item::UserMessage { .. })
 }
 
 impl Session<'_> {
@@ -406,6 +402,7 @@ impl Session<'_> {
     ) -> Result<(Vec<QueuedSubmission>, Seen), Lost> {
         let mut found = Vec::new();
         let mut cursor = None;
+        let mut is_whole = true;
         for _ in 0..QUEUE_PAGES_MAX {
             let list = QueueList {
                 thread_id: thread_id.to_string(),
@@ -413,7 +410,8 @@ impl Session<'_> {
             };
             match self.call(list).await {
                 Ok(page) => {
-                    found.extend(page.data);
+                    is_whole &= page.data.is_whole;
+                    found.extend(page.data.members);
                     cursor = page.next_cursor;
                 }
                 Err(CallError::Refused(error)) if has_no_queue(&error) => break,
@@ -424,7 +422,10 @@ impl Session<'_> {
                 break;
             }
         }
-        let seen = cursor.map_or(Seen::Whole, |_| Seen::Part);
+        let seen = match cursor {
+            None if is_whole => Seen::Whole,
+            _ => Seen::Part,
+        };
         Ok((found, seen))
     }
 
@@ -447,25 +448,28 @@ impl Session<'_> {
             };
             match self.call(list).await {
                 Ok(page) => {
-                    let is_older = are_older(&page.data, &missing);
-                    for turn in page.data {
+                    if !page.data.is_whole {
+                        history.seen = Seen::Part;
+                    }
+                    let turns = page.data.members;
+                    let is_older = are_older(&turns, &missing);
+                    for turn in turns {
                         let mut is_found = false;
-                        for item in &turn.items {
-                            if let Item::UserMessage {
-                                client_id: Some(id),
-                                ..
-                            } = item
-                            {
-                                // What is older than an earlier attempt is no later one either.
-                                let was_missing = missing.remove(id.as_str());
-                                is_found |= was_missing
-                                    && self.thread_state.inflight.is_proven_by(id, &turn.id);
-                            }
+                        for id in turn.items.iter().filter_map(Item::sent_as) {
+                            // What is older than an earlier attempt is no later one either.
+                            let was_missing = missing.remove(id.as_str());
+                            is_found |= was_missing
+                                && self.thread_state.inflight.is_proven_by(&id, &turn.id);
+                        }
+                        let may_be = |item: &Item| missing.iter().any(|id| item.may_be(id));
+                        if turn.items.iter().any(may_be) {
+                            tracing::debug!(turn = turn.id, "has what cannot be read");
+                            history.seen = Seen::Part;
                         }
                         let ended = turn.known_status() != Some(TurnStatus::InProgress);
                         if is_found {
                             history.found.push(FoundTurn { turn, newest });
-                        } else if ended && !turn.items.iter().any(is_user_message) {
+                        } else if ended && !turn.items.iter().any(Item::is_user_message) {
                             history.empty.push(turn.id);
                         }
                         newest = false;

@@ -162,7 +162,7 @@ impl Session<'_> {
     }
 
     async fn item_completed(&mut self, completed: ItemOfTurn, facts: &mut Vec<CodexFact>) {
-        if !matches!(completed.item, Item::UserMessage { .. }) {
+        if !completed.item.is_user_message() {
             self.heartbeat(&completed.thread_id).await;
         }
         let sign = match completed.item {
@@ -178,8 +178,9 @@ impl Session<'_> {
                 _ => {}
             }
         }
-        if let Item::UserMessage { client_id, .. } = &completed.item {
-            self.said_elsewhere(&completed.thread_id, client_id.as_deref());
+        if completed.item.is_user_message() {
+            let sent_as = completed.item.sent_as();
+            self.said_elsewhere(&completed.thread_id, sent_as.as_deref());
         }
         if let Some(book) = self.thread_state.book(&completed.thread_id) {
             book.item(&completed.turn_id, &completed.item, facts);

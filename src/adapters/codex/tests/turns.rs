@@ -6,6 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::TurnFiles;
 use crate::core::envelope::{Envelope, MessageKind, SentWhen, wrap};
 use crate::core::id::EntryId;
+use crate::wire::codex::notification::CodexNotification;
 use pretty_assertions::assert_eq;
 
 fn user(client_id: &str, text: &str) -> Item {
@@ -178,17 +179,59 @@ fn a_turn_that_is_met_in_the_middle_begins_with_what_is_seen_of_it() {
 }
 
 #[test]
-fn a_new_turn_ends_the_one_whose_end_was_missed() {
+fn a_new_turn_ends_the_one_whose_end_was_missed_and_which_did_not_die() {
     let mut told = Told::new();
     told.started("U").started("V");
-    assert_eq!(
-        told.facts,
-        [
-            started("U"),
-            ended("U", TurnStatus::Interrupted, None, &[]),
-            started("V")
-        ]
-    );
+    let CodexFact::TurnCompleted {
+        status,
+        error,
+        died,
+        ..
+    } = &told.facts[1]
+    else {
+        panic!("no end: {:?}", told.facts);
+    };
+    assert_eq!((*status, *died), (TurnStatus::Failed, false));
+    assert!(error.as_ref().unwrap().contains("did not say"), "{error:?}");
+    // It said its last word: what was asked for is done.
+    told.item("V", user("m1", "hi"))
+        .item("V", said("done", Some("final_answer")))
+        .started("W");
+    let end = ended("V", TurnStatus::Completed, Some("done"), &["m1"]);
+    assert!(told.facts.contains(&end), "{:?}", told.facts);
+}
+
+#[test]
+fn an_error_of_another_shape_leaves_the_end_of_the_turn_to_be_read() {
+    for (error, said) in [
+        (json!("the provider is gone"), "the provider is gone"),
+        (json!({"message": "gone", "codexErrorInfo": 7}), "gone"),
+        (json!({"message": ["gone"]}), r#"{"message":["gone"]}"#),
+        (json!(["gone"]), r#"["gone"]"#),
+    ] {
+        let params =
+            json!({"threadId": "T", "turn": {"id": "U", "status": "failed", "error": error}});
+        let read = CodexNotification::parse("turn/completed", &params.to_string());
+        let Some(CodexNotification::TurnCompleted(changed)) = read else {
+            panic!("not read: {params}");
+        };
+        let mut told = Told::new();
+        told.started("U").completed(&changed.turn);
+        let Some(CodexFact::TurnCompleted { status, error, .. }) = told.facts.last() else {
+            panic!("no end: {:?}", told.facts);
+        };
+        assert_eq!(
+            (*status, error.as_deref()),
+            (TurnStatus::Failed, Some(said))
+        );
+    }
+    // What one daemon process passes to the next.
+    let limit = TurnError {
+        message: "limit".to_owned(),
+        codex_error_info: Some("usageLimitExceeded".into()),
+    };
+    let passed = serde_json::to_value(&limit).unwrap();
+    assert_eq!(serde_json::from_value::<TurnError>(passed).unwrap(), limit);
 }
 
 #[test]

@@ -7,8 +7,10 @@ use super::app_server::{Ask, Script, handed_over, message, thread, user};
 use super::recovering::{again, cut_with_a_message, row};
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::thread_state::ThreadState;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::delivery::recovery::{LOOKS_BLIND, LOOKS_MIN_QUEUED};
+use crate::core::envelope::{Envelope, MessageKind, SentWhen, wrap};
 
 const REFUSED: &str = "thread/turns/list is not supported for this thread";
 
@@ -73,6 +75,85 @@ async fn a_message_that_nobody_could_find_is_sent_when_it_is_asked_for_again() {
     assert_eq!(add["params"]["clientUserMessageId"], "m1");
     script.answer(&add, json!({})).await;
     next_fact!(script, Queued);
+}
+
+/// As Codex shows a user message: what was sent, in its envelope, and no id beside it.
+fn without_id(id: &str) -> Value {
+    let envelope = Envelope {
+        id: &id.into(),
+        from: &Party::Agent(Agent::Claude),
+        kind: &MessageKind::Handoff,
+        sent: SentWhen::Ago {
+            seconds: 0,
+            head_moved: false,
+        },
+        repeat: false,
+        require_reply: false,
+        reason: None,
+        context_refs: &[],
+    };
+    let text = wrap(&envelope, "look at it");
+    json!({"type": "userMessage", "id": "item", "content": [{"type": "text", "text": text}]})
+}
+
+#[tokio::test]
+async fn a_message_that_codex_shows_without_its_id_is_known_by_its_envelope() {
+    let mut script = again(cut_with_a_message().await, json!([]), "idle").await;
+    let turn = json!({"id": "U", "status": "completed", "items": [without_id("m1")]});
+    script.look(json!([]), json!([turn])).await;
+    next_fact!(script, TurnStarted);
+    let fact = script.fact().await;
+    assert!(
+        matches!(&fact, CodexFact::UserMessage { client_id: Some(id), preview, .. }
+            if id == "m1" && preview == "look at it"),
+        "{fact:?}"
+    );
+    next_fact!(script, TurnCompleted);
+    script.quiet().await;
+}
+
+#[tokio::test]
+async fn what_codex_shows_in_a_shape_that_we_do_not_know_may_be_the_message() {
+    let with = |item: Value| json!({"id": "U", "status": "completed", "items": [item]});
+    let none = || json!({"data": []});
+    let mut renamed = without_id("m1");
+    renamed["type"] = json!("personMessage");
+    for (queue, turns) in [
+        (none(), json!({"data": [with(renamed)]})),
+        (
+            none(),
+            json!({"data": [with(json!({"type": "userMessage", "clientId": {"id": "m1"}}))]}),
+        ),
+        (
+            none(),
+            json!({"data": [with(json!({"type": "userMessage", "content": {"text": "hi"}}))]}),
+        ),
+        (none(), json!({"data": ["U"]})),
+        (none(), json!({"turns": [turn_with("m1")]})),
+        (json!({"data": [{"id": "Q", "clientId": "m1"}]}), none()),
+    ] {
+        let mut script = again(cut_with_a_message().await, json!([]), "idle").await;
+        for _ in 0..LOOKS_BLIND {
+            script.serve("thread/queue/list", queue.clone()).await;
+            script.serve("thread/turns/list", turns.clone()).await;
+        }
+        unanswered(&mut script).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_certainly_not_the_message_leaves_it_certain_that_it_was_not_taken() {
+    let mut script = again(cut_with_a_message().await, json!([]), "idle").await;
+    let items = [
+        without_id("m2"),
+        json!({"type": "userMessage", "content": [{"type": "text", "text": "is m1 there?"}]}),
+        json!({"type": "enteredReviewMode", "id": "i", "review": "current changes"}),
+        json!({"type": "agentMessage", "text": "m1 waits"}),
+    ];
+    let turns = json!([{"id": "U", "status": "completed", "items": items}]);
+    script.look(json!([]), turns.clone()).await;
+    script.look(json!([]), turns).await;
+    was_not_taken(&mut script).await;
 }
 
 #[tokio::test]

@@ -2,13 +2,12 @@
 //! it and answer it anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
 
 mod form;
+mod params;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::wire::plain_value::{optional, optional_list};
-
 use self::form::ElicitationForm;
+use self::params::Params;
 use super::frame::ServerRequest;
 use super::item::FileUpdate;
 use crate::agent::Agent;
@@ -47,7 +46,7 @@ impl CodexApproval {
         if !request.waits_for_human() {
             return None;
         }
-        let params: Params = serde_json::from_str(&request.params).unwrap_or_default();
+        let params = Params::read(&request.params);
         let mut draft = match request.method.as_str() {
             "item/commandExecution/requestApproval" => command(&params),
             "item/fileChange/requestApproval" => {
@@ -59,6 +58,9 @@ impl CodexApproval {
             "item/tool/requestUserInput" => user_input(&params),
             method => Draft::new(ApprovalKind::Other(method.to_owned()), method.to_owned()),
         };
+        if !params.is_whole || draft.subject.trim().is_empty() {
+            draft.only_declines(&request.params);
+        }
         if draft.choices.is_empty() {
             draft.detail("It can be answered in Codex's own terminal only.");
         }
@@ -91,61 +93,6 @@ impl CodexApproval {
         let at = self.request.choices.iter().position(|it| it.id == choice)?;
         self.results.get(at)
     }
-}
-
-/// Of every request what any of them has.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Params {
-    kind: Option<String>,
-    turn_id: Option<String>,
-    item_id: Option<String>,
-    approval_id: Option<String>,
-    reason: Option<String>,
-    command: Option<String>,
-    cwd: Option<String>,
-    network_approval_context: Option<Network>,
-    #[serde(deserialize_with = "optional_list")]
-    available_decisions: Option<Vec<Value>>,
-    grant_root: Option<String>,
-    #[serde(deserialize_with = "optional")]
-    permissions: Option<Value>,
-    #[serde(deserialize_with = "optional")]
-    additional_permissions: Option<Value>,
-    server_name: Option<String>,
-    mode: Option<String>,
-    message: Option<String>,
-    title: Option<String>,
-    description: Option<String>,
-    #[serde(deserialize_with = "optional")]
-    requested_schema: Option<Value>,
-    url: Option<String>,
-    #[serde(rename = "_meta", deserialize_with = "optional")]
-    meta: Option<Value>,
-    questions: Vec<Question>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Network {
-    host: String,
-    protocol: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Question {
-    id: String,
-    question: String,
-    is_secret: bool,
-    options: Option<Vec<Choice>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Choice {
-    label: String,
-    description: String,
 }
 
 /// An approval that is being put together.
@@ -184,6 +131,18 @@ impl Draft {
             self.details.push('\n');
         }
         self.details.push_str(line);
+    }
+
+    /// Takes away what says yes to something that is not understood as a whole, and shows it as it is
+    /// written.
+    fn only_declines(&mut self, written: &str) {
+        self.choices.retain(|(choice, _)| choice.effect.denies());
+        if !self.choices.is_empty() {
+            self.detail("It can be allowed in Codex's own terminal only.");
+        }
+        self.is_cut |= is_longer(written, DIFF_CHARS_MAX);
+        let shown = cut_apart(written.to_owned(), DIFF_CHARS_MAX);
+        self.detail(&format!("Not all of it is understood: {shown}"));
     }
 
     /// What a yes grants beside the subject, as far as there is room.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::item::readable;
+use super::item::PageList;
 use super::limits::RateLimits;
 use super::thread::Thread;
 use super::turn::Turn;
@@ -148,8 +148,7 @@ call!(ThreadTurnsList, "thread/turns/list", TurnsPage);
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnsPage {
-    #[serde(deserialize_with = "readable")]
-    pub data: Vec<Turn>,
+    pub data: PageList<Turn>,
     /// Where the next page begins, unless this is the last one.
     pub next_cursor: Option<String>,
 }
@@ -183,8 +182,7 @@ call!(QueueList, "thread/queue/list", QueuePage);
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueuePage {
-    #[serde(deserialize_with = "readable")]
-    pub data: Vec<QueuedSubmission>,
+    pub data: PageList<QueuedSubmission>,
     /// Where the next page begins, unless this is the last one.
     pub next_cursor: Option<String>,
 }

@@ -1,8 +1,12 @@
 //! [`Item`]: what a turn consists of, as far as we read it.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::wire::plain_value::{member, optional_list};
+use serde_json::Value;
+
+use crate::envelope::id_in_head;
+use crate::wire::plain_value::{PlainValue, member, optional_list};
 
 /// One item of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -75,9 +79,9 @@ pub enum Item {
         #[serde(default)]
         id: String,
     },
-    /// Anything else.
-    #[serde(other)]
-    Other,
+    /// Anything else, as it is written: of another type, or with a member that is not as we know it.
+    #[serde(untagged, deserialize_with = "object")]
+    Other(PlainValue),
 }
 
 /// One file of a change.
@@ -129,6 +133,35 @@ pub enum UserInput {
 }
 
 impl Item {
+    pub fn is_user_message(&self) -> bool {
+        matches!(self, Self::UserMessage { .. })
+    }
+
+    /// The id that a user message was sent with. One that is shown without it names it in its
+    /// envelope.
+    pub fn sent_as(&self) -> Option<String> {
+        let Self::UserMessage { client_id, content } = self else {
+            return None;
+        };
+        client_id.clone().or_else(|| {
+            let head = texts(content).next()?.lines().next()?;
+            id_in_head(head).map(|id| id.to_string())
+        })
+    }
+
+    /// Whether it cannot be told from the message that was sent with this id.
+    pub fn may_be(&self, id: &str) -> bool {
+        match self {
+            Self::UserMessage { content, .. } => {
+                self.sent_as().is_none() && texts(content).next().is_none()
+            }
+            Self::Other(PlainValue(written)) => {
+                written["type"] == "userMessage" || written.to_string().contains(id)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the model says that this is its last word in the turn.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::AgentMessage { phase, .. } if phase.as_deref() == Some("final_answer"))
@@ -144,6 +177,23 @@ impl Item {
             },
             _ => None,
         }
+    }
+}
+
+/// The texts of a user message.
+fn texts(content: &[UserInput]) -> impl Iterator<Item = &str> {
+    content.iter().filter_map(|part| match part {
+        UserInput::Text { text } => Some(text.as_str()),
+        UserInput::Other => None,
+    })
+}
+
+/// What is no object is no item.
+fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlainValue, D::Error> {
+    let written = member(deserializer)?;
+    match written.is_object() {
+        true => Ok(PlainValue(written)),
+        false => Err(D::Error::custom("not an object")),
     }
 }
 
@@ -168,4 +218,40 @@ where
         .into_iter()
         .filter_map(|member| serde_json::from_value(member).ok())
         .collect())
+}
+
+/// What a page of a list shows.
+#[derive(Debug, Clone)]
+pub struct PageList<T> {
+    /// As far as they can be read.
+    pub members: Vec<T>,
+    /// All of them could be.
+    pub is_whole: bool,
+}
+
+impl<T> Default for PageList<T> {
+    /// Of a page without a list.
+    fn default() -> Self {
+        Self {
+            members: Vec::new(),
+            is_whole: false,
+        }
+    }
+}
+
+impl<'de, T: serde::de::DeserializeOwned> Deserialize<'de> for PageList<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Value::Array(shown) = member(deserializer)? else {
+            return Ok(Self::default());
+        };
+        let count = shown.len();
+        let members: Vec<T> = shown
+            .into_iter()
+            .filter_map(|member| serde_json::from_value(member).ok())
+            .collect();
+        Ok(Self {
+            is_whole: members.len() == count,
+            members,
+        })
+    }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::wire::plain_value::{member, optional};
+use crate::wire::plain_value::{PlainValue, member, optional};
 
 use super::item::{Item, readable};
 use crate::entry::TurnStatus;
@@ -49,12 +49,25 @@ fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i6
 
 /// Why a turn failed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", from = "PlainValue")]
 pub struct TurnError {
     pub message: String,
     /// A word, or an object with one key.
-    #[serde(deserialize_with = "optional")]
     pub codex_error_info: Option<Value>,
+}
+
+impl From<PlainValue> for TurnError {
+    /// Of another shape than we know it says all of what is written.
+    fn from(PlainValue(written): PlainValue) -> Self {
+        let message = written["message"].as_str().or(written.as_str());
+        Self {
+            message: message.map_or_else(|| written.to_string(), str::to_owned),
+            codex_error_info: written
+                .get("codexErrorInfo")
+                .filter(|info| !info.is_null())
+                .cloned(),
+        }
+    }
 }
 
 impl TurnError {

@@ -163,6 +163,15 @@ impl Refusal {
         }
     }
 
+    /// A client and a daemon of different versions of this protocol.
+    pub fn protocol_version(client: u32, daemon: u32) -> Self {
+        Self::new(
+            RefusalCode::ProtocolVersion,
+            format!("the client speaks control protocol {client}, the daemon {daemon}"),
+            "restart the daemon and the agents so that all are of one version",
+        )
+    }
+
     /// The gates are to sign off alone where decisions are signed.
     pub fn gates_cannot_sign() -> Self {
         Self::new(

@@ -304,6 +304,34 @@ fn finality_of_contextrelay_lies_in_its_meta() {
 }
 
 #[test]
+fn a_decision_whose_answer_cannot_be_read_approves_nothing() {
+    let approved = |line: Value| match read(line).kind {
+        EntryKind::FinalityDecision(decision) => decision.approved,
+        kind => panic!("{kind:?}"),
+    };
+    let of_ours = |finality: Value| {
+        approved(
+            json!({"id": "d", "type": "finality_decision", "source": "human",
+            "finality": finality}),
+        )
+    };
+    assert!(of_ours(json!({"proposalId": "p", "approved": true})));
+    for finality in [
+        json!({"proposalId": "p", "approved": false}),
+        json!({"proposalId": "p", "approved": "in_part"}),
+        json!({"proposalId": "p", "approved": null}),
+        json!({"proposalId": "p"}),
+        json!("approved"),
+    ] {
+        assert!(!of_ours(finality.clone()), "{finality}");
+    }
+    // ContextRelay's own: it writes none but a yes.
+    let auto = json!({"id": "d", "type": "finality_decision", "source": "system",
+        "meta": {"auto_finalized": true}});
+    assert!(approved(auto));
+}
+
+#[test]
 fn artifacts_of_contextrelay_are_read() {
     let artifact = |line: Value| match read(line).kind {
         EntryKind::Artifact(artifact) => artifact,

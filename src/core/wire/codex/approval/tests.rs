@@ -376,6 +376,77 @@ fn what_cannot_be_read_waits_nonetheless_and_is_answered_elsewhere() {
 }
 
 #[test]
+fn a_member_of_another_type_takes_no_other_away_and_nothing_is_allowed_with_it() {
+    let of_command = json!({"threadId": "T", "turnId": "U", "itemId": "c", "approvalId": "a",
+        "kind": "command", "reason": "need it", "command": "rm -rf /", "cwd": "/proj",
+        "networkApprovalContext": {"host": "x.org", "protocol": "https"},
+        "availableDecisions": ["accept", "acceptForSession", "cancel"]});
+    let of_change = json!({"threadId": "T", "turnId": "U", "itemId": "c", "reason": "need it",
+        "grantRoot": "/"});
+    let of_form = json!({"threadId": "T", "turnId": "U", "serverName": "x", "message": "Sure?",
+        "mode": "form", "title": "t", "description": "d"});
+    let of_question = json!({"threadId": "T", "turnId": "U", "itemId": "c",
+        "questions": [{"id": "q", "question": "Which?", "options": [{"label": "A"}]}]});
+    for (method, whole) in [
+        ("item/commandExecution/requestApproval", of_command),
+        ("item/fileChange/requestApproval", of_change),
+        ("mcpServer/elicitation/request", of_form),
+        ("item/tool/requestUserInput", of_question),
+    ] {
+        let says_yes = |asked: &CodexApproval| {
+            let mut choices = asked.request.choices.iter();
+            choices.any(|choice| !choice.effect.denies())
+        };
+        let shown = |asked: &CodexApproval| format!("{:?}\n{}", asked.request, asked.details);
+        let asked = read(method, whole.clone());
+        assert!(says_yes(&asked), "{asked:?}");
+        for key in whole.as_object().unwrap().keys() {
+            if key == "threadId" {
+                continue;
+            }
+            let mut odd = whole.clone();
+            // A list is the known shape of some.
+            odd[key] = match odd[key].is_array() {
+                true => json!({"later": "shape"}),
+                false => json!(["later", "shape"]),
+            };
+            let asked = read(method, odd);
+            assert!(!says_yes(&asked), "{key}: {asked:?}");
+            assert!(asked.details.contains("terminal only"), "{key}: {asked:?}");
+            let shown = shown(&asked);
+            assert!(shown.contains("shape"), "{key}: {shown}");
+            for (other, value) in whole.as_object().unwrap() {
+                let Some(text) = value.as_str().filter(|_| other != key) else {
+                    continue;
+                };
+                assert!(shown.contains(text), "{key}: {other}: {shown}");
+            }
+        }
+    }
+    let asked = read(
+        "item/commandExecution/requestApproval",
+        json!({"threadId": "T", "itemId": "c", "command": ["rm", "-rf", "/"], "cwd": "/proj"}),
+    );
+    assert_eq!(ids(&asked), ["decline", "cancel"]);
+    assert_eq!(asked.request.cwd.as_deref(), Some("/proj"));
+    // What it is about has another name.
+    let asked = read(
+        "item/commandExecution/requestApproval",
+        json!({"threadId": "T", "itemId": "c", "commandLine": "rm -rf /"}),
+    );
+    assert_eq!(ids(&asked), ["decline", "cancel"]);
+    assert!(asked.details.contains("rm -rf /"), "{}", asked.details);
+}
+
+#[test]
+fn what_is_shown_as_it_is_written_is_cut_and_that_is_told() {
+    let params = json!({"threadId": "T", "itemId": "c", "command": ["é".repeat(1_000_000)]});
+    let asked = read("item/commandExecution/requestApproval", params);
+    assert!(asked.request.is_cut());
+    assert!(asked.details.chars().count() < DIFF_CHARS_MAX + 200);
+}
+
+#[test]
 fn a_huge_command_and_a_huge_diff_are_cut() {
     let question = read(
         "item/commandExecution/requestApproval",

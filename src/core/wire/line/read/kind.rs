@@ -166,11 +166,13 @@ fn read_proposal(mut line: Map<String, Value>, entry: &Entry) -> EntryKind {
 }
 
 fn read_decision(mut line: Map<String, Value>) -> EntryKind {
+    // ContextRelay writes a decision only when it finalises by itself, and without this member. Of
+    // ours, a yes that cannot be read is none.
+    let is_ours = line.contains_key("finality");
     let mut object = take_object(&mut line, "finality");
     EntryKind::FinalityDecision(FinalityDecision {
         proposal_id: take(&mut object, "proposalId").unwrap_or_else(|| EntryId::new("")),
-        // ContextRelay writes a decision only when it finalises by itself.
-        approved: take(&mut object, "approved").unwrap_or(true),
+        approved: take(&mut object, "approved").unwrap_or(!is_ours),
         reason: take_text(&mut object, "reason"),
         tree: take(&mut object, "tree"),
         handles: take_handles(&mut line),
