@@ -236,21 +236,18 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
         world.agents.entry(agent).or_default().last_note_ms = Some(entry.timestamp_ms);
     }
     if note == NoteKind::Blocker {
-        push_recent(
-            &mut world.open_blockers,
-            BlockerSnapshot {
-                id: entry.id.clone(),
-                seq: entry.seq,
-                by: entry.source.clone(),
-                at_ms: entry.timestamp_ms,
-                text: brief(&entry.content),
-                holds_up: handles
-                    .iter()
-                    .filter(|id| world.open_handoffs.contains_key(id))
-                    .cloned()
-                    .collect(),
-            },
-        );
+        world.open_blockers.push_back(BlockerSnapshot {
+            id: entry.id.clone(),
+            seq: entry.seq,
+            by: entry.source.clone(),
+            at_ms: entry.timestamp_ms,
+            text: brief(&entry.content),
+            holds_up: handles
+                .iter()
+                .filter(|id| world.open_handoffs.contains_key(id))
+                .cloned()
+                .collect(),
+        });
         for id in handles {
             if let Some(handoff) = world.open_handoffs.get_mut(id) {
                 Arc::make_mut(handoff).blocked_by = Some(entry.id.clone());

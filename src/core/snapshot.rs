@@ -114,7 +114,7 @@ pub struct Snapshot {
     pub prompts_recorded: bool,
     /// Messages whose sender waits for an answer, oldest first.
     pub open_questions: BTreeMap<Seq, QuestionSnapshot>,
-    /// Blocker notes that nothing has lifted, the latest of them, oldest first.
+    /// Blocker notes that nothing has lifted, all of them, oldest first.
     #[serde(default)]
     pub open_blockers: VecDeque<BlockerSnapshot>,
     /// What the agents ask the person before they go on.

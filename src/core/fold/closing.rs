@@ -188,9 +188,8 @@ pub(super) fn fold_decision(
         let seen = decision.seen.filter(|_| entry.carried.is_none());
         world.approved_through = entry.seq;
         world.seen_through = seen.map(|seen| seen.min(entry.seq).max(before));
-        let mut blockers = std::mem::take(&mut world.open_blockers);
-        blockers.retain(|blocker| !world.is_judged(blocker.seq));
-        world.open_blockers = blockers;
+        let judged = world.judged_through();
+        world.open_blockers.retain(|blocker| blocker.seq > judged);
         world.approved_tree.clone_from(&decision.tree);
     } else {
         reopen(world, &proposal.proposal.handles);

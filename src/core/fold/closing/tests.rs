@@ -6,7 +6,7 @@ use crate::entry::{
 };
 use crate::fold::fold;
 use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{RECENT_MAX, Snapshot};
 
 /// A world and what is put into it.
 #[derive(Default)]
@@ -348,6 +348,23 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
         .put("proposal", claude(), Some(Party::Human), proposal(&[]))
         .put("yes", Party::Human, Some(claude()), decision(true, &[]));
     assert!(blockers(&record).is_empty());
+}
+
+#[test]
+fn no_number_of_later_blockers_pushes_one_out_that_nobody_lifted() {
+    let mut record = Record::default();
+    record.put("first", codex(), None, note(NoteKind::Blocker, &[]));
+    let later: Vec<String> = (0..2 * RECENT_MAX).map(|n| format!("later-{n}")).collect();
+    for id in &later {
+        record.put(id, codex(), None, note(NoteKind::Blocker, &[]));
+    }
+    for id in &later {
+        record.put("settled", codex(), None, note(NoteKind::Done, &[id]));
+    }
+    assert_eq!(
+        record.0.blockers_except(&[]),
+        ["blocker note first by codex stands: a text of two lines"]
+    );
 }
 
 fn failed() -> EntryKind {
