@@ -138,7 +138,8 @@ pub struct Snapshot {
     pub findings: Arc<BTreeMap<FindingId, FindingSnapshot>>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
-    /// Of those before them what failed and was not taken back, the latest, oldest first.
+    /// Of those before them what failed and was not taken back, all of it, without summary and
+    /// evidence, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub failed_before: VecDeque<ArtifactSnapshot>,
     /// The latest run of each gate.

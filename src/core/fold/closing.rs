@@ -190,6 +190,7 @@ pub(super) fn fold_decision(
         world.seen_through = seen.map(|seen| seen.min(entry.seq).max(before));
         let judged = world.judged_through();
         world.open_blockers.retain(|blocker| blocker.seq > judged);
+        world.failed_before.retain(|claim| claim.seq > judged);
         world.approved_tree.clone_from(&decision.tree);
     } else {
         reopen(world, &proposal.proposal.handles);

@@ -9,7 +9,7 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::NoteKind;
+use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, NoteKind};
 use crate::core::id::Seq;
 use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
@@ -18,7 +18,8 @@ use crate::daemon::commands::checks::STANDING_MAX;
 use crate::daemon::event::Event;
 use crate::daemon::handle::EVENTS_MAX;
 use crate::wire::control::{
-    AskApprovalParams, AskUserParams, Command, NoteParams, Refusal, RefusalCode, Reply, Role, SendParams,
+    ArtifactParams, AskApprovalParams, AskUserParams, Command, NoteParams, Refusal, RefusalCode,
+    Reply, Role, SendParams,
 };
 
 /// For an answer that does not come: what the record begins with is no question.
@@ -143,6 +144,46 @@ async fn one_blocker_note_too_many_is_refused_to_an_agent_and_pushes_none_out() 
     rig.call(&claude, lift).await.unwrap();
     rig.call(&claude, more()).await.unwrap();
     assert_eq!(standing(&rig).len(), STANDING_MAX);
+}
+
+#[tokio::test]
+async fn one_failure_too_many_is_refused_until_an_earlier_one_is_taken_back() {
+    let mut rig = Rig::fresh().await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let recorder = &mut rig.daemon.base.recorder;
+    let failed = |n| {
+        let claim = EntryKind::Artifact(Artifact {
+            kind: "test".into(),
+            title: format!("unit {n}"),
+            status: ArtifactStatus::Failed,
+            ..Artifact::default()
+        });
+        recorder.entry(Agent::Codex.into(), None, claim, "", None)
+    };
+    let failures = (0..STANDING_MAX).map(failed).collect();
+    recorder.append(failures, Box::new(|_, _| {}));
+    rig.settle().await;
+    let result = |n: usize, status| {
+        Command::RecordArtifact(ArtifactParams {
+            agent: Agent::Codex,
+            kind: "test".to_owned(),
+            title: format!("unit {n}"),
+            summary: String::new(),
+            status,
+            evidence: Vec::new(),
+            runtime_session_id: None,
+        })
+    };
+    let more = || result(STANDING_MAX, ArtifactStatus::Blocked);
+    let refused = rig.call(&codex, more()).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::Overloaded);
+    let standing = |rig: &Rig| rig.daemon.base.recorder.world().failed_artifacts().count();
+    assert_eq!(standing(&rig), STANDING_MAX);
+    rig.call(&codex, result(0, ArtifactStatus::Passed))
+        .await
+        .unwrap();
+    rig.call(&codex, more()).await.unwrap();
+    assert_eq!(standing(&rig), STANDING_MAX);
 }
 
 #[tokio::test]
