@@ -96,7 +96,7 @@ pub struct Snapshot {
     /// Messages that Codex has, and the turn that has them, until it is known how that ended.
     #[serde(default)]
     pub in_turn: BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
-    /// Messages whose turn ended early, lately: the operator may want them sent again.
+    /// Messages whose turn ended early, all of them: the operator sends each again or gives it up.
     #[serde(default)]
     pub cut_off: BTreeMap<EntryId, MessageSnapshot>,
     /// Open handoffs, all of them, shared as those are.
