@@ -28,8 +28,8 @@ use super::snapshot::{
 use acting::fold_activity;
 use approving::{fold_answer, fold_approval, withdraw_question};
 use closing::{
-    close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
-    take_answer, withdraw,
+    close_answered, close_handled, decision_is_told, fold_decision, keep_closed, open_question,
+    supersede, take_answer, withdraw,
 };
 use continuing::{fold_continuity, note_of_state};
 use delivering::{fold_delivery, fold_turn_answered, track};
@@ -225,7 +225,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
     };
     if is_over {
         // It was counted where it was closed.
-        return push_recent(&mut world.closed_handoffs, handoff);
+        return keep_closed(world, handoff);
     }
     let open = &mut world.open_handoffs;
     open.insert(entry.id.clone(), Arc::new(handoff));

@@ -101,7 +101,7 @@ pub struct Snapshot {
     pub cut_off: BTreeMap<EntryId, MessageSnapshot>,
     /// Open handoffs, all of them, shared as those are.
     pub open_handoffs: BTreeMap<EntryId, Arc<HandoffSnapshot>>,
-    /// Handoffs that were answered lately, oldest first.
+    /// Handoffs that were answered lately, and all that a pending proposal names, oldest first.
     pub closed_handoffs: VecDeque<HandoffSnapshot>,
     /// Handoffs that were answered, all in all.
     pub closed_handoffs_total: u64,

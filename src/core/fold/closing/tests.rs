@@ -221,6 +221,32 @@ fn a_rejection_opens_again_what_the_proposal_had_resolved() {
 }
 
 #[test]
+fn a_rejection_opens_what_the_proposal_had_resolved_however_much_was_closed_since() {
+    let answered = |record: &mut Record, id: &str| {
+        let answer = message(None, &[id], false);
+        record.put(id, claude(), Some(codex()), handoff(&[])).put(
+            "answer",
+            codex(),
+            Some(claude()),
+            answer,
+        );
+    };
+    let mut record = Record::default();
+    for id in ["before", "work"] {
+        answered(&mut record, id);
+    }
+    record.put("proposal", codex(), Some(Party::Human), proposal(&["work"]));
+    for n in 0..2 * RECENT_MAX {
+        answered(&mut record, &format!("h-{n}"));
+    }
+    assert_eq!(record.0.closed_handoffs.len(), RECENT_MAX);
+    assert_eq!(record.0.closed_handoffs[0].id.as_str(), "work");
+    record.put("no", Party::Human, Some(codex()), decision(false, &[]));
+    let open: Vec<&str> = record.0.open_handoffs.keys().map(EntryId::as_str).collect();
+    assert_eq!(open, ["work"]);
+}
+
+#[test]
 fn a_decision_is_untold_until_each_agent_has_its_message() {
     let tells = || {
         EntryKind::Message(Message {
