@@ -25,6 +25,21 @@ pub(super) fn counted(title: &str, n: usize, rows: Vec<RecoveryRow>) -> Recovery
     }
 }
 
+/// As [`counted`], and where the record's state keeps no more than so many of them (`is_full`) the
+/// heading says that there may have been more.
+pub(super) fn counted_to_bound(
+    title: &str,
+    n: usize,
+    is_full: bool,
+    rows: Vec<RecoveryRow>,
+) -> RecoveryPart {
+    let mut part = counted(title, n, rows);
+    if is_full {
+        part.note.push_str(" or more");
+    }
+    part
+}
+
 /// A row with when it was, and the id by which it can be named.
 pub(super) fn row(at_ms: i64, id: &str, text: String) -> RecoveryRow {
     RecoveryRow {
