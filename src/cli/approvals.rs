@@ -11,7 +11,7 @@ use super::exit::{CliOutcome, Failure};
 use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::words::{age, count, now_ms, short};
+use super::words::{ago, count, now_ms, short};
 use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect};
 use crate::core::id::EntryId;
 use crate::core::policy::{RuleInForce, risk_hints};
@@ -172,10 +172,10 @@ fn row(out: &mut ReportText, asked: &ApprovalSnapshot) {
         Some(_) => (Tone::Faint, "answered"),
         None => (Tone::Warning, "waits"),
     };
-    let ago = age(now_ms() - asked.at_ms);
+    let ago = ago(now_ms() - asked.at_ms);
     out.spans(&[
         (tone, &format!("{word:<9}")),
-        (Tone::Faint, &format!("{}  {ago:>6} ago  ", asked.id)),
+        (Tone::Faint, &format!("{}  {ago:>10}  ", asked.id)),
         (
             Tone::Plain,
             &format!(

@@ -11,7 +11,7 @@ use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::words::{age, count, now_ms, said, short};
+use super::words::{ago, count, now_ms, said, short};
 use super::{disk, operator, operator_key};
 use crate::adapters::git::work_tree;
 use crate::core::entry::{TreeFound, WorkTree};
@@ -252,11 +252,7 @@ fn row(out: &mut ReportText, proposal: &ProposalSnapshot) {
         (tone, &format!("{word:<11}")),
         (
             Tone::Faint,
-            &format!(
-                "{}  {:>6} ago  ",
-                proposal.id,
-                age(now_ms() - proposal.at_ms)
-            ),
+            &format!("{}  {:>10}  ", proposal.id, ago(now_ms() - proposal.at_ms)),
         ),
         (
             Tone::Plain,

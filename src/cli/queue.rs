@@ -11,7 +11,7 @@ use super::disk;
 use super::exit::{CliOutcome, Failure};
 use super::operator;
 use super::output::Tone;
-use super::queue_names::{self, QueueNames};
+use super::queue_names::{self, NAMED_MAX, QueueNames};
 use super::report::{Report, ReportText};
 use super::words::{age, now_ms};
 use crate::core::agent::Agent;
@@ -108,7 +108,7 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
             // The record has words that the queue has not.
             state: OpenWord::of(message.result.map_or("queued", DeliveryResult::as_str)),
             attempts: 0,
-            age_ms: (now - message.at_ms).max(0),
+            age_ms: now - message.at_ms,
             on_busy: message.on_busy,
             pair: message
                 .runtime_session
@@ -202,6 +202,12 @@ pub(super) fn table(out: &mut ReportText, rows: &[QueueRow], names: &QueueNames)
         };
         let tones = [Tone::Plain, state, Tone::Faint, Tone::Plain];
         table_line(out, cells, &widths, tones);
+    }
+    if rows.len() > NAMED_MAX {
+        out.note(format!(
+            "name and first words stand at the first {NAMED_MAX} only; `ctxrelay queue show ID` tells \
+             those of another"
+        ));
     }
 }
 
@@ -370,4 +376,41 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         };
         context.out.report(Report::new(&value, text))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::report::ReportPart;
+    use crate::core::delivery::OnBusy;
+
+    #[test]
+    fn a_list_longer_than_what_is_named_says_why_its_end_has_no_names() {
+        let notes = |count: usize| -> Vec<String> {
+            let row = |n| QueueRow {
+                id: format!("m{n}").into(),
+                to: Agent::Codex,
+                state: QueueRow::cut_off(),
+                attempts: 0,
+                age_ms: 0,
+                on_busy: OnBusy::Queue,
+                pair: None,
+                waits_for_you: false,
+            };
+            let rows: Vec<_> = (0..count).map(row).collect();
+            let mut text = ReportText::new();
+            table(&mut text, &rows, &QueueNames::default());
+            let notes = text.parts.into_iter().filter_map(|part| match part {
+                ReportPart::Note(note) => Some(note),
+                _ => None,
+            });
+            notes.collect()
+        };
+        assert_eq!(notes(NAMED_MAX), Vec::<String>::new());
+        let [note] = &notes(NAMED_MAX + 1)[..] else {
+            panic!("one note");
+        };
+        assert!(note.contains("first 500 only"), "{note}");
+        assert!(note.contains("`ctxrelay queue show ID`"), "{note}");
+    }
 }

@@ -13,7 +13,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::wire::control::{Command, EntryLine, QueueRow};
 
 /// Of how many messages they are read, one by one: more are read on no screen.
-const NAMED_MAX: usize = 500;
+pub(super) const NAMED_MAX: usize = 500;
 
 /// How many letters tell one message from another.
 const WORDS_CHARS: usize = 60;

@@ -32,8 +32,12 @@ pub fn time(ms: i64, now_ms: i64) -> String {
     }
 }
 
-/// A duration by its largest unit.
+/// A duration by its largest unit. One that has not begun more than a minute from now on tells of a
+/// clock that is wrong, or was.
 pub fn age(ms: i64) -> String {
+    if is_ahead(ms) {
+        return "ahead of the clock".to_owned();
+    }
     let s = ms.max(0) / 1000;
     match s {
         0..60 => format!("{s} s"),
@@ -41,6 +45,19 @@ pub fn age(ms: i64) -> String {
         3600..86_400 => format!("{} h", s / 3600),
         _ => format!("{} d", s / 86_400),
     }
+}
+
+/// [`age`] in a sentence: `3 min ago`, `ahead of the clock`.
+pub fn ago(ms: i64) -> String {
+    let age = age(ms);
+    match is_ahead(ms) {
+        true => age,
+        false => format!("{age} ago"),
+    }
+}
+
+fn is_ahead(ms: i64) -> bool {
+    ms <= -60_000
 }
 
 /// `1 entry`, `2 entries`.
@@ -123,6 +140,11 @@ mod tests {
             [0, 59_999, 60_000, 3_600_000, 172_800_000, -5].map(age),
             ["0 s", "59 s", "1 min", "1 h", "2 d", "0 s"]
         );
+        assert_eq!(
+            [-59_999, -60_000, -3_600_000].map(ago),
+            ["0 s ago", "ahead of the clock", "ahead of the clock"]
+        );
+        assert_eq!(age(-3_600_000), "ahead of the clock");
     }
 
     #[test]

@@ -308,6 +308,13 @@ words! {
     }
 }
 
+impl ArtifactStatus {
+    /// Whether it did not come to what it was to come to.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Blocked | Self::TimedOut)
+    }
+}
+
 /// A change in what an agent is doing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentChanged {

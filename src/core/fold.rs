@@ -28,8 +28,8 @@ use super::snapshot::{
 use acting::fold_activity;
 use approving::{fold_answer, fold_approval, withdraw_question};
 use closing::{
-    close_answered, close_handled, decision_is_told, fold_decision, open_question, supersede,
-    take_answer, withdraw,
+    close_answered, close_handled, decision_is_told, fold_decision, keep_closed, open_question,
+    supersede, take_answer, withdraw,
 };
 use continuing::{fold_continuity, note_of_state};
 use delivering::{fold_delivery, fold_turn_answered, track};
@@ -225,7 +225,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
     };
     if is_over {
         // It was counted where it was closed.
-        return push_recent(&mut world.closed_handoffs, handoff);
+        return keep_closed(world, handoff);
     }
     let open = &mut world.open_handoffs;
     open.insert(entry.id.clone(), Arc::new(handoff));
@@ -236,21 +236,18 @@ fn fold_note(world: &mut Snapshot, entry: &Entry, note: NoteKind, handles: &[Ent
         world.agents.entry(agent).or_default().last_note_ms = Some(entry.timestamp_ms);
     }
     if note == NoteKind::Blocker {
-        push_recent(
-            &mut world.open_blockers,
-            BlockerSnapshot {
-                id: entry.id.clone(),
-                seq: entry.seq,
-                by: entry.source.clone(),
-                at_ms: entry.timestamp_ms,
-                text: brief(&entry.content),
-                holds_up: handles
-                    .iter()
-                    .filter(|id| world.open_handoffs.contains_key(id))
-                    .cloned()
-                    .collect(),
-            },
-        );
+        world.open_blockers.push_back(BlockerSnapshot {
+            id: entry.id.clone(),
+            seq: entry.seq,
+            by: entry.source.clone(),
+            at_ms: entry.timestamp_ms,
+            text: brief(&entry.content),
+            holds_up: handles
+                .iter()
+                .filter(|id| world.open_handoffs.contains_key(id))
+                .cloned()
+                .collect(),
+        });
         for id in handles {
             if let Some(handoff) = world.open_handoffs.get_mut(id) {
                 Arc::make_mut(handoff).blocked_by = Some(entry.id.clone());

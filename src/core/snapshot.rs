@@ -96,12 +96,12 @@ pub struct Snapshot {
     /// Messages that Codex has, and the turn that has them, until it is known how that ended.
     #[serde(default)]
     pub in_turn: BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
-    /// Messages whose turn ended early, lately: the operator may want them sent again.
+    /// Messages whose turn ended early, all of them: the operator sends each again or gives it up.
     #[serde(default)]
     pub cut_off: BTreeMap<EntryId, MessageSnapshot>,
     /// Open handoffs, all of them, shared as those are.
     pub open_handoffs: BTreeMap<EntryId, Arc<HandoffSnapshot>>,
-    /// Handoffs that were answered lately, oldest first.
+    /// Handoffs that were answered lately, and all that a pending proposal names, oldest first.
     pub closed_handoffs: VecDeque<HandoffSnapshot>,
     /// Handoffs that were answered, all in all.
     pub closed_handoffs_total: u64,
@@ -114,7 +114,7 @@ pub struct Snapshot {
     pub prompts_recorded: bool,
     /// Messages whose sender waits for an answer, oldest first.
     pub open_questions: BTreeMap<Seq, QuestionSnapshot>,
-    /// Blocker notes that nothing has lifted, the latest of them, oldest first.
+    /// Blocker notes that nothing has lifted, all of them, oldest first.
     #[serde(default)]
     pub open_blockers: VecDeque<BlockerSnapshot>,
     /// What the agents ask the person before they go on.
@@ -138,7 +138,8 @@ pub struct Snapshot {
     pub findings: Arc<BTreeMap<FindingId, FindingSnapshot>>,
     /// The latest artifacts, oldest first.
     pub artifacts: VecDeque<ArtifactSnapshot>,
-    /// Of those before them what failed and was not taken back, the latest, oldest first.
+    /// Of those before them what failed and was not taken back, all of it, without summary and
+    /// evidence, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub failed_before: VecDeque<ArtifactSnapshot>,
     /// The latest run of each gate.

@@ -12,7 +12,7 @@ use super::present::party_of;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, Seq};
-use crate::core::snapshot::{HandoffColumn, HandoffSnapshot, RECENT_MAX, STALE_AFTER_MS, Snapshot};
+use crate::core::snapshot::{HandoffColumn, HandoffSnapshot, STALE_AFTER_MS, Snapshot};
 
 /// The most of an ask that a row carries, in characters: a line of the widest screen.
 const ASK_CHARS_MAX: usize = 200;
@@ -64,13 +64,7 @@ impl WorkIndex {
         touched.extend_from_slice(entry.handles());
         match &entry.kind {
             EntryKind::Message(message) => touched.extend(message.in_reply_to.clone()),
-            EntryKind::Delivery(record) => {
-                touched.push(record.message_id.clone());
-                if world.in_turn.len() >= RECENT_MAX {
-                    // One of them gives way.
-                    touched.extend(world.in_turn.keys().cloned());
-                }
-            }
+            EntryKind::Delivery(record) => touched.push(record.message_id.clone()),
             EntryKind::Lifecycle {
                 event: LifecycleEvent::ContextRelay3Adopted,
             } => return Touched::All,

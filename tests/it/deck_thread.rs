@@ -44,7 +44,8 @@ fn a_thread_has_all_that_belongs_to_a_handoff_however_long_ago_it_was() {
     );
     let last = id_of(&project, "message");
     for n in 0..700 {
-        claude.expect("note/append", note(&format!("later {n}"), json!([])));
+        let later = json!({"agent": "claude", "text": format!("later {n}"), "kind": "note"});
+        claude.expect("note/append", later);
     }
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
     deck.wait_for_text("● attached");

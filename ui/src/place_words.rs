@@ -168,7 +168,7 @@ mod tests {
             Ok(TimelineGo::Time(at)) => {
                 format!(
                     "{} {}",
-                    text::day(at, OFFSET_S),
+                    text::day(NOW_MS, at, OFFSET_S),
                     text::clock_seconds(at, OFFSET_S)
                 )
             }
@@ -191,7 +191,7 @@ mod tests {
             ("yesterday 9:00", "21 Nov 09:00:00"),
             ("Yesterday", "21 Nov 00:00:00"),
             ("21 Nov 23:40", "21 Nov 23:40:00"),
-            ("3 december", "3 Dec 00:00:00"),
+            ("3 december", "3 Dec 2025 00:00:00"),
             ("2026-11-20 8:15", "20 Nov 08:15:00"),
             ("-2h", "22 Nov 12:02:00"),
             ("-1h30m", "22 Nov 12:32:00"),

@@ -238,7 +238,10 @@ async fn entries(
 
 fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> ToolResult {
     let mut lines: Vec<String> = page.entries.iter().map(|e| line(ask.view, e)).collect();
-    if lines.is_empty() {
+    if let Some((from, to)) = page.looked_at {
+        let besides = if lines.is_empty() { "" } else { "else " };
+        lines.push(format!("Nothing {besides}among entries {from} to {to}."));
+    } else if lines.is_empty() {
         lines.push("No entries here.".to_owned());
     }
     lines.extend(handoffs.lines);
@@ -249,6 +252,9 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> ToolResult {
     }
     if let Some(cursor) = &page.cursor {
         lines.push(format!("Older entries: read_context with cursor {cursor}."));
+        if ask.handoff_id.is_some() {
+            lines.push("Give the same handoff_id with it.".to_owned());
+        }
     }
     ToolResult::new(
         json!({

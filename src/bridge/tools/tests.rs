@@ -494,6 +494,7 @@ fn record(
                     open_handoffs: handoffs.clone(),
                     cursor: (begin > 0).then(|| format!("before-{begin}")),
                     unread_lines: 0,
+                    looked_at: None,
                 })
             }
             Command::LedgerShow { entry, .. } => {
@@ -556,6 +557,7 @@ fn long_text(lost: Option<RefusalCode>) -> impl Fn(&Command) -> Answering + Send
             open_handoffs: Vec::new(),
             cursor: None,
             unread_lines: 0,
+            looked_at: None,
         })),
         Command::LedgerShow { full: false, .. } => {
             let whole = json!({"sha256": "00", "units": 50_000});
@@ -570,6 +572,39 @@ fn long_text(lost: Option<RefusalCode>) -> impl Fn(&Command) -> Answering + Send
             )),
         },
         other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_reading_that_was_cut_says_among_which_entries_it_found_nothing_more() {
+    let handoff = json!({"id": "h", "seq": 3, "type": "handoff", "from": "claude", "to": "codex",
+        "text": "mend the lock"});
+    for (entries, told) in [
+        (vec![handoff], "Nothing else among entries 9 to 5008."),
+        (Vec::new(), "Nothing among entries 9 to 5008."),
+    ] {
+        let place = Place::default();
+        let page = ContextPage {
+            entries,
+            open_handoffs: Vec::new(),
+            cursor: Some("9".to_owned()),
+            unread_lines: 0,
+            looked_at: Some((Seq(9), Seq(5008))),
+        };
+        let reply = move |_: &Command| Answering::Reply(Reply::Context(page.clone()));
+        let _daemon = FakeDaemon::start(&place, reply).await;
+        let answer = run(
+            &place,
+            Agent::Codex,
+            "read_context",
+            json!({"handoff_id": "h"}),
+        )
+        .await
+        .unwrap();
+        let lines: Vec<&str> = answer.text.lines().collect();
+        let older = "Older entries: read_context with cursor 9.";
+        let with = "Give the same handoff_id with it.";
+        assert_eq!(lines[lines.len() - 3..], [told, older, with]);
     }
 }
 

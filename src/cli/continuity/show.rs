@@ -12,7 +12,7 @@ use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{age, count, now_ms};
+use crate::cli::words::{ago, count, now_ms};
 use crate::core::agent::Agent;
 use crate::core::continuity::{
     ContinuityState, StateTag, StatedText, WorkSources, changed_since_by, state_json, stated_fields,
@@ -139,7 +139,7 @@ impl ShownState {
             }
             for said in said {
                 let tag = tag(said);
-                let about = format!("  #{}  {} ago", said.seq, age(now_ms - said.at_ms));
+                let about = format!("  #{}  {}", said.seq, ago(now_ms - said.at_ms));
                 out.spans(&[
                     (Tone::Faint, "    ["),
                     (Tone::Faint, &tag),
@@ -157,7 +157,7 @@ impl ShownState {
                 out.line(format!("  {title}"));
             }
             for file in files.iter().rev() {
-                let about = format!("  {} ago", age(now_ms - file.at_ms));
+                let about = format!("  {}", ago(now_ms - file.at_ms));
                 let later = match changed_since_by(file, self.agent, &self.peers) {
                     Some(peer) => format!("; {} changed it since", peer.title()),
                     None => String::new(),

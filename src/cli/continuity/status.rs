@@ -8,7 +8,7 @@ use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::status::read_by;
-use crate::cli::words::{age, count, now_ms, short};
+use crate::cli::words::{ago, count, now_ms, short};
 use crate::core::agent::Agent;
 use crate::core::continuity::{ContinuityState, PacketSeen, Staleness};
 use crate::core::entry::{Compaction, ReloadStep};
@@ -94,9 +94,9 @@ pub(super) fn summary(out: &mut ReportText, agent: Agent, state: &ContinuityStat
     out.spans(&[(Tone::Strong, agent.title()), (tone, &about)]);
     if let Some(last) = state.compactions.back() {
         let all = count(state.compactions_total, "compaction", "compactions");
-        let ago = age(now_ms - last.at_ms);
+        let ago = ago(now_ms - last.at_ms);
         out.line(format!(
-            "  {all}, the last one {ago} ago: {}",
+            "  {all}, the last one {ago}: {}",
             of_compaction(&last.compaction)
         ));
     }
@@ -122,8 +122,8 @@ pub(in crate::cli) fn of_compaction(compaction: &Compaction) -> String {
 
 /// When a packet was offered, and [`of_packet`].
 pub(super) fn last_packet(packet: &PacketSeen, now_ms: i64) -> String {
-    let ago = age(now_ms - packet.at_ms);
-    format!("last packet: {ago} ago, {}", of_packet(packet))
+    let ago = ago(now_ms - packet.at_ms);
+    format!("last packet: {ago}, {}", of_packet(packet))
 }
 
 /// Why and how a packet came, and how far.

@@ -13,9 +13,10 @@ use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, left_out, now_ms, time};
 use crate::core::id::SessionId;
+use crate::core::redact::Redactor;
 use crate::core::review::named;
 use crate::host::ProjectContext;
-use crate::store::search::{RequestError, SearchError, SearchRequest, find_indexed, search_file};
+use crate::store::search::{RequestError, SealedIndex, SearchError, SearchRequest, search_file};
 use crate::store::{registry, session};
 use crate::wire::control::Command;
 use crate::wire::search::{SearchHit, SearchPage, SearchParams};
@@ -73,7 +74,8 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             let path = disk::session_file(&context.setting.dirs, session)?;
             let session = SessionId::new(session);
             let noted = noted(context);
-            let mut page = from_file(&context.setting, &noted, &session, &path, &params)?;
+            let files = FileSearch::of(&context.setting, &noted);
+            let mut page = files.page(&session, &path, &params)?;
             Vouching::of(&context.setting).mark(&mut page.hits, Some(&session));
             page
         }
@@ -96,7 +98,7 @@ pub(in crate::cli) fn current(
         return dialed.wait_for(live.ask_for(Command::LedgerSearch(params.clone())));
     }
     match disk::current(setting)? {
-        Some((session, path)) => from_file(setting, note, &session, &path, params),
+        Some((session, path)) => FileSearch::of(setting, note).page(&session, &path, params),
         None => {
             request(params)?;
             Ok(nothing())
@@ -137,6 +139,7 @@ pub(in crate::cli) fn all(
     let sessions = session::all(&setting.dirs);
     let sessions = sessions.map_err(|(dir, error)| disk::unreadable(&dir, &error))?;
     let sessions = sessions.into_iter();
+    let files = FileSearch::of(setting, note);
     for (session, path) in sessions.filter(|(session, _)| Some(session) != but) {
         // Sessions before the cursor were shown; they still count.
         let room = limit.saturating_sub(page.hits.len());
@@ -148,7 +151,7 @@ pub(in crate::cli) fn all(
             _ => None,
         };
         params.limit = Some(u32::try_from(room).unwrap_or(LIMIT_MAX).max(1));
-        let found = match from_file(setting, note, &session, &path, &params) {
+        let found = match files.page(&session, &path, &params) {
             Ok(found) => found.of_session(&session),
             // One that an agent put there must not hide all the others.
             Err(failure) => {
@@ -181,51 +184,72 @@ pub(in crate::cli) fn all(
     Ok(page)
 }
 
-fn from_file(
-    setting: &ProjectContext,
-    note: &dyn Fn(&str),
-    session: &SessionId,
-    path: &Path,
-    params: &SearchParams,
-) -> Result<SearchPage, Failure> {
-    let request = request(params)?;
-    // An index that came with somebody else's project is not believed.
-    let known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
-    let redactor = Masking::load(setting).redactor();
-    let indexed = || find_indexed(&setting.dirs, session, path, &redactor, &request);
-    if let Some(found) = known.then(indexed).flatten() {
-        return Ok(found);
+/// A search in files, beside the daemon: what it needs of the project is read once for any number of
+/// them.
+struct FileSearch<'a> {
+    setting: &'a ProjectContext,
+    note: &'a dyn Fn(&str),
+    redactor: Redactor,
+    /// An index that came with somebody else's project is not believed.
+    is_known: bool,
+    indexed: Option<SealedIndex>,
+}
+
+impl<'a> FileSearch<'a> {
+    fn of(setting: &'a ProjectContext, note: &'a dyn Fn(&str)) -> Self {
+        let is_known = registry::is_known(&setting.user_dirs, &setting.dirs).unwrap_or(false);
+        let indexed = is_known.then(|| SealedIndex::open(&setting.dirs));
+        Self {
+            setting,
+            note,
+            redactor: Masking::load(setting).redactor(),
+            is_known,
+            indexed: indexed.flatten(),
+        }
     }
-    let reach = disk::reach_with(setting, session, path);
-    let unreadable = |source| SearchError::Ledger {
-        path: path.to_owned(),
-        source,
-    };
-    let found = reach.map_err(unreadable).and_then(|(reach, reading)| {
-        if let Some(remark) = reach.remark() {
-            note(&remark);
+
+    /// A page of one session.
+    fn page(
+        &self,
+        session: &SessionId,
+        path: &Path,
+        params: &SearchParams,
+    ) -> Result<SearchPage, Failure> {
+        let request = request(params)?;
+        let indexed = self.indexed.as_ref();
+        let indexed = indexed.and_then(|it| it.find(session, path, &self.redactor, &request));
+        if let Some(found) = indexed {
+            return Ok(found);
         }
-        search_file(
-            &setting.dirs,
-            reading
-                .as_ref()
-                .filter(|_| known)
-                .map(|reading| (session, reading)),
-            path,
-            reach.bytes,
-            &redactor,
-            &request,
-        )
-    });
-    match found {
-        Ok(found) => Ok(found),
-        Err(SearchError::Ledger { source, .. })
-            if source.kind() == std::io::ErrorKind::NotFound =>
-        {
-            Ok(nothing())
+        let reach = disk::reach_with(self.setting, session, path);
+        let unreadable = |source| SearchError::Ledger {
+            path: path.to_owned(),
+            source,
+        };
+        let found = reach.map_err(unreadable).and_then(|(reach, reading)| {
+            if let Some(remark) = reach.remark() {
+                (self.note)(&remark);
+            }
+            let reading = reading.as_ref().filter(|_| self.is_known);
+            search_file(
+                &self.setting.dirs,
+                reading.map(|reading| (session, reading)),
+                path,
+                reach.bytes,
+                &self.redactor,
+                &request,
+            )
+        });
+        match found {
+            Ok(found) => Ok(found),
+            Err(SearchError::Ledger { source, .. })
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Ok(nothing())
+            }
+            Err(SearchError::Ledger { path, source }) => Err(disk::unreadable(&path, &source)),
+            Err(error) => Err(Failure::internal("search the record", error)),
         }
-        Err(SearchError::Ledger { path, source }) => Err(disk::unreadable(&path, &source)),
-        Err(error) => Err(Failure::internal("search the record", error)),
     }
 }
 

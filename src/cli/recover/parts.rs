@@ -6,7 +6,7 @@ use super::tree::RecoveredTree;
 use super::{Past, RECENT_MAX, TEXT_CHARS};
 use crate::cli::output::Tone;
 use crate::cli::report::ReportText;
-use crate::cli::words::{age, short};
+use crate::cli::words::{ago, short};
 use crate::core::entry::DeliveryResult;
 
 /// How many rows of a part the deck shows: it draws all of them each time.
@@ -23,6 +23,21 @@ pub(super) fn counted(title: &str, n: usize, rows: Vec<RecoveryRow>) -> Recovery
         at_ms: None,
         rows,
     }
+}
+
+/// As [`counted`], and where the record's state keeps no more than so many of them (`is_full`) the
+/// heading says that there may have been more.
+pub(super) fn counted_to_bound(
+    title: &str,
+    n: usize,
+    is_full: bool,
+    rows: Vec<RecoveryRow>,
+) -> RecoveryPart {
+    let mut part = counted(title, n, rows);
+    if is_full {
+        part.note.push_str(" or more");
+    }
+    part
 }
 
 /// A row with when it was, and the id by which it can be named.
@@ -103,7 +118,7 @@ pub(super) fn bounded(mut part: RecoveryPart) -> RecoveryPart {
 pub(super) fn show(out: &mut ReportText, part: &RecoveryPart, now_ms: i64) {
     let mut note = format!("  {}", part.note);
     if let Some(at) = part.at_ms {
-        note.push_str(&format!(", {} ago", age(now_ms - at)));
+        note.push_str(&format!(", {}", ago(now_ms - at)));
     }
     out.spans(&[(Tone::Strong, &part.title), (Tone::Faint, &note)]);
     for row in &part.rows {
@@ -111,7 +126,7 @@ pub(super) fn show(out: &mut ReportText, part: &RecoveryPart, now_ms: i64) {
             out.block("  ", row.text.as_str());
             continue;
         };
-        let mut about = format!("  {:>6} ago  ", age(now_ms - at));
+        let mut about = format!("  {:>10}  ", ago(now_ms - at));
         if !row.id.is_empty() {
             about.push_str(&row.id);
             about.push_str("  ");

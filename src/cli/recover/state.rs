@@ -1,16 +1,18 @@
 //! [`RecoveredState`]: where the work stands: what one needs first who takes it up.
 
+use std::collections::BTreeMap;
+
 use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 use serde_json::{Value, json};
 
 use super::TEXT_CHARS;
 use super::pairs::RecoveredPairs;
-use super::parts::{counted, row, words};
+use super::parts::{counted, counted_to_bound, row, words};
 use super::seen_claude::SeenClaude;
 use super::told_work::{PairNote, ToldWork};
 use crate::cli::words::short;
 use crate::core::agent::Agent;
-use crate::core::continuity::StatedText;
+use crate::core::continuity::{ContinuityState, LISTED_MAX, StatedText};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::{RuntimeSession, ThreadId};
 use crate::core::policy::SignOffMode;
@@ -140,7 +142,13 @@ impl RecoveredState {
             let text = format!("{by}{mark}: {}", short(&note.text, TEXT_CHARS));
             row(note.at_ms, "", text)
         });
-        parts.push(counted("Decisions", count, latest.collect()));
+        let no_more = is_full(world, |state| state.decisions.len());
+        parts.push(counted_to_bound(
+            "Decisions",
+            count,
+            no_more,
+            latest.collect(),
+        ));
         let mut part = |title, rows: Vec<RecoveryRow>| {
             parts.push(counted(title, rows.len(), rows));
         };
@@ -164,9 +172,22 @@ impl RecoveredState {
             )
         });
         part("What you decided last", decided.collect());
-        part("Open questions", questions(world, pairs));
+        let open = questions(world, pairs);
+        let no_more = is_full(world, |state| state.questions.len());
+        parts.push(counted_to_bound(
+            "Open questions",
+            open.len(),
+            no_more,
+            open,
+        ));
         parts
     }
+}
+
+/// Whether an agent's state has no room for more of a list: what was said before may have given way.
+fn is_full(world: &Snapshot, listed: impl Fn(&ContinuityState) -> usize) -> bool {
+    let mut states = world.continuity.values().flat_map(BTreeMap::values);
+    states.any(|state| listed(state) >= LISTED_MAX)
 }
 
 /// What was said of which work, and why where that was said too.
@@ -230,5 +251,44 @@ fn noted(title: &str, told: Option<PairNote>, pairs: &RecoveredPairs) -> Recover
             .map(|told| words(short(&told.text, NOTE_CHARS)))
             .into_iter()
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::agent::Party;
+    use crate::core::entry::NoteKind;
+    use crate::core::fold::fold;
+    use crate::core::id::{EntryId, Seq, SessionId};
+
+    #[test]
+    fn a_list_that_is_full_is_not_told_as_all_that_was_said() {
+        let mut world = Snapshot::default();
+        let mut notes = |heading: &str, kind: NoteKind, until: usize| {
+            while world.counts.get("note").copied().unwrap_or_default() < until as u64 {
+                let seq = Seq(world.seq.0 + 1);
+                let entry = Entry {
+                    id: EntryId::new(format!("n{seq}")),
+                    session_id: SessionId::new("s"),
+                    content: format!("said as number {seq}"),
+                    seq,
+                    ..Entry::new(Party::Agent(Agent::Codex), kind.into())
+                };
+                fold(&mut world, &entry);
+            }
+            let pairs = RecoveredPairs::new(RuntimeSession::default());
+            let mut parts = RecoveredState::default().parts(&world, &pairs).into_iter();
+            let part = parts.find(|part| part.title == heading);
+            part.map(|part| part.note).unwrap_or_default()
+        };
+        let (few, all) = (LISTED_MAX - 1, LISTED_MAX.to_string());
+        let full = format!("{all} or more");
+        let decisions = [few, LISTED_MAX + 5];
+        let decisions = decisions.map(|to| notes("Decisions", NoteKind::Decision, to));
+        assert_eq!(decisions, [few.to_string(), full.clone()]);
+        let asked = [LISTED_MAX + 5 + few, 3 * LISTED_MAX];
+        let asked = asked.map(|to| notes("Open questions", NoteKind::Question, to));
+        assert_eq!(asked, [few.to_string(), full]);
     }
 }

@@ -6,7 +6,10 @@ use super::{brief, is_signed, push_recent};
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, Message, NoteKind};
 use crate::id::{EntryId, RuntimeSession};
-use crate::snapshot::{ProposalEnd, ProposalSnapshot, QuestionSnapshot, Snapshot, UntoldDecision};
+use crate::snapshot::{
+    HandoffSnapshot, ProposalEnd, ProposalSnapshot, QuestionSnapshot, RECENT_MAX, Snapshot,
+    UntoldDecision,
+};
 
 /// A message whose sender waits for an answer.
 pub(super) fn open_question(world: &mut Snapshot, entry: &Entry, message: &Message) {
@@ -188,9 +191,9 @@ pub(super) fn fold_decision(
         let seen = decision.seen.filter(|_| entry.carried.is_none());
         world.approved_through = entry.seq;
         world.seen_through = seen.map(|seen| seen.min(entry.seq).max(before));
-        let mut blockers = std::mem::take(&mut world.open_blockers);
-        blockers.retain(|blocker| !world.is_judged(blocker.seq));
-        world.open_blockers = blockers;
+        let judged = world.judged_through();
+        world.open_blockers.retain(|blocker| blocker.seq > judged);
+        world.failed_before.retain(|claim| claim.seq > judged);
         world.approved_tree.clone_from(&decision.tree);
     } else {
         reopen(world, &proposal.proposal.handles);
@@ -257,6 +260,23 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
     }
 }
 
+/// Keeps a closed handoff among the latest. The oldest gives way, but none that a pending proposal
+/// names: a rejection opens it again.
+pub(super) fn keep_closed(world: &mut Snapshot, closed: HandoffSnapshot) {
+    let mut too_many = (world.closed_handoffs.len() + 1).saturating_sub(RECENT_MAX);
+    let pending = &world.pending_proposals;
+    let is_named = |id: &EntryId| {
+        let mut proposals = pending.values();
+        proposals.any(|pending| pending.proposal.handles.contains(id))
+    };
+    world.closed_handoffs.retain(|earlier| {
+        let gives_way = too_many > 0 && !is_named(&earlier.id);
+        too_many -= usize::from(gives_way);
+        !gives_way
+    });
+    world.closed_handoffs.push_back(closed);
+}
+
 /// Whether an entry closes what it names. A proposal names what it would close, and a blocker what it
 /// blocks: neither closes it.
 pub(super) fn closes(entry: &Entry) -> bool {
@@ -279,7 +299,7 @@ pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
             handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
             handoff.closed_by = Some(entry.source.clone());
             world.closed_handoffs_total += 1;
-            push_recent(&mut world.closed_handoffs, handoff);
+            keep_closed(world, handoff);
             set_closed(world, id, true);
         }
     }

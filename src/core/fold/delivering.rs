@@ -1,12 +1,11 @@
 //! What became of messages, and of the turns that had them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::agent::Agent;
 use crate::entry::{DeliveryRecord, DeliveryResult, Entry, TurnRecord, TurnStatus};
-use crate::id::{EntryId, Seq, TurnId};
-use crate::snapshot::{HandoffSnapshot, MessageSnapshot, RECENT_MAX, Snapshot};
+use crate::id::{EntryId, TurnId};
+use crate::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
 
 /// Follows a message until it is known what became of it.
 pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
@@ -36,7 +35,6 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         return;
     };
     if let Some(turn) = &carried.in_turn {
-        keep_latest(&mut world.in_turn, |(_, message)| message.seq);
         world.in_turn.insert(id, (turn.clone(), message));
     } else if let Some(turn) = carried.cut_off_in.last() {
         cut_off(world, id, message, turn);
@@ -88,7 +86,6 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         let mut in_turn = (turn.clone(), MessageSnapshot::clone(message));
         // Whether the turn began with it.
         in_turn.1.rung.clone_from(&record.rung);
-        keep_latest(&mut world.in_turn, |(_, message)| message.seq);
         world.in_turn.insert(record.message_id.clone(), in_turn);
     }
     if let (DeliveryResult::Requeued | DeliveryResult::Ambiguous, Some(turn)) =
@@ -168,7 +165,6 @@ pub(super) fn cut_off(
     if message.closed {
         return;
     }
-    keep_latest(&mut world.cut_off, |message| message.seq);
     message.cut_off(turn);
     world.cut_off.insert(id, message);
 }
@@ -188,16 +184,6 @@ pub(super) fn fold_turn_answered(world: &mut Snapshot, entry: &Entry) {
     let pair = entry.pair();
     for (had_by, message) in world.in_turn.values_mut() {
         message.answered_in_turn |= *had_by == turn && message.pair() == pair;
-    }
-}
-
-/// Makes room for one more.
-fn keep_latest<T>(map: &mut BTreeMap<EntryId, T>, seq: impl Fn(&T) -> Seq) {
-    if map.len() >= RECENT_MAX
-        && let Some(oldest) = map.iter().min_by_key(|(_, item)| seq(item))
-    {
-        let oldest = oldest.0.clone();
-        map.remove(&oldest);
     }
 }
 

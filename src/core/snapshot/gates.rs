@@ -6,7 +6,6 @@ use super::blocking::TITLE_CHARS;
 use super::{ArtifactSnapshot, ChangedFiles, RECENT_MAX, Snapshot};
 use crate::agent::Party;
 use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};
-use crate::fold::push_recent;
 use crate::id::{EntryId, Seq};
 use crate::path_glob::{glob_matches, glob_reaches_into};
 
@@ -307,7 +306,7 @@ impl Snapshot {
             let is_over = self.is_judged(oldest.seq)
                 || self.artifacts.iter().any(|later| later.takes_back(&oldest));
             if oldest.says_failed() && !is_over {
-                push_recent(&mut self.failed_before, oldest);
+                self.failed_before.push_back(oldest.without_details());
             }
         }
     }
@@ -327,17 +326,23 @@ impl Snapshot {
 }
 
 impl ArtifactSnapshot {
+    /// What names it, and nothing of what it says besides: there can be many of these.
+    fn without_details(mut self) -> Self {
+        self.artifact.summary = String::new();
+        self.artifact.evidence = Vec::new();
+        self
+    }
+
     /// Whether somebody claims by it that something failed. An agent's own run of a gate's command is
     /// no such word: on the way to green it is red, and the gate has the last one.
     fn says_failed(&self) -> bool {
-        use ArtifactStatus::{Blocked, Failed, TimedOut};
         let Artifact {
             status,
             verified,
             ran,
             ..
         } = &self.artifact;
-        matches!(status, Failed | Blocked | TimedOut) && verified.is_none() && ran.is_none()
+        status.is_failure() && verified.is_none() && ran.is_none()
     }
 
     /// Whether it is the same agent's next run of a command.

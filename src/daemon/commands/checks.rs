@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::EntryId;
@@ -11,6 +11,10 @@ use crate::wire::control::{HandoffParams, Refusal, RefusalCode, TEXT_CHARS_MAX};
 
 /// How many open handoffs a refusal names; `read_context` has all.
 const HANDOFFS_NAMED: usize = 5;
+
+/// How many blocker notes, and how many failures, may stand before an agent is refused more of them. All
+/// that stand are kept in memory, and every proposal names them.
+pub(in crate::daemon) const STANDING_MAX: usize = 256;
 
 /// How much of an unknown id a refusal repeats, in characters.
 const ID_CHARS_MAX: usize = 60;
@@ -131,6 +135,24 @@ pub(super) fn check_marker(what: &str, text: &str) -> Result<(), Refusal> {
         RefusalCode::TooLarge,
         format!("{what} is longer than {MARKER_CHARS_MAX} characters"),
         "say it in fewer words, or name a file that says it",
+    ))
+}
+
+/// Refuses one more of what stands in the way of a sign-off until somebody takes it back: dropping the
+/// oldest instead would sign off what it kept from being done. The operator is not refused.
+pub(super) fn check_standing(
+    from: &Party,
+    what: &str,
+    standing: usize,
+    take_back: &str,
+) -> Result<(), Refusal> {
+    if standing < STANDING_MAX || *from == Party::Human {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalCode::Overloaded,
+        format!("{standing} {what} stand already"),
+        format!("nothing was recorded; {take_back}"),
     ))
 }
 

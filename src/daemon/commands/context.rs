@@ -180,7 +180,7 @@ fn no_agent(view: ContextView) -> Refusal {
     )
 }
 
-/// A page of the record and all open handoffs.
+/// A page of the record and all open handoffs; of a handoff that is named, what concerns it.
 pub(in crate::daemon) fn context(
     ledger: &Ledger,
     world: Arc<Snapshot>,
@@ -193,6 +193,12 @@ pub(in crate::daemon) fn context(
         .filter(|handoff| {
             let of = handoff.runtime_session.as_ref();
             pair.is_none() || of.is_none() || of == pair.as_ref()
+        })
+        .filter(|handoff| {
+            params
+                .handoff_id
+                .as_ref()
+                .is_none_or(|id| handoff.id == *id)
         })
         .map(|handoff| {
             json!({
@@ -207,6 +213,11 @@ pub(in crate::daemon) fn context(
     drop(world);
     let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
     let mut from = check_cursor(params.cursor.as_deref())?;
+    // Nothing before a handoff names it.
+    let first = match &params.handoff_id {
+        Some(id) => ledger.seq_of(id).map_err(|error| unreadable(&error))?,
+        None => None,
+    };
     // A handoff that is named is read whosever it is.
     let of_pair = EntryFilter {
         runtime_session: pair.filter(|_| params.handoff_id.is_none()),
@@ -215,6 +226,8 @@ pub(in crate::daemon) fn context(
     let mut entries = Vec::new();
     let mut unread_lines = 0;
     let mut scanned = 0;
+    let mut newest = None;
+    let mut looked_at = None;
     let fits = |stored: &Stored| {
         (params.view != ContextView::Summary || is_substance(&stored.entry))
             && params
@@ -227,34 +240,44 @@ pub(in crate::daemon) fn context(
             .page(&of_pair, from, false, PAGE_MAX as usize)
             .map_err(|error| unreadable(&error))?;
         let mut last = None;
+        let mut is_full = false;
+        let mut is_first = false;
         for stored in &page.entries {
-            last = Some(stored.entry.seq.0);
+            let seq = stored.entry.seq;
+            last = Some(seq.0);
+            newest = newest.or(last);
             scanned += 1;
             if fits(stored) {
                 entries.push(rendered(stored, params.view));
-                if entries.len() == limit {
-                    break;
-                }
+            }
+            is_first = first.is_some_and(|first| seq <= first);
+            is_full = entries.len() == limit || is_first;
+            if is_full {
+                break;
             }
         }
         // Those behind the last one shown stand on the next page.
-        let is_full = entries.len() == limit;
         let unread = page.unread_lines().iter();
         let shown = |line: &&u64| !is_full || last.is_some_and(|last| **line > last);
         unread_lines += unread.filter(shown).count() as u64;
-        let more = page.next.is_some() || last != page.entries.last().map(|e| e.entry.seq.0);
-        if entries.len() == limit || scanned >= SCAN_MAX || page.next.is_none() {
+        let rest = page.next.is_some() || last != page.entries.last().map(|e| e.entry.seq.0);
+        let more = rest && !is_first;
+        if is_full || page.next.is_none() {
             break last.filter(|_| more);
+        }
+        if scanned >= SCAN_MAX {
+            looked_at = last.zip(newest).map(|(from, to)| (Seq(from), Seq(to)));
+            break last;
         }
         from = page.next;
     };
+    // Who asks for a handoff has it at once, however far back it stands.
+    if let (Some(seq), true) = (first, entries.is_empty() && params.cursor.is_none()) {
+        let handoff = ledger.read(seq).map_err(|error| unreadable(&error))?;
+        entries.extend(handoff.map(|stored| rendered(&stored, params.view)));
+    }
     // What names one of a sealed session may stand here without it.
-    if let (Some(id), true) = (&params.handoff_id, entries.is_empty())
-        && ledger
-            .seq_of(id)
-            .map_err(|error| unreadable(&error))?
-            .is_none()
-    {
+    if let (Some(id), None, true) = (&params.handoff_id, first, entries.is_empty()) {
         return Err(not_found(
             &format!("handoff {} in this session", shortened(id.as_str())),
             "leave the id out to see all that are open",
@@ -266,6 +289,7 @@ pub(in crate::daemon) fn context(
         open_handoffs,
         cursor: next.map(|seq| seq.to_string()),
         unread_lines,
+        looked_at,
     })
 }
 

@@ -43,7 +43,7 @@ impl Deliveries {
                 .world()
                 .unsettled
                 .get(&row.id)
-                .map_or(0, |message| (now - message.at_ms).max(0)),
+                .map_or(0, |message| now - message.at_ms),
             on_busy: row.on_busy,
             pair: QueueRow::named_pair(row.to, &row.runtime_session),
             waits_for_you: self.outbox.backlog().is_kept_back(&row.id),

@@ -1,11 +1,11 @@
 //! Notes and artifacts.
 
-use super::checks::{check_handles, check_length, check_text};
+use super::checks::{check_handles, check_length, check_standing, check_text};
 use super::pending::check_withdrawal;
 use super::review::claim_finding;
 use super::sender;
 use super::to_record::ToRecord;
-use crate::core::entry::{Artifact, EntryKind};
+use crate::core::entry::{Artifact, EntryKind, NoteKind};
 use crate::core::id::RuntimeSession;
 use crate::daemon::approvals::Approvals;
 use crate::daemon::pending_decisions::PendingDecisions;
@@ -24,6 +24,10 @@ pub(super) fn append_note<T>(
     let world = recorder.world();
     check_text("text", &params.text)?;
     check_handles(recorder, &params.handles)?;
+    if params.kind == NoteKind::Blocker {
+        let lift = "lift those that are over: a note of kind `done` names one";
+        check_standing(&from, "blocker notes", world.open_blockers.len(), lift)?;
+    }
     check_withdrawal(world, deciding, approvals, &from, params.withdraws.as_ref())?;
     // Questions that wait are counted in `status`.
     let takes_back = params.withdraws.is_some();
@@ -54,6 +58,12 @@ pub(super) fn append_artifact<T>(
     check_text("title", &params.title)?;
     check_length("summary", &params.summary)?;
     check_length("evidence", &params.evidence.concat())?;
+    let from = params.agent.into();
+    if params.status.is_failure() {
+        let failures = recorder.world().failed_artifacts().count();
+        let mend = "take back those that are over: record the same kind and title as passed";
+        check_standing(&from, "failures", failures, mend)?;
+    }
     let content = format!(
         "{} · {} · {}\n{}",
         params.kind,
@@ -62,7 +72,7 @@ pub(super) fn append_artifact<T>(
         params.summary
     );
     let entry = recorder.entry(
-        params.agent.into(),
+        from,
         None,
         EntryKind::Artifact(Artifact {
             kind: params.kind.into(),

@@ -4,18 +4,22 @@ use tokio::sync::oneshot;
 
 use super::approvals::request;
 use super::commands::{acked, wait_messages};
+use super::compact::note;
 use super::rig::Rig;
 use crate::adapters::codex::fact::CodexFact;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
+use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, NoteKind};
 use crate::core::id::Seq;
 use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
 use crate::daemon::clients::{ACK_WAITERS_MAX, WAITERS_MAX};
+use crate::daemon::commands::checks::STANDING_MAX;
 use crate::daemon::event::Event;
 use crate::daemon::handle::EVENTS_MAX;
 use crate::wire::control::{
-    AskApprovalParams, AskUserParams, Command, Refusal, RefusalCode, Reply, Role, SendParams,
+    ArtifactParams, AskApprovalParams, AskUserParams, Command, NoteParams, Refusal, RefusalCode,
+    Reply, Role, SendParams,
 };
 
 /// For an answer that does not come: what the record begins with is no question.
@@ -112,6 +116,74 @@ async fn calls_that_wait_are_bounded_and_a_sender_is_answered_in_spite_of_them()
     waiting.pop();
     let mut more = rig.ask(&codex, wait);
     assert!(more.try_recv().is_err(), "it waits");
+}
+
+#[tokio::test]
+async fn one_blocker_note_too_many_is_refused_to_an_agent_and_pushes_none_out() {
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let recorder = &mut rig.daemon.base.recorder;
+    let codex = || Party::Agent(Agent::Codex);
+    let blocker = || recorder.entry(codex(), None, NoteKind::Blocker, "no key", None);
+    let blockers = std::iter::repeat_with(blocker).take(STANDING_MAX).collect();
+    recorder.append(blockers, Box::new(|_, _| {}));
+    rig.settle().await;
+    let standing = |rig: &Rig| rig.daemon.base.recorder.world().open_blockers.clone();
+    let before = standing(&rig);
+    let more = || note(NoteKind::Blocker, "no room", Vec::new());
+    let refused = rig.call(&claude, more()).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::Overloaded);
+    assert!(refused.message.contains(&STANDING_MAX.to_string()));
+    assert_eq!(standing(&rig), before);
+    // The person may say what they like, and whoever lifts one makes room.
+    let of_operator = Command::AppendNote(NoteParams::new(None, NoteKind::Blocker, "stop"));
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.call(&operator, of_operator).await.unwrap();
+    let over = before.iter().take(2).map(|note| note.id.clone()).collect();
+    let lift = note(NoteKind::Done, "there is one", over);
+    rig.call(&claude, lift).await.unwrap();
+    rig.call(&claude, more()).await.unwrap();
+    assert_eq!(standing(&rig).len(), STANDING_MAX);
+}
+
+#[tokio::test]
+async fn one_failure_too_many_is_refused_until_an_earlier_one_is_taken_back() {
+    let mut rig = Rig::fresh().await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let recorder = &mut rig.daemon.base.recorder;
+    let failed = |n| {
+        let claim = EntryKind::Artifact(Artifact {
+            kind: "test".into(),
+            title: format!("unit {n}"),
+            status: ArtifactStatus::Failed,
+            ..Artifact::default()
+        });
+        recorder.entry(Agent::Codex.into(), None, claim, "", None)
+    };
+    let failures = (0..STANDING_MAX).map(failed).collect();
+    recorder.append(failures, Box::new(|_, _| {}));
+    rig.settle().await;
+    let result = |n: usize, status| {
+        Command::RecordArtifact(ArtifactParams {
+            agent: Agent::Codex,
+            kind: "test".to_owned(),
+            title: format!("unit {n}"),
+            summary: String::new(),
+            status,
+            evidence: Vec::new(),
+            runtime_session_id: None,
+        })
+    };
+    let more = || result(STANDING_MAX, ArtifactStatus::Blocked);
+    let refused = rig.call(&codex, more()).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::Overloaded);
+    let standing = |rig: &Rig| rig.daemon.base.recorder.world().failed_artifacts().count();
+    assert_eq!(standing(&rig), STANDING_MAX);
+    rig.call(&codex, result(0, ArtifactStatus::Passed))
+        .await
+        .unwrap();
+    rig.call(&codex, more()).await.unwrap();
+    assert_eq!(standing(&rig), STANDING_MAX);
 }
 
 #[tokio::test]

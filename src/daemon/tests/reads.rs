@@ -2,15 +2,17 @@
 
 use std::sync::mpsc;
 
+use serde_json::json;
 use tokio::sync::oneshot;
 
+use super::compact::hand_off;
 use super::rig::Rig;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::entry::NoteKind;
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
 use crate::wire::control::{
-    ClearParams, Command, EntryPage, HandoffParams, LedgerListParams, NoteParams,
+    ClearParams, Command, ContextPage, EntryPage, HandoffParams, LedgerListParams, NoteParams,
     ReadContextParams, Refusal, RefusalCode, Reply, Role,
 };
 
@@ -103,7 +105,7 @@ async fn a_handoff_is_read_with_its_reason_and_what_to_look_at() {
     let open = &rig.daemon.base.recorder.world().open_handoffs;
     let id = open.keys().next().unwrap().clone();
     let read = Command::ReadContext(ReadContextParams {
-        handoff_id: Some(id),
+        handoff_id: Some(id.clone()),
         ..ReadContextParams::default()
     });
     let Ok(Reply::Context(page)) = rig.call(&codex, read).await else {
@@ -113,6 +115,21 @@ async fn a_handoff_is_read_with_its_reason_and_what_to_look_at() {
     assert_eq!(page.entries[0]["reason"], "it hangs");
     assert_eq!(page.entries[0]["context_refs"][0], "src/lock.rs");
 
+    let other = hand_off(Agent::Codex, "another matter");
+    drop(rig.ask(&codex, other));
+    rig.settle().await;
+    let read = || {
+        Command::ReadContext(ReadContextParams {
+            handoff_id: Some(id.clone()),
+            ..ReadContextParams::default()
+        })
+    };
+    let Ok(Reply::Context(page)) = rig.call(&codex, read()).await else {
+        panic!("no context");
+    };
+    assert_eq!(page.open_handoffs.len(), 1, "no word of others");
+    assert_eq!(page.open_handoffs[0]["id"], json!(id));
+
     let unknown = Command::ReadContext(ReadContextParams {
         handoff_id: Some(EntryId::new("nope")),
         ..ReadContextParams::default()
@@ -120,4 +137,46 @@ async fn a_handoff_is_read_with_its_reason_and_what_to_look_at() {
     let refusal = rig.call(&codex, unknown).await.unwrap_err();
     assert_eq!(refusal.code, RefusalCode::NotFound);
     assert!(refusal.message.contains("nope"), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn a_handoff_is_read_at_once_however_far_back_it_stands_and_a_reading_ends_with_it() {
+    const LATER: usize = 6_000;
+    let mut rig = Rig::fresh().await;
+    let codex = rig.connect(Role::Codex, None, false);
+    drop(rig.ask(&codex, note("said before it")));
+    drop(rig.ask(&codex, hand_off(Agent::Codex, "mend the lock")));
+    rig.settle().await;
+    let open = rig.daemon.base.recorder.world().open_handoffs.values();
+    let (id, first) = open.map(|open| (open.id.clone(), open.seq)).next().unwrap();
+    let recorder = &mut rig.daemon.base.recorder;
+    let filler = || recorder.entry(Party::Human, None, NoteKind::Note, "x", None);
+    let filler = std::iter::repeat_with(filler).take(LATER).collect();
+    recorder.append(filler, Box::new(|_, _| {}));
+    rig.settle().await;
+    let read = |cursor: Option<String>| {
+        Command::ReadContext(ReadContextParams {
+            handoff_id: Some(id.clone()),
+            cursor,
+            ..ReadContextParams::default()
+        })
+    };
+    let Ok(Reply::Context(page)) = rig.call(&codex, read(None)).await else {
+        panic!("no context");
+    };
+    let ids = |page: &ContextPage| -> Vec<_> {
+        page.entries
+            .iter()
+            .map(|shown| shown["id"].clone())
+            .collect()
+    };
+    assert_eq!(ids(&page), [json!(id)]);
+    let (oldest, newest) = page.looked_at.expect("a reading that was cut");
+    assert!(first < oldest && oldest < newest);
+    assert_eq!(page.cursor, Some(oldest.to_string()));
+    let Ok(Reply::Context(last)) = rig.call(&codex, read(page.cursor)).await else {
+        panic!("no context");
+    };
+    assert_eq!(ids(&last), [json!(id)]);
+    assert_eq!((last.cursor, last.looked_at), (None, None));
 }

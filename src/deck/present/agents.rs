@@ -86,7 +86,7 @@ pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<QueueWai
                 let offset = local.offset_s(at_ms);
                 let day = match day_of(since_ms) == day_of(at_ms) {
                     true => String::new(),
-                    false => format!("{} ", day(at_ms, offset)),
+                    false => format!("{} ", day(since_ms, at_ms, offset)),
                 };
                 format!("{day}{}", clock(at_ms, offset))
             });

@@ -2,7 +2,7 @@
 //!
 //! The current session's index is used when it is of this very file, and brought up to its end in
 //! memory; everything else is read from the beginning. Sealed sessions that the index has are found by
-//! [`super::find_indexed`].
+//! [`super::SealedIndex`].
 
 use std::collections::VecDeque;
 use std::io;

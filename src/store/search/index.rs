@@ -313,6 +313,12 @@ impl SearchIndex {
         walk().map_err(|source| self.failed(source))
     }
 
+    /// Has all that is read from now on see one state of the index.
+    pub(super) fn stay_at_one_moment(&self) -> Result<(), SearchError> {
+        let begun = self.db.execute_batch("BEGIN");
+        begun.map_err(|source| self.failed(source))
+    }
+
     /// Has everything in `look` see one state of the index.
     pub(super) fn at_one_moment<T>(
         &self,

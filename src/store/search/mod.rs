@@ -37,4 +37,4 @@ pub use follow::{SealedSearch, Search, SearchState, SearchWaiter};
 pub use index::discard;
 pub use page::RequestError;
 pub use query::{Query, QueryError};
-pub use sealed::{SEALED_BYTES_MAX, SealedRequest, find_indexed};
+pub use sealed::{SEALED_BYTES_MAX, SealedIndex, SealedRequest};

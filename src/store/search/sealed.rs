@@ -60,25 +60,45 @@ impl SealedRequest {
     }
 }
 
-/// Searches one of them by the index, where no daemon has that open and it can be believed; none where
-/// it is not in it as it is now.
-pub fn find_indexed(
-    dirs: &ProjectDirs,
-    session: &SessionId,
-    path: &Path,
-    redactor: &Redactor,
-    request: &SearchRequest,
-) -> Option<SearchPage> {
-    let find = || {
-        let Some(index) = SearchIndex::open_to_read(dirs)? else {
-            return Ok(None);
+/// The index of the sealed sessions, opened for one search in any number of them: they are found as they
+/// were in it then.
+#[derive(Debug)]
+pub struct SealedIndex {
+    index: SearchIndex,
+    marks: HashMap<SessionId, SealedMark>,
+}
+
+impl SealedIndex {
+    /// Opens it, where there is one of use. For who knows that no daemon has it open, and that it can be
+    /// believed.
+    pub fn open(dirs: &ProjectDirs) -> Option<Self> {
+        let open = || {
+            let Some(index) = SearchIndex::open_to_read(dirs)? else {
+                return Ok(None);
+            };
+            index.stay_at_one_moment()?;
+            let marks = index.sealed()?;
+            Ok(Some(Self { index, marks }))
         };
-        index.at_one_moment(|index| match index.sealed()?.get(session) {
-            Some(mark) => find_in_sealed(index, mark, path, redactor, request),
-            None => Ok(None),
-        })
-    };
-    find().unwrap_or_else(|error: SearchError| {
+        or_read(open())
+    }
+
+    /// Searches one of them; none where it is not in the index as it is now.
+    pub fn find(
+        &self,
+        session: &SessionId,
+        path: &Path,
+        redactor: &Redactor,
+        request: &SearchRequest,
+    ) -> Option<SearchPage> {
+        let mark = self.marks.get(session)?;
+        or_read(find_in_sealed(&self.index, mark, path, redactor, request))
+    }
+}
+
+/// Without the index the files are read.
+fn or_read<T>(found: Result<Option<T>, SearchError>) -> Option<T> {
+    found.unwrap_or_else(|error| {
         tracing::debug!(%error, "the index is of no use: reading the file");
         None
     })

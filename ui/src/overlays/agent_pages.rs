@@ -170,7 +170,7 @@ fn packet(document: &mut Document<'_>, packet: Option<&PacketView>) {
     }
     let offset = deck.view.utc_offset_s(packet.at_ms);
     let (day, time) = (
-        text::day(packet.at_ms, offset),
+        text::day(deck.view.now_ms, packet.at_ms, offset),
         text::clock_seconds(packet.at_ms, offset),
     );
     let entry = text::grouped(packet.line);
@@ -205,7 +205,10 @@ fn log(document: &mut Document<'_>, log: &WorkLog) {
                 let number_of_day = text::day_number(event.at_ms, offset);
                 if day.replace(number_of_day) != Some(number_of_day) {
                     let style = document.style(ThemeRole::Heading);
-                    document.line(Line::styled(text::day(event.at_ms, offset), style));
+                    document.line(Line::styled(
+                        text::day(view.now_ms, event.at_ms, offset),
+                        style,
+                    ));
                 }
                 let time = text::clock(event.at_ms, offset);
                 let entry = text::grouped(event.line);

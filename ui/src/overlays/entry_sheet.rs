@@ -368,7 +368,7 @@ fn from_to(deck: &Deck, row: &TimelineRow, handoff: Option<&HandoffRow>) -> Line
     }
     let offset = deck.view.utc_offset_s(row.at_ms);
     let at = text::clock_seconds(row.at_ms, offset);
-    let day = text::day(row.at_ms, offset);
+    let day = text::day(deck.view.now_ms, row.at_ms, offset);
     let muted = theme.style(ThemeRole::TextMuted);
     spans.push(Span::styled(format!("   {day} {at}   "), muted));
     match handoff {

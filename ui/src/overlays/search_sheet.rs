@@ -316,7 +316,7 @@ impl SearchSheet {
             let time = if is_today {
                 text::clock_seconds(row.at_ms, offset)
             } else {
-                text::day(row.at_ms, offset)
+                text::day_or_month(now, row.at_ms, offset)
             };
             spans.push(Span::styled(text::pad(&time, TIME), muted));
             spans.push(blank(1));

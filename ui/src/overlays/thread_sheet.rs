@@ -190,7 +190,8 @@ fn row_parts(
     let time = if day(row.at_ms) == day(view.now_ms) {
         text::clock_seconds(row.at_ms, view.utc_offset_s(row.at_ms))
     } else {
-        text::pad(&text::day(row.at_ms, view.utc_offset_s(row.at_ms)), 8)
+        let offset = view.utc_offset_s(row.at_ms);
+        text::pad(&text::day_or_month(view.now_ms, row.at_ms, offset), 8)
     };
     let mut spans = vec![
         deck.row_cursor(is_selected),

@@ -92,7 +92,7 @@ fn moment(deck: &Deck, at_ms: i64) -> String {
     let clock = text::clock(at_ms, offset);
     match text::day_number(at_ms, offset) == today {
         true => clock,
-        false => format!("{} {clock}", text::day(at_ms, offset)),
+        false => format!("{} {clock}", text::day(view.now_ms, at_ms, offset)),
     }
 }
 

@@ -273,8 +273,8 @@ fn day_heading(deck: &Deck, index: usize, row: &TimelineRow) -> Option<Line<'sta
         let offset = view.utc_offset_s(row.at_ms);
         let word = match number(view.now_ms) - day {
             0 => "today".to_owned(),
-            1 => format!("yesterday, {}", text::day(row.at_ms, offset)),
-            _ => text::day(row.at_ms, offset),
+            1 => format!("yesterday, {}", text::day(view.now_ms, row.at_ms, offset)),
+            _ => text::day(view.now_ms, row.at_ms, offset),
         };
         Line::from(Span::styled(word, deck.theme.style(ThemeRole::Heading)))
     })

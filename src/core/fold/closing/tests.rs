@@ -6,7 +6,7 @@ use crate::entry::{
 };
 use crate::fold::fold;
 use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{RECENT_MAX, Snapshot};
 
 /// A world and what is put into it.
 #[derive(Default)]
@@ -221,6 +221,32 @@ fn a_rejection_opens_again_what_the_proposal_had_resolved() {
 }
 
 #[test]
+fn a_rejection_opens_what_the_proposal_had_resolved_however_much_was_closed_since() {
+    let answered = |record: &mut Record, id: &str| {
+        let answer = message(None, &[id], false);
+        record.put(id, claude(), Some(codex()), handoff(&[])).put(
+            "answer",
+            codex(),
+            Some(claude()),
+            answer,
+        );
+    };
+    let mut record = Record::default();
+    for id in ["before", "work"] {
+        answered(&mut record, id);
+    }
+    record.put("proposal", codex(), Some(Party::Human), proposal(&["work"]));
+    for n in 0..2 * RECENT_MAX {
+        answered(&mut record, &format!("h-{n}"));
+    }
+    assert_eq!(record.0.closed_handoffs.len(), RECENT_MAX);
+    assert_eq!(record.0.closed_handoffs[0].id.as_str(), "work");
+    record.put("no", Party::Human, Some(codex()), decision(false, &[]));
+    let open: Vec<&str> = record.0.open_handoffs.keys().map(EntryId::as_str).collect();
+    assert_eq!(open, ["work"]);
+}
+
+#[test]
 fn a_decision_is_untold_until_each_agent_has_its_message() {
     let tells = || {
         EntryKind::Message(Message {
@@ -348,6 +374,23 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
         .put("proposal", claude(), Some(Party::Human), proposal(&[]))
         .put("yes", Party::Human, Some(claude()), decision(true, &[]));
     assert!(blockers(&record).is_empty());
+}
+
+#[test]
+fn no_number_of_later_blockers_pushes_one_out_that_nobody_lifted() {
+    let mut record = Record::default();
+    record.put("first", codex(), None, note(NoteKind::Blocker, &[]));
+    let later: Vec<String> = (0..2 * RECENT_MAX).map(|n| format!("later-{n}")).collect();
+    for id in &later {
+        record.put(id, codex(), None, note(NoteKind::Blocker, &[]));
+    }
+    for id in &later {
+        record.put("settled", codex(), None, note(NoteKind::Done, &[id]));
+    }
+    assert_eq!(
+        record.0.blockers_except(&[]),
+        ["blocker note first by codex stands: a text of two lines"]
+    );
 }
 
 fn failed() -> EntryKind {

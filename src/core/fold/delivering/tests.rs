@@ -4,7 +4,7 @@ use crate::agent::{Agent, Party};
 use crate::entry::{Entry, SENT_AGAIN};
 use crate::fold::fold;
 use crate::id::EntryId;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{RECENT_MAX, Snapshot};
 use crate::wire::line::parse;
 
 /// Lines of a record, one after the other.
@@ -92,6 +92,29 @@ fn what_is_closed_in_its_turn_or_behind_it_is_not_cut_off() {
             assert_eq!(record.cut_off(), ["b"]);
         }
     }
+}
+
+#[test]
+fn however_many_messages_lose_their_turn_each_can_be_sent_again() {
+    let ids: Vec<String> = (0..2 * RECENT_MAX).map(|n| format!("m{n:03}")).collect();
+    let mut record = Record::default();
+    for id in &ids {
+        record.begun(id, false);
+    }
+    // All in one turn, or each in its own.
+    assert_eq!(record.ended("failed", json!({})).cut_off(), ids);
+    let mut record = Record::default();
+    for id in &ids {
+        record.begun(id, false).ended("failed", json!({}));
+    }
+    assert_eq!(record.cut_off(), ids);
+    // One that is sent again is on its way as any other.
+    let again = json!({"kind": "message_delivery", "status": "requeued", "messageId": ids[0],
+        "to": "codex"});
+    let again = json!({"source": "system", "target": "codex", "runtimeEvent": again});
+    record.put("again", "runtime_event", again);
+    assert_eq!(record.cut_off(), ids[1..]);
+    assert!(record.0.unsettled.contains_key(&EntryId::new(&*ids[0])));
 }
 
 #[test]

@@ -386,11 +386,24 @@ fn what_failed_is_not_forgotten_however_much_follows_it() {
     told.claimed("unit", ArtifactStatus::Passed);
     assert!(blockers(&told).is_empty());
     assert!(told.world.failed_before.is_empty());
-    // No more of them are kept than of the latest ones.
-    for number in 0..3 * RECENT_MAX {
-        told.claimed(&format!("unit {number}"), ArtifactStatus::Failed);
+    // Nor is one of them pushed out by others that failed later.
+    for status in [ArtifactStatus::Failed, ArtifactStatus::Passed] {
+        if status == ArtifactStatus::Failed {
+            told.claimed("security", status);
+        }
+        for number in 0..3 * RECENT_MAX {
+            told.claimed(&format!("unit {number}"), status);
+        }
     }
-    assert_eq!(told.world.failed_before.len(), RECENT_MAX);
+    let [standing] = &blockers(&told)[..] else {
+        panic!("{:?}", blockers(&told));
+    };
+    assert!(
+        standing.ends_with("by codex is failed: security"),
+        "{standing}"
+    );
+    told.approve(None);
+    assert!(told.world.failed_before.is_empty());
 }
 
 #[test]

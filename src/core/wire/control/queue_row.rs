@@ -22,7 +22,7 @@ pub struct QueueRow {
     pub state: OpenWord<DeliveryState>,
     /// How often it was tried.
     pub attempts: u32,
-    /// How long ago it was recorded, in ms.
+    /// How long ago it was recorded, in ms; negative where the clock was ahead then.
     pub age_ms: i64,
     /// What to do when the receiver works.
     #[serde(rename = "onBusy")]
@@ -66,7 +66,7 @@ impl QueueRow {
             to: message.to,
             state: Self::cut_off(),
             attempts: 0,
-            age_ms: (now_ms - message.at_ms).max(0),
+            age_ms: now_ms - message.at_ms,
             on_busy: message.on_busy,
             pair: None,
             waits_for_you: false,

@@ -364,7 +364,7 @@ pub struct ContextPage {
     /// Oldest first.
     #[serde(deserialize_with = "list")]
     pub entries: Vec<Value>,
-    /// All open handoffs.
+    /// All open handoffs, or of these the one that was named.
     #[serde(deserialize_with = "list")]
     pub open_handoffs: Vec<Value>,
     /// Older entries; `None` at the beginning of the record.
@@ -372,6 +372,10 @@ pub struct ContextPage {
     /// How many lines among those that were looked at could not be read.
     #[serde(default, skip_serializing_if = "crate::wire::search::is_none")]
     pub unread_lines: u64,
+    /// The oldest and the newest entry that were looked at, where the page has room for more and older
+    /// ones were not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<(Seq, Seq)>,
 }
 
 /// What the record holds of an agent's work.

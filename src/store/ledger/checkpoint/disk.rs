@@ -22,7 +22,7 @@ use ctxrelay_core::id::SessionId;
 use ctxrelay_core::snapshot::Snapshot;
 
 /// Raised when the files change their shape, or what the fold makes of the same entries.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// How many slots one digest covers: so many are hashed again for the next checkpoint.
 pub(super) const BLOCK_SLOTS: usize = 4096;

@@ -7,7 +7,8 @@ use pretty_assertions::assert_eq;
 use rusqlite::Connection;
 
 use super::support::{Bench, DEADLINE, REDACTOR, request};
-use crate::search::{SEALED_BYTES_MAX, SealedRequest, Search, find_indexed, rebuild_file};
+use crate::search::{SEALED_BYTES_MAX, SealedIndex, SealedRequest, Search, discard, rebuild_file};
+use crate::session;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::wire::search::{SealedPage, SearchParams};
 
@@ -125,12 +126,35 @@ fn a_session_too_long_to_be_read_for_an_answer_is_found_once_the_index_has_it() 
     // A person's own search without a daemon finds it there too.
     let session = SessionId::new("session_1795000000000_a1b2c3d4");
     let path = bench.place.dirs.sessions().join(format!("{session}.jsonl"));
-    let hits = |words: &str| {
-        let request = request(words);
-        find_indexed(&bench.place.dirs, &session, &path, &REDACTOR, &request)
-    };
-    assert_eq!(hits("plums 3").unwrap().total, 1);
+    let indexed = SealedIndex::open(&bench.place.dirs).unwrap();
+    let hits = indexed.find(&session, &path, &REDACTOR, &request("plums 3"));
+    assert_eq!(hits.unwrap().total, 1);
     search.close();
+}
+
+#[test]
+fn for_a_search_in_many_sessions_the_index_is_opened_once() {
+    let bench = bench();
+    let search = bench.search();
+    wait_for(&bench, &search, 3);
+    search.close();
+    let dirs = &bench.place.dirs;
+    let indexed = SealedIndex::open(dirs).unwrap();
+    discard(dirs).unwrap();
+    assert!(SealedIndex::open(dirs).is_none());
+    let sessions = session::all(dirs).unwrap();
+    assert_eq!(sessions.len(), 4);
+    for (session, path) in sessions.iter().skip(1) {
+        let found = indexed.find(session, path, &REDACTOR, &request("plums"));
+        assert_eq!(found.unwrap().total, 4, "{session}");
+    }
+    // The one of now is not sealed.
+    let (now, path) = &sessions[0];
+    assert!(
+        indexed
+            .find(now, path, &REDACTOR, &request("plums"))
+            .is_none()
+    );
 }
 
 #[test]
