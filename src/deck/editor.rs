@@ -19,11 +19,16 @@ const END_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs the editor as a job of its own: what it is sent from the keyboard (interrupt, suspend)
 /// reaches it and not the daemon that this process may host. The shell gives the terminal to it and
-/// takes it back, also where it was stopped or died. The words of `$EDITOR` are the person's own
-/// command line, as every program takes them. Without the trap the shell would follow a job that was
-/// interrupted, before it has the terminal back.
-const SCRIPT: &str =
-    r#"trap : INT QUIT; set -m; eval "$EDITOR_COMMAND \"\$1\""; ended=$?; exit $ended"#;
+/// takes it back, also where it died. The words of `$EDITOR` are the person's own command line, as
+/// every program takes them. Without the trap the shell would follow a job that was interrupted,
+/// before it has the terminal back.
+///
+/// A stopped editor goes on at once: nobody could bring it back, and it would end with what is not
+/// saved. The status alone does not tell that it is stopped (an editor may exit with 148), and where
+/// `fg` itself fails that is the end. dash refuses the first `exit` while a job is stopped.
+const SCRIPT: &str = r#"trap : INT QUIT; set -m; eval "$EDITOR_COMMAND \"\$1\""; ended=$?
+while jobs %% >/dev/null 2>&1; do fg >/dev/null; ended=$?; [ $ended -gt 128 ] || break; done
+exit $ended; exit $ended"#;
 
 /// An editor that runs on a copy of a text. Dropped, it ends and its copy is removed.
 #[derive(Debug)]
