@@ -108,6 +108,11 @@ impl Editor {
         }
     }
 
+    /// What is saved in the copy, where that is another text than `before`.
+    pub(super) fn saved(&self, before: &str) -> Option<String> {
+        read(&self.file).ok().filter(|text| text != before)
+    }
+
     /// Leaves the copy where it is, 0600, once the editor has ended; where that is. None where nobody
     /// wrote anything: it is as `before`.
     pub(crate) fn keep(&mut self, before: &str) -> Option<PathBuf> {
@@ -119,6 +124,31 @@ impl Editor {
         let _ = fs::set_permissions(&self.file, Permissions::from_mode(0o600));
         self.folder.disable_cleanup(true);
         Some(self.file.clone())
+    }
+
+    /// Ends it, where it has not ended.
+    pub(super) fn end(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
+        // The job in the foreground, and not the shell: that one gives the terminal back.
+        let job = File::open("/dev/tty").ok();
+        let job = job.and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
+        let own = rustix::process::getpgrp();
+        for signal in [Signal::HUP, Signal::KILL] {
+            if let Some(job) = job.filter(|job| *job != own) {
+                let _ = kill_process_group(job, signal);
+            }
+            let until = Instant::now() + END_WAIT;
+            while Instant::now() < until {
+                if !matches!(self.child.try_wait(), Ok(None)) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn result(&self, status: ExitStatus) -> Edited {
@@ -141,27 +171,7 @@ impl Editor {
 
 impl Drop for Editor {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(None)) {
-            return;
-        }
-        // The job in the foreground, and not the shell: that one gives the terminal back.
-        let job = File::open("/dev/tty").ok();
-        let job = job.and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
-        let own = rustix::process::getpgrp();
-        for signal in [Signal::HUP, Signal::KILL] {
-            if let Some(job) = job.filter(|job| *job != own) {
-                let _ = kill_process_group(job, signal);
-            }
-            let until = Instant::now() + END_WAIT;
-            while Instant::now() < until {
-                if !matches!(self.child.try_wait(), Ok(None)) {
-                    return;
-                }
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }
 
