@@ -10,6 +10,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::screen_files::ScreenFiles;
 use crate::deck::display::DisplayTeller;
+use crate::store::user_config::UserConfig;
 
 /// How long to wait after a sign: an editor writes, renames and sets permissions in one go.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -73,6 +74,17 @@ fn follow(
         watch(&mut source, dir.parent());
         watch(&mut source, Some(&dir));
         watch(&mut source, Some(&themes));
+        let own = UserConfig::toml_files(&themes)
+            .into_iter()
+            .map(|(_, file)| file);
+        for file in own.chain([config.config(), config.keymap()]) {
+            // What a link leads to changes in a folder of its own.
+            if file.is_symlink()
+                && let Ok(target) = file.canonicalize()
+            {
+                watch(&mut source, target.parent());
+            }
+        }
         // Behind the watching: what changed before it gave no sign.
         if let Ok(own) = files.read()
             && own != known

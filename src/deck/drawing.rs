@@ -65,6 +65,10 @@ impl Drawing {
     /// Draws until the deck ends.
     pub(super) fn run(mut self) {
         while self.turn().is_ok() {}
+        // What the deck wants still is not done any more: what was written for it is a draft again.
+        for effect in std::mem::take(&mut self.effects) {
+            update(&mut self.deck, dropped(&effect));
+        }
         *lock(&self.unsent) = self.deck.unsent();
         // What is typed once the screen is the shell's again is the shell's.
         self.typed.pause();
@@ -87,11 +91,10 @@ impl Drawing {
             Err(RecvTimeoutError::Disconnected) => return Err(Ended),
         };
         self.take_inputs(first)?;
-        let mut follow = Vec::new();
+        // What the deck wants because of what comes of these is done after the next frame.
         for effect in std::mem::take(&mut self.effects) {
-            self.perform(effect, &mut follow)?;
+            self.perform(effect)?;
         }
-        self.effects.append(&mut follow);
         Ok(())
     }
 
@@ -158,13 +161,12 @@ impl Drawing {
         Ok(())
     }
 
-    /// `follow`: what the deck wants because of what came of this.
-    fn perform(&mut self, effect: Effect, follow: &mut Vec<Effect>) -> Result<(), Ended> {
+    fn perform(&mut self, effect: Effect) -> Result<(), Ended> {
         match effect {
             Effect::Redraw => {
                 let _ = self.screen.clear();
             }
-            Effect::Suspend => self.suspend(follow)?,
+            Effect::Suspend => self.suspend()?,
             Effect::Notify { text, by } => {
                 let _ = self.screen.notify(&by.ways, &text);
                 if !by.command.is_empty() {
@@ -174,7 +176,7 @@ impl Drawing {
             Effect::CopyText(text) => {
                 let _ = self.screen.copy(&text);
             }
-            Effect::OpenEditor { text, is_draft } => self.open_editor(&text, is_draft, follow)?,
+            Effect::OpenEditor { text, is_draft } => self.open_editor(&text, is_draft)?,
             Effect::SetTheme(name) => {
                 if let Err(why) = (self.host.keep_theme)(&name) {
                     self.say(Level::Warn, &why);
@@ -191,13 +193,13 @@ impl Drawing {
         Ok(())
     }
 
-    fn suspend(&mut self, follow: &mut Vec<Effect>) -> Result<(), Ended> {
+    fn suspend(&mut self) -> Result<(), Ended> {
         self.host.key_slot.forget();
         self.screen.suspend(self.host.stop_group);
         let mut missed = Vec::new();
         let stop = wait_for_stop(&self.inputs, &mut missed);
         for msg in missed {
-            follow.extend(update(&mut self.deck, msg));
+            self.update(msg);
         }
         if matches!(stop, Stop::Over) || self.screen.resume().is_err() {
             return Err(Ended);
@@ -212,27 +214,24 @@ impl Drawing {
         Ok(())
     }
 
-    fn open_editor(
-        &mut self,
-        text: &str,
-        is_draft: bool,
-        follow: &mut Vec<Effect>,
-    ) -> Result<(), Ended> {
+    fn open_editor(&mut self, text: &str, is_draft: bool) -> Result<(), Ended> {
         let mut missed = Vec::new();
         let (screen, inputs) = (&mut self.screen, &self.inputs);
-        let edited = edit(screen, self.typed, inputs, text, &mut missed).map_err(|_| Ended)?;
+        let edited = edit(screen, self.typed, inputs, text, &mut missed);
         // What came meanwhile stands in the next frame.
         self.was_away = true;
+        let is_over = edited.is_err();
         let edited = match edited {
-            Edited::Text(text) if is_draft => Some(Msg::EditorText(text)),
-            Edited::Text(_) => None,
-            Edited::Failed(why) => Some(Msg::Notice(Level::Warn, why)),
+            Ok(Edited::Text(text)) if is_draft => Some(Msg::EditorText(text)),
+            Err(over) if is_draft => over.saved(text).map(Msg::EditorText),
+            Ok(Edited::Failed(why)) => Some(Msg::Notice(Level::Warn, why)),
+            Ok(Edited::Text(_)) | Err(_) => None,
         };
         // Behind what came meanwhile: the last that was said is what is read.
         for msg in missed.into_iter().chain(edited) {
-            follow.extend(update(&mut self.deck, msg));
+            self.update(msg);
         }
-        Ok(())
+        if is_over { Err(Ended) } else { Ok(()) }
     }
 }
 

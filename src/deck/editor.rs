@@ -19,11 +19,16 @@ const END_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs the editor as a job of its own: what it is sent from the keyboard (interrupt, suspend)
 /// reaches it and not the daemon that this process may host. The shell gives the terminal to it and
-/// takes it back, also where it was stopped or died. The words of `$EDITOR` are the person's own
-/// command line, as every program takes them. Without the trap the shell would follow a job that was
-/// interrupted, before it has the terminal back.
-const SCRIPT: &str =
-    r#"trap : INT QUIT; set -m; eval "$EDITOR_COMMAND \"\$1\""; ended=$?; exit $ended"#;
+/// takes it back, also where it died. The words of `$EDITOR` are the person's own command line, as
+/// every program takes them. Without the trap the shell would follow a job that was interrupted,
+/// before it has the terminal back.
+///
+/// A stopped editor goes on at once: nobody could bring it back, and it would end with what is not
+/// saved. The status alone does not tell that it is stopped (an editor may exit with 148), and where
+/// `fg` itself fails that is the end. dash refuses the first `exit` while a job is stopped.
+const SCRIPT: &str = r#"trap : INT QUIT; set -m; eval "$EDITOR_COMMAND \"\$1\""; ended=$?
+while jobs %% >/dev/null 2>&1; do fg >/dev/null; ended=$?; [ $ended -gt 128 ] || break; done
+exit $ended; exit $ended"#;
 
 /// An editor that runs on a copy of a text. Dropped, it ends and its copy is removed.
 #[derive(Debug)]
@@ -103,6 +108,11 @@ impl Editor {
         }
     }
 
+    /// What is saved in the copy, where that is another text than `before`.
+    pub(super) fn saved(&self, before: &str) -> Option<String> {
+        read(&self.file).ok().filter(|text| text != before)
+    }
+
     /// Leaves the copy where it is, 0600, once the editor has ended; where that is. None where nobody
     /// wrote anything: it is as `before`.
     pub(crate) fn keep(&mut self, before: &str) -> Option<PathBuf> {
@@ -114,6 +124,31 @@ impl Editor {
         let _ = fs::set_permissions(&self.file, Permissions::from_mode(0o600));
         self.folder.disable_cleanup(true);
         Some(self.file.clone())
+    }
+
+    /// Ends it, where it has not ended.
+    pub(super) fn end(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
+        // The job in the foreground, and not the shell: that one gives the terminal back.
+        let job = File::open("/dev/tty").ok();
+        let job = job.and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
+        let own = rustix::process::getpgrp();
+        for signal in [Signal::HUP, Signal::KILL] {
+            if let Some(job) = job.filter(|job| *job != own) {
+                let _ = kill_process_group(job, signal);
+            }
+            let until = Instant::now() + END_WAIT;
+            while Instant::now() < until {
+                if !matches!(self.child.try_wait(), Ok(None)) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn result(&self, status: ExitStatus) -> Edited {
@@ -136,27 +171,7 @@ impl Editor {
 
 impl Drop for Editor {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(None)) {
-            return;
-        }
-        // The job in the foreground, and not the shell: that one gives the terminal back.
-        let job = File::open("/dev/tty").ok();
-        let job = job.and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
-        let own = rustix::process::getpgrp();
-        for signal in [Signal::HUP, Signal::KILL] {
-            if let Some(job) = job.filter(|job| *job != own) {
-                let _ = kill_process_group(job, signal);
-            }
-            let until = Instant::now() + END_WAIT;
-            while Instant::now() < until {
-                if !matches!(self.child.try_wait(), Ok(None)) {
-                    return;
-                }
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }
 

@@ -7,7 +7,7 @@ use ctxrelay_ui::Msg;
 
 use super::display::Input;
 use super::editor::{Edited, Editor, command};
-use super::term::Screen;
+use super::term::{Screen, is_lost};
 use super::terminal_input::TerminalInput;
 
 /// How often it is looked whether the editor has ended.
@@ -16,9 +16,29 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Messages that are kept for a screen that nobody sees: more than a person can have asked for.
 const MISSED_MAX: usize = 256;
 
-/// The deck ends, or its terminal is gone.
+/// The deck ends, or its terminal is gone, while the editor is open.
 #[derive(Debug)]
-pub(super) struct Over;
+pub(super) struct Over {
+    /// It has ended.
+    editor: Option<Editor>,
+}
+
+impl Over {
+    /// What was saved in the editor, where that is another text than `before`; also where the editor
+    /// failed, as it was ended together with the deck. Where nobody is there to be told the text it
+    /// stays in its file as well.
+    pub(super) fn saved(self, before: &str) -> Option<String> {
+        let mut editor = self.editor?;
+        let saved = editor.saved(before)?;
+        if is_lost()
+            && let Some(file) = editor.keep(before)
+        {
+            let file = file.display();
+            tracing::warn!(%file, "the terminal is gone: what was saved in the editor stays in this file");
+        }
+        Some(saved)
+    }
+}
 
 /// Runs the editor on a copy of the text and waits for its end. Nothing else waits for it: who feeds
 /// the screen finds its slot and its queue as ever. What it is told meanwhile, a refused message
@@ -41,32 +61,32 @@ pub(super) fn edit(
         let why = "the terminal is busy: press the key again".to_owned();
         return Ok(Edited::Failed(why));
     }
-    screen.lend();
-    let edited = match Editor::open(&command, text) {
-        Ok(editor) => wait(editor, inputs, missed),
-        Err(error) => Ok(Edited::Failed(format!(
+    let mut editor = None;
+    let ended = screen.lend(|| match Editor::open(&command, text) {
+        Ok(opened) => wait(editor.insert(opened), inputs, missed),
+        Err(error) => Some(Edited::Failed(format!(
             "the editor cannot be opened: {error}"
         ))),
-    };
-    let taken = match edited {
-        Ok(_) => screen.resume().map_err(|_| Over),
-        Err(Over) => Err(Over),
+    });
+    let edited = match ended {
+        Some(edited) if screen.resume().is_ok() => Ok(edited),
+        _ => Err(Over { editor }),
     };
     typed.go_on();
-    taken.and(edited)
+    edited
 }
 
-fn wait(
-    mut editor: Editor,
-    inputs: &Receiver<Input>,
-    missed: &mut Vec<Msg>,
-) -> Result<Edited, Over> {
+/// Nothing where the deck is to end; the editor has ended then too.
+fn wait(editor: &mut Editor, inputs: &Receiver<Input>, missed: &mut Vec<Msg>) -> Option<Edited> {
     loop {
         if let Some(edited) = editor.ended() {
-            return Ok(edited);
+            return Some(edited);
         }
         match inputs.recv_timeout(LOOK_EVERY) {
-            Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return Err(Over),
+            Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => {
+                editor.end();
+                return None;
+            }
             Ok(Input::Msg(msg)) => keep(missed, *msg),
             // A view lies in its slot.
             Ok(Input::Look | Input::Continued) | Err(RecvTimeoutError::Timeout) => {}

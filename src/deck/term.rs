@@ -2,7 +2,7 @@
 //! it was found.
 
 use std::fs::File;
-use std::io::{self, Stdout, Write as _, stderr, stdout};
+use std::io::{self, Stdout, Write as _, stderr, stdin, stdout};
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -22,7 +22,9 @@ use ctxrelay_ui::{Deck, NotificationWay, view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
 use rustix::stdio::dup2_stderr;
+use rustix::termios::{OptionalActions, tcgetattr, tcgetpgrp, tcsetattr};
 use terminal_colorsaurus::{QueryOptions, background_color};
 
 use super::clipboard;
@@ -72,9 +74,18 @@ impl Screen {
         }
     }
 
-    /// Gives the terminal to another program, until [`Self::resume`].
-    pub fn lend(&mut self) {
+    /// Gives the terminal to another program, for whose end `wait` waits. Its modes are then what they
+    /// were: a program that was killed leaves its own, and nobody else knows the shell's.
+    pub fn lend<T>(&mut self, wait: impl FnOnce() -> T) -> T {
         restore();
+        let modes = tcgetattr(stdin());
+        let ended = wait();
+        // From the background this process would be stopped.
+        let is_ours = tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp());
+        if let (Ok(modes), true) = (modes, is_ours) {
+            let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
+        }
+        ended
     }
 
     /// Columns and rows.
@@ -234,17 +245,23 @@ pub fn restore() {
 /// `Terminal` complains when it is dropped, a report of a panic is one itself. On a terminal that is
 /// gone nobody reads it: it goes nowhere.
 fn quieten_if_lost() {
-    let err = stderr();
-    let mut asked = [PollFd::new(&err, PollFlags::OUT)];
-    let now = Timespec::default();
-    let is_told = poll(&mut asked, Some(&now)).is_ok();
-    let lost = PollFlags::HUP | PollFlags::ERR;
-    if is_told
-        && asked[0].revents().intersects(lost)
+    if is_lost()
         && let Ok(nowhere) = File::options().write(true).open("/dev/null")
     {
         let _ = dup2_stderr(nowhere);
     }
+}
+
+/// Whether nobody reads what is told on the terminal any more.
+pub(super) fn is_lost() -> bool {
+    let err = stderr();
+    let mut asked = [PollFd::new(&err, PollFlags::OUT)];
+    let now = Timespec::default();
+    let is_told = poll(&mut asked, Some(&now)).is_ok();
+    is_told
+        && asked[0]
+            .revents()
+            .intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
 /// Whether the terminal would take something now. One that reads nothing has no room, neither has

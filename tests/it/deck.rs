@@ -79,9 +79,14 @@ fn the_first_frame_stands_before_the_daemon_does() {
     deck.wait_for_text("starting the daemon …");
     assert!(deck.shows("1 Agents"), "{}", deck.screen());
     assert!(!deck.shows("Nothing has happened"), "nothing was read yet");
-    deck.press(Key::Char('m'));
+    // What is typed is text, and no command.
+    deck.type_text("mquick question");
     deck.wait_for_text("nothing can be sent now");
+    deck.wait_for_text("quick question");
     drop(held);
+    deck.wait_until_gone("nothing can be sent now");
+    deck.wait_for_text("quick question");
+    deck.press(Key::Escape);
     deck.wait_for_text("Claude is not installed");
     assert_eq!(status(&project)["running"], true);
     deck.press(Key::Char('q'));

@@ -3,24 +3,29 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
 
-/// A deck that hosts, with an editor of this script: it is given the copy as `$1`.
-fn deck(project: &Project, script: &str) -> Pty {
+/// An editor of this script: it is given the copy as `$1`.
+fn with_editor(project: &Project, launch: Launch, script: &str) -> Launch {
     let editor = project.write("editor.sh", script);
     let runtime = project.base().join("runtime");
     std::fs::create_dir_all(&runtime).unwrap();
-    let launch = project
-        .ctxrelay([])
+    launch
         .env_remove("VISUAL")
         .env("XDG_RUNTIME_DIR", &runtime)
-        .env("EDITOR", format!("sh {}", editor.display()));
+        .env("EDITOR", format!("sh {}", editor.display()))
+}
+
+/// A deck that hosts, with an editor of this script.
+fn deck(project: &Project, script: &str) -> Pty {
+    let launch = with_editor(project, project.ctxrelay([]), script);
     let mut deck = Pty::spawn_sized(&launch, 120, 40).labelled("deck");
     deck.wait_for_text("● daemon");
     note(project, "first line\nsecond line");
@@ -110,26 +115,37 @@ fn an_editor_that_writes_nothing_or_is_not_there_changes_nothing() {
 }
 
 #[test]
-fn an_editor_that_hangs_or_stops_itself_is_ended_from_the_keyboard_and_the_deck_is_not() {
+fn an_editor_that_hangs_is_ended_from_the_keyboard_and_the_deck_is_not() {
     let project = Project::new();
-    // The second one must not be taken for the first, whose word still stands there.
-    let count = project.base().join("count");
-    let count = count.display();
-    let script = format!(
-        "echo >> '{count}'; printf 'it hangs %s\\r\\n' $(wc -l < '{count}'); exec sleep 1000"
-    );
-    let mut deck = deck(&project, &script);
+    let mut deck = deck(&project, "printf 'it hangs\\r\\n'; exec sleep 1000");
     deck.press(Key::Char('e'));
-    deck.wait_for_text("it hangs 1");
+    deck.wait_for_text("it hangs");
     // Interrupt reaches the editor's own job, and neither the deck nor its daemon.
     deck.send(b"\x03");
     is_back(&mut deck, &project);
-    deck.press(Key::Char('e'));
-    deck.wait_for_text("it hangs 2");
-    deck.send(b"\x1a");
-    is_back(&mut deck, &project);
     note(&project, "the daemon lives");
     deck.wait_for_text("the daemon lives");
+}
+
+#[test]
+fn an_editor_that_is_stopped_goes_on_and_what_it_writes_then_counts() {
+    let project = Project::new();
+    // The keyboard stops it as its own key does.
+    let script = "case $(cat \"$1\") in first*) echo half > \"$1\"; kill -STOP $$; kill -STOP $$; \
+                  echo whole > \"$1\";; *) printf 'it waits\\r\\n'; read -r line; \
+                  printf %s \"$line\" > \"$1\"; exit 148;; esac";
+    let mut deck = deck(&project, script);
+    deck.press(Key::Char('m'));
+    deck.type_text("first words");
+    deck.send(b"\x07");
+    deck.wait_for_text("whole");
+    deck.send(b"\x07");
+    deck.wait_for_text("it waits");
+    deck.send(b"\x1a");
+    deck.type_text("never sent\n");
+    // Its own status, which looks like a stop.
+    deck.wait_for_text("$EDITOR failed with exit code 148");
+    deck.wait_for_text("whole");
 }
 
 #[test]
@@ -174,4 +190,67 @@ fn a_deck_that_is_ended_ends_its_editor_and_gives_the_terminal_back() {
     let pid = std::fs::read_to_string(project.root().join("editor.pid")).unwrap();
     let lives = || Path::new(&format!("/proc/{}/stat", pid.trim())).exists();
     wait_until("the editor's end", timeout(), || (!lives()).then_some(()));
+}
+
+/// What is saved there so far, in the modes of an editor, and what is not.
+const SAVES_AND_HANGS: &str =
+    "printf 'saved words' > \"$1\"; stty raw -echo; printf 'it hangs\\r\\n'; exec sleep 1000";
+
+#[test]
+fn what_was_saved_in_the_editor_of_a_deck_that_is_ended_is_told_and_the_shell_has_its_modes() {
+    let project = Project::new();
+    // A shell that sets no modes itself.
+    let script = format!("{}; stty -a", env!("CARGO_BIN_EXE_ctxrelay"));
+    let shell = project.program("sh").args(["-c", &script]);
+    let shell = with_editor(&project, shell.envs(project.env()), SAVES_AND_HANGS);
+    let mut deck = Pty::spawn(&shell).labelled("deck");
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('m'));
+    deck.type_text("old words");
+    deck.send(b"\x07");
+    deck.wait_for_text("it hangs");
+    // It hosts.
+    let status = project.run(["status", "--json"]).expect_success().json();
+    let pid = status["pid"]
+        .as_i64()
+        .and_then(|pid| i32::try_from(pid).ok());
+    let pid = pid.and_then(Pid::from_raw).expect("its process");
+    kill_process(pid, Signal::TERM).unwrap();
+    deck.wait_exit();
+    let screen = deck.screen();
+    assert!(
+        screen.contains("not sent before the deck was left: your message to"),
+        "{screen}"
+    );
+    assert!(screen.contains("saved words"), "{screen}");
+    assert!(screen.contains("icanon"), "{screen}");
+    for mode in ["-icanon", "-isig", "-echo "] {
+        assert!(!screen.contains(mode), "{mode}: {screen}");
+    }
+    assert!(copies(&project).is_empty());
+}
+
+#[test]
+fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
+    let project = Project::new();
+    // Its end is that of the deck's terminal.
+    let args = ["-qc", env!("CARGO_BIN_EXE_ctxrelay"), "/dev/null"];
+    let script = project.program("script").args(args).envs(project.env());
+    let mut deck = Pty::spawn(&with_editor(&project, script, SAVES_AND_HANGS));
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('m'));
+    deck.type_text("old words");
+    deck.send(b"\x07");
+    deck.wait_for_text("it hangs");
+    deck.crash();
+    let copies = copies(&project);
+    let log = project.state().join("contextrelay.log");
+    let named = wait_until("the file's name in the log", timeout(), || {
+        let log = std::fs::read_to_string(&log).ok()?;
+        let files = copies.iter().map(|copy| copy.join("text.md"));
+        files
+            .into_iter()
+            .find(|file| log.contains(&*file.to_string_lossy()))
+    });
+    assert_eq!(std::fs::read_to_string(named).unwrap(), "saved words");
 }

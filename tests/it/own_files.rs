@@ -90,6 +90,26 @@ fn what_is_wrong_in_a_keymap_is_told_in_the_deck_and_the_rest_counts_at_once_whe
 }
 
 #[test]
+fn a_keymap_that_is_a_link_is_read_again_when_what_it_leads_to_changes() {
+    let project = Project::new();
+    let elsewhere = project.base().join("dotfiles");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let file = elsewhere.join("keys.toml");
+    let help_on = |key: &str| {
+        let keymap = format!("global = [{{ on = [\"{key}\"], run = \"help\" }}]\n");
+        fs::write(&file, keymap).unwrap();
+    };
+    help_on("f2");
+    let link = folder(&project).join("keymap.toml");
+    std::os::unix::fs::symlink(&file, link).unwrap();
+    let mut deck = deck(&project);
+    deck.wait_for_text("f2 help");
+    deck.wait_for_text("● daemon");
+    help_on("f3");
+    deck.wait_for_text("f3 help");
+}
+
+#[test]
 fn a_theme_is_kept_beside_other_keys_and_used_next_time() {
     let project = Project::new();
     let folder = folder(&project);

@@ -330,10 +330,12 @@ impl Deck {
 
     /// The contexts whose keys count now, nearest first.
     pub(crate) fn contexts(&self) -> Vec<KeyContext> {
-        match self.overlays.last() {
+        let contexts = match self.overlays.last() {
             Some(overlay) => overlay.contexts().to_vec(),
             None => vec![self.pane_context(), KeyContext::Global],
-        }
+        };
+        debug_assert!(KeyContext::STACKS.contains(&&*contexts), "{contexts:?}");
+        contexts
     }
 
     /// The key of an action on the panes, as a person would say it.

@@ -49,14 +49,14 @@ fn hints(deck: &Deck, area: Rect) -> Vec<Hint> {
     let mut left: Vec<Hint> = Vec::new();
     let mut right: Vec<Hint> = Vec::new();
     for binding in deck.keymap.reachable(&contexts) {
-        let (Some(hint), Some(key)) = (&binding.hint, binding.keys.first()) else {
+        let action = binding.action;
+        let Some(hint) = binding.hint.as_ref().filter(|_| applies(deck, action)) else {
             continue;
         };
-        let action = binding.action;
-        if !applies(deck, action) {
+        let Some(key) = deck.keymap.key_of(&contexts, action) else {
             continue;
-        }
-        let key = key_text(deck, &key.to_string());
+        };
+        let key = key_text(deck, &key);
         let line = Line::from(vec![
             Span::styled(key, theme.style(ThemeRole::Key)),
             blank(1),

@@ -47,7 +47,7 @@ impl Key {
         let (code, kept) = match code {
             KeyCode::Tab if modifiers.contains(KeyModifiers::SHIFT) => (KeyCode::BackTab, kept),
             KeyCode::Char(c) if kept.contains(KeyModifiers::CONTROL) => {
-                (KeyCode::Char(c.to_ascii_lowercase()), kept)
+                (KeyCode::Char(same_byte(c.to_ascii_lowercase())), kept)
             }
             KeyCode::Char(c)
                 if modifiers.contains(KeyModifiers::SHIFT) && c.is_ascii_lowercase() =>
@@ -70,16 +70,49 @@ impl Key {
         is_plain && matches!(self.code, KeyCode::Char(_))
     }
 
-    /// The key that terminals send in its place, because it has the same byte: they cannot be told
-    /// apart.
-    pub fn sent_as(self) -> Option<&'static str> {
-        let is_ctrl = self.modifiers == KeyModifiers::CONTROL;
-        match self.code {
-            KeyCode::Char('i') if is_ctrl => Some("tab"),
-            KeyCode::Char('m') if is_ctrl => Some("enter"),
-            KeyCode::Char('[') if is_ctrl => Some("esc"),
-            _ => None,
+    /// The key of this name, where terminals send it.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a sentence without its end.
+    pub fn to_bind(name: &str) -> Result<Self, String> {
+        let (code, modifiers) = parts(name).ok_or_else(|| format!("'{name}' is no key"))?;
+        let key = Self::new(code, modifiers);
+        let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_told = match code {
+            KeyCode::Char(c) => c.is_ascii_alphabetic() && !is_ctrl,
+            code => has_shift(code) || code == KeyCode::Tab,
+        };
+        let loses_shift = modifiers.contains(KeyModifiers::SHIFT) && !is_told;
+        match code {
+            KeyCode::Char(c) if loses_shift && !is_ctrl && c != ' ' => Err(format!(
+                "'{name}' is not what it types: bind that character"
+            )),
+            _ if loses_shift || key.sent_as() != key => {
+                let sent = key.sent_as();
+                Err(format!("terminals send {sent} for '{name}': bind that one"))
+            }
+            _ => Ok(key),
         }
+    }
+
+    /// The key that terminals send for it: of two with the same byte they send one, and where there is
+    /// no byte they leave control out.
+    fn sent_as(self) -> Self {
+        let mut modifiers = self.modifiers;
+        let is_ctrl = modifiers.contains(KeyModifiers::CONTROL);
+        let code = match self.code {
+            KeyCode::Char('i') if is_ctrl => KeyCode::Tab,
+            KeyCode::Char('m') if is_ctrl => KeyCode::Enter,
+            KeyCode::Char('[') if is_ctrl => KeyCode::Esc,
+            KeyCode::Char('?') if is_ctrl => KeyCode::Backspace,
+            code => code,
+        };
+        let has_ctrl = match code {
+            KeyCode::Char(c) => matches!(c, 'a'..='z' | ' ' | '\\' | ']' | '^' | '_'),
+            code => has_shift(code),
+        };
+        modifiers.set(KeyModifiers::CONTROL, is_ctrl && has_ctrl);
+        Self { code, modifiers }
     }
 
     /// The event that a terminal would send.
@@ -113,6 +146,21 @@ impl Key {
     }
 }
 
+/// Of the characters that control makes the same byte of, the one that a key is written with. What
+/// reads the terminal calls some of them by their digits.
+fn same_byte(c: char) -> char {
+    match c {
+        '2' | '@' => ' ',
+        '3' => '[',
+        '4' => '\\',
+        '5' => ']',
+        '6' => '^',
+        '7' | '/' => '_',
+        '8' => '?',
+        other => other,
+    }
+}
+
 /// Keys whose shift a terminal tells.
 fn has_shift(code: KeyCode) -> bool {
     use KeyCode::{Delete, Down, End, F, Home, Insert, Left, PageDown, PageUp, Right, Up};
@@ -126,34 +174,38 @@ impl FromStr for Key {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut rest = text;
-        let mut modifiers = KeyModifiers::NONE;
-        loop {
-            if let Some((_, code)) = NAMES.iter().find(|(name, _)| *name == rest) {
-                return Ok(Self::new(*code, modifiers));
-            }
-            let mut chars = rest.chars();
-            if let (Some(c), None) = (chars.next(), chars.next()) {
-                return Ok(Self::new(KeyCode::Char(c), modifiers));
-            }
-            if let Some(number) = rest.strip_prefix('f').and_then(|n| n.parse().ok())
-                && (1..=12).contains(&number)
-            {
-                return Ok(Self::new(KeyCode::F(number), modifiers));
-            }
-            if let Some(after) = rest.strip_prefix("shift-") {
-                modifiers |= KeyModifiers::SHIFT;
-                rest = after;
-            } else if let Some(after) = rest.strip_prefix("ctrl-") {
-                modifiers |= KeyModifiers::CONTROL;
-                rest = after;
-            } else if let Some(after) = rest.strip_prefix("alt-") {
-                modifiers |= KeyModifiers::ALT;
-                rest = after;
-            } else {
-                return Err(text.to_owned());
-            }
+        let (code, modifiers) = parts(text).ok_or_else(|| text.to_owned())?;
+        Ok(Self::new(code, modifiers))
+    }
+}
+
+/// What a key's name says; `None` where it is none.
+fn parts(name: &str) -> Option<(KeyCode, KeyModifiers)> {
+    let mut rest = name;
+    let mut modifiers = KeyModifiers::NONE;
+    loop {
+        if let Some((_, code)) = NAMES.iter().find(|(name, _)| *name == rest) {
+            return Some((*code, modifiers));
         }
+        let mut chars = rest.chars();
+        if let (Some(c), None) = (chars.next(), chars.next()) {
+            return Some((KeyCode::Char(c), modifiers));
+        }
+        if let Some(number) = rest.strip_prefix('f').and_then(|n| n.parse().ok())
+            && (1..=12).contains(&number)
+        {
+            return Some((KeyCode::F(number), modifiers));
+        }
+        let known = [
+            ("shift-", KeyModifiers::SHIFT),
+            ("ctrl-", KeyModifiers::CONTROL),
+            ("alt-", KeyModifiers::ALT),
+        ];
+        let mut found = known.iter();
+        let (after, modifier) =
+            found.find_map(|(prefix, modifier)| Some((rest.strip_prefix(prefix)?, *modifier)))?;
+        modifiers |= modifier;
+        rest = after;
     }
 }
 
@@ -219,6 +271,56 @@ mod tests {
         assert_eq!(Key::from_event(&kitty), "G".parse().unwrap());
         let tab = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
         assert_eq!(Key::from_event(&tab), "shift-tab".parse().unwrap());
+    }
+
+    #[test]
+    fn a_key_that_has_the_same_byte_as_another_is_the_same_key() {
+        // As crossterm reads the bytes 1C to 1F.
+        for (read, names) in [
+            ('4', ["ctrl-\\", "ctrl-4"]),
+            ('5', ["ctrl-]", "ctrl-5"]),
+            ('6', ["ctrl-^", "ctrl-6"]),
+            ('7', ["ctrl-_", "ctrl-/"]),
+        ] {
+            let event = KeyEvent::new(KeyCode::Char(read), KeyModifiers::CONTROL);
+            for name in names {
+                assert_eq!(Key::to_bind(name), Ok(Key::from_event(&event)), "{name}");
+            }
+            assert_eq!(Key::from_event(&event).to_string(), names[0]);
+        }
+        assert_eq!(Key::to_bind("ctrl-@"), Key::to_bind("ctrl-space"));
+    }
+
+    #[test]
+    fn a_key_that_no_terminal_sends_is_said_with_the_one_that_comes_in_its_place() {
+        for (name, sent) in [
+            ("ctrl-m", "enter"),
+            ("ctrl-3", "esc"),
+            ("ctrl-alt-i", "alt-tab"),
+            ("shift-enter", "enter"),
+            ("shift-esc", "esc"),
+            ("ctrl-enter", "enter"),
+            ("ctrl-shift-p", "ctrl-p"),
+            ("ctrl-;", ";"),
+        ] {
+            let why = format!("terminals send {sent} for '{name}': bind that one");
+            assert_eq!(Key::to_bind(name), Err(why));
+        }
+        let why = "'shift-2' is not what it types: bind that character".to_owned();
+        assert_eq!(Key::to_bind("shift-2"), Err(why));
+        for name in [
+            "G",
+            "shift-tab",
+            "ctrl-shift-left",
+            "alt-G",
+            "ctrl-space",
+            "alt-enter",
+        ] {
+            let key = Key::to_bind(name).unwrap();
+            assert_eq!(key.to_string(), name);
+        }
+        assert_eq!(Key::to_bind("shift-g"), "G".parse());
+        assert_eq!(Key::to_bind("alt-shift-g"), "alt-G".parse());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! and palette are read from.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -65,6 +66,28 @@ impl KeyContext {
         Self::Handoffs,
     ];
 
+    /// Which of them count together, nearest first: on the panes, and on what is open.
+    pub const STACKS: &[&[Self]] = &[
+        &[Self::Agents, Self::Global],
+        &[Self::Timeline, Self::Global],
+        &[Self::Inbox, Self::Global],
+        &[Self::Tasks, Self::Global],
+        &[Self::Handoffs, Self::Global],
+        &[Self::Overlay],
+        &[Self::Entry, Self::Overlay],
+        &[Self::Agent, Self::Overlay],
+        &[Self::Agent, Self::Entry, Self::Overlay],
+        &[Self::Card, Self::Overlay],
+        &[Self::Messages, Self::Overlay],
+        &[Self::Findings, Self::Overlay],
+        &[Self::Capsules, Self::Overlay],
+        &[Self::Ticks, Self::Overlay],
+        &[Self::Input],
+        &[Self::Composer],
+        &[Self::Search],
+        &[Self::Chips],
+    ];
+
     /// Its heading in the help.
     pub fn title(self) -> &'static str {
         match self {
@@ -118,7 +141,29 @@ impl Binding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
     contexts: BTreeMap<KeyContext, Vec<Binding>>,
+    /// Keys that do nothing in a context, also where a farther one binds them.
+    none: BTreeMap<KeyContext, Vec<Key>>,
 }
+
+/// A line of a map that is laid over another one.
+struct AddedLine {
+    context: KeyContext,
+    /// With their places in the text.
+    keys: Vec<(Key, Range<usize>)>,
+    /// `None` takes the keys away.
+    action: Option<Action>,
+    desc: String,
+    hint: Option<String>,
+}
+
+/// Without these nobody would find the way out again.
+const NEEDED: [Action; 5] = [
+    Action::Back,
+    Action::Open,
+    Action::Quit,
+    Action::Palette,
+    Action::Send,
+];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -142,6 +187,7 @@ impl Keymap {
     pub fn builtin() -> Result<Self, SourceError> {
         Self {
             contexts: BTreeMap::new(),
+            none: BTreeMap::new(),
         }
         .layered(Self::DEFAULT)
     }
@@ -156,15 +202,16 @@ impl Keymap {
     }
 
     /// This map with another laid over it: a key bound there loses its meaning here (in that
-    /// context), and `run = "none"` only takes it away. What is wrong is left out and told with its
-    /// place: no such context, action or key, a key twice in one context, a letter where one types,
-    /// a key that no terminal sends, and the last key of what nobody gets along without.
-    pub fn overlaid(mut self, text: &str) -> (Self, Vec<SourceError>) {
+    /// context), and with `run = "none"` it does nothing there. What is wrong is left out and told with
+    /// its place: no such context, action or key, a key twice in one context, a letter where one types,
+    /// a key that no terminal sends, and the last key of what nobody gets along without, in any of
+    /// [`KeyContext::STACKS`].
+    pub fn overlaid(self, text: &str) -> (Self, Vec<SourceError>) {
         let raw: Raw = match toml::from_str(text) {
             Ok(raw) => raw,
             Err(error) => return (self, vec![SourceError::from_toml(text, &error)]),
         };
-        let mut wrong = Vec::new();
+        let (mut added, mut wrong) = (Vec::new(), Vec::new());
         for (name, bindings) in &raw {
             let named = |context: &KeyContext| context.name() == name.get_ref();
             let Some(context) = KeyContext::ALL.into_iter().find(named) else {
@@ -172,21 +219,33 @@ impl Keymap {
                 wrong.push(SourceError::at(text, &name.span(), what));
                 continue;
             };
-            self.overlay(context, bindings, text, &mut wrong);
+            self.read(context, bindings, text, &mut added, &mut wrong);
+        }
+        let mut map = self.with(&added);
+        while let Some((taken, action)) = self.last_taken(&map, &added) {
+            let (line, at) = taken;
+            let (key, span) = added[line].keys.remove(at);
+            let what = format!(
+                "'{key}' is the last key of '{}' in {}: give that another one as well",
+                action.name(),
+                added[line].context.name()
+            );
+            wrong.push(SourceError::at(text, &span, what));
+            map = self.with(&added);
         }
         wrong.sort_by_key(|error| (error.place.line, error.place.column));
-        (self, wrong)
+        (map, wrong)
     }
 
-    fn overlay(
-        &mut self,
+    fn read(
+        &self,
         context: KeyContext,
         bindings: &[RawBinding],
         text: &str,
+        added: &mut Vec<AddedLine>,
         wrong: &mut Vec<SourceError>,
     ) {
-        let mut seen: Vec<(Key, std::ops::Range<usize>)> = Vec::new();
-        let mut added: Vec<Binding> = Vec::new();
+        let mut seen: Vec<Key> = Vec::new();
         for binding in bindings {
             let run = binding.run.get_ref();
             let action = Action::parse(run);
@@ -199,62 +258,82 @@ impl Keymap {
             for on in &binding.on {
                 match key_of(on.get_ref(), context, &seen) {
                     Ok(key) => {
-                        seen.push((key, on.span()));
-                        keys.push(key);
+                        seen.push(key);
+                        keys.push((key, on.span()));
                     }
                     Err(what) => wrong.push(SourceError::at(text, &on.span(), what)),
                 }
             }
-            let Some(action) = action else { continue };
-            let known = self.describe(context, action);
+            let known = action.and_then(|action| self.describe(context, action));
             let (desc, hint) = known.unwrap_or_else(|| (run.clone(), None));
-            added.push(Binding {
+            added.push(AddedLine {
+                context,
                 keys,
                 action,
                 desc: binding.desc.clone().unwrap_or(desc),
                 hint: binding.hint.clone().or(hint),
             });
         }
-        let own = self.contexts.entry(context).or_default();
-        for (key, span) in &seen {
-            let Some(loser) = own.iter().find(|binding| binding.keys.contains(key)) else {
-                continue;
-            };
-            let action = loser.action;
-            let remains = |bindings: &[Binding]| {
-                let same = bindings.iter().filter(|binding| binding.action == action);
-                let mut keys = same.flat_map(|binding| &binding.keys);
-                keys.any(|own| own != key)
-            };
-            let is_same =
-                |binding: &Binding| binding.action == action && binding.keys.contains(key);
-            if is_needed(action) && !remains(own) && !remains(&added) && !added.iter().any(is_same)
-            {
-                let what = format!(
-                    "'{key}' is the last key of '{}' in {}: give that another one as well",
-                    action.name(),
-                    context.name()
-                );
-                wrong.push(SourceError::at(text, span, what));
-                for binding in &mut added {
-                    binding.keys.retain(|own| own != key);
+    }
+
+    /// This map with these lines.
+    fn with(&self, added: &[AddedLine]) -> Self {
+        let mut map = self.clone();
+        for line in added {
+            let none = map.none.entry(line.context).or_default();
+            let own = map.contexts.entry(line.context).or_default();
+            for (key, _) in &line.keys {
+                none.retain(|known| known != key);
+                for binding in own.iter_mut() {
+                    binding.keys.retain(|known| known != key);
                 }
+            }
+            let keys = line.keys.iter().map(|(key, _)| *key);
+            let Some(action) = line.action else {
+                none.extend(keys);
                 continue;
-            }
-            for binding in own.iter_mut() {
-                binding.keys.retain(|own| own != key);
-            }
-        }
-        // What has a binding already keeps its place there: the new keys stand first.
-        for new in added {
-            match own.iter_mut().find(|known| known.action == new.action) {
+            };
+            // What has a binding already keeps its place there: the new keys stand first.
+            match own.iter_mut().find(|known| known.action == action) {
                 Some(known) => {
-                    known.keys.splice(0..0, new.keys);
-                    (known.desc, known.hint) = (new.desc, new.hint);
+                    known.keys.splice(0..0, keys);
+                    (known.desc, known.hint) = (line.desc.clone(), line.hint.clone());
                 }
-                None => own.push(new),
+                None => own.push(Binding {
+                    keys: keys.collect(),
+                    action,
+                    desc: line.desc.clone(),
+                    hint: line.hint.clone(),
+                }),
             }
         }
+        map
+    }
+
+    /// The last key, by line and place there, that took one away from something needed which has none
+    /// any more in `map`, and what that is.
+    fn last_taken(&self, map: &Self, added: &[AddedLine]) -> Option<((usize, usize), Action)> {
+        for stack in KeyContext::STACKS {
+            let is_lost = |action: &Action| {
+                self.key(stack, *action).is_some() && map.key(stack, *action).is_none()
+            };
+            let Some(action) = NEEDED.into_iter().find(is_lost) else {
+                continue;
+            };
+            let takes = |line: &(usize, &AddedLine)| {
+                stack.contains(&line.1.context) && line.1.action != Some(action)
+            };
+            let lines = added.iter().enumerate();
+            let keys = lines.filter(takes).flat_map(|(line, of)| {
+                let keys = of.keys.iter().enumerate();
+                keys.map(move |(at, (key, span))| (span.start, (line, at), *key))
+            });
+            let taken = keys.filter(|(.., key)| self.action(stack, *key) == Some(action));
+            if let Some((_, place, _)) = taken.max_by_key(|(start, ..)| *start) {
+                return Some((place, action));
+            }
+        }
+        None
     }
 
     fn describe(&self, context: KeyContext, action: Action) -> Option<(String, Option<String>)> {
@@ -266,12 +345,14 @@ impl Keymap {
 
     /// What a key does: the first of the contexts that binds it.
     pub fn action(&self, contexts: &[KeyContext], key: Key) -> Option<Action> {
-        contexts.iter().find_map(|context| {
-            self.bindings(*context)
-                .iter()
-                .find(|binding| binding.keys.contains(&key))
-                .map(|binding| binding.action)
-        })
+        let bound = contexts.iter().find_map(|context| {
+            let mut bindings = self.bindings(*context).iter();
+            match bindings.find(|binding| binding.keys.contains(&key)) {
+                Some(binding) => Some(Some(binding.action)),
+                None => self.none.get(context)?.contains(&key).then_some(None),
+            }
+        });
+        bound.flatten()
     }
 
     /// The bindings of one context, in the order of the file.
@@ -313,36 +394,25 @@ impl Keymap {
         out
     }
 
-    /// The key of an action in these contexts, as it is written.
-    pub fn key_of(&self, contexts: &[KeyContext], action: Action) -> Option<String> {
-        self.reachable(contexts)
-            .into_iter()
-            .find(|binding| binding.action == action)
-            .and_then(|binding| binding.keys.first())
-            .map(Key::to_string)
+    /// The key of an action in these contexts: one that no nearer context has taken.
+    pub fn key(&self, contexts: &[KeyContext], action: Action) -> Option<Key> {
+        let bindings = contexts.iter().flat_map(|context| self.bindings(*context));
+        let of_it = bindings.filter(|binding| binding.action == action);
+        let mut keys = of_it.flat_map(|binding| &binding.keys).copied();
+        keys.find(|key| self.action(contexts, *key) == Some(action))
     }
-}
 
-/// Without these nobody would find the way out again.
-fn is_needed(action: Action) -> bool {
-    matches!(
-        action,
-        Action::Back | Action::Open | Action::Quit | Action::Palette | Action::Send
-    )
+    /// The same, as it is written.
+    pub fn key_of(&self, contexts: &[KeyContext], action: Action) -> Option<String> {
+        self.key(contexts, action).map(|key| key.to_string())
+    }
 }
 
 /// The key of a name, for a context in which these are bound already; otherwise what is wrong.
-fn key_of(
-    name: &str,
-    context: KeyContext,
-    seen: &[(Key, std::ops::Range<usize>)],
-) -> Result<Key, String> {
-    let key: Key = name.parse().map_err(|name| format!("'{name}' is no key"))?;
-    if seen.iter().any(|(known, _)| *known == key) {
+fn key_of(name: &str, context: KeyContext, seen: &[Key]) -> Result<Key, String> {
+    let key = Key::to_bind(name)?;
+    if seen.contains(&key) {
         return Err(format!("'{key}' is bound twice in {}", context.name()));
-    }
-    if let Some(sent) = key.sent_as() {
-        return Err(format!("terminals send {sent} for '{key}': bind that one"));
     }
     let is_typing = matches!(
         context,

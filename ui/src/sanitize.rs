@@ -59,51 +59,61 @@ pub fn lines(text: &str) -> Vec<String> {
 /// Text on its way into an input field: breaks become `\n`, a lone `\r` too, which is what a terminal
 /// sends for each line end of a paste; tabs become spaces, and everything
 /// that [`line()`] would make visible is taken out, so that what the operator sees is exactly
-/// what will be sent. The second value counts what was taken out.
+/// what will be sent. What joins a word stays. The second value counts what was taken out.
 pub fn for_input(text: &str) -> (String, usize) {
-    let mut out = String::with_capacity(text.len());
-    let mut removed = 0;
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    for (index, part) in split(&text).enumerate() {
-        if index > 0 {
-            out.push('\n');
-        }
-        for c in part.chars() {
-            match c {
-                '\t' => out.push_str("    "),
-                _ if class(c) == Class::Plain => out.push(c),
-                _ => removed += 1,
-            }
-        }
-    }
-    (out, removed)
+    for_input_behind("", text)
 }
 
-/// As [`for_input`], for what is copied: tabs stay, and so does what joins an emoji or a word.
+/// As [`for_input`], for text that is put behind other text of the field.
+pub(crate) fn for_input_behind(before: &str, text: &str) -> (String, usize) {
+    // Terminals disagree on the width of a joined emoji, and the field counts columns.
+    let is_of_word = |base: char| base.is_alphanumeric() || base.width() == Some(0);
+    let keeps = |base, joining| is_joiner(joining) && is_of_word(base);
+    cleaned(before, text, "    ", keeps)
+}
+
+/// As [`for_input`], for what is copied: tabs stay, and so does what joins an emoji.
 pub fn for_clipboard(text: &str) -> (String, usize) {
+    cleaned("", text, "\t", |_, _| true)
+}
+
+/// `keeps`: whether what joins this base stays, where it is harmless.
+fn cleaned(
+    before: &str,
+    text: &str,
+    tab: &str,
+    keeps: impl Fn(char, char) -> bool,
+) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut removed = 0;
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let (mut base, mut behind) = (None, None);
+    for c in before.chars() {
+        match class(c) {
+            Class::Joining => behind = Some(c),
+            _ => (base, behind) = (Some(c), None),
+        }
+    }
     for (index, part) in split(&text).enumerate() {
         if index > 0 {
             out.push('\n');
+            (base, behind) = (None, None);
         }
         let mut chars = part.chars().peekable();
-        let (mut base, mut behind) = (None, None);
         while let Some(c) = chars.next() {
-            match class(c) {
-                Class::Plain => (base, behind) = (Some(c), None),
-                Class::Joining
-                    if base.is_some_and(|base| joins(base, behind, c, chars.peek().copied())) =>
-                {
+            let next = chars.peek().copied();
+            match (class(c), base) {
+                (Class::Plain, _) => (base, behind) = (Some(c), None),
+                (Class::Joining, Some(of)) if joins(of, behind, c, next) && keeps(of, c) => {
                     behind = Some(c);
                 }
                 _ => {
                     (base, behind) = (None, None);
-                    if c != '\t' {
-                        removed += 1;
-                        continue;
+                    match c {
+                        '\t' => out.push_str(tab),
+                        _ => removed += 1,
                     }
+                    continue;
                 }
             }
             out.push(c);

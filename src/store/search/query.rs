@@ -7,8 +7,12 @@ use super::text::{Words, fold};
 /// The longest query, in characters. Nobody types more, and each word costs a look-up.
 const CHARS_MAX: usize = 1_000;
 
-/// The most words of a query.
+/// The most words of a query, by the blanks between them.
 const WORDS_MAX: usize = 32;
+
+/// The most look-ups of a query: of a script that is written without spaces each letter is one, and of
+/// `a/b.rs` each part. More than a long sentence has.
+const LOOKUPS_MAX: usize = 256;
 
 /// Why there is nothing to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +21,10 @@ pub enum QueryError {
     #[error("there is no word to search for")]
     Empty,
     /// Too much.
-    #[error("a search has at most {WORDS_MAX} words and {CHARS_MAX} characters")]
+    #[error(
+        "a search has at most {WORDS_MAX} words and {CHARS_MAX} characters, {LOOKUPS_MAX} of them in \
+         scripts that are written without spaces"
+    )]
     TooLong,
 }
 
@@ -65,10 +72,14 @@ impl Query {
                 push_phrase(word, goes_on, &mut phrases);
             }
         }
-        let words: usize = phrases.iter().map(|phrase| phrase.words.len()).sum();
-        match words {
-            0 => Err(QueryError::Empty),
-            1..=WORDS_MAX => Ok(Self { phrases }),
+        let typed_words = typed
+            .split(|letter: char| letter.is_whitespace() || letter == '"')
+            .filter(|word| Words::of(word).next().is_some())
+            .count();
+        let lookups: usize = phrases.iter().map(|phrase| phrase.words.len()).sum();
+        match (typed_words, lookups) {
+            (0, _) => Err(QueryError::Empty),
+            (1..=WORDS_MAX, 1..=LOOKUPS_MAX) => Ok(Self { phrases }),
             _ => Err(QueryError::TooLong),
         }
     }
@@ -148,6 +159,25 @@ mod tests {
         }
         assert_eq!(Query::parse(&"x ".repeat(33)), Err(QueryError::TooLong));
         assert_eq!(Query::parse(&"x".repeat(1_001)), Err(QueryError::TooLong));
+    }
+
+    #[test]
+    fn a_sentence_without_blanks_is_one_word_however_many_look_ups_it_takes() {
+        let sentence = "この設定を変更した後にサーバーを再起動しないと新しい値は有効になりません";
+        assert!(sentence.chars().count() > WORDS_MAX);
+        let query = Query::parse(sentence).unwrap();
+        let mut folded = String::new();
+        fold(sentence, &mut folded);
+        let words: Vec<&str> = Words::of(&folded).map(|word| &folded[word]).collect();
+        assert!(query.matches(&format!(" まず {} 。 ", words.join(" "))));
+        assert!(Query::parse(&"語".repeat(LOOKUPS_MAX)).is_ok());
+        let much = "語".repeat(LOOKUPS_MAX + 1);
+        assert_eq!(Query::parse(&much), Err(QueryError::TooLong));
+        assert!(QueryError::TooLong.to_string().contains("256 of them"));
+        assert_eq!(
+            Query::parse(&format!("\"{}\"", "x ".repeat(33))),
+            Err(QueryError::TooLong)
+        );
     }
 
     #[test]

@@ -1,5 +1,8 @@
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
 use super::{KeyContext, Keymap};
 use crate::action::Action;
+use crate::key::Key;
 
 fn error(text: &str) -> String {
     Keymap::builtin()
@@ -99,6 +102,93 @@ fn the_last_key_may_go_where_another_one_comes() {
     let does = |key: &str| map.action(&[KeyContext::Global], key.parse().unwrap());
     assert_eq!(does(":"), Some(Action::Help));
     assert_eq!(does("f1"), Some(Action::Palette));
+}
+
+fn overlaid(text: &str) -> (Keymap, Vec<String>) {
+    let (map, wrong) = Keymap::builtin().unwrap().overlaid(text);
+    (map, wrong.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_nearer_context_takes_no_last_key_of_what_is_needed_either() {
+    let (map, wrong) = overlaid("entry = [{ on = [\"esc\", \"q\"], run = \"copy\" }]");
+    let why =
+        "line 1, column 25: 'q' is the last key of 'back' in entry: give that another one as well";
+    assert_eq!(wrong, [why]);
+    let entry = [KeyContext::Entry, KeyContext::Overlay];
+    assert_eq!(
+        map.action(&entry, "esc".parse().unwrap()),
+        Some(Action::Copy)
+    );
+    // What is left of it is the key that is shown.
+    assert_eq!(map.key_of(&entry, Action::Back).as_deref(), Some("q"));
+    let (_, wrong) = overlaid(
+        "entry = [{ on = [\"esc\"], run = \"copy\" }]\nagent = [{ on = [\"q\"], run = \"none\" }]",
+    );
+    // Both count where a recovery is read.
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    let (_, wrong) = overlaid(
+        "entry = [{ on = [\"esc\", \"q\"], run = \"copy\" }]\noverlay = [{ on = [\"f1\"], run = \"back\" }]",
+    );
+    assert_eq!(wrong, [""; 0]);
+}
+
+#[test]
+fn a_key_that_a_nearer_context_has_taken_is_named_for_nothing_else() {
+    let text = "timeline = [{ on = [\"m\", \"q\", \":\"], run = \"newest\" }]";
+    let (map, wrong) = overlaid(text);
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(wrong[0].contains("':' is the last key of 'palette' in timeline"));
+    let timeline = [KeyContext::Timeline, KeyContext::Global];
+    let key = |action| map.key_of(&timeline, action);
+    assert_eq!(key(Action::Newest).as_deref(), Some("m"));
+    assert_eq!(key(Action::Quit).as_deref(), Some("ctrl-c"));
+    assert_eq!(key(Action::Palette).as_deref(), Some(":"));
+    assert_eq!(key(Action::Message), None);
+    let inbox = [KeyContext::Inbox, KeyContext::Global];
+    assert_eq!(map.key_of(&inbox, Action::Message).as_deref(), Some("m"));
+}
+
+#[test]
+fn a_key_of_nothing_does_nothing_also_where_a_farther_context_binds_it() {
+    let (map, wrong) = overlaid("inbox = [{ on = [\"C\"], run = \"none\" }]");
+    assert_eq!(wrong, [""; 0]);
+    let clears = |pane| {
+        let stack = [pane, KeyContext::Global];
+        let action = map.action(&stack, "C".parse().unwrap());
+        assert_eq!(
+            map.key_of(&stack, Action::Clear).is_some(),
+            action.is_some()
+        );
+        action == Some(Action::Clear)
+    };
+    assert!(!clears(KeyContext::Inbox));
+    assert!(clears(KeyContext::Tasks));
+    // The next layer binds it again.
+    let again = map
+        .layered("inbox = [{ on = [\"C\"], run = \"copy\" }]")
+        .unwrap();
+    let action = again.action(&[KeyContext::Inbox], "C".parse().unwrap());
+    assert_eq!(action, Some(Action::Copy));
+}
+
+#[test]
+fn a_key_that_is_pressed_as_another_one_is_bound_as_that() {
+    let text = "global = [{ on = [\"ctrl-]\"], run = \"palette\" }, { on = [\":\"], run = \"none\" },\n\
+                { on = [\"shift-enter\", \"shift-2\", \"ctrl-shift-p\"], run = \"help\" }]";
+    let (map, wrong) = overlaid(text);
+    assert_eq!(
+        wrong,
+        [
+            "line 2, column 9: terminals send enter for 'shift-enter': bind that one",
+            "line 2, column 24: 'shift-2' is not what it types: bind that character",
+            "line 2, column 35: terminals send ctrl-p for 'ctrl-shift-p': bind that one",
+        ]
+    );
+    // As the terminal's byte is read.
+    let read = KeyEvent::new(KeyCode::Char('5'), KeyModifiers::CONTROL);
+    let action = map.action(&[KeyContext::Global], Key::from_event(&read));
+    assert_eq!(action, Some(Action::Palette));
 }
 
 #[test]

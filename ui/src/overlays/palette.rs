@@ -42,6 +42,7 @@ fn is_command(action: Action) -> bool {
 #[derive(Debug)]
 pub(crate) struct PaletteRow<'d> {
     pub(crate) binding: &'d Binding,
+    key: Option<String>,
     /// Where its key counts, when not here.
     context: Option<KeyContext>,
     /// Why it would do nothing now.
@@ -83,9 +84,13 @@ impl Palette {
                 let Some(score) = by_words.max(score(binding.action.name(), &typed)) else {
                     continue;
                 };
+                let is_here = here.contains(&context);
+                let there = [context, KeyContext::Global];
+                let contexts = if is_here { here } else { there };
                 let row = PaletteRow {
                     binding,
-                    context: (!here.contains(&context)).then_some(context),
+                    key: deck.keymap.key_of(&contexts, binding.action),
+                    context: (!is_here).then_some(context),
                     why_not: why_not(deck, binding.action),
                 };
                 rows.push((score, row));
@@ -201,11 +206,11 @@ fn row_line(deck: &Deck, row: &PaletteRow<'_>, is_selected: bool, width: usize) 
         blank(1),
         Span::styled(row.binding.desc.clone(), theme.style(words)),
     ]);
-    let right = match (&row.why_not, row.binding.keys.first(), row.context) {
+    let right = match (&row.why_not, &row.key, row.context) {
         (Some(why), ..) => Line::styled(why.clone(), theme.style(ThemeRole::TextFaint)),
         (None, None, _) => Line::default(),
         (None, Some(key), context) => {
-            let key = crate::hint_bar::key_text(deck, &key.to_string());
+            let key = crate::hint_bar::key_text(deck, key);
             let place = context.map_or_else(String::new, |context| format!("{} ", context.title()));
             Line::from(vec![
                 Span::styled(place, theme.style(ThemeRole::TextFaint)),

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Class, class, for_clipboard, for_input, line, lines};
+use super::{Class, class, for_clipboard, for_input, for_input_behind, is_joiner, line, lines};
 
 #[test]
 fn a_carriage_return_cannot_paint_over_its_own_line() {
@@ -74,6 +74,26 @@ fn what_is_pasted_is_what_is_sent() {
 }
 
 #[test]
+fn what_joins_a_word_is_pasted_and_sent_and_what_could_hide_a_text_is_not() {
+    for words in ["می\u{200c}خواهم", "क्\u{200d}ष", "API\u{200c}ها"] {
+        assert_eq!(for_input(words), (words.to_owned(), 0));
+    }
+    for (text, removed) in [
+        ("a\u{200d}b", 1),
+        ("می\u{200c}\u{200d}خ", 2),
+        ("\u{200c}می\n\u{200d}", 2),
+        ("می\u{200c}\u{200b}", 2),
+        ("👩\u{200d}💻❤\u{fe0f}\u{200d}🔥", 3),
+    ] {
+        assert_eq!(for_input(text).1, removed, "{text:?}");
+    }
+    // As it is typed, each alone.
+    assert_eq!(for_input_behind("می", "\u{200c}").1, 0);
+    assert_eq!(for_input_behind("می\u{200c}", "\u{200d}").1, 1);
+    assert_eq!(for_input_behind("", "\u{200c}").1, 1);
+}
+
+#[test]
 fn what_is_copied_keeps_tabs_and_emoji_and_nothing_that_a_terminal_obeys() {
     let text = "if x:\n\ty ⚠\u{fe0f} 👩\u{200d}💻 API\u{200c}ها";
     assert_eq!(for_clipboard(text), (text.to_owned(), 0));
@@ -83,12 +103,17 @@ fn what_is_copied_keeps_tabs_and_emoji_and_nothing_that_a_terminal_obeys() {
 
 proptest! {
     #[test]
-    fn no_text_comes_out_with_a_control_or_an_invisible(text in "\\PC*|(\\p{C}|[a-z\u{200b}\u{202e}\u{fe0f}\u{e0041}]){0,40}|.{0,40}") {
-        for out in [line(&text), lines(&text).concat(), for_input(&text).0.replace('\n', "")] {
+    fn no_text_comes_out_with_a_control_or_an_invisible(text in "\\PC*|(\\p{C}|[a-zی\u{200b}\u{200c}\u{202e}\u{fe0f}\u{e0041}]){0,40}|.{0,40}") {
+        for out in [line(&text), lines(&text).concat()] {
             for c in out.chars() {
                 prop_assert!(class(c) == Class::Plain, "{c:?} in {out:?}");
             }
         }
+        let (typed, _) = for_input(&text);
+        for c in typed.replace('\n', "").chars() {
+            prop_assert!(class(c) == Class::Plain || is_joiner(c), "{c:?} in {typed:?}");
+        }
+        prop_assert_eq!(for_input(&typed), (typed, 0));
     }
 
     #[test]

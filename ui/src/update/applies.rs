@@ -26,11 +26,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     let view = &deck.view;
     let can_act = view.daemon.state.can_act();
     match action {
-        Action::Message
-        | Action::Handoff
-        | Action::Note
-        | Action::Coordinator
-        | Action::NewTask => can_act,
+        // One can write without a daemon: what is typed behind a refused key would be commands.
+        Action::Message | Action::Handoff | Action::Note => true,
+        Action::Coordinator | Action::NewTask => can_act,
         Action::LockKey => view.is_key_unlocked,
         Action::Clear => can_act && view.ledger.entries > 0,
         Action::Suspend => deck.seen && !view.daemon.state.is_own(),
@@ -131,9 +129,8 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             Overlay::Messages(sheet),
             Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange,
         ) => sheet.stage == MessagesStage::Reading && deck.card(&sheet.id).is_some(),
-        (Overlay::Recovery(sheet), Action::Copy | Action::CopyId) => sheet.agent().is_some(),
-        (Overlay::Recovery(sheet), Action::Message) => {
-            sheet.agent().is_some() && deck.view.daemon.state.can_act()
+        (Overlay::Recovery(sheet), Action::Copy | Action::CopyId | Action::Message) => {
+            sheet.agent().is_some()
         }
         (
             Overlay::Findings(_) | Overlay::Finding(_),
@@ -198,10 +195,9 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             | Action::CancelRetries
             | Action::Compact,
         ) => can_act_on(deck, sheet.agent, action),
-        (
-            Overlay::Agent(_),
-            Action::Message | Action::Handoff | Action::WorkState | Action::Instructions,
-        ) => deck.view.daemon.state.can_act(),
+        (Overlay::Agent(_), Action::WorkState | Action::Instructions) => {
+            deck.view.daemon.state.can_act()
+        }
         (_, Action::WorkState | Action::Instructions) => false,
         _ => true,
     }

@@ -59,9 +59,7 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
             "not connected to the daemon: what the agent is at cannot be read now"
         }
         Action::WorkState | Action::Instructions => "no agent is selected",
-        Action::Message
-        | Action::Handoff
-        | Action::Note
+        Action::Handoff
         | Action::Coordinator
         | Action::Clear
         | Action::NewTask

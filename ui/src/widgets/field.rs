@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget as _;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use ratatui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
 
 use crate::sanitize;
 use crate::theme::{Theme, ThemeRole};
@@ -35,7 +35,13 @@ impl TextField {
     }
 
     fn new(many_lines: bool, placeholder: &'static str) -> Self {
-        let mut area = Box::new(TextArea::default());
+        Self::holding(String::new(), many_lines, placeholder)
+    }
+
+    fn holding(text: String, many_lines: bool, placeholder: &'static str) -> Self {
+        let mut area = Box::new(TextArea::from(text.split('\n')));
+        area.move_cursor(CursorMove::Bottom);
+        area.move_cursor(CursorMove::End);
         area.set_cursor_line_style(Style::new());
         if many_lines {
             area.set_wrap_mode(WrapMode::WordOrGlyph);
@@ -49,7 +55,7 @@ impl TextField {
 
     /// Starts with this text, the cursor behind it.
     pub(crate) fn with_text(mut self, text: &str) -> Self {
-        self.paste(text);
+        self.replace(text);
         self
     }
 
@@ -120,25 +126,40 @@ impl TextField {
 
     /// Pastes; the count of characters that were left out.
     pub(crate) fn paste(&mut self, text: &str) -> usize {
-        let (mut clean, mut removed) = sanitize::for_input(text);
-        if !self.many_lines {
-            clean = clean.replace('\n', " ");
-        }
+        let DataCursor(row, column) = self.area.cursor();
+        let line = self.area.lines().get(row).map_or("", String::as_str);
+        // Of a joined character no more counts.
+        let before: String = line
+            .chars()
+            .take(column)
+            .skip(column.saturating_sub(2))
+            .collect();
         let room = BYTES_MAX.saturating_sub(self.text().len());
-        if clean.len() > room {
-            let end = clean.floor_char_boundary(room);
-            removed += clean[end..].chars().count();
-            clean.truncate(end);
-        }
+        let (clean, removed) = self.clean(&before, text, room);
         self.area.insert_str(clean);
         removed
     }
 
     /// Another text in the place of this one, the cursor behind it; the count of characters that
-    /// were left out.
+    /// were left out. It was not typed here: to undo takes nothing of it away.
     pub(crate) fn replace(&mut self, text: &str) -> usize {
-        *self = Self::new(self.many_lines, self.placeholder);
-        self.paste(text)
+        let (clean, removed) = self.clean("", text, BYTES_MAX);
+        *self = Self::holding(clean, self.many_lines, self.placeholder);
+        removed
+    }
+
+    /// What of a text there is room for behind `before`, and how many characters are left out.
+    fn clean(&self, before: &str, text: &str, room: usize) -> (String, usize) {
+        let (mut clean, mut removed) = sanitize::for_input_behind(before, text);
+        if !self.many_lines {
+            clean = clean.replace('\n', " ");
+        }
+        if clean.len() > room {
+            let end = clean.floor_char_boundary(room);
+            removed += clean[end..].chars().count();
+            clean.truncate(end);
+        }
+        (clean, removed)
     }
 
     /// Lines that the text takes in `columns`, for a box that grows with it.
@@ -236,6 +257,29 @@ mod tests {
         press(&mut field, 'u', KeyModifiers::CONTROL);
         press(&mut field, 'u', KeyModifiers::CONTROL);
         assert_eq!(field.text(), "a");
+    }
+
+    #[test]
+    fn undo_takes_away_what_was_typed_and_nothing_that_stood_there_before() {
+        let mut field = TextField::lines("").with_text("a\nb");
+        press(&mut field, '_', KeyModifiers::CONTROL);
+        assert_eq!(field.text(), "a\nb");
+        press(&mut field, 'c', KeyModifiers::NONE);
+        assert_eq!(field.text(), "a\nbc");
+        press(&mut field, '_', KeyModifiers::CONTROL);
+        assert_eq!(field.text(), "a\nb");
+        field.replace("d");
+        press(&mut field, '_', KeyModifiers::CONTROL);
+        assert_eq!(field.text(), "d");
+    }
+
+    #[test]
+    fn a_joiner_that_is_typed_within_a_word_stays() {
+        let mut field = TextField::line("");
+        for c in "می\u{200c}\u{200c}خواهم".chars() {
+            press(&mut field, c, KeyModifiers::NONE);
+        }
+        assert_eq!(field.text(), "می\u{200c}خواهم");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Writing to an agent: what is typed and pasted, what becomes of it, and the receipt.
 
 use ctxrelay_ui::model::{
-    Agent, AgentState, DeckView, Level, OutcomeState, Party, RowOutcome, SentMessage, TimelineRow,
+    Agent, AgentState, DaemonState, DeckView, Level, OutcomeState, Party, RowOutcome, SentMessage,
+    TimelineRow,
 };
 use ctxrelay_ui::scenes::{NOW_MS, keys, pair_at_work, passphrase_asked, screen};
 use ctxrelay_ui::{Deck, Effect, Msg, NoteTag, WhenBusy, update};
@@ -450,5 +451,17 @@ fn draft(text: &str) -> Effect {
     Effect::OpenEditor {
         text: text.to_owned(),
         is_draft: true,
+    }
+}
+
+#[test]
+fn the_screen_is_drawn_again_and_the_deck_suspended_also_while_one_types() {
+    for open in ["m", "h<tab>", ":", "/", "/<tab>", "f", "#"] {
+        let mut view = pair_at_work();
+        view.daemon.state = DaemonState::Attached;
+        let mut deck = deck(view);
+        keys(&mut deck, open);
+        assert_eq!(keys(&mut deck, "<ctrl-l>"), [Effect::Redraw], "{open}");
+        assert_eq!(keys(&mut deck, "<ctrl-z>"), [Effect::Suspend], "{open}");
     }
 }

@@ -120,3 +120,30 @@ fn what_is_written_is_not_said_to_start_an_agent_that_nobody_tells_of() {
         keys(&mut deck, "<ctrl-t>");
     }
 }
+
+#[test]
+fn what_is_typed_behind_a_key_that_writes_is_text_also_where_no_daemon_is_there_yet_or_any_more() {
+    for key in ["m", "h", "M", "1<enter>m", "1<enter>h"] {
+        for world in [None, Some(lost(pair_at_work()))] {
+            if world.is_none() && key.starts_with('1') {
+                // No agent can be opened yet.
+                continue;
+            }
+            let mut deck = fresh((120, 40));
+            if let Some(view) = &world {
+                show(&mut deck, view);
+            }
+            let effects = keys(&mut deck, &format!("{key}quick question"));
+            let leaves = |effect: &Effect| matches!(effect, Effect::Quit(_));
+            assert!(!effects.iter().any(leaves), "{key}: {effects:?}");
+            assert_eq!(keys(&mut deck, "<enter>"), [], "{key}");
+            let screen = shown(&deck);
+            assert!(screen.contains("quick question"), "{key}: {screen}");
+            assert!(screen.contains("the draft is kept"), "{key}: {screen}");
+            // It is there still once the daemon is.
+            show(&mut deck, &pair_at_work());
+            assert!(shown(&deck).contains("quick question"), "{key}");
+            assert_eq!(keys(&mut deck, "<enter>").len(), 1, "{key}");
+        }
+    }
+}

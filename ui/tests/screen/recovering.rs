@@ -78,11 +78,9 @@ fn without_a_daemon_it_is_read_and_nothing_is_sent() {
     );
     read(&mut deck);
     keys(&mut deck, "Jm");
-    shows(
-        &deck,
-        "not connected to the daemon: nothing can be sent now",
-    );
-    shows(&deck, "Then tell it");
+    shows(&deck, "nothing can be sent now");
+    assert_eq!(keys(&mut deck, "<enter>"), []);
+    shows(&deck, "the draft is kept, nothing was sent");
 }
 
 #[test]
