@@ -156,8 +156,8 @@ impl Daemon {
                 None,
             ),
         );
-        let world = self.base.recorder.world();
-        self.deliveries.handoff_dedup.forget_what_is_over(world);
+        self.deliveries
+            .forget_handoffs_that_are_over(&self.base, &self.agents.claude);
         let marked = self
             .deliveries
             .marked(&self.base, &end, final_answer.as_deref(), &relayed);
