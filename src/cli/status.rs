@@ -398,9 +398,13 @@ fn agent(out: &mut ReportText, agent: Agent, told: &EitherStatus<'_>, lane: &Lan
     } else {
         String::new()
     };
+    let word = match told.state {
+        AgentState::Idle | AgentState::Busy if told.continuity.compacting => "compacting",
+        state => state.as_str(),
+    };
     out.spans(&[
         (Tone::Faint, &format!("{agent:<10}")),
-        (tone, told.state.as_str()),
+        (tone, word),
         (Tone::Plain, &rest),
         (Tone::Bad, &ambiguous),
     ]);

@@ -42,7 +42,7 @@ mod tests;
 pub use coordinator::Coordinator;
 pub use git_write::{COMMAND_BYTES_MAX, GitUse, git_use};
 pub use named_files::named_files;
-pub use needs::{ToolUse, is_shell_tool};
+pub use needs::{ToolUse, is_shell_tool, own_tool};
 pub use permission::{Permission, PermissionRule};
 pub use policy_change::PolicyChange;
 pub use policy_rules::{PermissionRules, PolicyRules};

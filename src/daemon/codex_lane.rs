@@ -72,6 +72,8 @@ pub struct CodexLane {
     review: Option<HookReview>,
     /// What our hook is to give it after a compaction.
     hook_packet: HookPacket,
+    /// When it came into the state that it is in, ms.
+    state_since_ms: Option<i64>,
     /// Knows what Codex is and does, decides what goes out, and what is made of the answers.
     flow: CodexFlow,
 }
@@ -100,6 +102,7 @@ impl CodexLane {
             hook,
             review: None,
             hook_packet: HookPacket::default(),
+            state_since_ms: None,
             flow: CodexFlow::default(),
         }
     }
@@ -127,7 +130,11 @@ impl CodexLane {
         {
             self.coordinator.came_back(id);
         }
+        let was = self.state();
         let effects = self.flow.apply(backlog, input, at);
+        if self.state() != was {
+            self.state_since_ms = Some(at.now_ms);
+        }
         for effect in &effects {
             if let DeliveryEffect::Receipt { id, outcome } = effect {
                 self.receipts.insert(id.clone(), *outcome);
@@ -182,6 +189,11 @@ impl CodexLane {
 
     pub(super) fn state(&self) -> AgentState {
         self.flow.state().agent_state()
+    }
+
+    /// When it came into that state, as far as this process was told, ms.
+    pub(super) fn state_since_ms(&self) -> Option<i64> {
+        self.state_since_ms
     }
 
     /// Which app-server's a fact of now is: each start of one is a life of its own.

@@ -52,7 +52,7 @@ impl HandoffDedup {
             .open_handoffs
             .values()
             .filter(|handoff| now_ms - handoff.at_ms < SAME_FOR_MS)
-            .filter(|handoff| stands(world, &handoff.id))
+            .filter(|handoff| stands(world, &[], &handoff.id))
             // A snapshot holds only the beginning of a long text, which is not the same text.
             .filter(|handoff| handoff.ask.len() < crate::core::snapshot::TEXT_CHARS_MAX)
             .collect();
@@ -126,16 +126,28 @@ impl HandoffDedup {
         self.admissions.refused(id);
     }
 
-    /// What is closed, or reaches nobody any more, does not stand: asked again it is another one.
-    pub fn forget_what_is_over(&mut self, world: &Snapshot) {
-        self.admissions.retain(|id| stands(world, id));
+    /// What is closed, answered or cut off, or reaches nobody any more, does not stand: asked again it
+    /// is another one. `cut_off`: what Claude had in turns that failed.
+    pub fn forget_what_is_over(&mut self, world: &Snapshot, cut_off: &[EntryId]) {
+        self.admissions.retain(|id| stands(world, cut_off, id));
     }
 }
 
-/// Whether a handoff is open, and was not rejected, taken back or left to expire.
-fn stands(world: &Snapshot, id: &EntryId) -> bool {
-    let open = world.open_handoffs.get(id);
-    open.is_some_and(|handoff| handoff.delivered || world.unsettled.contains_key(id))
+/// Whether a handoff is open, and its receiver is at work on it or will be. `cut_off`: as in
+/// [`HandoffDedup::forget_what_is_over`].
+fn stands(world: &Snapshot, cut_off: &[EntryId], id: &EntryId) -> bool {
+    let Some(handoff) = world.open_handoffs.get(id) else {
+        return false;
+    };
+    let waits = world.unsettled.get(id);
+    // What Codex says before its turn ends may be a word on its way.
+    let is_at_work =
+        world.in_turn.contains_key(id) || waits.is_some_and(|message| message.to == Agent::Codex);
+    let mut of_codex = world.cut_off.get(id).into_iter();
+    let is_cut_off = cut_off.contains(id) || of_codex.any(|message| !message.will_be_sent_again);
+    (handoff.delivered || waits.is_some())
+        && !is_cut_off
+        && (handoff.answer.is_none() || is_at_work)
 }
 
 fn folded(ask: &str) -> String {

@@ -214,6 +214,11 @@ impl<T> Reloads<T> {
         begun.any(|begun| !begun.has_lapsed && now_ms < begun.lapses_at_ms())
     }
 
+    /// When nobody counts on the end of this pair's any more, ms since the epoch.
+    pub(super) fn lapses_ms(&self, pair: &RuntimeSession) -> Option<i64> {
+        self.compacting.get(pair).map(BegunCompaction::lapses_at_ms)
+    }
+
     /// When the next compaction of Claude's lapses, ms since the epoch.
     pub(super) fn next_lapse_ms(&self) -> Option<i64> {
         let begun = self.compacting.values().filter(|begun| !begun.has_lapsed);

@@ -71,6 +71,13 @@ impl Deliveries {
         }
     }
 
+    /// As [`HandoffDedup::forget_what_is_over`](super::handoff_dedup::HandoffDedup).
+    pub(super) fn forget_handoffs_that_are_over(&mut self, base: &Base, claude: &ClaudeLane) {
+        let cut_off = self.cut_off(base, claude, Agent::Claude);
+        let world = base.recorder.world();
+        self.handoff_dedup.forget_what_is_over(world, &cut_off);
+    }
+
     /// What is settled for good, or on its way already, cannot; nor what is being settled.
     pub(super) fn can_be_sent_again(
         &self,

@@ -44,6 +44,11 @@ impl Daemon {
             let agents = &self.agents;
             agents.state_since(&self.base, agent, state, since_ms)
         };
+        // The record may say nothing of it: a compaction is no turn that anybody asked for.
+        let codex_since_ms = match codex.state == self.agents.codex.state() {
+            true => codex.since_ms,
+            false => self.agents.codex.state_since_ms().unwrap_or_default(),
+        };
         let mut codex_delivery = parts.delivery;
         codex_delivery.proven = codex
             .proven_rung
@@ -96,7 +101,7 @@ impl Daemon {
                 },
                 codex: CodexStatus {
                     state: self.agents.codex.state(),
-                    since: since(Agent::Codex, self.agents.codex.state(), codex.since_ms),
+                    since: since(Agent::Codex, self.agents.codex.state(), codex_since_ms),
                     delivery: codex_delivery,
                     thread_id: parts.thread_id,
                     turn_id: parts.turn_id,

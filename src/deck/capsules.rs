@@ -317,6 +317,9 @@ impl CapsuleAccess {
         } = handed;
         let sent = operator.ask_for(Command::Handoff(params)).await;
         let sent: Sent = sent.map_err(|error| error.to_refusal().message)?;
+        if sent.duplicate {
+            return Ok(Sent::said_before(&grouped(sent.seq.0)));
+        }
         // What went out is what the task is held against from now on.
         let kept = self.keep(id, keep, operator).await;
         let kept = kept.map_or_else(|why| format!("; {why}"), |()| String::new());

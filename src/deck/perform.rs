@@ -27,7 +27,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::core::policy::{Coordinator, PolicyChange};
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
-    GatesReport, HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams,
+    GatesReport, HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams, Sent,
     TrustParams,
 };
 use crate::wire::search::SearchParams;
@@ -359,6 +359,11 @@ pub(super) async fn search(operator: Client, asked: SearchAsked, answers: mpsc::
 
 fn sent(result: Result<Reply, ClientError>, to: ui::Agent, draft: Option<u64>) -> Msg {
     match result {
+        Ok(Reply::Sent(sent)) if sent.duplicate => Msg::Written {
+            level: Level::Warn,
+            text: Sent::said_before(&grouped(sent.seq.0)),
+            draft,
+        },
         Ok(Reply::Sent(sent)) if sent.receiver_missing => Msg::Written {
             level: Level::Warn,
             text: format!(

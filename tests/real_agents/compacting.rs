@@ -1,6 +1,8 @@
 //! What comes while the real Claude compacts its context: mail, and the end of its bridge; and the
 //! commands by which a person has it say or read what it is at.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::continuity::{
@@ -8,16 +10,23 @@ use crate::continuity::{
 };
 use crate::ladder::kill_below;
 use crate::pair::{attached_claude, wait_status};
+use crate::support::child::run;
 use crate::support::mcp::McpClient;
-use crate::support::model_request::{says, tool_said};
+use crate::support::model_request::{ModelRequest, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
 use crate::support::script::{Gate, Reply};
 use crate::support::wait::{timeout, wait_until};
 
+/// What an idle Claude may take to hear of a message, in s: after half of it the doorbell rings again.
+const IDLE_S: u64 = 10;
+
 #[test]
 fn an_objective_by_command_and_the_packets_of_two_compactions_that_something_comes_into() {
-    let Some(pair) = Pair::live() else { return };
+    let Some(pair) = Pair::new() else { return };
+    let config = json!({"delivery": {"idleSeconds": IDLE_S}}).to_string();
+    pair.project.write(".contextrelay/config.json", &config);
+    let _daemon = pair.daemon();
     let mut claude = attached_claude(&pair);
     a_slash_command_has_claude_note_the_objective_in_the_persons_words_or_read_it(
         &pair,
@@ -80,12 +89,22 @@ fn mail_that_comes_while_claude_compacts_is_read_once_and_behind_the_packet(
     claude: &mut Pty,
 ) {
     const MAIL: &str = "how many crates are there?";
+    let before = pair.messages.steps().len();
     let sums_up = Gate::new("the model sums up");
     pair.messages.hold_compaction(&sums_up);
     claude.submit("/compact");
     sums_up.wait_arrived();
     let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
     codex.tool("send_to_claude", json!({"text": MAIL}));
+    let sent = Instant::now();
+    let said = run(&pair.ctxrelay(["status"])).expect_success().stdout;
+    assert!(said.contains("compacting, by doorbell"), "{said}");
+    let rings_again = Duration::from_secs(IDLE_S / 2 + 1);
+    pair.at_rest(|| {
+        wait_until("the time of another ring", timeout(), || {
+            (sent.elapsed() > rings_again).then_some(())
+        });
+    });
     sums_up.open();
     let request = request_with(pair, MAIL);
     assert_eq!(request.count_of(PACKET), 1, "{request:#?}");
@@ -97,6 +116,21 @@ fn mail_that_comes_while_claude_compacts_is_read_once_and_behind_the_packet(
         status["queue"]["claude"]["pending"] == 0 && status["queue"]["claude"]["inFlight"] == 0
     });
     assert_eq!(pair.messages.times_heard(MAIL), 1);
+    // What comes next of Claude's is the turn of its person.
+    claude_rests(pair);
+    let next = "weigh the crates";
+    let reply = Reply::text("Weighed.");
+    pair.messages.when(says(next)).once().reply(reply);
+    claude.submit(next);
+    claude.wait_for_text("Weighed.");
+    let steps = pair.messages.steps();
+    let steps: Vec<_> = steps[before..].iter().map(ModelRequest::summary).collect();
+    assert_eq!(steps.len(), 2, "{steps:#?}");
+    assert_eq!(
+        request_with(pair, next).count_of("from codex"),
+        1,
+        "{steps:#?}"
+    );
 }
 
 fn a_bridge_that_is_killed_while_claude_compacts_costs_no_packet_and_doubles_none(

@@ -1,5 +1,7 @@
 //! What the real Claude's model is told again after its context was compacted.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 
 use crate::pair::{attached_claude, of_type, status, wait_attached, wait_status};
@@ -10,7 +12,7 @@ use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, Side, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
-use crate::support::script::{Reply, ToolCall};
+use crate::support::script::{Gate, Reply, ToolCall};
 use crate::support::wait::{timeout, wait_until};
 
 pub const PACKET: &str = "your context was compacted at";
@@ -409,6 +411,51 @@ fn a_helper_of_claudes_is_counted_with_its_turn_its_file_is_claudes_and_it_says_
         written.find(|written| *written == json!(["stones.md"]))
     });
     assert!(notes(&pair).is_empty(), "{:#?}", notes(&pair));
+}
+
+#[test]
+fn a_helper_of_claudes_is_kept_from_the_mail_which_reaches_the_conversation_that_started_it() {
+    const MAIL: &str = "the word is plum-4711";
+    let Some(pair) = Pair::live() else { return };
+    let words = ["claude", "--permission-mode", "acceptEdits"];
+    let mut claude = Pty::spawn(&pair.ctxrelay(words)).labelled("claude");
+    claude.wait_for_text(COMPOSER);
+    wait_attached(&pair);
+    let helper = json!({"description": "count", "prompt": "count the stones",
+        "subagent_type": "general-purpose", "run_in_background": true});
+    pair.messages
+        .when(says("have them counted"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Agent", helper)));
+    let counts = Gate::new("a helper counts");
+    let fetch = Reply::mcp("contextrelay", "get_messages", json!({}));
+    pair.messages
+        .when(says("count the stones"))
+        .once()
+        .reply(fetch.behind(&counts));
+    let refused = Arc::new(Mutex::new(String::new()));
+    let told = Arc::clone(&refused);
+    pair.messages
+        .when(tool_said("messages are for the conversation"))
+        .once()
+        .reply_with(move |request| {
+            request.tool_text().clone_into(&mut told.lock().unwrap());
+            let back = json!({"message": "Seven."});
+            Reply::call(ToolCall::named("SubagentHandback", back))
+        });
+    claude.submit("have them counted");
+    counts.wait_arrived();
+    let mut codex = McpClient::start(&pair.ctxrelay(["codex-mcp", "server"]));
+    codex.tool("send_to_claude", json!({"text": MAIL}));
+    counts.open();
+    wait_until("the refusal", timeout(), || {
+        (!refused.lock().unwrap().is_empty()).then_some(())
+    });
+    let heard = request_with(&pair, MAIL);
+    assert!(heard.mentions("have them counted"), "{heard:#?}");
+    claude_rests(&pair);
+    assert_eq!(pair.messages.times_heard(MAIL), 1);
+    assert!(!refused.lock().unwrap().contains(MAIL));
 }
 
 /// The files below a folder that hold these words.

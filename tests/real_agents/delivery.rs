@@ -162,6 +162,76 @@ fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_say
     verify(&pair);
 }
 
+/// What comes of a handoff of these words, once Codex's turn on it is over.
+fn handed_over(pair: &Pair, claude: &mut McpClient, ask: &str, times: usize) -> Value {
+    let work = json!({"ask": ask, "reason": "it was changed"});
+    let sent = claude.tool("handoff", work);
+    assert_eq!(sent["duplicate"], false, "{sent}");
+    let id = sent["handoff_id"].clone();
+    wait_until(
+        "what is said of it when its turn is over",
+        timeout(),
+        || {
+            let said = of_type(pair, "message").into_iter();
+            let mut said = said.map(|line| line["message"]["inReplyTo"].clone());
+            said.any(|answered| answered == id).then_some(())
+        },
+    );
+    wait_settled(pair, "codex");
+    assert_eq!(pair.responses.times_heard(ask), times);
+    id
+}
+
+#[test]
+fn what_is_handed_over_again_after_an_answer_or_a_failed_turn_reaches_codex_again() {
+    let Some(pair) = Pair::live() else { return };
+    let mut claude = as_claude(&pair);
+    send(&mut claude, "reply", "hello there", "queue");
+    pair.responses
+        .wait_for_request("the first turn", says("hello there"));
+    wait_settled(&pair, "codex");
+
+    // Two at once, answered in the same words: each has its answer.
+    const SAID: &str = "Done. All tests pass.";
+    let gate = Gate::new("codex-works");
+    let asks = ["review my changes", "review my tests"];
+    for ask in asks {
+        let reply = Reply::text(SAID).behind(&gate);
+        pair.responses.when(says(ask)).once().reply(reply);
+    }
+    let ids = asks.map(|ask| {
+        let work = json!({"ask": ask, "reason": "it was changed"});
+        claude.tool("handoff", work.clone())["handoff_id"].clone()
+    });
+    gate.wait_arrived();
+    let again = json!({"ask": asks[0], "reason": "it was changed"});
+    let again = claude.tool("handoff", again);
+    assert_eq!(again["duplicate"], true, "{again}");
+    let note = again["note"].as_str().unwrap();
+    assert!(note.contains("nothing was sent"), "{again}");
+    gate.open();
+    let answered = wait_until("both answers", timeout(), || {
+        let answers = of_type(&pair, "message").into_iter();
+        let answers = answers.filter(|line| line["content"] == SAID);
+        let answered: Vec<_> = answers
+            .map(|line| line["message"]["inReplyTo"].clone())
+            .collect();
+        (answered.len() == 2).then_some(answered)
+    });
+    assert_eq!(answered, ids);
+    let mail = claude.tool("get_messages", json!({}));
+    assert_eq!(mail.to_string().matches(SAID).count(), 2, "{mail}");
+    wait_settled(&pair, "codex");
+
+    // It fails this time.
+    let failed = Reply::error(400, "the model broke");
+    pair.responses.when(says(asks[0])).once().reply(failed);
+    let second = handed_over(&pair, &mut claude, asks[0], 2);
+    let third = handed_over(&pair, &mut claude, asks[0], 3);
+    assert!(ids[0] != second && second != third);
+    verify(&pair);
+}
+
 /// Everybody who can do something about it is told: the sender, `status`, and the operator in the
 /// deck, also when another Codex terminal has come meanwhile.
 #[test]

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::{HOOK_WAIT, HookCaller, begins, connected, file_of, read, word};
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::policy::{PolicyRules, PolicyVerdict, ToolUse};
+use crate::core::policy::{PolicyRules, PolicyVerdict, ToolUse, own_tool};
 use crate::wire::control::{Command, HookEvent, HookParams, ToolBeginsParams};
 
 /// How long a call may be held up by telling of it. A few milliseconds are usual; a machine on which two
@@ -23,6 +23,13 @@ const TELL_WAIT: Duration = Duration::from_millis(500);
 /// Why it is asked for.
 const NOWHERE: &str = ", because the project's folder is gone or your rules cannot be found: put the folder back, \
                        or start Claude anew";
+
+/// The tools that take messages.
+const TAKING: [&str; 3] = ["get_messages", "wait_for_messages", "ack_messages"];
+
+/// Why a helper of Claude's is kept from them.
+const NOT_ITS_MAIL: &str = "ctxrelay: messages are for the conversation that started you, which gets \
+                            them by itself: hand back what you have";
 
 /// Judges a call by the rules, and prints what they make of it; prints nothing when they let it
 /// through. Never fails, and takes at most 1.5 s. A call that cannot be read is asked for.
@@ -45,7 +52,9 @@ pub async fn before_tool<R, W>(
             .ok()
             .flatten()
             .unwrap_or_default();
-        let verdict = if rules.restricts(Agent::Claude) {
+        let verdict = if takes_mail_of_another(&input) {
+            PolicyVerdict::Denied(NOT_ITS_MAIL.to_owned())
+        } else if rules.restricts(Agent::Claude) {
             judge(rules, &input)
         } else {
             PolicyVerdict::Allowed
@@ -112,6 +121,17 @@ fn begun(caller: HookCaller, input: &Value) -> Option<ToolBeginsParams> {
         command: begins(about, "command"),
         path: file_of(about).map(str::to_owned),
     })
+}
+
+/// Whether a helper of Claude's would take the messages of the conversation that started it: whose call
+/// fetches them counts as the one who has them. The answer to what it names itself it may wait for.
+fn takes_mail_of_another(input: &Value) -> bool {
+    let tool = input.get("tool_name").and_then(Value::as_str);
+    let tool = tool.and_then(own_tool).unwrap_or_default();
+    let waits_for = input.pointer("/tool_input/handoff_id");
+    input.get("agent_id").is_some()
+        && TAKING.contains(&tool)
+        && (tool != "wait_for_messages" || !waits_for.is_some_and(Value::is_string))
 }
 
 fn judge(rules: &PolicyRules, input: &Value) -> PolicyVerdict {

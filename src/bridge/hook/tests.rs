@@ -405,6 +405,34 @@ mod before {
     }
 
     #[tokio::test]
+    async fn a_helper_of_claudes_takes_no_message_and_may_wait_for_its_own_answer() {
+        let server = "mcp__plugin_contextrelay_contextrelay__";
+        for (tool, arguments, helper, is_denied) in [
+            ("get_messages", json!({}), true, true),
+            ("wait_for_messages", json!({}), true, true),
+            ("ack_messages", json!({"ids": ["m1"]}), true, true),
+            (
+                "wait_for_messages",
+                json!({"handoff_id": "h1"}),
+                true,
+                false,
+            ),
+            ("append_note", json!({"text": "seven"}), true, false),
+            ("get_messages", json!({}), false, false),
+        ] {
+            let mut input =
+                json!({"tool_name": format!("{server}{tool}"), "tool_input": arguments});
+            if helper {
+                input["agent_id"] = json!("a1");
+            }
+            let none = PolicyRules::default();
+            let output = judged(&none, &Place::default(), &input.to_string()).await;
+            assert_eq!(output.contains("\"deny\""), is_denied, "{input}: {output}");
+            assert_eq!(output.contains("hand back"), is_denied, "{input}: {output}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_call_that_no_rule_is_against_is_told_for_who_looks_and_costs_no_word() {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("")).await;

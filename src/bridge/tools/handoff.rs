@@ -74,10 +74,9 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     };
     let sent: Sent = call.ask_for(Command::Handoff(params)).await?;
     send::follow(&sent);
-    let words = if sent.duplicate {
-        "the same handoff is open already; nothing was sent again".to_owned()
-    } else {
-        send::in_words(&sent, call.side.peer())
+    let words = match sent.duplicate {
+        true => "the one from before".to_owned(),
+        false => send::in_words(&sent, call.side.peer()),
     };
     let mut structured = json!({
         "handoff_id": sent.message_id,
@@ -91,8 +90,11 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     if sent.receiver_missing {
         structured["receiver_installed"] = json!(false);
     }
-    let missing = send::missing(&sent, call.side.peer()).into_iter();
-    let notes: Vec<String> = missing
+    let said_before = || Sent::said_before(&sent.seq.to_string());
+    let same = sent.duplicate.then(said_before);
+    let notes: Vec<String> = same
+        .into_iter()
+        .chain(send::missing(&sent, call.side.peer()))
         .chain(not_receiver(call).map(str::to_owned))
         .collect();
     send::note(&mut structured, &mut text, &notes);

@@ -107,6 +107,26 @@ fn the_tools_of_each_agent_stay_within_their_budget() {
 }
 
 #[tokio::test]
+async fn a_model_reads_of_a_handoff_that_is_open_already_that_nothing_was_sent() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, move |_| {
+        let Reply::Sent(sent) = sent("h1", Outcome::StartedNewTurn) else {
+            unreachable!("it is one");
+        };
+        let duplicate = true;
+        Answering::Reply(Reply::Sent(Sent { duplicate, ..sent }))
+    })
+    .await;
+    let again = json!({"ask": "review it", "reason": "it changed"});
+    let said = run(&place, Agent::Claude, "handoff", again).await.unwrap();
+    // The model reads the first alone.
+    for said in [said.structured["note"].as_str().unwrap(), &said.text] {
+        let told = "the same handoff is open already (entry 3); nothing was sent";
+        assert_eq!(said.matches(told).count(), 1, "{said}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_sender_reads_of_its_message_is_short() {
     for outcome in [
         Outcome::JoinedActiveWork,

@@ -126,7 +126,7 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
         true => Some(send(context, args, &made.capsule, &rendering)?),
         false => None,
     };
-    if sent.is_some() {
+    if sent.as_ref().is_some_and(|sent| !sent.duplicate) {
         // The person may have looked at what goes along for long.
         let keeping = maker.keeping(&made);
         match keeping.map_or(Ok(None), |keeping| keeping.keep_open(&context.setting)) {
@@ -162,6 +162,9 @@ pub(super) fn run(context: &CliContext, args: &HandTaskArgs) -> CliOutcome {
     });
     let mut text = ReportText::new();
     match (&sent, &args.output) {
+        (Some(sent), _) if sent.duplicate => {
+            text.line(Sent::said_before(&sent.seq.to_string()));
+        }
         (Some(sent), _) => text.line(format!(
             "{} was handed to {name} as entry {}",
             made.capsule.id, sent.seq

@@ -42,8 +42,11 @@ pub struct Ladder {
     recalled: Option<u32>,
     bell: Option<u64>,
     ringing: Ringing,
-    /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says.
+    /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says. In the future
+    /// while its context is compacted.
     idle_since: Option<i64>,
+    /// Since when its context is compacted, ms.
+    compacts_since: Option<i64>,
     /// It was told to rest because of a usage limit. It does so for longer than the limit holds: until
     /// what died of it is recorded as sent again, which goes first.
     rests_at_limit: bool,
@@ -73,6 +76,7 @@ impl Ladder {
             bell: None,
             ringing: Ringing::default(),
             idle_since: Some(0),
+            compacts_since: None,
             rests_at_limit,
             proven: None,
             is_deaf: false,
@@ -223,7 +227,11 @@ impl Ladder {
                 self.forget_context(backlog, effects);
                 self.forget_offers(backlog);
             }
-            LadderInput::Compacted => self.forget_offers(backlog),
+            LadderInput::Compacts { lapses_ms } => {
+                self.compacts_since = Some(at.now_ms);
+                self.idle_since = self.idle_since.map(|_| lapses_ms);
+            }
+            LadderInput::Compacted => self.compacted(backlog, at),
             LadderInput::TurnBegan => {
                 self.idle_since = None;
                 backlog.turn_began(&self.pair);
@@ -410,6 +418,18 @@ impl Ladder {
             }
             _ => {}
         }
+    }
+
+    /// Its context is a new one. Claude keeps a ring that comes while it compacts, and hears it
+    /// afterwards (2.1.330, observed): another one would be another turn for the same message.
+    fn compacted(&mut self, backlog: &mut Backlog, at: &Moment) {
+        let since = self.compacts_since.take();
+        self.idle_since = self.idle_since.map(|_| at.now_ms);
+        self.retry_at = None;
+        backlog.change_offers(&self.pair, |_, offer| {
+            let is_rung = offer.rung == Rung::Doorbell && offer.is_told;
+            is_rung && since.is_some_and(|since| since <= offer.at_ms)
+        });
     }
 
     /// Everything may be offered again: Claude's context, or its bridge, is a new one.

@@ -205,7 +205,7 @@ pub(super) fn needs(call: &ToolUse<'_>) -> Vec<Need> {
             }
         },
         tool if HARMLESS.contains(&tool) || tool.starts_with(SKILLS) => Vec::new(),
-        tool if OWN_TOOLS.iter().any(|own| tool.starts_with(own)) => Vec::new(),
+        tool if own_tool(tool).is_some() => Vec::new(),
         tool => match tool.strip_prefix("mcp__") {
             Some(rest) => vec![of_mcp(tool, rest)],
             None => anything(&format!(
@@ -214,6 +214,11 @@ pub(super) fn needs(call: &ToolUse<'_>) -> Vec<Need> {
             )),
         },
     }
+}
+
+/// The name of a tool of our own server, as that server has it.
+pub fn own_tool(tool: &str) -> Option<&str> {
+    OWN_TOOLS.iter().find_map(|own| tool.strip_prefix(own))
 }
 
 /// Needs of a call of which nobody can say that it does without one.

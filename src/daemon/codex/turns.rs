@@ -156,8 +156,8 @@ impl Daemon {
                 None,
             ),
         );
-        let world = self.base.recorder.world();
-        self.deliveries.handoff_dedup.forget_what_is_over(world);
+        self.deliveries
+            .forget_handoffs_that_are_over(&self.base, &self.agents.claude);
         let marked = self
             .deliveries
             .marked(&self.base, &end, final_answer.as_deref(), &relayed);
@@ -284,14 +284,24 @@ fn was_sent(base: &Base, handoff: &Relayed, text: &str) -> bool {
     let sent = base.recorder.recent().iter().map(|stored| &stored.entry);
     // Where it is in memory no longer, all that is came behind it.
     handoff.is_handoff
-        && sent.rev().take_while(|entry| entry.id != *handoff.asked()).any(|entry| {
-            // What could be refused may have been.
-            matches!(&entry.kind, EntryKind::Message(message) if message.on_busy != OnBusy::Reject)
-                && entry.source == Party::Agent(Agent::Codex)
-                && entry.receiver() == handoff.from.agent()
-                && entry.runtime_session == handoff.runtime_session
-                && entry.content.split_whitespace().eq(text.split_whitespace())
-        })
+        && sent
+            .rev()
+            .take_while(|entry| entry.id != *handoff.asked())
+            .any(|entry| {
+                // What could be refused may have been. The answer to another handoff may be in the same
+                // words, and the last words of another turn are of another work.
+                let of_it = |message: &Message| {
+                    let asked = message.in_reply_to.as_ref();
+                    message.on_busy != OnBusy::Reject
+                        && message.from_turn.is_none()
+                        && asked.is_none_or(|asked| asked == handoff.asked())
+                };
+                matches!(&entry.kind, EntryKind::Message(message) if of_it(message))
+                    && entry.source == Party::Agent(Agent::Codex)
+                    && entry.receiver() == handoff.from.agent()
+                    && entry.runtime_session == handoff.runtime_session
+                    && entry.content.split_whitespace().eq(text.split_whitespace())
+            })
 }
 
 /// One line for the timeline.

@@ -95,8 +95,8 @@ impl Daemon {
             .collect();
         self.base.answer_receipts_of(&cancelled);
         let rolled_over = rolled_over?;
-        let world = self.base.recorder.world();
-        self.deliveries.handoff_dedup.forget_what_is_over(world);
+        self.deliveries
+            .forget_handoffs_that_are_over(&self.base, &self.agents.claude);
         self.claude_forgets();
         self.base.clients.waiters_mut().move_cursors(|_| None);
         let cleared = Cleared {

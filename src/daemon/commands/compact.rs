@@ -66,8 +66,8 @@ impl Daemon {
             .codex
             .forget_settled(self.deliveries.outbox.backlog());
         self.base.move_cursors(&rolled_over.world);
-        let world = self.base.recorder.world();
-        self.deliveries.handoff_dedup.forget_what_is_over(world);
+        self.deliveries
+            .forget_handoffs_that_are_over(&self.base, &self.agents.claude);
         Ok(Compacted {
             sealed: rolled_over.before.session_id,
             archive: rolled_over.archive.unwrap_or_default(),

@@ -179,6 +179,9 @@ impl Daemon {
             }
             HookEvent::SessionStart => return self.converses(pair, params, asked),
             HookEvent::PreCompact => {
+                if let Some(lapses_ms) = self.agents.reloads.lapses_ms(pair) {
+                    self.tell_ladder(pair, LadderInput::Compacts { lapses_ms });
+                }
                 let handed = HookReply::of_text(self.base.ids_to_keep(pair));
                 asked.with(self, handed);
                 return;

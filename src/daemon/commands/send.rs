@@ -94,8 +94,8 @@ impl Daemon {
             };
         }
         let now_ms = self.base.clock.now_ms();
-        let world = self.base.recorder.world();
-        self.deliveries.handoff_dedup.forget_what_is_over(world);
+        self.deliveries
+            .forget_handoffs_that_are_over(&self.base, &self.agents.claude);
         match self.deliveries.handoff_dedup.ask(ask, &entry.id, now_ms) {
             Admission::New => {}
             Admission::Undecided(first) => return self.deliveries.handoff_dedup.wait(first, reply),
@@ -265,8 +265,12 @@ impl Daemon {
         let row = self.deliveries.outbox.get(&first);
         Ok(Sent {
             delivery_attempt_id: row.and_then(|row| row.attempt.clone()),
+            outcome: self
+                .agents
+                .codex
+                .receipt(&first)
+                .unwrap_or(Outcome::QueuedForNextTurn),
             message_id: first,
-            outcome: Outcome::QueuedForNextTurn,
             seq,
             duplicate: true,
             receiver_missing: row.is_some_and(|row| {

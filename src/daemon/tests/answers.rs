@@ -319,6 +319,45 @@ async fn what_codex_says_on_its_way_through_a_handoff_takes_no_place_of_its_last
 }
 
 #[tokio::test]
+async fn two_handoffs_that_codex_answers_in_the_same_words_are_both_answered() {
+    for by_tool in [false, true] {
+        let mut rig = Rig::fresh_with_codex().await;
+        let claude = rig.connect(Role::Claude, None, false);
+        let codex = rig.connect(Role::Codex, None, false);
+        let mut handed = Vec::new();
+        for ask in ["run the tests", "run the benches"] {
+            let work = Command::Handoff(HandoffParams {
+                from: Some(Agent::Claude),
+                ask: ask.to_owned(),
+                ..HandoffParams::default()
+            });
+            handed.push(rig.newest(&claude, work).await);
+        }
+        for (turn, id) in ["turn-1", "turn-2"].into_iter().zip(&handed) {
+            rig.user_message(turn, Some(id));
+            rig.status(ReportedStatus::Active { waiting: false });
+            rig.settle().await;
+            if by_tool && turn == "turn-1" {
+                let itself = SendParams {
+                    turn_id: Some(turn.to_owned()),
+                    ..said(Agent::Codex, "Done. All tests pass.")
+                };
+                send(&mut rig, &codex, itself).await.unwrap();
+            }
+            rig.completed(turn, std::slice::from_ref(id), "Done. All tests pass.");
+            rig.status(ReportedStatus::Idle);
+            rig.settle().await;
+        }
+        let answered = handed
+            .into_iter()
+            .map(|id| ("Done. All tests pass.".to_owned(), Some(id)));
+        assert_eq!(of_codex(&rig), answered.collect::<Vec<_>>(), "{by_tool}");
+        let open = &rig.world().open_handoffs;
+        assert!(open.values().all(|handoff| handoff.answer.is_some()));
+    }
+}
+
+#[tokio::test]
 async fn last_words_of_a_handoffs_turn_that_codex_sent_itself_are_sent_once() {
     let itself = said(Agent::Codex, "All done:  two fail");
     let (sent, _) = of_a_handoffs_turn(itself, "All done: two fail\n").await;

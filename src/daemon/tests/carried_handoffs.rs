@@ -10,7 +10,6 @@ use super::tasks::{change, open};
 use crate::core::agent::Agent;
 use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
-use crate::core::snapshot::Snapshot;
 use crate::store::testing::Place;
 use crate::wire::control::{
     ClearParams, Command, GetMessagesParams, IdsParams, NoteParams, QueueChange, Reply, Role,
@@ -18,10 +17,6 @@ use crate::wire::control::{
 };
 
 impl Rig {
-    fn world(&self) -> &Snapshot {
-        self.daemon.base.recorder.world()
-    }
-
     /// What was handed over for a task and whether it is answered, and how many more there were.
     fn handed_over(&self, task: &CapsuleId) -> (Vec<(EntryId, bool)>, u64) {
         let task = &self.world().tasks[task];

@@ -21,6 +21,29 @@ use crate::wire::control::{
 use crate::wire::status::NoticeKey;
 
 #[tokio::test]
+async fn a_compaction_is_told_as_begun_when_it_began_and_not_when_the_last_turn_ended() {
+    let mut rig = Rig::fresh_with_codex().await;
+    rig.user_message("turn-1", None);
+    rig.completed("turn-1", &[], "done");
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    let minutes = 3 * 60_000;
+    rig.daemon.base.clock.pass(minutes);
+    let asked_ms = rig.daemon.base.clock.now_ms();
+    rig.status(ReportedStatus::Active { waiting: false });
+    rig.fact(CodexFact::CompactionBegan);
+    rig.settle().await;
+    let codex = rig.daemon.status().agents.codex;
+    assert_eq!(codex.state, AgentState::Busy);
+    assert!(codex.since >= Some(asked_ms), "{:?}", codex.since);
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    let codex = rig.daemon.status().agents.codex;
+    assert_eq!(codex.state, AgentState::Idle);
+    assert!(codex.since < Some(asked_ms), "as the record says");
+}
+
+#[tokio::test]
 async fn a_message_that_a_waiting_turn_got_is_not_delivered_as_a_turn_too() {
     let mut rig = Rig::fresh_with_codex().await;
     let claude = rig.connect(Role::Claude, None, false);

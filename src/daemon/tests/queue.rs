@@ -2,11 +2,12 @@
 
 use super::commands::change_queue;
 use super::rig::{Guest, Rig};
-use crate::adapters::codex::fact::ReportedStatus;
+use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
-use crate::core::entry::{DeliveryResult, EntryKind};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
+use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
+use crate::daemon::clients::Wants;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{
@@ -287,6 +288,85 @@ async fn a_handoff_that_is_closed_is_handed_over_again_in_the_same_words() {
     let again = rig.delivered_ids();
     assert_eq!(again.len(), 1);
     assert_ne!(again[0], first);
+}
+
+/// What Codex is given of a handoff of Claude's, and of the same one behind the turn that this `ends`.
+async fn handed_over_again(ends: impl FnOnce(&mut Rig, &EntryId)) -> (Vec<EntryId>, Sent) {
+    let mut rig = Rig::fresh_with_codex().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let ask = handoff("review my changes", OnBusy::Queue);
+    let first = rig.newest(&claude, ask.clone()).await;
+    let mut given = rig.delivered_ids();
+    rig.user_message("turn-1", Some(&first));
+    rig.status(ReportedStatus::Active { waiting: false });
+    rig.settle().await;
+    let meanwhile = sent(rig.call(&claude, ask.clone()).await);
+    assert!(meanwhile.duplicate && meanwhile.message_id == first);
+    ends(&mut rig, &first);
+    rig.status(ReportedStatus::Idle);
+    rig.settle().await;
+    assert!(rig.world().open_handoffs.contains_key(&first));
+    let again = rig.ask(&claude, ask);
+    rig.settle().await;
+    given.extend(rig.delivered_ids());
+    let waiters = rig.daemon.base.clients.waiters_mut();
+    waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+    rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
+    (given, sent(again.await.unwrap()))
+}
+
+#[tokio::test]
+async fn a_handoff_whose_turn_is_over_is_handed_over_again_in_the_same_words() {
+    for status in [
+        TurnStatus::Completed,
+        TurnStatus::Failed,
+        TurnStatus::Interrupted,
+    ] {
+        let ends = |rig: &mut Rig, id: &EntryId| {
+            rig.fact(CodexFact::TurnCompleted {
+                thread_id: ThreadId::new("thread-1"),
+                turn_id: TurnId::new("turn-1"),
+                status,
+                final_answer: (status == TurnStatus::Completed).then(|| "two flaws".to_owned()),
+                client_ids: vec![id.to_string()],
+                error: None,
+                usage_limited: false,
+                died: status == TurnStatus::Interrupted,
+            });
+        };
+        let (given, again) = handed_over_again(ends).await;
+        assert_eq!(given.len(), 2, "{status:?}");
+        assert!(
+            !again.duplicate && given[1] == again.message_id,
+            "{status:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_handoff_that_claude_answered_is_handed_over_to_it_again() {
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let ask = Command::Handoff(HandoffParams {
+        from: Some(Agent::Codex),
+        ask: "review my changes".to_owned(),
+        reason: "because".to_owned(),
+        ..HandoffParams::default()
+    });
+    let first = sent(rig.call(&codex, ask.clone()).await);
+    let meanwhile = sent(rig.call(&codex, ask.clone()).await);
+    assert!(meanwhile.duplicate && meanwhile.message_id == first.message_id);
+    let answer = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "two flaws".to_owned(),
+        in_reply_to: Some(first.message_id.clone()),
+        ..SendParams::default()
+    });
+    drop(rig.ask(&claude, answer));
+    rig.settle().await;
+    let again = sent(rig.call(&codex, ask).await);
+    assert!(!again.duplicate && again.message_id != first.message_id);
 }
 
 #[tokio::test]

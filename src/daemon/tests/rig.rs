@@ -638,6 +638,10 @@ impl Rig {
         self.delivered().into_iter().map(|(id, _)| id).collect()
     }
 
+    pub fn world(&self) -> &Snapshot {
+        self.daemon.base.recorder.world()
+    }
+
     /// What the adapter was asked to take out of Codex's queue since the last look.
     pub fn taken_back(&mut self) -> Vec<EntryId> {
         let mut taken_back = Vec::new();

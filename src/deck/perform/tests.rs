@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::perform;
 use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::client::{Client, Connection};
-use crate::core::id::{Seq, SessionId};
+use crate::core::delivery::Outcome;
+use crate::core::id::{EntryId, Seq, SessionId};
 use crate::deck::deck_options::DeckAbout;
 use crate::deck::model::{DaemonLink, Model, session_name};
-use crate::wire::control::{CapsuleList, Command, Reply, Role};
+use crate::wire::control::{CapsuleList, Command, Reply, Role, Sent};
 
 async fn is_there(operator: &Client) {
     let mut connection = operator.connection();
@@ -160,6 +161,44 @@ async fn a_reply_of_another_kind_is_told_as_an_error_and_what_was_written_is_kep
         };
         assert!(why.contains("`capsules`"), "{asked:?}: {why}");
     }
+}
+
+#[tokio::test]
+async fn a_handoff_that_is_open_already_is_told_as_not_sent() {
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| {
+        Answering::Reply(Reply::Sent(Sent {
+            message_id: EntryId::new("h1"),
+            delivery_attempt_id: None,
+            outcome: Outcome::StartedNewTurn,
+            seq: Seq(1_150),
+            duplicate: true,
+            receiver_missing: false,
+            waits_for_human: None,
+            unanswered: Vec::new(),
+        }))
+    })
+    .await;
+    let operator = place.client(Role::Deck);
+    let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());
+    let again = Effect::Handoff {
+        to: ui::Agent::Codex,
+        ask: "review it".to_owned(),
+        reason: "it changed".to_owned(),
+        when_busy: WhenBusy::Wait,
+        draft: Some(1),
+    };
+    let Some(Msg::Written { level, text, draft }) =
+        perform(again, None, &operator, &mut model).await
+    else {
+        panic!("told as sent");
+    };
+    assert_eq!((level, draft), (Level::Warn, Some(1)));
+    assert_eq!(
+        text,
+        "the same handoff is open already (entry 1 150); nothing was sent: other words make it another \
+         one"
+    );
 }
 
 #[tokio::test]

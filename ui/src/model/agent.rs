@@ -210,6 +210,16 @@ impl AgentCard {
         (worked.count(), entries.fold(0, u32::saturating_add))
     }
 
+    /// Its state as it is shown: an agent that compacts is at work, and begins no turn.
+    pub fn shown_state(&self) -> (AgentState, &'static str) {
+        match self.state {
+            AgentState::Idle | AgentState::Busy if self.compacting => {
+                (AgentState::Busy, "compacting")
+            }
+            state => (state, state.as_str()),
+        }
+    }
+
     /// How many messages are queued for it, and of how many nobody knows yet whether it has them.
     /// Where it is known what they wait for, what was offered is queued, too: it lies behind that.
     pub fn queued_and_unconfirmed(&self) -> (u32, u32) {

@@ -109,12 +109,12 @@ fn keys(deck: &Deck, card: &AgentCard) -> Vec<(Action, &'static str)> {
 fn write(document: &mut Document<'_>, card: &AgentCard) {
     let deck = document.deck;
     let glyphs = deck.glyphs;
+    let (shown, word) = card.shown_state();
     let mut state = vec![Span::styled(
-        format!("{} {}", glyphs.state(card.state), card.state.as_str()),
-        deck.theme.state(card.state),
+        format!("{} {word}", glyphs.state(shown)),
+        deck.theme.state(shown),
     )];
-    let since = card.since_ms.and_then(|at| since(deck, card.state, at));
-    if let Some(since) = since {
+    if let Some(since) = since(deck, card) {
         state.push(Span::styled(
             format!("  for {since}"),
             document.style(ThemeRole::TextMuted),

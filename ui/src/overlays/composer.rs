@@ -356,11 +356,11 @@ impl Composer {
                 Agent::Claude => "offline: waits in the queue".to_owned(),
             }
         } else if card.rung.is_empty() {
-            card.state.as_str().to_owned()
+            card.shown_state().1.to_owned()
         } else {
             format!(
                 "{} {} by {}",
-                card.state.as_str(),
+                card.shown_state().1,
                 deck.glyphs.dot(),
                 crate::sanitize::line(&card.rung)
             )
@@ -382,6 +382,7 @@ fn fate(card: &AgentCard, when_busy: WhenBusy) -> (&'static str, &'static str) {
             Agent::Claude => "not there now: once it is",
         },
         (AgentState::Limited, _) => "at its limit now: after that",
+        (AgentState::Idle, _) if card.compacting => "compacting now: after that",
         (AgentState::Idle, _) => "idle now: begins a turn",
         (_, WhenBusy::Wait) => "busy now: after this turn",
         (_, WhenBusy::Join) => "busy now: within this turn",

@@ -27,11 +27,9 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
     let theme = &deck.theme;
     let glyphs = deck.glyphs;
     let muted = theme.style(ThemeRole::TextMuted);
-    let mut state = format!("{} {}", glyphs.state(card.state), card.state.as_str());
-    if let Some(since) = card
-        .since_ms
-        .and_then(|at_ms| since(deck, card.state, at_ms))
-    {
+    let (shown, word) = card.shown_state();
+    let mut state = format!("{} {word}", glyphs.state(shown));
+    if let Some(since) = since(deck, card) {
         state.push(' ');
         state.push_str(&since);
     }
@@ -41,7 +39,7 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
             blank(1),
             Span::styled(text::pad(card.agent.title(), 7), theme.agent(card.agent)),
             blank(1),
-            Span::styled(state, theme.state(card.state)),
+            Span::styled(state, theme.state(shown)),
         ]),
         rung(deck, card),
         columns,
@@ -111,11 +109,12 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize) -> RowLines {
 }
 
 /// How long the state has held.
-pub(crate) fn since(deck: &Deck, state: AgentState, at_ms: i64) -> Option<String> {
-    let now_ms = deck.view.now_ms;
-    match state {
-        _ if counts_seconds(state) => Some(text::running(now_ms, at_ms)),
-        AgentState::Idle if text::is_now(now_ms, at_ms) => None,
+pub(crate) fn since(deck: &Deck, card: &AgentCard) -> Option<String> {
+    let (now_ms, at_ms) = (deck.view.now_ms, card.since_ms?);
+    match card.state {
+        state if counts_seconds(state) => Some(text::running(now_ms, at_ms)),
+        // Since when it compacts nobody tells.
+        AgentState::Idle if card.compacting || text::is_now(now_ms, at_ms) => None,
         AgentState::Idle => Some(text::age(now_ms, at_ms)),
         _ => None,
     }

@@ -40,7 +40,8 @@ fn who(deck: &Deck) -> Line<'static> {
         if !spans.is_empty() {
             spans.push(blank(3));
         }
-        let mut word = card.state.as_str().to_owned();
+        let (shown, word) = card.shown_state();
+        let mut word = word.to_owned();
         if let (AgentState::Busy | AgentState::Waiting, Some(since)) = (card.state, card.since_ms) {
             word = format!("{word} {}", text::running(deck.view.now_ms, since));
         }
@@ -50,8 +51,8 @@ fn who(deck: &Deck) -> Line<'static> {
         ));
         spans.push(blank(1));
         spans.push(Span::styled(
-            format!("{} {word}", deck.glyphs.state(card.state)),
-            theme.state(card.state),
+            format!("{} {word}", deck.glyphs.state(shown)),
+            theme.state(shown),
         ));
     }
     Line::from(spans)
@@ -69,10 +70,8 @@ fn who_short(deck: &Deck) -> Line<'static> {
             theme.agent(card.agent),
         ));
         spans.push(blank(1));
-        spans.push(Span::styled(
-            glyphs.state(card.state),
-            theme.state(card.state),
-        ));
+        let (shown, _) = card.shown_state();
+        spans.push(Span::styled(glyphs.state(shown), theme.state(shown)));
     }
     Line::from(spans)
 }

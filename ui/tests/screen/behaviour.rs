@@ -2248,6 +2248,24 @@ fn words_are_asked_for_while_a_daemon_is_there_and_again_of_the_next_one() {
 }
 
 #[test]
+fn an_agent_that_compacts_is_shown_as_at_work_and_not_as_idle() {
+    let mut view = quiet();
+    let card = view
+        .agents
+        .iter_mut()
+        .find(|card| card.agent == Agent::Claude);
+    card.expect("its card").compacting = true;
+    let mut deck = deck(view);
+    // Its card, its sheet, and where it is written to.
+    for opened in ["", "1<enter>", "<esc>m"] {
+        keys(&mut deck, opened);
+        let seen = shown(&deck);
+        assert!(seen.contains("compacting"), "{opened}: {seen}");
+        assert!(!seen.contains("idle 10m"), "{opened}: {seen}");
+    }
+}
+
+#[test]
 fn codexs_context_is_compacted_only_after_a_yes_and_of_claudes_a_line_is_copied() {
     let mut deck = deck(quiet());
     assert_eq!(keys(&mut deck, "1j%"), [], "on the row it only opens");

@@ -95,7 +95,13 @@ pub enum LadderInput {
     },
     /// The model's context is a new one: started, cleared, compacted, resumed, forked.
     NewContext,
-    /// The same, and what hooks handed into it is in it still: compacted.
+    /// The model's context begins to be compacted: Claude hears nothing until then, or until it has
+    /// taken so long that nobody counts on its end.
+    Compacts {
+        /// When that is, ms.
+        lapses_ms: i64,
+    },
+    /// As [`Self::NewContext`], and what hooks handed into it is in it still: compacted.
     Compacted,
     TurnBegan,
     /// A turn is about to come to its end by itself: what its stop carries prolongs it.

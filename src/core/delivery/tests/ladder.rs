@@ -658,3 +658,45 @@ fn a_turn_that_failed_or_was_stopped_shows_nothing_about_channels() {
         assert!(is_pushed(&way.send_next("m2", 2).1));
     }
 }
+
+#[test]
+fn a_claude_that_compacts_is_not_given_up_as_idle_and_is_rung_for_once() {
+    for is_new in [true, false] {
+        let mut way = Way::new(DeliveryMode::Auto, true);
+        let rings = |effects: Vec<DeliveryEffect>| {
+            let rung = |effect: &&DeliveryEffect| matches!(effect, DeliveryEffect::Ring { .. });
+            effects.iter().filter(rung).count()
+        };
+        if !is_new {
+            assert_eq!(rings(way.send()), 1);
+        }
+        let idle = LadderTimeouts::default().idle_ms;
+        let lapses_ms = way.now_ms + 10 * idle;
+        way.hear(LadderInput::Compacts { lapses_ms });
+        if is_new {
+            assert_eq!(rings(way.send()), 1);
+        }
+        assert_eq!(rings(way.wait(3 * idle)), 0);
+        assert_eq!(way.carried(HookPoint::Tool), 0, "the doorbell is its way");
+        // What rang before was in the context that is gone.
+        assert_eq!(
+            rings(way.hear(LadderInput::Compacted)),
+            usize::from(!is_new)
+        );
+        // From here on an idle Claude has not heard it.
+        assert_eq!(rings(way.wait(idle / 2 - 100)), 0);
+        assert_eq!(rings(way.wait(200)), 1);
+    }
+}
+
+#[test]
+fn a_compaction_of_which_no_end_comes_holds_up_no_message_for_ever() {
+    let mut way = Way::new(DeliveryMode::Auto, true);
+    let idle = LadderTimeouts::default().idle_ms;
+    let lapses_ms = way.now_ms + 10 * idle;
+    way.hear(LadderInput::Compacts { lapses_ms });
+    way.send();
+    way.wait(10 * idle + idle / 2);
+    way.wait(idle);
+    assert_eq!(way.carried(HookPoint::Tool), 1);
+}

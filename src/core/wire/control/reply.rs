@@ -236,6 +236,16 @@ pub struct Sent {
     pub unanswered: Vec<EntryId>,
 }
 
+impl Sent {
+    /// What is said of a handoff that is [`Self::duplicate`]. `line`: its place, as it is shown.
+    pub fn said_before(line: &str) -> String {
+        format!(
+            "the same handoff is open already (entry {line}); nothing was sent: other words make it \
+             another one"
+        )
+    }
+}
+
 /// A message for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
