@@ -200,7 +200,7 @@ fn card(asked: &ApprovalSnapshot, hints: Vec<String>) -> ReportText {
     row(&mut out, asked);
     out.block("  ", &request.subject);
     for (name, _, text) in asked.unsaid() {
-        out.spans(&[(Tone::Faint, &format!("  {name}  ")), (Tone::Plain, text)]);
+        out.spans(&[(Tone::Faint, &format!("  {name}  ")), (Tone::Plain, &text)]);
     }
     for hint in hints {
         out.spans(&[(Tone::Warning, &format!("  {hint}"))]);

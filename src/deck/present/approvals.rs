@@ -308,7 +308,7 @@ mod tests {
             let details = card(&asked, &[], "").asked.unwrap().details;
             let said = |line: &str| details.lines().filter(|it| *it == line).count();
             assert_eq!(said("reason: it says"), 1, "{length}: {details}");
-            assert_eq!(said("in /p"), 2, "{length}: {details}");
+            assert_eq!(said("in /p"), 1, "{length}: {details}");
         }
     }
 
