@@ -72,6 +72,8 @@ struct Waiting {
     root: String,
     /// What only can be answered in Codex's terminal, and stands in no entry.
     elsewhere: u64,
+    /// Claude waits at a dialog of its own that is none of the requests.
+    claude_elsewhere: bool,
 }
 
 fn root(context: &CliContext) -> String {
@@ -88,7 +90,9 @@ impl Waiting {
                     let status = live.status().await?;
                     let world = live.snapshot().await?;
                     let recorded = world.open_approvals.len() as u64;
+                    let claude = &status.agents.claude;
                     Ok(Self {
+                        claude_elsewhere: claude.waits_elsewhere(&world.open_approvals),
                         world,
                         rules: status.policy.rules,
                         root: root(context),
@@ -109,6 +113,7 @@ impl Waiting {
             rules: disk::policy_on_disk(&context.setting).rules,
             root: root(context),
             elsewhere: 0,
+            claude_elsewhere: false,
         })
     }
 
@@ -146,7 +151,7 @@ fn list(context: &CliContext) -> CliOutcome {
     let waiting = Waiting::read(context)?;
     let all = waiting.all();
     let mut text = ReportText::new();
-    if all.is_empty() && waiting.elsewhere == 0 {
+    if all.is_empty() && waiting.elsewhere == 0 && !waiting.claude_elsewhere {
         text.note("nothing waits for your answer");
     }
     for asked in &all {
@@ -159,8 +164,15 @@ fn list(context: &CliContext) -> CliOutcome {
         let many = count(waiting.elsewhere, "request waits", "requests wait");
         text.note(format!("{many} in Codex's own terminal only"));
     }
+    if waiting.claude_elsewhere {
+        text.note("Claude waits for you in its own terminal");
+    }
     let all: Vec<Value> = all.into_iter().map(|asked| waiting.json(asked)).collect();
-    let value = json!({"approvals": all, "elsewhere": waiting.elsewhere});
+    let value = json!({
+        "approvals": all,
+        "elsewhere": waiting.elsewhere,
+        "claudeElsewhere": waiting.claude_elsewhere,
+    });
     context.out.report(Report::new(&value, text))
 }
 
