@@ -205,11 +205,14 @@ where
     let params = params(event, caller, &input);
     if input.get("agent_id").is_some() && *event != HookEvent::SubagentStop {
         // A helper of Claude's own: its context is not that of whom the messages are for, so that
-        // nothing is asked for it and nothing is printed. Its files are told, and its end is counted
-        // below: what is printed then makes it go on (Claude Code 2.1.330, observed).
-        if *event == HookEvent::PostToolUse && params.tool.is_some() {
-            client.call(of_helper(params)).await.ok()?;
-        }
+        // nothing is asked for it and nothing is printed. Its files and its dialogs are told, and its
+        // end is counted below: what is printed then makes it go on (Claude Code 2.1.330, observed).
+        let told = match event {
+            HookEvent::PostToolUse | HookEvent::PostToolUseFailure => HookEvent::HelperToolUse,
+            HookEvent::PermissionRequest => HookEvent::HelperAsks,
+            _ => return None,
+        };
+        client.call(of_helper(told, params, &input)).await.ok()?;
         return None;
     }
     let reply: HookReply = match client.ask_for(Command::Hook(params)).await {
@@ -337,6 +340,7 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
         detail: ["source", "reason", "error", "notification_type", "trigger"]
             .into_iter()
             .find_map(word),
+        helper: word("agent_id"),
         stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
         monitor_runs: monitor_runs(input).filter(|_| caller.has_monitors),
         tool_use: is_of_tool.then(|| tool_use(input)).flatten(),
@@ -355,12 +359,14 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
     }
 }
 
-/// Of what a helper does only the file counts.
-fn of_helper(params: HookParams) -> Command {
+/// Of what a helper does only the file counts, and what it asks the person.
+fn of_helper(event: HookEvent, params: HookParams, input: &Value) -> Command {
     Command::Hook(HookParams {
-        event: HookEvent::HelperToolUse,
+        event,
         claude_pid: params.claude_pid,
         is_judged: params.is_judged,
+        helper: params.helper,
+        tool_use: tool_use(input),
         tool: params.tool,
         path: params.path,
         ..HookParams::default()

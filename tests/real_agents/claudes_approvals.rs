@@ -10,6 +10,7 @@ use crate::pair::{verify, wait_attached, wait_status};
 use crate::support::claude_home;
 use crate::support::model_request::{hears, says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_waiting;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
 
@@ -190,6 +191,44 @@ fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody(
     assert!(is_made(pair, "answered"));
     deck.wait_for_text("Nothing waits for you");
     expect_steps(pair, &id, &["claude asked", "system answered"]);
+}
+
+#[test]
+fn a_helper_of_claudes_that_asks_is_told_of_until_it_is_answered_also_behind_its_turn() {
+    let Some(pair) = Pair::live() else { return };
+    let mut claude = claude_in_the_mode_that_asks(&pair);
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let helper = json!({"description": "make it", "prompt": "make the helped file",
+        "subagent_type": "general-purpose"});
+    pair.messages
+        .when(says("have it made"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Agent", helper)));
+    pair.messages
+        .when(says("make the helped file"))
+        .once()
+        .reply(Reply::shell(&makes_file("helped")));
+    let back = json!({"message": "It is made."});
+    pair.messages
+        .when(tool_said("done-42"))
+        .once()
+        .reply(Reply::call(ToolCall::named("SubagentHandback", back)));
+    claude.submit("have it made");
+    claude.wait_for_text(DIALOG);
+    wait_status(&pair, "a helper that asks behind the turn", |status| {
+        let claude = &status["agents"]["claude"];
+        claude["state"] == "idle" && claude["askingHelpers"] == 1
+    });
+    wait_for_waiting(&mut deck);
+    assert_eq!(listed(&pair)["claudeElsewhere"], true);
+    yes(&mut claude);
+    wait_status(&pair, "a helper that goes on", |status| {
+        status["agents"]["claude"]["askingHelpers"] == 0
+    });
+    deck.wait_for_text("Nothing waits for you");
+    assert!(is_made(&pair, "helped"));
+    verify(&pair);
 }
 
 /// Claude takes a bare yes to its own question for no answer, and asks on: its model hears the option.

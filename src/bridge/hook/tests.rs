@@ -161,13 +161,26 @@ async fn tool_results_and_stops_carry_bodies_as_prompts_do() {
 }
 
 #[tokio::test]
-async fn what_a_helper_of_claude_does_is_not_reported() {
-    for event in ["PostToolUse", "PostToolUseFailure", "PermissionRequest"] {
+async fn of_what_a_helper_of_claude_does_only_what_it_asks_the_person_is_told() {
+    let input = json!({"agent_id": "a97", "agent_type": "general-purpose", "session_id": "s1",
+        "tool_name": "Bash", "tool_input": {"command": "make"}, "cwd": "/p"});
+    for (event, told) in [
+        ("PermissionRequest", HookEvent::HelperAsks),
+        ("PostToolUse", HookEvent::HelperToolUse),
+        ("PostToolUseFailure", HookEvent::HelperToolUse),
+    ] {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
-        let input = r#"{"agent_id":"a97","agent_type":"general-purpose","tool_name":"Bash"}"#;
-        assert_eq!(run_hook(&place, event, input).await, "");
-        assert!(daemon.so_far().is_empty(), "{event}");
+        assert_eq!(run_hook(&place, event, &input.to_string()).await, "");
+        let told = HookParams {
+            event: told,
+            claude_pid: Some(7),
+            is_judged: true,
+            helper: Some("a97".to_owned()),
+            tool_use: tool_use(&input),
+            ..HookParams::default()
+        };
+        assert_eq!(daemon.so_far(), [Command::Hook(told)], "{event}");
     }
 }
 
@@ -235,6 +248,8 @@ async fn a_file_that_a_helper_of_claude_touches_is_told_and_the_helper_is_given_
         event: HookEvent::HelperToolUse,
         claude_pid: Some(7),
         is_judged: true,
+        helper: Some("a97".to_owned()),
+        tool_use: tool_use(&input),
         tool: Some("Edit".to_owned()),
         path: Some("/p/a.rs".to_owned()),
         ..HookParams::default()
@@ -267,7 +282,9 @@ async fn that_a_helper_of_claude_ends_is_told_without_its_words() {
     let seen = daemon.so_far();
     assert!(
         matches!(&seen[..], [Command::Hook(params)]
-            if params.event == HookEvent::SubagentStop && params.text.is_none()),
+            if params.event == HookEvent::SubagentStop
+                && params.helper.as_deref() == Some("a97")
+                && params.text.is_none()),
         "{seen:?}"
     );
 }

@@ -225,6 +225,11 @@ mod tests {
             claude.waits_elsewhere(&open)
         };
         assert!(!waits(&[]));
+        let asking = ClaudeStatus {
+            asking_helpers: 1,
+            ..ClaudeStatus::default()
+        };
+        assert!(asking.waits_elsewhere(&open), "of a helper there is no card");
         assert!(!waits(&["second"]));
         assert!(waits(&["default", "second"]));
     }

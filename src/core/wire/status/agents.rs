@@ -104,6 +104,8 @@ pub struct ClaudeStatus {
     /// The oldest of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cut_off_ids: Vec<EntryId>,
+    /// Helpers of its own that show a dialog in its terminal.
+    pub asking_helpers: u64,
     /// Its bridge died while it lives: it has none of our tools.
     pub tools_gone: bool,
     /// How full its context is.
@@ -117,11 +119,14 @@ pub struct ClaudeStatus {
 }
 
 impl ClaudeStatus {
-    /// Whether a Claude waits at a dialog of its own that none of these requests is about. Where there
-    /// are several, each is looked at by itself.
+    /// Whether a Claude, or a helper of it, waits at a dialog of its own that none of these requests is
+    /// about: what a helper asks is none. Where there are several, each is looked at by itself.
     pub fn waits_elsewhere(&self, open: &BTreeMap<EntryId, ApprovalSnapshot>) -> bool {
         let is_waiting = |state| state == AgentState::Waiting;
         let mut pairs = self.pairs.iter();
+        if self.asking_helpers > 0 {
+            return true;
+        }
         match self.pairs.is_empty() {
             true => is_waiting(self.state) && !has_dialog(open, None),
             false => pairs.any(|it| is_waiting(it.state) && !has_dialog(open, Some(&it.pair))),
