@@ -8,7 +8,7 @@ use crate::approvals::{
 };
 use crate::pair::{verify, wait_attached, wait_status};
 use crate::support::claude_home;
-use crate::support::model_request::{hears, says, tool_said};
+use crate::support::model_request::{hears, mentions, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::panes::wait_for_waiting;
 use crate::support::pty::{Key, Pty};
@@ -191,6 +191,70 @@ fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody(
     assert!(is_made(pair, "answered"));
     deck.wait_for_text("Nothing waits for you");
     expect_steps(pair, &id, &["claude asked", "system answered"]);
+}
+
+/// The file that Claude tells its model to write the plan into.
+#[track_caller]
+fn plan_file(pair: &Pair) -> String {
+    const BEFORE: &str = "create your plan at ";
+    let request = pair
+        .messages
+        .wait_for_request("plan mode", mentions(BEFORE));
+    let told = request.body.to_string();
+    let (_, behind) = told.split_once(BEFORE).unwrap();
+    behind.split_once(" using").unwrap().0.to_owned()
+}
+
+#[test]
+fn a_plan_that_is_allowed_in_the_deck_has_claude_ask_before_each_edit() {
+    let Some(pair) = Pair::live() else { return };
+    let mut claude = claude_in_the_mode_that_asks(&pair);
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    // The way there leads through the mode in which Claude edits without asking.
+    claude.press_until(Key::BackTab, "the mode that edits", |screen| {
+        screen.contains("accept edits on")
+    });
+    claude.press_until(Key::BackTab, "plan mode", |screen| {
+        screen.contains("plan mode on")
+    });
+    claude.submit("what is to be done?");
+    let file = plan_file(&pair);
+    wait_status(&pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    let plan = json!({"file_path": file, "content": "1. Write the note.\n"});
+    pair.messages
+        .when(says("plan it"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Write", plan)));
+    pair.messages
+        .when(tool_said("File created successfully"))
+        .once()
+        .reply(Reply::call(ToolCall::named("ExitPlanMode", json!({}))));
+    let note = pair.project.root().join("note.txt");
+    let edit = json!({"file_path": note, "content": "done"});
+    pair.messages
+        .when(tool_said("User has approved your plan"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Write", edit)));
+    claude.submit("plan it");
+    let asked = wait_asked(&pair, "ExitPlanMode");
+    let mut choices = asked["runtimeEvent"]["request"]["choices"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    assert!(
+        choices.all(|choice| choice["label"] != "allow once"),
+        "{asked}"
+    );
+    card(&mut deck);
+    answers(&mut deck, "Claude asks to use a tool");
+    deck.wait_for_text("allow, and ask before each edit");
+    deck.press(Key::Enter);
+    let asked = wait_asked(&pair, "note.txt");
+    assert_eq!(asked["runtimeEvent"]["request"]["kind"], "file_change");
+    assert!(!note.exists());
 }
 
 #[test]

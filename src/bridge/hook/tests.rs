@@ -3,7 +3,7 @@ use std::time::Instant;
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::id::EntryId;
-use crate::wire::control::{ApprovalAnswer, Refusal, RefusalCode, Role};
+use crate::wire::control::{Refusal, RefusalCode, Role};
 
 fn context(text: &str) -> impl Fn(&Command) -> Answering + Send + Sync + use<> {
     let text = text.to_owned();
@@ -216,6 +216,50 @@ async fn a_question_outlives_a_daemon_that_changes_its_process_also_where_the_de
     let keys: Vec<&str> = keys.collect();
     assert_eq!(keys.len(), 3);
     assert!(keys.iter().all(|key| *key == keys[0]));
+}
+
+#[tokio::test]
+async fn a_yes_to_a_plan_that_has_changed_since_is_asked_for_again() {
+    let place = Place::default();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let plan = |text: &str| std::fs::write(file.path(), text).unwrap();
+    plan("1. Mend it.");
+    let path = file.path().to_owned();
+    let daemon = FakeDaemon::start(&place, move |command| match command {
+        Command::AskApproval(params) => {
+            if params.details.contains("Mend it") {
+                std::fs::write(&path, "1. Drop it.").unwrap();
+            }
+            Answering::Reply(Reply::Approval(Some(ApprovalAnswer {
+                choice: "allow".to_owned(),
+                note: None,
+            })))
+        }
+        _ => Answering::Reply(Reply::Hook(HookReply::default())),
+    });
+    let daemon = daemon.await;
+    let input = json!({"tool_name": "ExitPlanMode", "tool_input": {
+        "plan": "1. Mend it.", "planFilePath": file.path()}});
+    let output = run_hook(&place, "PermissionRequest", &input.to_string()).await;
+    let output: Value = serde_json::from_str(&output).unwrap();
+    let decision = &output["hookSpecificOutput"]["decision"];
+    assert_eq!(decision["updatedInput"]["plan"], "1. Drop it.");
+    let asked: Vec<_> = daemon
+        .so_far()
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::AskApproval(params) => Some((params.request.key, params.details)),
+            _ => None,
+        })
+        .collect();
+    let [(key, first), (again, second)] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(key, again);
+    assert!(
+        first.contains("Mend it") && second.contains("Drop it"),
+        "{asked:?}"
+    );
 }
 
 #[tokio::test]
