@@ -533,11 +533,19 @@ fn the_list_of_requests_says_that_claude_waits_at_its_own_dialog() {
     let (_bridge, mut hook) = (project.agent("claude"), project.agent("hook"));
     let list = || project.run(["approvals", "list"]).expect_success().stdout;
     let listed = || project.run(["approvals", "list", "--json"]).json();
-    assert!(list().contains("nothing waits for your answer"), "{}", list());
+    assert!(
+        list().contains("nothing waits for your answer"),
+        "{}",
+        list()
+    );
     assert_eq!(listed()["claudeElsewhere"], false);
     let asks = json!({"event": "PermissionRequest", "claudePid": null});
     hook.expect("hook/report", asks);
-    assert!(list().contains("Claude waits for you in its own terminal"), "{}", list());
+    assert!(
+        list().contains("Claude waits for you in its own terminal"),
+        "{}",
+        list()
+    );
     assert!(!list().contains("nothing waits"), "{}", list());
     assert_eq!(listed()["claudeElsewhere"], true);
 }

@@ -275,11 +275,7 @@ fn a_refusal_with_its_reason_reaches_codexs_model(
     expect_steps(pair, &id, &wanted);
 }
 
-fn the_choice_that_stops_the_turn_stops_it(
-    pair: &Pair,
-    codex: &mut Pty,
-    operator: &mut Operator,
-) {
+fn the_choice_that_stops_the_turn_stops_it(pair: &Pair, codex: &mut Pty, operator: &mut Operator) {
     let id = codex_asks_for(pair, codex, "stopped");
     let asked = listed(pair);
     let choices = asked["approvals"][0]["choices"].as_array().unwrap();

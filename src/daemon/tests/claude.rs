@@ -44,7 +44,11 @@ async fn a_helper_that_asks_is_told_of_until_it_goes_on() {
     ] {
         rig.call(&hook, of(event, helper)).await.unwrap();
         let status = rig.daemon.status().agents.claude;
-        assert_eq!((status.state, status.asking_helpers), (state, asking), "{event}");
+        assert_eq!(
+            (status.state, status.asking_helpers),
+            (state, asking),
+            "{event}"
+        );
     }
 }
 

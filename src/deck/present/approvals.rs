@@ -229,7 +229,10 @@ mod tests {
             asking_helpers: 1,
             ..ClaudeStatus::default()
         };
-        assert!(asking.waits_elsewhere(&open), "of a helper there is no card");
+        assert!(
+            asking.waits_elsewhere(&open),
+            "of a helper there is no card"
+        );
         assert!(!waits(&["second"]));
         assert!(waits(&["default", "second"]));
     }
