@@ -257,41 +257,62 @@ fn a_plan_that_is_allowed_in_the_deck_has_claude_ask_before_each_edit() {
     assert!(!note.exists());
 }
 
+/// A helper of Claude's, whose turn is over by then, is at its dialog about a file.
+#[track_caller]
+fn helper_asks_for(pair: &Pair, claude: &mut Pty, deck: &mut Pty, word: &str) {
+    let helper = json!({"description": "make it", "prompt": format!("make {word} as a helper"),
+        "subagent_type": "general-purpose"});
+    pair.messages
+        .when(says(&prompt(word)))
+        .once()
+        .reply(Reply::call(ToolCall::named("Agent", helper)));
+    pair.messages
+        .when(says(&format!("make {word} as a helper")))
+        .once()
+        .reply(Reply::shell(&makes_file(word)));
+    claude.submit(&prompt(word));
+    claude.wait_for_text(DIALOG);
+    wait_status(pair, "a helper that asks behind the turn", |status| {
+        let claude = &status["agents"]["claude"];
+        claude["state"] == "idle" && claude["askingHelpers"] == 1
+    });
+    wait_for_waiting(deck);
+    assert_eq!(listed(pair)["claudeElsewhere"], true);
+}
+
+/// No helper of Claude's asks any more.
+#[track_caller]
+fn no_helper_asks(pair: &Pair, deck: &mut Pty) {
+    wait_status(pair, "a helper that goes on", |status| {
+        status["agents"]["claude"]["askingHelpers"] == 0
+    });
+    deck.wait_for_text("Nothing waits for you");
+}
+
 #[test]
 fn a_helper_of_claudes_that_asks_is_told_of_until_it_is_answered_also_behind_its_turn() {
     let Some(pair) = Pair::live() else { return };
     let mut claude = claude_in_the_mode_that_asks(&pair);
     let mut deck = pair.deck();
     deck.wait_for_text("✓ chain");
-    let helper = json!({"description": "make it", "prompt": "make the helped file",
-        "subagent_type": "general-purpose"});
-    pair.messages
-        .when(says("have it made"))
-        .once()
-        .reply(Reply::call(ToolCall::named("Agent", helper)));
-    pair.messages
-        .when(says("make the helped file"))
-        .once()
-        .reply(Reply::shell(&makes_file("helped")));
     let back = json!({"message": "It is made."});
     pair.messages
         .when(tool_said("done-42"))
         .once()
         .reply(Reply::call(ToolCall::named("SubagentHandback", back)));
-    claude.submit("have it made");
-    claude.wait_for_text(DIALOG);
-    wait_status(&pair, "a helper that asks behind the turn", |status| {
-        let claude = &status["agents"]["claude"];
-        claude["state"] == "idle" && claude["askingHelpers"] == 1
-    });
-    wait_for_waiting(&mut deck);
-    assert_eq!(listed(&pair)["claudeElsewhere"], true);
+    helper_asks_for(&pair, &mut claude, &mut deck, "allowed");
     yes(&mut claude);
-    wait_status(&pair, "a helper that goes on", |status| {
-        status["agents"]["claude"]["askingHelpers"] == 0
+    no_helper_asks(&pair, &mut deck);
+    assert!(is_made(&pair, "allowed"));
+    wait_status(&pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
     });
-    deck.wait_for_text("Nothing waits for you");
-    assert!(is_made(&pair, "helped"));
+    helper_asks_for(&pair, &mut claude, &mut deck, "refused");
+    claude.press_until(Key::Escape, "the dialog to go", |screen| {
+        !screen.contains(DIALOG)
+    });
+    no_helper_asks(&pair, &mut deck);
+    assert!(!is_made(&pair, "refused"));
     verify(&pair);
 }
 

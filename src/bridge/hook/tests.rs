@@ -222,8 +222,7 @@ async fn a_question_outlives_a_daemon_that_changes_its_process_also_where_the_de
 async fn a_yes_to_a_plan_that_has_changed_since_is_asked_for_again() {
     let place = Place::default();
     let file = tempfile::NamedTempFile::new().unwrap();
-    let plan = |text: &str| std::fs::write(file.path(), text).unwrap();
-    plan("1. Mend it.");
+    std::fs::write(file.path(), "1. Mend it.").unwrap();
     let path = file.path().to_owned();
     let daemon = FakeDaemon::start(&place, move |command| match command {
         Command::AskApproval(params) => {
