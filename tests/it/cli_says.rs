@@ -531,22 +531,18 @@ fn the_status_says_that_a_question_waits() {
 fn the_list_of_requests_says_that_claude_waits_at_its_own_dialog() {
     let project = Project::live();
     let (_bridge, mut hook) = (project.agent("claude"), project.agent("hook"));
-    let list = || project.run(["approvals", "list"]).expect_success().stdout;
+    let list = || project.run(["approvals", "list"]).expect_success().stderr;
     let listed = || project.run(["approvals", "list", "--json"]).json();
-    assert!(
-        list().contains("nothing waits for your answer"),
-        "{}",
-        list()
+    let (nothing, waits) = (
+        "nothing waits for your answer",
+        "Claude waits for you in its own terminal",
     );
+    assert!(list().contains(nothing), "{}", list());
     assert_eq!(listed()["claudeElsewhere"], false);
     let asks = json!({"event": "PermissionRequest", "claudePid": null});
     hook.expect("hook/report", asks);
-    assert!(
-        list().contains("Claude waits for you in its own terminal"),
-        "{}",
-        list()
-    );
-    assert!(!list().contains("nothing waits"), "{}", list());
+    assert!(list().contains(waits), "{}", list());
+    assert!(!list().contains(nothing), "{}", list());
     assert_eq!(listed()["claudeElsewhere"], true);
 }
 
