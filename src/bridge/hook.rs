@@ -25,12 +25,12 @@ use crate::core::delivery::DeliveryWay;
 use crate::core::instructions::SHARED_CHARS_MAX;
 use crate::core::trace;
 use crate::wire::control::{
-    AskApprovalParams, Command, HookEvent, HookParams, HookReply, IdsParams, MONITOR,
-    MONITOR_BEFORE, Reply,
+    ApprovalAnswer, AskApprovalParams, Command, HookEvent, HookParams, HookReply, IdsParams,
+    MONITOR, MONITOR_BEFORE, Reply,
 };
 use command::ran;
 use daemon_away::DaemonAway;
-use permission::{PermissionAsk, tool_use};
+use permission::{PermissionAsk, tool_use, with_newer_plan};
 
 pub use before_tool::before_tool;
 pub use status_line::status_line;
@@ -128,12 +128,8 @@ async fn run_within<R, W>(
     let work = hook(event, caller, input, output, client.clone());
     match timeout(wait, work).await {
         Err(_) => tracing::debug!(%event, "the hook took too long"),
-        Ok(Some(Asked {
-            ask,
-            tool_use,
-            mut output,
-        })) => {
-            let printed = permission(&ask, tool_use, caller, &client, &mut output).await;
+        Ok(Some(asked)) => {
+            let printed = permission(asked, caller, &client).await;
             tracing::debug!(
                 printed = printed.is_some(),
                 "a question of claude's is over"
@@ -146,28 +142,46 @@ async fn run_within<R, W>(
 /// A question of Claude's that waits for the person, who may take their time.
 struct Asked<W> {
     ask: PermissionAsk,
-    tool_use: Option<String>,
+    input: Value,
     output: W,
 }
 
-/// Waits for the operator's answer, also over a daemon that moves to another process, and prints it.
-async fn permission<W: AsyncWrite + Unpin>(
-    ask: &PermissionAsk,
-    tool_use: Option<String>,
-    caller: HookCaller,
-    client: &Client,
-    output: &mut W,
-) -> Option<()> {
-    let params = AskApprovalParams {
-        request: ask.request.clone(),
-        details: ask.details.clone(),
-        claude_pid: caller.pid,
-        tool_use,
-    };
+/// Waits for the operator's answer and prints it. What was said of a plan that is another one by now is
+/// no answer: that one is asked about, under the same name.
+async fn permission<W>(asked: Asked<W>, caller: HookCaller, client: &Client) -> Option<()>
+where
+    W: AsyncWrite + Unpin,
+{
+    let Asked {
+        mut ask,
+        mut input,
+        mut output,
+    } = asked;
+    loop {
+        let params = AskApprovalParams {
+            request: ask.request.clone(),
+            details: ask.details.clone(),
+            claude_pid: caller.pid,
+            tool_use: tool_use(&input),
+        };
+        let answer = answered(params, client).await?;
+        let newer = with_newer_plan(&input).filter(|_| ask.allows(&answer.choice));
+        let Some(newer) = newer else {
+            let line = ask.output(&answer.choice, answer.note.as_deref())?;
+            output.write_all(line.as_bytes()).await.ok()?;
+            return output.flush().await.ok();
+        };
+        ask = PermissionAsk::read(&newer, ask.request.key)?;
+        input = newer;
+    }
+}
+
+/// Waits for the operator's answer, also over a daemon that moves to another process.
+async fn answered(params: AskApprovalParams, client: &Client) -> Option<ApprovalAnswer> {
     let mut away = DaemonAway::default();
-    let answer = loop {
+    loop {
         match client.call(Command::AskApproval(params.clone())).await {
-            Ok(Reply::Approval(Some(answer))) => break answer,
+            Ok(Reply::Approval(Some(answer))) => return Some(answer),
             Ok(Reply::Approval(None)) if away.may_be_looked_at(Instant::now()) => {
                 sleep(DECK_LOOK).await;
             }
@@ -177,10 +191,7 @@ async fn permission<W: AsyncWrite + Unpin>(
                 if away.may_return(Instant::now()) && is_redialled(client) => {}
             _ => return None,
         }
-    };
-    let line = ask.output(&answer.choice, answer.note.as_deref())?;
-    output.write_all(line.as_bytes()).await.ok()?;
-    output.flush().await.ok()
+    }
 }
 
 async fn hook<R, W>(
@@ -205,11 +216,14 @@ where
     let params = params(event, caller, &input);
     if input.get("agent_id").is_some() && *event != HookEvent::SubagentStop {
         // A helper of Claude's own: its context is not that of whom the messages are for, so that
-        // nothing is asked for it and nothing is printed. Its files are told, and its end is counted
-        // below: what is printed then makes it go on (Claude Code 2.1.330, observed).
-        if *event == HookEvent::PostToolUse && params.tool.is_some() {
-            client.call(of_helper(params)).await.ok()?;
-        }
+        // nothing is asked for it and nothing is printed. Its files and its dialogs are told, and its
+        // end is counted below: what is printed then makes it go on (Claude Code 2.1.330, observed).
+        let told = match event {
+            HookEvent::PostToolUse | HookEvent::PostToolUseFailure => HookEvent::HelperToolUse,
+            HookEvent::PermissionRequest => HookEvent::HelperAsks,
+            _ => return None,
+        };
+        client.call(of_helper(told, params, &input)).await.ok()?;
         return None;
     }
     let reply: HookReply = match client.ask_for(Command::Hook(params)).await {
@@ -222,12 +236,7 @@ where
     if *event == HookEvent::PermissionRequest {
         let key = uuid::Uuid::now_v7().to_string();
         let ask = PermissionAsk::read(&input, key)?;
-        let tool_use = tool_use(&input);
-        return Some(Asked {
-            ask,
-            tool_use,
-            output,
-        });
+        return Some(Asked { ask, input, output });
     }
     if *event == HookEvent::PreCompact {
         // It joins the instructions of the compaction, as plain text, and is shown to the person too
@@ -337,6 +346,7 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
         detail: ["source", "reason", "error", "notification_type", "trigger"]
             .into_iter()
             .find_map(word),
+        helper: word("agent_id"),
         stop_hook_active: input.get("stop_hook_active") == Some(&Value::Bool(true)),
         monitor_runs: monitor_runs(input).filter(|_| caller.has_monitors),
         tool_use: is_of_tool.then(|| tool_use(input)).flatten(),
@@ -355,12 +365,14 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
     }
 }
 
-/// Of what a helper does only the file counts.
-fn of_helper(params: HookParams) -> Command {
+/// Of what a helper does only the file counts, and what it asks the person.
+fn of_helper(event: HookEvent, params: HookParams, input: &Value) -> Command {
     Command::Hook(HookParams {
-        event: HookEvent::HelperToolUse,
+        event,
         claude_pid: params.claude_pid,
         is_judged: params.is_judged,
+        helper: params.helper,
+        tool_use: tool_use(input),
         tool: params.tool,
         path: params.path,
         ..HookParams::default()

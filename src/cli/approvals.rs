@@ -72,6 +72,8 @@ struct Waiting {
     root: String,
     /// What only can be answered in Codex's terminal, and stands in no entry.
     elsewhere: u64,
+    /// Claude waits at a dialog of its own that is none of the requests.
+    claude_elsewhere: bool,
 }
 
 fn root(context: &CliContext) -> String {
@@ -91,7 +93,9 @@ impl Waiting {
                     let status = live.status().await?;
                     let world = live.snapshot().await?;
                     let recorded = world.open_approvals.len() as u64;
+                    let claude = &status.agents.claude;
                     Ok(Self {
+                        claude_elsewhere: claude.waits_elsewhere(&world.open_approvals),
                         world,
                         rules: status.policy.rules,
                         root: root(context),
@@ -112,6 +116,7 @@ impl Waiting {
             rules: disk::policy_on_disk(&context.setting).rules,
             root: root(context),
             elsewhere: 0,
+            claude_elsewhere: false,
         })
     }
 
@@ -149,7 +154,7 @@ fn list(context: &CliContext) -> CliOutcome {
     let waiting = Waiting::read(context)?;
     let all = waiting.all();
     let mut text = ReportText::new();
-    if all.is_empty() && waiting.elsewhere == 0 {
+    if all.is_empty() && waiting.elsewhere == 0 && !waiting.claude_elsewhere {
         text.note("nothing waits for your answer");
     }
     for asked in &all {
@@ -162,8 +167,15 @@ fn list(context: &CliContext) -> CliOutcome {
         let many = count(waiting.elsewhere, "request waits", "requests wait");
         text.note(format!("{many} in Codex's own terminal only"));
     }
+    if waiting.claude_elsewhere {
+        text.note("Claude waits for you in its own terminal");
+    }
     let all: Vec<Value> = all.into_iter().map(|asked| waiting.json(asked)).collect();
-    let value = json!({"approvals": all, "elsewhere": waiting.elsewhere});
+    let value = json!({
+        "approvals": all,
+        "elsewhere": waiting.elsewhere,
+        "claudeElsewhere": waiting.claude_elsewhere,
+    });
     context.out.report(Report::new(&value, text))
 }
 
@@ -203,7 +215,7 @@ fn card(asked: &ApprovalSnapshot, hints: Vec<String>) -> ReportText {
     row(&mut out, asked);
     out.block("  ", &request.subject);
     for (name, _, text) in asked.unsaid() {
-        out.spans(&[(Tone::Faint, &format!("  {name}  ")), (Tone::Plain, text)]);
+        out.spans(&[(Tone::Faint, &format!("  {name}  ")), (Tone::Plain, &text)]);
     }
     for hint in hints {
         out.spans(&[(Tone::Warning, &format!("  {hint}"))]);

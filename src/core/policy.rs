@@ -30,6 +30,7 @@ mod shell;
 mod shell_lexer;
 mod shell_needs;
 mod shell_network;
+mod shell_text;
 mod sign_off_mode;
 mod subcommands;
 mod unmasked;

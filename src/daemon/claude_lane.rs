@@ -105,6 +105,12 @@ impl ClaudeLane {
         shown.map(|(_, shown)| shown)
     }
 
+    /// How many helpers of the Claudes show a dialog.
+    pub(super) fn asking_helpers(&self) -> usize {
+        let states = self.pairs.values().map(|pair| &pair.state);
+        states.map(ClaudeState::asking_helpers).sum()
+    }
+
     /// The messages that the Claudes were given in turns that failed.
     pub(super) fn cut_off(&self) -> Vec<EntryId> {
         let states = self.pairs.values().map(|pair| &pair.state);

@@ -87,6 +87,7 @@ impl Daemon {
                     pid: claude.pid,
                     turn_text: turn.and_then(ShownClaude::words),
                     tool: turn.and_then(ShownClaude::tool),
+                    asking_helpers: self.agents.claude.asking_helpers() as u64,
                     tools_gone: tools_gone.is_some(),
                     why: tools_gone.or(claude.why),
                     installed: self.base.programs.is_installed(Agent::Claude),

@@ -528,6 +528,25 @@ fn the_status_says_that_a_question_waits() {
 }
 
 #[test]
+fn the_list_of_requests_says_that_claude_waits_at_its_own_dialog() {
+    let project = Project::live();
+    let (_bridge, mut hook) = (project.agent("claude"), project.agent("hook"));
+    let list = || project.run(["approvals", "list"]).expect_success().stderr;
+    let listed = || project.run(["approvals", "list", "--json"]).json();
+    let (nothing, waits) = (
+        "nothing waits for your answer",
+        "Claude waits for you in its own terminal",
+    );
+    assert!(list().contains(nothing), "{}", list());
+    assert_eq!(listed()["claudeElsewhere"], false);
+    let asks = json!({"event": "PermissionRequest", "claudePid": null});
+    hook.expect("hook/report", asks);
+    assert!(list().contains(waits), "{}", list());
+    assert!(!list().contains(nothing), "{}", list());
+    assert_eq!(listed()["claudeElsewhere"], true);
+}
+
+#[test]
 fn the_help_of_tasks_says_which_of_it_needs_a_daemon() {
     let project = Project::new();
     for args in [&["capsule", "--help"][..], &["capsule", "new", "--help"]] {

@@ -163,6 +163,7 @@ fn what_codex_asks_is_answered_on_the_command_line_on_the_socket_or_in_its_termi
     the_operator_allows_a_command_away_from_codexs_terminal(&pair, &mut codex, &mut operator);
     an_answer_in_codexs_terminal_ends_the_request_everywhere(&pair, &mut codex, &mut operator);
     a_refusal_with_its_reason_reaches_codexs_model(&pair, &mut codex, &mut operator);
+    the_choice_that_stops_the_turn_stops_it(&pair, &mut codex, &mut operator);
     verify(&pair);
 }
 
@@ -272,6 +273,27 @@ fn a_refusal_with_its_reason_reaches_codexs_model(
     assert!(!is_made(pair, "refused"));
     let wanted = ["codex asked", "human given", "system answered"];
     expect_steps(pair, &id, &wanted);
+}
+
+fn the_choice_that_stops_the_turn_stops_it(pair: &Pair, codex: &mut Pty, operator: &mut Operator) {
+    let id = codex_asks_for(pair, codex, "stopped");
+    let asked = listed(pair);
+    let choices = asked["approvals"][0]["choices"].as_array().unwrap();
+    let stop = choices.iter().find(|choice| choice["effect"] == "stop");
+    let answer = json!({"id": id, "choice": stop.unwrap()["id"]});
+    operator.call("approval/answer", answer).unwrap();
+    let turn = wait_until("the end of the turn", timeout(), || {
+        let lines = since_asked(pair, &id).into_iter();
+        let asked = lines.map(|line| line["runtimeEvent"]["request"]["turnId"].clone());
+        let turn = asked.into_iter().find(|turn| turn.is_string())?;
+        let mut lines = pair.project.ledger().into_iter();
+        lines.find(|line| {
+            let event = &line["runtimeEvent"];
+            event["kind"] == "turn" && event["turnId"] == turn && event["status"] != "inProgress"
+        })
+    });
+    assert_eq!(turn["runtimeEvent"]["status"], "interrupted", "{turn}");
+    assert!(!is_made(pair, "stopped"));
 }
 
 #[test]

@@ -8,8 +8,9 @@ use crate::approvals::{
 };
 use crate::pair::{verify, wait_attached, wait_status};
 use crate::support::claude_home;
-use crate::support::model_request::{hears, says, tool_said};
+use crate::support::model_request::{hears, mentions, says, tool_said};
 use crate::support::pair::Pair;
+use crate::support::panes::wait_for_waiting;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Reply, ToolCall};
 
@@ -190,6 +191,129 @@ fn claude_that_is_answered_in_its_own_dialog_waits_for_nobody(
     assert!(is_made(pair, "answered"));
     deck.wait_for_text("Nothing waits for you");
     expect_steps(pair, &id, &["claude asked", "system answered"]);
+}
+
+/// The file that Claude tells its model to write the plan into.
+#[track_caller]
+fn plan_file(pair: &Pair) -> String {
+    const BEFORE: &str = "create your plan at ";
+    let request = pair
+        .messages
+        .wait_for_request("plan mode", mentions(BEFORE));
+    let told = request.body.to_string();
+    let (_, behind) = told.split_once(BEFORE).unwrap();
+    behind.split_once(" using").unwrap().0.to_owned()
+}
+
+#[test]
+fn a_plan_that_is_allowed_in_the_deck_has_claude_ask_before_each_edit() {
+    let Some(pair) = Pair::live() else { return };
+    let mut claude = claude_in_the_mode_that_asks(&pair);
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    // The way there leads through the mode in which Claude edits without asking.
+    claude.press_until(Key::BackTab, "the mode that edits", |screen| {
+        screen.contains("accept edits on")
+    });
+    claude.press_until(Key::BackTab, "plan mode", |screen| {
+        screen.contains("plan mode on")
+    });
+    claude.submit("what is to be done?");
+    let file = plan_file(&pair);
+    wait_status(&pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    let plan = json!({"file_path": file, "content": "1. Write the note.\n"});
+    pair.messages
+        .when(says("plan it"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Write", plan)));
+    pair.messages
+        .when(tool_said("File created successfully"))
+        .once()
+        .reply(Reply::call(ToolCall::named("ExitPlanMode", json!({}))));
+    let note = pair.project.root().join("note.txt");
+    let edit = json!({"file_path": note, "content": "done"});
+    pair.messages
+        .when(tool_said("User has approved your plan"))
+        .once()
+        .reply(Reply::call(ToolCall::named("Write", edit)));
+    claude.submit("plan it");
+    let asked = wait_asked(&pair, "ExitPlanMode");
+    let mut choices = asked["runtimeEvent"]["request"]["choices"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    assert!(
+        choices.all(|choice| choice["label"] != "allow once"),
+        "{asked}"
+    );
+    card(&mut deck);
+    answers(&mut deck, "Claude asks to use a tool");
+    deck.wait_for_text("allow, and ask before each edit");
+    deck.press(Key::Enter);
+    let asked = wait_asked(&pair, "note.txt");
+    assert_eq!(asked["runtimeEvent"]["request"]["kind"], "file_change");
+    assert!(!note.exists());
+}
+
+/// A helper of Claude's, whose turn is over by then, is at its dialog about a file.
+#[track_caller]
+fn helper_asks_for(pair: &Pair, claude: &mut Pty, deck: &mut Pty, word: &str) {
+    let helper = json!({"description": "make it", "prompt": format!("make {word} as a helper"),
+        "subagent_type": "general-purpose"});
+    pair.messages
+        .when(says(&prompt(word)))
+        .once()
+        .reply(Reply::call(ToolCall::named("Agent", helper)));
+    pair.messages
+        .when(says(&format!("make {word} as a helper")))
+        .once()
+        .reply(Reply::shell(&makes_file(word)));
+    claude.submit(&prompt(word));
+    claude.wait_for_text(DIALOG);
+    wait_status(pair, "a helper that asks behind the turn", |status| {
+        let claude = &status["agents"]["claude"];
+        claude["state"] == "idle" && claude["askingHelpers"] == 1
+    });
+    wait_for_waiting(deck);
+    assert_eq!(listed(pair)["claudeElsewhere"], true);
+}
+
+/// No helper of Claude's asks any more.
+#[track_caller]
+fn no_helper_asks(pair: &Pair, deck: &mut Pty) {
+    wait_status(pair, "a helper that goes on", |status| {
+        status["agents"]["claude"]["askingHelpers"] == 0
+    });
+    deck.wait_for_text("Nothing waits for you");
+}
+
+#[test]
+fn a_helper_of_claudes_that_asks_is_told_of_until_it_is_answered_also_behind_its_turn() {
+    let Some(pair) = Pair::live() else { return };
+    let mut claude = claude_in_the_mode_that_asks(&pair);
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let back = json!({"message": "It is made."});
+    pair.messages
+        .when(tool_said("done-42"))
+        .once()
+        .reply(Reply::call(ToolCall::named("SubagentHandback", back)));
+    helper_asks_for(&pair, &mut claude, &mut deck, "allowed");
+    yes(&mut claude);
+    no_helper_asks(&pair, &mut deck);
+    assert!(is_made(&pair, "allowed"));
+    wait_status(&pair, "an idle Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    helper_asks_for(&pair, &mut claude, &mut deck, "refused");
+    claude.press_until(Key::Escape, "the dialog to go", |screen| {
+        !screen.contains(DIALOG)
+    });
+    no_helper_asks(&pair, &mut deck);
+    assert!(!is_made(&pair, "refused"));
+    verify(&pair);
 }
 
 /// Claude takes a bare yes to its own question for no answer, and asks on: its model hears the option.

@@ -61,6 +61,10 @@ const STOP: &str = "stop";
 const ASK_USER_QUESTION: &str = "AskUserQuestion";
 const EXIT_PLAN_MODE: &str = "ExitPlanMode";
 
+/// The mode in which Claude asks before each edit. A plan that is simply allowed has Claude go back to
+/// the mode that it was in before it planned, which may be one that does not ask (2.1.330, observed).
+const ASKS_BEFORE_EDITS: &str = "default";
+
 /// A question of Claude's.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PermissionAsk {
@@ -76,7 +80,7 @@ pub(super) struct PermissionAsk {
 #[derive(Debug, Clone, PartialEq)]
 enum Allowed {
     Once,
-    /// A suggestion of Claude's.
+    /// A change of Claude's permissions, of its own suggestion where it is not about a plan.
     Rule(Value),
     /// The `answers` that the input gets.
     Answers(Value),
@@ -92,6 +96,21 @@ pub(super) fn tool_use(input: &Value) -> Option<String> {
     };
     let digest = Sha256::digest(format!("{name}\0{arguments}"));
     Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The input with the plan as its file has it now, where that is another one: Claude goes by the file
+/// as it is when the plan is allowed (2.1.330, observed), and a yes is about what was shown.
+pub(super) fn with_newer_plan(input: &Value) -> Option<Value> {
+    if input.get("tool_name")? != EXIT_PLAN_MODE {
+        return None;
+    }
+    let file = input.pointer("/tool_input/planFilePath")?.as_str()?;
+    let plan = Value::from(std::fs::read_to_string(file).unwrap_or_default());
+    let mut newer = input.clone();
+    let shown = newer.pointer_mut("/tool_input/plan")?;
+    let is_newer = *shown != plan;
+    *shown = plan;
+    is_newer.then_some(newer)
 }
 
 impl PermissionAsk {
@@ -140,8 +159,17 @@ impl PermissionAsk {
                 Allowed::Rule(rule),
             )
         });
-        let once = ApprovalChoice::new(ALLOW, "allow once", ChoiceEffect::AllowOnce);
-        let allows = std::iter::once((once, Allowed::Once)).chain(rules);
+        let (label, allowed) = match tool {
+            EXIT_PLAN_MODE => {
+                let mode = json!({
+                    "type": "setMode", "mode": ASKS_BEFORE_EDITS, "destination": "session",
+                });
+                ("allow, and ask before each edit", Allowed::Rule(mode))
+            }
+            _ => ("allow once", Allowed::Once),
+        };
+        let once = ApprovalChoice::new(ALLOW, label, ChoiceEffect::AllowOnce);
+        let allows = std::iter::once((once, allowed)).chain(rules);
         let request = ApprovalRequest {
             also_wants: match kind.is_shell() {
                 true => also_wants(&arguments),
@@ -180,6 +208,11 @@ impl PermissionAsk {
             allows,
             input: given.filter(|_| is_dialog).cloned(),
         }
+    }
+
+    /// Whether a choice says yes.
+    pub(super) fn allows(&self, choice: &str) -> bool {
+        self.allows.iter().any(|(id, _)| id == choice)
     }
 
     /// What the hook prints for a choice; `None` for one that it did not offer.

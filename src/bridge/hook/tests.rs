@@ -3,7 +3,7 @@ use std::time::Instant;
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::id::EntryId;
-use crate::wire::control::{ApprovalAnswer, Refusal, RefusalCode, Role};
+use crate::wire::control::{Refusal, RefusalCode, Role};
 
 fn context(text: &str) -> impl Fn(&Command) -> Answering + Send + Sync + use<> {
     let text = text.to_owned();
@@ -161,13 +161,26 @@ async fn tool_results_and_stops_carry_bodies_as_prompts_do() {
 }
 
 #[tokio::test]
-async fn what_a_helper_of_claude_does_is_not_reported() {
-    for event in ["PostToolUse", "PostToolUseFailure", "PermissionRequest"] {
+async fn of_what_a_helper_of_claude_does_only_what_it_asks_the_person_is_told() {
+    let input = json!({"agent_id": "a97", "agent_type": "general-purpose", "session_id": "s1",
+        "tool_name": "Bash", "tool_input": {"command": "make"}, "cwd": "/p"});
+    for (event, told) in [
+        ("PermissionRequest", HookEvent::HelperAsks),
+        ("PostToolUse", HookEvent::HelperToolUse),
+        ("PostToolUseFailure", HookEvent::HelperToolUse),
+    ] {
         let place = Place::default();
         let daemon = FakeDaemon::start(&place, context("not for a helper")).await;
-        let input = r#"{"agent_id":"a97","agent_type":"general-purpose","tool_name":"Bash"}"#;
-        assert_eq!(run_hook(&place, event, input).await, "");
-        assert!(daemon.so_far().is_empty(), "{event}");
+        assert_eq!(run_hook(&place, event, &input.to_string()).await, "");
+        let told = HookParams {
+            event: told,
+            claude_pid: Some(7),
+            is_judged: true,
+            helper: Some("a97".to_owned()),
+            tool_use: tool_use(&input),
+            ..HookParams::default()
+        };
+        assert_eq!(daemon.so_far(), [Command::Hook(told)], "{event}");
     }
 }
 
@@ -206,6 +219,49 @@ async fn a_question_outlives_a_daemon_that_changes_its_process_also_where_the_de
 }
 
 #[tokio::test]
+async fn a_yes_to_a_plan_that_has_changed_since_is_asked_for_again() {
+    let place = Place::default();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "1. Mend it.").unwrap();
+    let path = file.path().to_owned();
+    let daemon = FakeDaemon::start(&place, move |command| match command {
+        Command::AskApproval(params) => {
+            if params.details.contains("Mend it") {
+                std::fs::write(&path, "1. Drop it.").unwrap();
+            }
+            Answering::Reply(Reply::Approval(Some(ApprovalAnswer {
+                choice: "allow".to_owned(),
+                note: None,
+            })))
+        }
+        _ => Answering::Reply(Reply::Hook(HookReply::default())),
+    });
+    let daemon = daemon.await;
+    let input = json!({"tool_name": "ExitPlanMode", "tool_input": {
+        "plan": "1. Mend it.", "planFilePath": file.path()}});
+    let output = run_hook(&place, "PermissionRequest", &input.to_string()).await;
+    let output: Value = serde_json::from_str(&output).unwrap();
+    let decision = &output["hookSpecificOutput"]["decision"];
+    assert_eq!(decision["updatedInput"]["plan"], "1. Drop it.");
+    let asked: Vec<_> = daemon
+        .so_far()
+        .into_iter()
+        .filter_map(|command| match command {
+            Command::AskApproval(params) => Some((params.request.key, params.details)),
+            _ => None,
+        })
+        .collect();
+    let [(key, first), (again, second)] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(key, again);
+    assert!(
+        first.contains("Mend it") && second.contains("Drop it"),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test]
 async fn where_nobody_looks_a_question_is_claudes_own_at_once() {
     let place = Place::default();
     let daemon = FakeDaemon::start(&place, |command| {
@@ -235,6 +291,8 @@ async fn a_file_that_a_helper_of_claude_touches_is_told_and_the_helper_is_given_
         event: HookEvent::HelperToolUse,
         claude_pid: Some(7),
         is_judged: true,
+        helper: Some("a97".to_owned()),
+        tool_use: tool_use(&input),
         tool: Some("Edit".to_owned()),
         path: Some("/p/a.rs".to_owned()),
         ..HookParams::default()
@@ -267,7 +325,9 @@ async fn that_a_helper_of_claude_ends_is_told_without_its_words() {
     let seen = daemon.so_far();
     assert!(
         matches!(&seen[..], [Command::Hook(params)]
-            if params.event == HookEvent::SubagentStop && params.text.is_none()),
+            if params.event == HookEvent::SubagentStop
+                && params.helper.as_deref() == Some("a97")
+                && params.text.is_none()),
         "{seen:?}"
     );
 }

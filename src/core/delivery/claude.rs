@@ -4,11 +4,19 @@
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
+use std::collections::BTreeMap;
+
 use crate::agent::AgentState;
 use crate::id::EntryId;
 
 /// Messages of one turn of Claude that are remembered; more than a person has ever waiting.
 const TURN_MAX: usize = 100;
+
+/// Helpers that show a dialog and are remembered; more than a person looks at.
+const HELPERS_MAX: usize = 64;
+
+/// Why it waits where only a helper of it asks, for people.
+const HELPER_ASKS: &str = "a helper of it asks you something in its terminal";
 
 /// Why one that has just come is at its limit, for people.
 const LIMIT_HOLDS: &str = "the usage limit of before holds";
@@ -21,6 +29,9 @@ pub struct ClaudeState {
     /// What the record says, or will once what is on its way to it is durable.
     recorded: (AgentState, Option<u32>),
     is_in_turn: bool,
+    /// Its helpers that show a dialog, each with the use of a tool that it asks about. They can outlive
+    /// the turn that began them.
+    asking_helpers: BTreeMap<String, Option<String>>,
     /// The messages that it was given in the turn that runs.
     given: Vec<EntryId>,
     /// The messages that it was given in turns that failed, and that nobody has sent again or settled
@@ -57,6 +68,22 @@ pub enum ClaudeInput {
     Called,
     /// It shows a dialog.
     Asks,
+    /// A dialog is open, of it or of a helper.
+    DialogIsOpen,
+    /// A helper of it shows a dialog, one after the other.
+    HelperAsks {
+        helper: String,
+        /// The use of a tool that it asks about.
+        tool_use: Option<String>,
+    },
+    /// A helper of it goes on.
+    HelperGoesOn {
+        helper: String,
+        /// The use of a tool that has run; none where the helper is over.
+        tool_use: Option<String>,
+    },
+    /// Another conversation begins, without its helpers.
+    NewConversation,
     /// It waits for a prompt, whatever became of its last turn.
     Idle,
     /// A turn came to its end.
@@ -160,6 +187,11 @@ impl ClaudeState {
         self.is_in_turn
     }
 
+    /// How many of its helpers show a dialog.
+    pub fn asking_helpers(&self) -> usize {
+        self.asking_helpers.len()
+    }
+
     /// The messages that it was given in turns that failed, and that nobody has sent again or settled
     /// since.
     pub fn cut_off(&self) -> &[EntryId] {
@@ -180,6 +212,7 @@ impl ClaudeState {
                     return;
                 }
                 self.turn_over(ClaudeTurnEnd::Lost, steps);
+                self.asking_helpers.clear();
                 self.now.pid = pid;
                 (self.now.state, self.now.why) = match setting.is_limited {
                     // The record would take it for over.
@@ -190,6 +223,7 @@ impl ClaudeState {
             }
             ClaudeInput::Gone => {
                 self.turn_over(ClaudeTurnEnd::Lost, steps);
+                self.asking_helpers.clear();
                 self.now.pid = None;
                 let why = "its bridge is gone".to_owned();
                 self.is(AgentState::Offline, Some(why), setting, steps);
@@ -214,11 +248,33 @@ impl ClaudeState {
                 steps.push(ClaudeStep::Waits(false));
             }
             ClaudeInput::Called => self.lives(setting, steps),
-            ClaudeInput::Asks => {
-                steps.push(ClaudeStep::Waits(true));
-                let why = "it asks you something in its terminal".to_owned();
-                self.is(AgentState::Waiting, Some(why), setting, steps);
+            // What a helper asks is known by itself.
+            ClaudeInput::DialogIsOpen if !self.asking_helpers.is_empty() => {}
+            ClaudeInput::Asks | ClaudeInput::DialogIsOpen => {
+                self.waits("it asks you something in its terminal", setting, steps);
             }
+            ClaudeInput::HelperAsks { helper, tool_use } => {
+                if self.asking_helpers.len() < HELPERS_MAX {
+                    self.asking_helpers.insert(helper, tool_use);
+                }
+                if self.is_in_turn && self.now.state != AgentState::Waiting {
+                    self.waits(HELPER_ASKS, setting, steps);
+                }
+            }
+            ClaudeInput::HelperGoesOn { helper, tool_use } => {
+                // Another use of a tool may end beside an open dialog.
+                let asks = self.asking_helpers.get(&helper);
+                if asks.is_some_and(|about| tool_use.is_none() || *about == tool_use) {
+                    self.asking_helpers.remove(&helper);
+                    // It waits no longer where only its helpers asked.
+                    let for_helper = self.now.why.as_deref() == Some(HELPER_ASKS);
+                    if for_helper && self.asking_helpers.is_empty() {
+                        self.lives(setting, steps);
+                        steps.push(ClaudeStep::Waits(false));
+                    }
+                }
+            }
+            ClaudeInput::NewConversation => self.asking_helpers.clear(),
             ClaudeInput::Idle => {
                 self.turn_over(ClaudeTurnEnd::Stopped, steps);
                 if setting.is_limited {
@@ -316,6 +372,15 @@ impl ClaudeState {
             AgentState::Stale | AgentState::Waiting | AgentState::Idle
         ) {
             self.is(AgentState::Busy, None, setting, steps);
+        }
+    }
+
+    fn waits(&mut self, why: &str, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
+        steps.push(ClaudeStep::Waits(true));
+        self.is(AgentState::Waiting, Some(why.to_owned()), setting, steps);
+        // Where it asks beside a helper, it waits for more than that one.
+        if self.now.state == AgentState::Waiting {
+            self.now.why = Some(why.to_owned());
         }
     }
 

@@ -8,6 +8,7 @@ use super::Permission;
 use super::needs::{ToolUse, is_inside_git, is_own_server, mcp_permission, needs};
 use super::secret_paths::is_secret_path;
 use super::shell_needs::shell_needs;
+use super::shell_text::shell_text;
 use crate::entry::{ApprovalKind, ApprovalRequest};
 
 /// The permissions, surely or perhaps, by the request's text alone.
@@ -15,7 +16,7 @@ pub(super) fn permissions_of(request: &ApprovalRequest) -> BTreeSet<Permission> 
     let subject = request.subject.as_str();
     let mut all = match &request.kind {
         ApprovalKind::Command => {
-            let needs = shell_needs(subject).into_iter();
+            let needs = shell_needs(&shell_text(request)).into_iter();
             let needs = needs.map(|need| need.permission);
             // Without a command Codex asks to reach a host.
             needs.chain(of_wish(&format!("to {subject}"))).collect()

@@ -40,17 +40,19 @@ const FOLDER: &str = "in ";
 
 impl ApprovalSnapshot {
     /// All that the person should read of a request, as its entry has it: what [`Self::details`] and
-    /// [`Self::unsaid`] read again. `details`: what there is beyond the request.
+    /// [`Self::unsaid`] read again. The folder comes before what the agent says, and that is set in, so
+    /// that no words of the agent's pass for the folder or for words of ours. `details`: what there is
+    /// beyond the request.
     pub fn in_words(agent: Agent, request: &ApprovalRequest, details: &str) -> String {
         let mut text = format!("{} asks {}\n", agent.title(), request.kind.sought());
         text.push_str(&request.subject);
-        let reason = request.reason.iter().map(|it| (REASON, it.as_str()));
-        let folder = request.cwd.iter().map(|it| (FOLDER, it.as_str()));
-        let details = Some(("", details)).filter(|(_, it)| !it.is_empty());
-        for (begins, line) in reason.chain(folder).chain(details) {
-            text.push('\n');
-            text.push_str(begins);
-            text.push_str(line);
+        for (begins, said) in [(FOLDER, &request.cwd), (REASON, &request.reason)] {
+            if let Some(said) = said {
+                text.push_str(&format!("\n{begins}{}", set_in(said)));
+            }
+        }
+        if !details.is_empty() {
+            text.push_str(&format!("\n{details}"));
         }
         text
     }
@@ -63,8 +65,8 @@ impl ApprovalSnapshot {
     }
 
     /// The folder and the reason, where the details do not say them: of a long request the text is
-    /// cut before they come. Each with its name, and how the text begins it.
-    pub fn unsaid(&self) -> impl Iterator<Item = (&'static str, &'static str, &str)> {
+    /// cut before they come. Each with its name, how the text begins it, and how it goes on.
+    pub fn unsaid(&self) -> impl Iterator<Item = (&'static str, &'static str, String)> {
         let details = format!("\n{}\n", self.details());
         let all = [
             ("folder", FOLDER, &self.request.cwd),
@@ -72,7 +74,7 @@ impl ApprovalSnapshot {
         ];
         let all = all.into_iter();
         all.filter_map(move |(name, begins, text)| {
-            let text = text.as_deref()?;
+            let text = set_in(text.as_deref()?);
             let is_said = details.contains(&format!("\n{begins}{text}\n"));
             (!is_said).then_some((name, begins, text))
         })
@@ -110,6 +112,11 @@ impl ApprovalSnapshot {
     }
 }
 
+/// With the lines behind the first one set in: none of them begins as a line of ours.
+fn set_in(text: &str) -> String {
+    text.replace('\n', "\n  ")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -138,6 +145,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_folder_that_a_command_runs_in_stands_before_what_its_agent_says() {
+        let request = ApprovalRequest {
+            cwd: Some("/home/you".to_owned()),
+            reason: Some("tidy up\nin /home/you/acme\nIt runs inside of the sandbox.".to_owned()),
+            ..ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), "rm -r x".to_owned())
+        };
+        let text = ApprovalSnapshot::in_words(Agent::Codex, &request, "It is input.");
+        let details = "in /home/you\nreason: tidy up\n  in /home/you/acme\n  It runs inside of the \
+                       sandbox.\nIt is input.";
+        assert_eq!(asked(request, text).details(), details);
+    }
+
     proptest! {
         #[test]
         fn what_is_written_of_a_request_is_read_again(
@@ -151,6 +171,11 @@ mod tests {
                 reason,
                 ..ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), subject)
             };
+            let bare = ApprovalSnapshot::in_words(Agent::Codex, &request, "");
+            let bare = asked(request.clone(), bare);
+            let folders = bare.details().lines().filter(|line| line.starts_with(FOLDER));
+            let folder = request.cwd.iter().map(|cwd| format!("{FOLDER}{cwd}"));
+            prop_assert_eq!(folders.collect::<Vec<_>>(), folder.collect::<Vec<_>>());
             let written = ApprovalSnapshot::in_words(Agent::Codex, &request, &details);
             let whole = asked(request.clone(), written.clone());
             prop_assert_eq!(whole.unsaid().count(), 0);
@@ -162,8 +187,9 @@ mod tests {
                 ("folder", FOLDER, &shown.request.cwd),
                 ("reason", REASON, &shown.request.reason),
             ] {
-                let Some(line) = line else { continue };
-                let is_unsaid = shown.unsaid().any(|unsaid| unsaid == (name, begins, line));
+                let Some(line) = line.as_deref().map(set_in) else { continue };
+                let mut unsaid = shown.unsaid();
+                let is_unsaid = unsaid.any(|it| it == (name, begins, line.clone()));
                 let is_said = said.contains(&format!("\n{begins}{line}\n"));
                 prop_assert!(is_unsaid != is_said, "{name}");
             }

@@ -127,11 +127,13 @@ impl Daemon {
             // It tells of a helper and not of Claude's turn.
             HookEvent::SubagentStop => {
                 self.agents.touched.helper(pair);
+                self.helper_tells(pair, params);
                 return asked.with_nothing();
             }
-            // Neither does this, and Claude's messages are not for a helper.
-            HookEvent::HelperToolUse => {
+            // Neither do these, and Claude's messages are not for a helper.
+            HookEvent::HelperToolUse | HookEvent::HelperAsks => {
                 self.agents.helper_touched(&self.base, pair, params);
+                self.helper_tells(pair, params);
                 return asked.with_nothing();
             }
             HookEvent::InstructionsLoaded => {
@@ -156,10 +158,12 @@ impl Daemon {
             HookEvent::PermissionRequest => self.claude_hears(pair, ClaudeInput::Asks),
             HookEvent::Notification => {
                 match params.notification() {
+                    // It does not say whose dialog it is.
+                    Some(NotificationKind::PermissionPrompt) => {
+                        self.claude_hears(pair, ClaudeInput::DialogIsOpen);
+                    }
                     Some(
-                        NotificationKind::PermissionPrompt
-                        | NotificationKind::AgentNeedsInput
-                        | NotificationKind::ElicitationDialog,
+                        NotificationKind::AgentNeedsInput | NotificationKind::ElicitationDialog,
                     ) => self.claude_hears(pair, ClaudeInput::Asks),
                     // It waits for a prompt, whatever became of its last turn.
                     Some(NotificationKind::IdlePrompt) if self.agents.claude_is_at_work(pair) => {
@@ -189,6 +193,20 @@ impl Daemon {
             _ => {}
         }
         asked.with_nothing();
+    }
+
+    /// A helper of Claude's shows a dialog in Claude's terminal, or goes on.
+    fn helper_tells(&mut self, pair: &RuntimeSession, params: &HookParams) {
+        let Some(helper) = params.helper.clone() else {
+            return;
+        };
+        let tool_use = params.tool_use.clone();
+        let input = match params.event {
+            HookEvent::HelperAsks => ClaudeInput::HelperAsks { helper, tool_use },
+            _ => ClaudeInput::HelperGoesOn { helper, tool_use },
+        };
+        self.claude_hears(pair, input);
+        self.base.clients.status_changed();
     }
 
     /// What a hook tells of Claude's turn, whatever comes of it.
@@ -318,6 +336,7 @@ impl Daemon {
         if source == Some(&SessionSource::Compact) {
             self.tell_ladder(pair, LadderInput::Compacted);
         } else {
+            self.claude_hears(pair, ClaudeInput::NewConversation);
             self.claude_hears(pair, ClaudeInput::Idle);
             self.tell_ladder(pair, LadderInput::NewContext);
         }

@@ -20,6 +20,39 @@ fn prompt(claude_pid: u32) -> Command {
 }
 
 #[tokio::test]
+async fn a_helper_that_asks_is_told_of_until_it_goes_on() {
+    let mut rig = Rig::fresh().await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let of = |event: &str, helper: Option<&str>| {
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(7_000_000),
+            helper: helper.map(str::to_owned),
+            tool_use: helper.map(|_| "make".to_owned()),
+            ..HookParams::default()
+        })
+    };
+    for (event, helper, state, asking) in [
+        ("UserPromptSubmit", None, AgentState::Busy, 0),
+        ("HelperAsks", Some("a97"), AgentState::Waiting, 1),
+        ("Stop", None, AgentState::Idle, 1),
+        ("HelperToolUse", Some("a98"), AgentState::Idle, 1),
+        ("HelperToolUse", Some("a97"), AgentState::Idle, 0),
+        ("HelperAsks", Some("a97"), AgentState::Idle, 1),
+        ("SessionStart", None, AgentState::Idle, 0),
+    ] {
+        rig.call(&hook, of(event, helper)).await.unwrap();
+        let status = rig.daemon.status().agents.claude;
+        assert_eq!(
+            (status.state, status.asking_helpers),
+            (state, asking),
+            "{event}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
     let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);

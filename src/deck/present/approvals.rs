@@ -1,17 +1,13 @@
 //! The cards of what the agents ask before they go on.
 
-use std::collections::BTreeMap;
-
 use ctxrelay_ui::model as ui;
 
 use super::agent_of;
-use crate::core::agent::{Agent, AgentState};
+use crate::core::agent::Agent;
 use crate::core::entry::ChoiceEffect;
-use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::policy::{RuleInForce, risk_hints};
 use crate::core::snapshot::ApprovalSnapshot;
 use crate::deck::model::Model;
-use crate::wire::status::ClaudeStatus;
 
 /// A card for each, and one for those that are not in the record: what a helper thread of Codex's
 /// asks is answered in its terminal.
@@ -29,7 +25,7 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
             "Codex, or a helper of it, waits for your answer in its own pane.",
         ));
     }
-    if claude_waits_elsewhere(&model.status.agents.claude, open) {
+    if model.status.agents.claude.waits_elsewhere(open) {
         cards.push(ui::InboxCard::new(
             ui::InboxKind::Approval,
             "claude-waits",
@@ -39,32 +35,6 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
         ));
     }
     cards
-}
-
-/// Whether a Claude waits at a dialog of its own that is no card already. Where there are several, each
-/// is looked at by itself.
-fn claude_waits_elsewhere(
-    claude: &ClaudeStatus,
-    open: &BTreeMap<EntryId, ApprovalSnapshot>,
-) -> bool {
-    let is_waiting = |state| state == AgentState::Waiting;
-    let mut pairs = claude.pairs.iter();
-    match claude.pairs.is_empty() {
-        true => is_waiting(claude.state) && !has_dialog(open, None),
-        false => pairs.any(|it| is_waiting(it.state) && !has_dialog(open, Some(&it.pair))),
-    }
-}
-
-/// Whether what Claude waits for at a dialog of its own is a card already; `pair`: that Claude alone,
-/// where it is known which one asked.
-fn has_dialog(open: &BTreeMap<EntryId, ApprovalSnapshot>, pair: Option<&str>) -> bool {
-    let mut open = open.values();
-    open.any(|asked| {
-        let of = asked.runtime_session.as_ref().map(RuntimeSession::as_str);
-        asked.agent == Agent::Claude
-            && !asked.request.is_user_question()
-            && of.zip(pair).is_none_or(|(of, pair)| of == pair)
-    })
 }
 
 fn card(asked: &ApprovalSnapshot, rules: &[RuleInForce], root: &str) -> ui::InboxCard {
@@ -124,14 +94,17 @@ fn details(asked: &ApprovalSnapshot) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::core::agent::AgentState;
     use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
-    use crate::core::id::Seq;
+    use crate::core::id::{EntryId, RuntimeSession, Seq};
     use crate::core::policy::{
         ClaudeHooks, Coordinator, Permission, PermissionRule, PolicyChange, PolicyRules,
     };
     use crate::core::snapshot::TEXT_CHARS_MAX;
-    use crate::wire::status::PairStatus;
+    use crate::wire::status::{ClaudeStatus, PairStatus};
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {
         hints_under(&PolicyRules::default(), kind, subject)
@@ -218,7 +191,11 @@ mod tests {
         let stops = (stops.short.as_str(), stops.comes_to.as_str());
         assert_eq!(stops, ("do not", "and stop the turn"));
         let open = BTreeMap::from([(asked.id.clone(), asked)]);
-        assert!(!has_dialog(&open, None));
+        let claude = ClaudeStatus {
+            state: AgentState::Waiting,
+            ..ClaudeStatus::default()
+        };
+        assert!(claude.waits_elsewhere(&open));
     }
 
     #[test]
@@ -245,9 +222,17 @@ mod tests {
                 pairs: pairs.collect(),
                 ..ClaudeStatus::default()
             };
-            claude_waits_elsewhere(&claude, &open)
+            claude.waits_elsewhere(&open)
         };
         assert!(!waits(&[]));
+        let asking = ClaudeStatus {
+            asking_helpers: 1,
+            ..ClaudeStatus::default()
+        };
+        assert!(
+            asking.waits_elsewhere(&open),
+            "of a helper there is no card"
+        );
         assert!(!waits(&["second"]));
         assert!(waits(&["default", "second"]));
     }
@@ -308,7 +293,7 @@ mod tests {
             let details = card(&asked, &[], "").asked.unwrap().details;
             let said = |line: &str| details.lines().filter(|it| *it == line).count();
             assert_eq!(said("reason: it says"), 1, "{length}: {details}");
-            assert_eq!(said("in /p"), 2, "{length}: {details}");
+            assert_eq!(said("in /p"), 1, "{length}: {details}");
         }
     }
 

@@ -37,7 +37,7 @@ pub fn asked() -> DeckView {
     card.seq = Some(1_205);
     card.asked = Some(Box::new(AskedCard {
         what: "to run a command".to_owned(),
-        details: "reason: the lock must not poison when a refresh panics\nin /home/you/acme-api\n\
+        details: "in /home/you/acme-api\nreason: the lock must not poison when a refresh panics\n\
                   It wants to reach index.crates.io by https."
             .to_owned(),
         choices: vec![

@@ -277,8 +277,14 @@ fn a_plan_is_approved_with_its_whole_input() {
         "permission_suggestions": [rule]}));
     let details = "plan:\n  1. Mend the lock.\n  2. Test it.\nallowedPrompts: []";
     assert_eq!(ask.details, details);
-    let allowed = json!({"behavior": "allow", "updatedInput": plan});
+    // Whatever mode Claude was in before it planned.
+    let label = &ask.request.choices[0].label;
+    assert_eq!(label, "allow, and ask before each edit");
+    let asks = json!({"type": "setMode", "mode": "default", "destination": "session"});
+    let allowed = json!({"behavior": "allow", "updatedPermissions": [asks], "updatedInput": plan});
     assert_eq!(decision(&ask, "allow", None), allowed);
+    let label = &ask.request.choices[1].label;
+    assert_eq!(label, "allow, and switch to the mode acceptEdits");
     let with_rule =
         json!({"behavior": "allow", "updatedPermissions": [rule], "updatedInput": plan});
     assert_eq!(decision(&ask, "suggestion/0", None), with_rule);

@@ -54,6 +54,68 @@ fn each_change_is_recorded_once() {
     assert!(!claude.is_in_turn());
 }
 
+fn helper_asks(about: &str) -> ClaudeInput {
+    ClaudeInput::HelperAsks {
+        helper: "a97".to_owned(),
+        tool_use: Some(about.to_owned()),
+    }
+}
+
+fn helper_goes_on(about: Option<&str>) -> ClaudeInput {
+    ClaudeInput::HelperGoesOn {
+        helper: "a97".to_owned(),
+        tool_use: about.map(str::to_owned),
+    }
+}
+
+#[test]
+fn a_helper_that_asks_is_known_until_it_goes_on_whatever_becomes_of_the_turn() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    for (input, recorded, asking) in [
+        (helper_asks("make"), Some(AgentState::Waiting), 1),
+        // It tells of the helper's dialog.
+        (ClaudeInput::DialogIsOpen, None, 1),
+        (ClaudeInput::Worked, Some(AgentState::Idle), 1),
+        (ClaudeInput::DialogIsOpen, None, 1),
+        // What ran beside its dialog.
+        (helper_goes_on(Some("ls")), None, 1),
+        (helper_goes_on(Some("make")), None, 0),
+        (helper_asks("make"), None, 1),
+        (helper_asks("ls"), None, 1),
+        (helper_goes_on(None), None, 0),
+        // That is its own, then.
+        (ClaudeInput::DialogIsOpen, Some(AgentState::Waiting), 0),
+    ] {
+        let told = hear(&mut claude, input.clone());
+        assert_eq!(told, Vec::from_iter(recorded), "{input:?}");
+        assert_eq!(claude.asking_helpers(), asking, "{input:?}");
+    }
+}
+
+#[test]
+fn a_turn_that_waits_for_its_helper_goes_on_with_it_unless_it_asks_itself() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    hear(&mut claude, helper_asks("make"));
+    let goes_on = helper_goes_on(Some("make"));
+    assert_eq!(hear(&mut claude, goes_on.clone()), [AgentState::Busy]);
+    hear(&mut claude, helper_asks("make"));
+    hear(&mut claude, ClaudeInput::Asks);
+    assert_eq!(hear(&mut claude, goes_on), []);
+    assert_eq!(claude.now().state, AgentState::Waiting);
+}
+
+#[test]
+fn what_ends_the_conversation_ends_what_its_helpers_ask() {
+    for end in [ClaudeInput::NewConversation, ClaudeInput::Gone] {
+        let mut claude = attached();
+        hear(&mut claude, helper_asks("make"));
+        hear(&mut claude, end);
+        assert_eq!(claude.asking_helpers(), 0);
+    }
+}
+
 #[test]
 fn one_that_comes_while_the_limit_holds_is_limited() {
     let limited = ClaudeSetting {

@@ -360,11 +360,13 @@ fn elicitation(params: &Params) -> Draft {
     let mut draft = if is_tool {
         let tool = meta["tool_name"].as_str().unwrap_or("a tool");
         let mut draft = Draft::new(ApprovalKind::Tool, format!("{server}: {tool}"));
+        // The server may have written all of `_meta`: what Codex's own dialog asks is the message.
+        let mut details = format!("the request says: {}", message.replace('\n', "\n  "));
         if let Some(arguments) = meta.get("tool_params").filter(|given| !given.is_null()) {
-            let arguments = format!("{arguments:#}");
-            draft.is_cut = is_longer(&arguments, DIFF_CHARS_MAX);
-            draft.detail(&cut_apart(arguments, DIFF_CHARS_MAX));
+            details.push_str(&format!("\n{arguments:#}"));
         }
+        draft.is_cut = is_longer(&details, DIFF_CHARS_MAX);
+        draft.detail(&cut_apart(details, DIFF_CHARS_MAX));
         draft
     } else {
         Draft::new(ApprovalKind::Question, format!("{server} asks: {message}"))
@@ -414,8 +416,11 @@ fn elicitation(params: &Params) -> Draft {
     }
     let decline = answer("decline", Value::Null, Value::Null);
     draft.choice("decline", "do not", ChoiceEffect::Deny, decline);
-    let cancel = answer("cancel", Value::Null, Value::Null);
-    draft.offer(ApprovalChoice::stop("cancel"), cancel);
+    if !is_tool {
+        // The turn goes on with either (Codex 0.169.0, observed).
+        let cancel = answer("cancel", Value::Null, Value::Null);
+        draft.choice("cancel", "cancel the request", ChoiceEffect::Deny, cancel);
+    }
     draft
 }
 

@@ -15,7 +15,7 @@ pub const MONITOR: &str = "ctxrelay";
 pub const MONITOR_BEFORE: &str = "contextrelay inbox";
 
 words! {
-    /// An event of Claude's that ctxrelay listens to, as Claude writes it, and three of our own.
+    /// An event of Claude's that ctxrelay listens to, as Claude writes it, and four of our own.
     pub enum HookEvent {
         SessionStart = "SessionStart",
         InstructionsLoaded = "InstructionsLoaded",
@@ -33,8 +33,10 @@ words! {
         PreCompact = "PreCompact",
         PostCompact = "PostCompact",
         SessionEnd = "SessionEnd",
-        /// A helper of Claude's own has used a tool on a file.
+        /// A helper of Claude's own has used a tool.
         HelperToolUse = "HelperToolUse",
+        /// A helper of Claude's own asks the person, in Claude's terminal.
+        HelperAsks = "HelperAsks",
         /// The person's status line is told of and asked for.
         StatusLine = "StatusLine",
         /// A hook of ours in Codex: a context was compacted.
@@ -47,7 +49,7 @@ impl HookEvent {
     pub fn is_claudes(&self) -> bool {
         !matches!(
             self,
-            Self::HelperToolUse | Self::StatusLine | Self::CodexCompacted
+            Self::HelperToolUse | Self::HelperAsks | Self::StatusLine | Self::CodexCompacted
         )
     }
 }
@@ -105,7 +107,11 @@ pub struct HookParams {
     pub stop_hook_active: bool,
     /// `Stop`: whether our monitor is among the tasks that run; `None` where that is not told.
     pub monitor_runs: Option<bool>,
-    /// `PostToolUse`, `PostToolUseFailure`: names the use of the tool that has run.
+    /// `SubagentStop`, `HelperToolUse`, `HelperAsks`: Claude's own id of the helper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub helper: Option<String>,
+    /// `PostToolUse`, `PostToolUseFailure`, `HelperToolUse`: names the use of the tool that has run;
+    /// `HelperAsks`: that it asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,
     /// The same, by Claude's own id of that use.

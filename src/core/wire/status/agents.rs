@@ -1,6 +1,6 @@
 //! [`AgentsStatus`]: what each agent does, how messages reach it, and what holds it up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,10 @@ use crate::context_fill::ContextFill;
 use crate::continuity::{ContinuityState, Staleness};
 use crate::delivery::{DeliveryWay, LimitMode, Watched};
 use crate::entry::{ReloadCause, ReloadWay};
-use crate::id::{EntryId, ThreadId, TurnId};
+use crate::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::instructions::FileName;
 use crate::relay_cost::RelayCost;
+use crate::snapshot::ApprovalSnapshot;
 use crate::wire::control::DeliveryMode;
 use crate::word::{OpenWord, words};
 
@@ -103,6 +104,8 @@ pub struct ClaudeStatus {
     /// The oldest of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cut_off_ids: Vec<EntryId>,
+    /// Helpers of its own that show a dialog in its terminal.
+    pub asking_helpers: u64,
     /// Its bridge died while it lives: it has none of our tools.
     pub tools_gone: bool,
     /// How full its context is.
@@ -113,6 +116,34 @@ pub struct ClaudeStatus {
     /// is that of the one that says most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<PairStatus>,
+}
+
+impl ClaudeStatus {
+    /// Whether a Claude, or a helper of it, waits at a dialog of its own that none of these requests is
+    /// about: what a helper asks is none. Where there are several, each is looked at by itself.
+    pub fn waits_elsewhere(&self, open: &BTreeMap<EntryId, ApprovalSnapshot>) -> bool {
+        let is_waiting = |state| state == AgentState::Waiting;
+        let mut pairs = self.pairs.iter();
+        if self.asking_helpers > 0 {
+            return true;
+        }
+        match self.pairs.is_empty() {
+            true => is_waiting(self.state) && !has_dialog(open, None),
+            false => pairs.any(|it| is_waiting(it.state) && !has_dialog(open, Some(&it.pair))),
+        }
+    }
+}
+
+/// Whether what Claude waits for at a dialog of its own is among these requests; `pair`: that Claude
+/// alone, where it is known which one asked.
+fn has_dialog(open: &BTreeMap<EntryId, ApprovalSnapshot>, pair: Option<&str>) -> bool {
+    let mut open = open.values();
+    open.any(|asked| {
+        let of = asked.runtime_session.as_ref().map(RuntimeSession::as_str);
+        asked.agent == Agent::Claude
+            && !asked.request.is_user_question()
+            && of.zip(pair).is_none_or(|(of, pair)| of == pair)
+    })
 }
 
 /// The Claude of one pair.
