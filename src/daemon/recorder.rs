@@ -117,6 +117,8 @@ pub(super) struct Recorder<T> {
     is_outage_told: bool,
     /// The record has, or is to have, an entry on the outage.
     is_outage_noted: bool,
+    /// When the disk had all again that it had refused.
+    outage_ended_at: Option<Instant>,
     /// The session's file was taken away, and nothing has been recorded since.
     is_ledger_gone: bool,
     /// The writer has failed: nothing can be recorded any more.
@@ -193,6 +195,7 @@ impl<T> Recorder<T> {
             is_refusing: false,
             is_outage_told: false,
             is_outage_noted: false,
+            outage_ended_at: None,
             is_ledger_gone: false,
             is_writer_gone: false,
             disowned,
