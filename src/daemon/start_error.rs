@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn a_file_system_without_locks_is_named_with_another_place_for_what_needs_them() {
         let told = |path: &str, errno: Errno| {
-            let error = StartError::unwritten(path.into(), io::Error::from(errno), Some("--project"));
+            let error =
+                StartError::unwritten(path.into(), io::Error::from(errno), Some("--project"));
             (error.to_string(), error.hint())
         };
         let (message, hint) = told("/net/plums/.contextrelay/state", Errno::NOLCK);

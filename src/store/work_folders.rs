@@ -120,7 +120,9 @@ impl WorkFolders {
     pub fn erase(&self) -> Option<String> {
         let error = self.remove().err()?;
         let base = self.base.display();
-        Some(format!("the files about the agents' work in {base}: {error}"))
+        Some(format!(
+            "the files about the agents' work in {base}: {error}"
+        ))
     }
 }
 

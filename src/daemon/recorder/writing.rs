@@ -334,7 +334,8 @@ impl<T> Recorder<T> {
             WriterEvent::Failed { token, error } => {
                 let refusal = refusals::of_error(&error);
                 match &error {
-                    LedgerError::Refused(_) | LedgerError::HeadUnwritable { .. } => {}
+                    LedgerError::Refused(_) => {}
+                    LedgerError::HeadUnwritable { .. } => self.try_head(),
                     LedgerError::NoRoom(_) => self.actions.push_back(RecorderAction::SpaceChanged),
                     error => self.refuses(error, &refusal.message),
                 }

@@ -137,7 +137,7 @@ impl Claimed {
         // Before anything is offered.
         let answers_max = self.loaded.config.relay.answers_max();
         outbox.hold_answers(answers_max, &opened.snapshot, now_ms());
-        let heads = HeadKeeper::start(heads).map_err(state_failed)?;
+        let heads = HeadKeeper::start(heads, channel.head_events()).map_err(state_failed)?;
         let from = report.spared_to.0;
         let checkpoints = CheckpointKeeper::start(dirs, user_dirs, from).map_err(state_failed)?;
         let search = Search::start(

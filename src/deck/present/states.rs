@@ -214,6 +214,14 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
                  can wait, a row of its own says what was lost.",
             ],
         ),
+        Some(NoticeKey::HeadUnwritable) => (
+            Trouble,
+            &[
+                "Make room on the disk of that file, or make its folder writable for you: it is not \
+                 in the project.",
+                "It goes on by itself then. Say again what was refused.",
+            ],
+        ),
         Some(NoticeKey::FactsLost) => (
             Trouble,
             &[
@@ -318,6 +326,7 @@ mod tests {
             "queue_put_back",
             "rules_unread",
             "ledger_unwritable",
+            "head_unwritable",
             "queue",
             "disk",
             "long_texts",

@@ -9,7 +9,7 @@ const DISK_KIB: u32 = 512;
 
 #[test]
 fn a_start_on_a_full_registry_says_to_make_room_and_names_no_other_registry_for_a_record_of_this_one()
-{
+ {
     if !privileged::granted() {
         return;
     }

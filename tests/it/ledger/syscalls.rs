@@ -241,7 +241,9 @@ fn a_look_at_the_file_that_fails_is_no_touch_of_somebody_else() {
         drop(noted.expect("the daemon lives"));
         let calls = fs::read_to_string(&log).unwrap();
         let mut failed = calls.lines().filter(|call| call.contains("INJECTED"));
-        failed.any(|call| call.contains(&of_open_file)).then_some(())
+        failed
+            .any(|call| call.contains(&of_open_file))
+            .then_some(())
     })
     .expect("a look at the open file that fails");
     kill_process(daemon, Signal::TERM).unwrap();
