@@ -315,9 +315,10 @@ impl From<TakeoverError> for Failure {
 impl From<DaemonFault> for Failure {
     fn from(fault: DaemonFault) -> Self {
         let kind = match fault {
-            DaemonFault::Unrecorded | DaemonFault::LockLost | DaemonFault::FolderLost => {
-                ExitKind::State
-            }
+            DaemonFault::Unrecorded
+            | DaemonFault::Unmarked
+            | DaemonFault::LockLost
+            | DaemonFault::FolderLost => ExitKind::State,
             _ => ExitKind::Internal,
         };
         Self::new(kind, fault.code(), fault.to_string(), fault.hint())

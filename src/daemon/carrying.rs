@@ -204,9 +204,8 @@ fn wanted(
 fn check_unaltered(ledger: &Ledger) -> Result<(), Refusal> {
     let stats = ledger.stats();
     let now = ledger::read_to(ledger.path(), stats.bytes, |_| ControlFlow::Continue(()));
-    let is_as_it_was =
-        now.is_ok_and(|now| !stats.chain_ok || now.chain_ok && now.head == stats.head);
-    if is_as_it_was {
+    let now = now.map_err(|error| unreadable(&error))?;
+    if !stats.chain_ok || now.chain_ok && now.head == stats.head {
         return Ok(());
     }
     Err(Refusal::new(

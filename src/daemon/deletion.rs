@@ -40,9 +40,7 @@ impl Deletion {
         let mut left = self.left;
         // One that was under way may have written once more what was just deleted.
         let held = self.rendering.hold();
-        if let Err(error) = self.folders.remove() {
-            left.push(format!("the files about the agents' work: {error}"));
-        }
+        left.extend(self.folders.erase());
         drop(held);
         if let Err(error) = self.queue.and_then(|scrubbing| scrubbing.wait(STEP)) {
             left.push(error.to_string());

@@ -68,7 +68,8 @@ impl Daemon {
             tracing::error!(unrecorded, "{}", DaemonFault::Unrecorded);
             closed = Err(DaemonFault::Unrecorded);
         }
-        if let Err(fault @ (DaemonFault::Service | DaemonFault::Unrecorded)) = closed
+        if let Err(fault) = closed
+            && fault.is_for_next_start()
             && !is_disowned
         {
             fault.leave_mark(&dirs);
@@ -84,6 +85,7 @@ impl Daemon {
 ///
 /// [`DaemonFault::Hung`] when it was given up: it goes on by itself, and a daemon that began before
 /// this process has ended would write to the same files. [`DaemonFault::Service`] when it panicked.
+/// [`DaemonFault::Unmarked`] when all is written but the mark of an orderly end.
 pub(super) async fn close_writers(
     record: ClosingRecord,
     rows: QueueWriter,
@@ -93,12 +95,18 @@ pub(super) async fn close_writers(
     let given_up = record.given_up();
     let closed = tokio::task::spawn_blocking(move || {
         tracing::debug!("closing the record and the queue");
-        record.close(how);
+        let marked = record.close(how);
         rows.close();
         drop(with);
+        marked
     });
     match timeout(STEP, closed).await {
-        Ok(Ok(())) => Ok(()),
+        Ok(Ok(Ok(()))) => Ok(()),
+        Ok(Ok(Err(error))) => {
+            let fault = DaemonFault::Unmarked;
+            tracing::error!(%error, code = fault.code().as_str(), "{fault}");
+            Err(fault)
+        }
         Ok(Err(_)) => {
             let fault = DaemonFault::Service;
             tracing::error!(

@@ -69,6 +69,8 @@ pub enum Event {
     },
     /// The ledger's writer. → `recorder`, then `recording`
     Ledger(WriterEvent),
+    /// The head outside of the project cannot be written any more, or can again. → `recording`
+    Head(std::io::Result<()>),
     /// The queue's writer. → `storing`
     Queue(QueueEvent),
     /// The Codex adapter. → `codex::facts`
@@ -195,6 +197,7 @@ impl Event {
             Self::Command { command, .. } => command.method(),
             Self::Ledger(WriterEvent::Durable { .. }) => "durable",
             Self::Ledger(_) => "ledger",
+            Self::Head(_) => "head",
             Self::Queue(_) => "queue",
             Self::Codex(_) => "codex",
             Self::CodexSilent => "codex_silent",

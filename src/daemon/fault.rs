@@ -33,6 +33,13 @@ pub enum DaemonFault {
     /// It was to end, and the disk refused what had happened, also when it was asked once more.
     #[error("the daemon ended while the disk refused: what happened last is not recorded")]
     Unrecorded,
+    /// It ended in order, and could not say so outside of the project: the next start would take it
+    /// for one that was killed.
+    #[error(
+        "the daemon ended in order, and its end could not be marked in the registry outside of the \
+         project"
+    )]
+    Unmarked,
     /// It was to end, and the disk did not take its last words in time. What writes them goes on, so
     /// that this process keeps the owner's lock until it ends.
     #[error("the daemon did not end in order: what writes the record and the queue is not done")]
@@ -51,13 +58,14 @@ pub enum DaemonFault {
 
 impl DaemonFault {
     /// Those that a start finds the mark of.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Loop,
         Self::Writer,
         Self::Queue,
         Self::Codex,
         Self::Service,
         Self::Unrecorded,
+        Self::Unmarked,
     ];
 
     /// The next step.
@@ -74,6 +82,10 @@ impl DaemonFault {
             Self::Unrecorded => {
                 "what was acknowledged is on disk; make room there, or make the project writable, and \
                  start again; .contextrelay/state/contextrelay.log says how much is missing"
+            }
+            Self::Unmarked => {
+                "what was acknowledged is on disk; `ctxrelay doctor` names the folder that cannot be \
+                 written: make room there, or make it writable for you, and start again"
             }
             Self::LockLost => {
                 "the record is there: start again with `ctxrelay`, which makes the state folder again"
@@ -101,10 +113,15 @@ impl DaemonFault {
             Self::Codex => ErrorCode::AdapterFailed,
             Self::Service => ErrorCode::ServiceFailed,
             Self::Unrecorded => ErrorCode::FactsLost,
-            Self::Hung => ErrorCode::NotInOrder,
+            Self::Hung | Self::Unmarked => ErrorCode::NotInOrder,
             Self::LockLost => ErrorCode::LockLost,
             Self::FolderLost => ErrorCode::FolderLost,
         }
+    }
+
+    /// Whether a daemon that has come to its end leaves a mark of it.
+    pub(super) fn is_for_next_start(self) -> bool {
+        matches!(self, Self::Service | Self::Unrecorded | Self::Unmarked)
     }
 
     /// Has the next start know of it.

@@ -44,6 +44,8 @@ pub struct Outbox {
     /// Settled: their rows are removed before anything else is written, so that it costs no write
     /// of its own. Until then a start finds them, and drops them because their messages are settled.
     unforgotten: Vec<EntryId>,
+    /// The log says that these wait, and none of them was taken since.
+    is_wait_logged: bool,
     /// How often two agents may answer each other alone.
     answers_max: Option<u32>,
 }
@@ -86,6 +88,7 @@ impl Outbox {
             answered: 0,
             ahead: RowsAhead::default(),
             unforgotten: Vec::new(),
+            is_wait_logged: false,
             answers_max: None,
         };
         Ok((outbox, unknowable))
@@ -306,6 +309,7 @@ impl Outbox {
         while let Some(id) = self.unforgotten.last() {
             self.writer.remove(id.clone())?;
             self.unforgotten.pop();
+            self.is_wait_logged = false;
         }
         Ok(())
     }
@@ -373,7 +377,10 @@ impl Outbox {
     }
 
     fn remove_now(&mut self) {
-        if let Err(error) = self.remove_unforgotten() {
+        // Logged once: it is tried again with each message that is settled, at a clear with all of them.
+        if let Err(error) = self.remove_unforgotten()
+            && !std::mem::replace(&mut self.is_wait_logged, true)
+        {
             tracing::warn!(%error, "settled rows are removed with the next write");
         }
     }

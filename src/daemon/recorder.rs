@@ -20,6 +20,7 @@ mod writing;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,7 +29,7 @@ use tokio::time::Instant;
 
 pub(super) use action::RecorderAction;
 pub(super) use close::{CloseHow, ClosingRecord};
-pub(super) use next_session::WriterEvents;
+pub(super) use next_session::{NotBegun, WriterEvents};
 pub(super) use refusals::{GONE_HINT, space_refused};
 
 use self::lost_facts::LostFacts;
@@ -117,6 +118,8 @@ pub(super) struct Recorder<T> {
     is_outage_told: bool,
     /// The record has, or is to have, an entry on the outage.
     is_outage_noted: bool,
+    /// When the disk had all again that it had refused.
+    outage_ended_at: Option<Instant>,
     /// The session's file was taken away, and nothing has been recorded since.
     is_ledger_gone: bool,
     /// The writer has failed: nothing can be recorded any more.
@@ -193,6 +196,7 @@ impl<T> Recorder<T> {
             is_refusing: false,
             is_outage_told: false,
             is_outage_noted: false,
+            outage_ended_at: None,
             is_ledger_gone: false,
             is_writer_gone: false,
             disowned,
@@ -239,6 +243,19 @@ impl<T> Recorder<T> {
     #[cfg(test)]
     pub(super) fn heads(&self) -> &crate::store::head::Heads {
         self.keepers.heads.heads()
+    }
+
+    /// Where the head outside of the project lies.
+    pub(super) fn head_path(&self) -> PathBuf {
+        self.keepers.heads.heads().path()
+    }
+
+    /// Has the head outside written once more, for who keeps it to find out whether it can be, and
+    /// when it can be again.
+    fn try_head(&self) {
+        if let Some(last) = self.recent.back() {
+            self.keepers.heads.set(self.head_at(last));
+        }
     }
 
     /// An entry that is kept in memory.

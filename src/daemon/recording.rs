@@ -2,6 +2,7 @@
 //!
 //! [`Recorder`]: super::recorder::Recorder
 
+use std::io;
 use std::sync::Arc;
 
 use super::fault::DaemonFault;
@@ -74,6 +75,25 @@ impl Daemon {
 }
 
 impl Base {
+    /// The operator's word counts only with the head outside of the project.
+    pub(super) fn on_head(&mut self, written: io::Result<()>) {
+        let key = NoticeKey::HeadUnwritable;
+        let is_news = match written {
+            Ok(()) => self.notices.clear(&key),
+            Err(error) => {
+                let path = self.recorder.head_path();
+                let text = format!(
+                    "your decisions and messages are refused until {} can be written: {error}",
+                    path.display()
+                );
+                self.notices.set(key, text)
+            }
+        };
+        if is_news {
+            self.clients.status_changed();
+        }
+    }
+
     /// Tells what is durable and folded.
     pub(super) fn publish(&mut self, entries: &[Arc<Stored>]) {
         for stored in entries {

@@ -19,6 +19,7 @@ use super::deletion::Deletion;
 use super::foreign::open_alarms;
 use super::owners::continuation::Then;
 use super::owners::{Base, Daemon, Deliveries};
+use super::recorder::NotBegun;
 use super::signing::signing_as_it_is;
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::LaterInput;
@@ -158,9 +159,9 @@ impl Daemon {
                         .outbox
                         .mark_recording(id, DeliveryResult::Cancelled);
                 }
-                return Err(failed(&error, ending.len()));
+                return Err(failed(&error.into(), ending.len()));
             }
-            Err(error) => return Err(failed(&error, 0)),
+            Err(error) => return Err(failed(&error.into(), 0)),
         };
         self.base.publish(&stored);
         self.deliveries
@@ -451,7 +452,7 @@ pub(super) fn late(ending: &[EntryId]) -> Then {
 }
 
 /// The session goes on, without the messages that are taken back for its end.
-fn failed(error: &dyn std::fmt::Display, taken_back: usize) -> Refusal {
+fn failed(error: &NotBegun, taken_back: usize) -> Refusal {
     let without = match taken_back {
         0 => String::new(),
         1 => " without the message that waited: it is taken back".to_owned(),
@@ -460,6 +461,6 @@ fn failed(error: &dyn std::fmt::Display, taken_back: usize) -> Refusal {
     Refusal::new(
         RefusalCode::ClearFailed,
         format!("the session could not be sealed: {error}"),
-        format!("the current session goes on{without}; see that the project folder can be written"),
+        format!("the current session goes on{without}; {}", error.hint()),
     )
 }

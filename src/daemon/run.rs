@@ -209,6 +209,7 @@ impl Daemon {
                 reply,
             } => self.command(conn, *command, reply),
             Event::Ledger(event) => self.base.recorder.on_writer(event),
+            Event::Head(written) => self.base.on_head(written),
             Event::Queue(event) => self.on_queue(event),
             Event::Codex(fact) => self.on_codex(fact),
             Event::ApprovalRead(read) => self.decisions.approval_texts.was_read(*read),

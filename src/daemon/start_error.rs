@@ -1,5 +1,6 @@
 //! [`StartError`]: why a daemon did not start, with the next step.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::port_holder::Holder;
@@ -7,6 +8,7 @@ use crate::store::dirs::exists;
 use crate::store::ledger::LedgerError;
 use crate::store::owner::{NO_LOCKS_HINT, cannot_lock};
 use crate::store::queue::QueueError;
+use crate::store::write_probe::way_on;
 use crate::wire::control::ProgramCode;
 
 /// Why a daemon did not start.
@@ -23,6 +25,9 @@ pub enum StartError {
     Unwritable {
         path: PathBuf,
         source: std::io::Error,
+        /// What names another place instead, where the project has no record yet: one that is there
+        /// counts only with what is kept here.
+        elsewhere: Option<&'static str>,
     },
     /// The file system has no locks, by which a project has one owner.
     #[error("the file system of {} cannot lock: {source}", path.display())]
@@ -63,6 +68,11 @@ pub enum StartError {
     },
 }
 
+/// What of a path is there: what is not cannot be made writable, but the folder that it would be made in.
+fn there(path: &Path) -> &Path {
+    path.ancestors().find(|path| exists(path)).unwrap_or(path)
+}
+
 fn is_registry(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| name == "instances.json")
@@ -70,10 +80,18 @@ fn is_registry(path: &Path) -> bool {
 
 impl StartError {
     /// What was to be written there was not, for this reason.
-    pub(super) fn unwritten(path: PathBuf, source: std::io::Error) -> Self {
+    pub(super) fn unwritten(
+        path: PathBuf,
+        source: std::io::Error,
+        elsewhere: Option<&'static str>,
+    ) -> Self {
         match cannot_lock(&source) {
             true => Self::NoLocks { path, source },
-            false => Self::Unwritable { path, source },
+            false => Self::Unwritable {
+                path,
+                source,
+                elsewhere,
+            },
         }
     }
 
@@ -96,17 +114,16 @@ impl StartError {
         match self {
             Self::Owned => "run `ctxrelay` to attach to it, or `ctxrelay status`".to_owned(),
             Self::Killed => "only the operator can start it again".to_owned(),
-            Self::Unwritable { path, .. } => {
-                let other = match is_registry(path) {
-                    true => "CONTEXTRELAY_REGISTRY_DIR",
-                    false => "--project",
-                };
-                // What is not there cannot be made writable, but the folder that it would be made in.
-                let there = path.ancestors().find(|path| exists(path)).unwrap_or(path);
-                format!(
-                    "make {} writable for you, or name another folder with {other}",
-                    there.display()
-                )
+            Self::Unwritable {
+                path,
+                source,
+                elsewhere,
+            } => {
+                let mut hint = way_on(source, there(path));
+                if let Some(elsewhere) = elsewhere {
+                    hint.push_str(&format!(", or name another folder with {elsewhere}"));
+                }
+                hint
             }
             Self::NoLocks { path, .. } => match is_registry(path) {
                 true => "set CONTEXTRELAY_REGISTRY_DIR to a folder on a local disk".to_owned(),
@@ -121,6 +138,15 @@ impl StartError {
                 "start it with the newer ctxrelay; this one only reads the record".to_owned()
             }
             Self::Ledger(LedgerError::ForeignOwner { hint, .. }) => hint.clone(),
+            Self::Ledger(
+                LedgerError::HeadUnwritable { path, source } | LedgerError::Io { path, source, .. },
+            ) => way_on(source, there(path)),
+            Self::Ledger(LedgerError::NoSpace(path)) => {
+                way_on(&ErrorKind::StorageFull.into(), there(path))
+            }
+            Self::Ledger(LedgerError::ReadOnly(path)) => {
+                way_on(&ErrorKind::ReadOnlyFilesystem.into(), there(path))
+            }
             Self::Ledger(_) => {
                 "see that the session file under .contextrelay/sessions is a plain file of yours"
                     .to_owned()
@@ -140,6 +166,7 @@ impl StartError {
 #[cfg(test)]
 mod tests {
     use std::io;
+    use std::sync::Arc;
 
     use rustix::io::Errno;
 
@@ -148,7 +175,8 @@ mod tests {
     #[test]
     fn a_file_system_without_locks_is_named_with_another_place_for_what_needs_them() {
         let told = |path: &str, errno: Errno| {
-            let error = StartError::unwritten(path.into(), io::Error::from(errno));
+            let error =
+                StartError::unwritten(path.into(), io::Error::from(errno), Some("--project"));
             (error.to_string(), error.hint())
         };
         let (message, hint) = told("/net/plums/.contextrelay/state", Errno::NOLCK);
@@ -162,5 +190,46 @@ mod tests {
         assert!(hint.contains("--project"), "{hint}");
         // It is not there: what can be made writable is.
         assert!(hint.starts_with("make / writable"), "{hint}");
+    }
+    #[test]
+    fn the_next_step_is_of_the_place_that_failed_and_of_how_it_did() {
+        let of_folder = |errno: Errno, elsewhere| {
+            let source = io::Error::from(errno);
+            StartError::unwritten("/no-such-home/instances.json".into(), source, elsewhere).hint()
+        };
+        let of_ledger = |errno: Errno| {
+            let source = Arc::new(io::Error::from(errno));
+            let head = LedgerError::HeadUnwritable {
+                path: "/no-such-home/heads/plums.json".into(),
+                source: Arc::clone(&source),
+            };
+            let io = LedgerError::Io {
+                doing: "open",
+                path: "/no-such-folder/sessions/plums.jsonl".into(),
+                source,
+            };
+            [head, io].map(|error| StartError::Ledger(error).hint())
+        };
+        for (errno, step) in [
+            (Errno::NOSPC, "make room on the disk of / "),
+            (Errno::DQUOT, "make room on the disk of / "),
+            (Errno::ROFS, "mount the disk of / "),
+            (Errno::IO, "see that the disk of / works"),
+            (Errno::MFILE, "end programs that nobody needs"),
+            (Errno::ACCESS, "make / writable for you"),
+        ] {
+            let hints = of_ledger(errno);
+            for hint in hints.iter().chain([&of_folder(errno, None)]) {
+                assert!(hint.starts_with(step), "{errno:?}: {hint}");
+                assert!(!hint.contains("another folder"), "{errno:?}: {hint}");
+            }
+        }
+        let hint = of_folder(Errno::ROFS, Some("CONTEXTRELAY_REGISTRY_DIR"));
+        assert!(
+            hint.ends_with("another folder with CONTEXTRELAY_REGISTRY_DIR"),
+            "{hint}"
+        );
+        let full = StartError::Ledger(LedgerError::NoSpace("/no-such-folder/ledger".into()));
+        assert!(full.hint().starts_with("make room on the disk of / "));
     }
 }

@@ -25,6 +25,7 @@ mod faults;
 mod gates_ran;
 mod git_hangs;
 mod given;
+mod head_outside;
 mod held;
 mod hung;
 mod inferring;

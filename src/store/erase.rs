@@ -53,7 +53,9 @@ pub fn is_there(dirs: &ProjectDirs, session: &SessionId) -> bool {
 ///
 /// `keep` is the session that goes on.
 pub fn erase(dirs: &ProjectDirs, session: &SessionId, keep: &SessionId) -> Erased {
-    erase_knowing(dirs, session, keep, texts_of_others(dirs, session))
+    let mut erased = erase_knowing(dirs, session, keep, texts_of_others(dirs, session));
+    erased.left.extend(WorkFolders::of(dirs).erase());
+    erased
 }
 
 /// The long texts and the kept capsules that stay when a session is deleted.
@@ -102,6 +104,8 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 }
 
 /// As [`erase`], with what is known of the other sessions; of the one that goes on it is read here.
+/// What stays of the files about the agents' work is not told: the caller has them removed once
+/// more, with [`WorkFolders::erase`], when nobody writes them any more.
 pub fn erase_knowing(
     dirs: &ProjectDirs,
     session: &SessionId,
@@ -131,12 +135,8 @@ pub fn erase_knowing(
             remove(&file.path(), &mut erased);
         }
     }
-    match WorkFolders::of(dirs).remove() {
-        Ok(removed) => erased.removed += removed,
-        Err(error) => erased
-            .left
-            .push(format!("the files about the agents' work: {error}")),
-    }
+    // Before the session's own file, by which a start knows that there is something left to delete.
+    erased.removed += WorkFolders::of(dirs).remove().unwrap_or(0);
     let sessions = files_in(&dirs.sessions(), &mut erased);
     erase_aborted(&sessions, &segments, &mut erased);
     let archives = files_in(&dirs.archives(), &mut erased);

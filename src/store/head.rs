@@ -6,12 +6,13 @@
 //! [`super::ledger::Border`]. It is written at most once a second, so that up to a second of
 //! cutting stays invisible; but before the operator's word is acknowledged.
 
+mod keeper;
+
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+
+pub use keeper::HeadKeeper;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +24,7 @@ use super::dirs::{
     ProjectDirs, UserDirs, exists, if_there, make_private_dir, read_private, write_fleeting,
     write_private,
 };
-use super::latest::Latest;
 use super::ledger::has_line;
-
-/// How long between two writes at least: each costs two syncs on the disk that the ledger needs.
-pub const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// More than any head is long, with its anchors and alarms.
 const HEAD_BYTES_MAX: u64 = 64 * 1024;
@@ -404,86 +401,6 @@ impl Heads {
     fn keep(&self, now: &mut Option<Kept>, kept: Kept) {
         lock(&self.shared.shown).replace(kept.clone());
         *now = Some(kept);
-    }
-}
-
-/// Keeps the head of one project up to date on a thread of its own.
-#[derive(Debug)]
-pub struct HeadKeeper {
-    heads: Heads,
-    latest: Arc<Latest<Head>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl HeadKeeper {
-    /// Begins to keep the head of a project.
-    ///
-    /// # Errors
-    ///
-    /// When the system gives no thread.
-    pub fn start(heads: Heads) -> io::Result<Self> {
-        let latest = Arc::new(Latest::default());
-        let (pending, writing) = (Arc::clone(&latest), heads.clone());
-        let thread = thread::Builder::new()
-            .name("head-writer".to_owned())
-            .spawn(move || keep(&pending, &writing))?;
-        Ok(Self {
-            heads,
-            latest,
-            thread: Some(thread),
-        })
-    }
-
-    /// What writes it.
-    pub fn heads(&self) -> &Heads {
-        &self.heads
-    }
-
-    /// Takes a new head, to be written within [`WRITE_INTERVAL`]. Never blocks on the disk.
-    pub fn set(&self, head: Head) {
-        self.latest.put(head);
-    }
-
-    /// Writes what is not written yet, and ends. `last`: the last entry of a ledger that is closed
-    /// and that nobody goes on with, which marks the end as an orderly one.
-    pub fn close(mut self, last: Option<Head>) {
-        self.finish();
-        if let Some(last) = last
-            && let Err(error) = self.heads.end(last)
-        {
-            tracing::warn!(%error, "the outside head was not marked as that of an orderly end");
-        }
-    }
-
-    /// Ends without what is not written yet: another owner's head may lie there by now.
-    pub fn abandon(self) {
-        self.latest.abandon();
-    }
-
-    fn finish(&mut self) {
-        self.latest.close();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the writer of the outside head panicked");
-        }
-    }
-}
-
-impl Drop for HeadKeeper {
-    fn drop(&mut self) {
-        self.finish();
-    }
-}
-
-fn keep(latest: &Latest<Head>, heads: &Heads) {
-    while let Some(head) = latest.take() {
-        // A panic is in the log; the next head is tried again all the same.
-        let written = catch_unwind(AssertUnwindSafe(|| heads.come_to(head)));
-        if let Ok(Err(error)) = written {
-            tracing::warn!(%error, path = %heads.path().display(), "the outside head was not written");
-        }
-        latest.rest(WRITE_INTERVAL);
     }
 }
 

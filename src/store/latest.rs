@@ -41,6 +41,14 @@ impl<T> Latest<T> {
         }
     }
 
+    /// What was taken is to be taken once more, unless something newer was put; not once it is closed.
+    pub(super) fn put_back(&self, value: T) {
+        let mut state = self.state();
+        if !state.closed {
+            state.value.get_or_insert(value);
+        }
+    }
+
     /// Nothing more will be put; what was put is still taken.
     pub(super) fn close(&self) {
         self.state().closed = true;

@@ -115,6 +115,15 @@ impl WorkFolders {
             Err(error) => Err(error),
         }
     }
+
+    /// Takes all of it away; what is to be said where something stays.
+    pub fn erase(&self) -> Option<String> {
+        let error = self.remove().err()?;
+        let base = self.base.display();
+        Some(format!(
+            "the files about the agents' work in {base}: {error}"
+        ))
+    }
 }
 
 /// A folder's name for a runtime session, whose own may be any text.

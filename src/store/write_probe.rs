@@ -1,7 +1,10 @@
-//! [`write_probe`]: whether what is acknowledged can be written in a folder.
+//! [`write_probe`]: whether what is acknowledged can be written in a folder; [`way_on`], what is to be
+//! done where it cannot.
 
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
+
+use rustix::io::Errno;
 
 /// What is written, in bytes: more than a file keeps in its own entry, and what a long message takes.
 const PROBE_BYTES: usize = 64 * 1024;
@@ -17,4 +20,25 @@ pub fn write_probe(folder: &Path) -> io::Result<()> {
     file.write_all(&[0; PROBE_BYTES])?;
     // A disk may find out that it is full when it has to have it.
     file.sync_data()
+}
+
+/// What is to be done where the system refused to write at a place.
+pub fn way_on(error: &io::Error, place: &Path) -> String {
+    let place = place.display();
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => format!(
+            "make room on the disk of {place} (`df {place}`, `df -i {place}`), or raise your quota"
+        ),
+        ErrorKind::ReadOnlyFilesystem => {
+            format!("mount the disk of {place} so that it can be written")
+        }
+        _ => match Errno::from_io_error(error) {
+            Some(Errno::IO) => format!("see that the disk of {place} works (`dmesg`)"),
+            Some(Errno::MFILE | Errno::NFILE) => {
+                "end programs that nobody needs, or raise the limit of open files (`ulimit -n`)"
+                    .to_owned()
+            }
+            _ => format!("make {place} writable for you"),
+        },
+    }
 }

@@ -33,7 +33,7 @@ fn the_doctor_says_that_the_state_cannot_be_written() {
     let daemon = run(&disk.launch(&project.ctxrelay(["daemon", "--json"])));
     assert_eq!(daemon.code(), 3, "{daemon:?}");
     let hint = daemon.json()["error"]["hint"].clone();
-    assert!(hint.as_str().unwrap().contains("writable"), "{daemon:?}");
+    assert!(hint.as_str().unwrap().contains("mount"), "{daemon:?}");
 }
 
 #[test]

@@ -5,9 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::support::daemon::Daemon;
 use crate::support::launch::Launch;
+use crate::support::operator::Operator;
+use crate::support::privileged;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::small_disk::SmallDisk;
+use crate::support::wait::{timeout, wait_until};
 
 /// Looks like nothing that the redaction knows, as a leaked secret may.
 const MARKER: &str = "xq7-velvet-anchor";
@@ -243,4 +248,35 @@ fn a_compaction_carries_what_is_open_and_keeps_the_old_file_as_it_is() {
         .json();
     assert!(queue.to_string().contains(&id), "{queue}");
     assert_eq!(verify(&project, &["--all"]).0, 0);
+}
+
+#[test]
+fn a_folder_of_the_agents_work_that_cannot_be_deleted_is_named_once_and_goes_with_a_later_start() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::new();
+    project.daemon().stop().expect_success();
+    let work = project.state().join("state/continuity");
+    let held = work.join("held");
+    fs::create_dir_all(&held).unwrap();
+    fs::write(held.join("STATE.json"), MARKER).unwrap();
+    // Nobody can remove a folder that is a disk.
+    let disk = SmallDisk::over(&project, &held, 64);
+    let daemon = Daemon::start(&disk.launch(&project.ctxrelay(["daemon"])));
+    let mut operator = Operator::connect(&project);
+    let discard = json!({"discard": true});
+    let cleared = operator.when_quiet("ledger/clear", discard).unwrap();
+    let left = cleared["value"]["left"].as_array().unwrap();
+    let work = work.to_str().unwrap();
+    assert_eq!(left.len(), 1, "{cleared}");
+    assert!(left[0].as_str().unwrap().contains(work), "{cleared}");
+    drop(operator);
+    daemon.stop().expect_success();
+    drop(disk);
+    assert!(held.join("STATE.json").exists());
+    let _daemon = project.daemon();
+    wait_until("the end of what was left", timeout(), || {
+        (!held.exists()).then_some(())
+    });
 }

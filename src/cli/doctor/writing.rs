@@ -9,7 +9,7 @@ use super::check::{Check, bad, good, note};
 use crate::cli::disk;
 use crate::host::ProjectContext;
 use crate::store::dirs::exists;
-use crate::store::write_probe::write_probe;
+use crate::store::write_probe::{way_on, write_probe};
 
 /// What permissions and figures of the disk do not tell: a quota, a disk without inodes, a folder of
 /// its own that is on another disk or is mounted read-only.
@@ -53,15 +53,12 @@ pub(super) fn check(setting: &ProjectContext) -> Check {
 }
 
 fn next_step(error: &io::Error, place: &Path) -> String {
-    let place = place.display();
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => format!(
-            "make room on the disk of {place} (`df {place}`, `df -i {place}`), or raise your quota: a \
-             daemon that runs goes on by itself then"
-        ),
-        ErrorKind::ReadOnlyFilesystem => {
-            format!("mount the disk of {place} so that it can be written")
-        }
-        _ => format!("make {place} writable for you"),
+    let mut way_on = way_on(error, place);
+    if matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    ) {
+        way_on.push_str(": a daemon that runs goes on by itself then");
     }
+    way_on
 }

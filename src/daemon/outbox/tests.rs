@@ -1,10 +1,11 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::core::agent::Party;
 use crate::core::delivery::{DeliveryFact, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::AttemptId;
+use crate::core::lock::lock;
 use crate::store::testing::Place;
 
 fn world(result: Option<DeliveryResult>) -> Snapshot {
@@ -141,4 +142,48 @@ fn a_settled_row_that_the_writer_could_not_take_goes_with_the_next_write() {
     }
     drop(outbox);
     assert_eq!(Queue::open(&place.dirs).unwrap().load().unwrap(), []);
+}
+
+#[test]
+fn settled_rows_that_wait_are_one_line_of_the_log_until_the_writer_takes_one() {
+    let place = Place::new();
+    let path = place.dir.path().join("log");
+    let log = std::fs::File::create(&path).unwrap();
+    let subscriber = tracing_subscriber::fmt().with_writer(Arc::new(log));
+    let _logged = tracing::subscriber::set_default(subscriber.finish());
+    // Who holds it keeps the writer from answering, and so from taking more once its queue is full.
+    let gate = Arc::new(Mutex::new(()));
+    let closed = Arc::clone(&gate);
+    let (sender, answers) = std::sync::mpsc::channel();
+    let queue = Queue::open(&place.dirs).unwrap();
+    let answer = move |event| {
+        if let QueueEvent::Durable { upto } = event {
+            let _ = sender.send(upto);
+        }
+        drop(lock(&closed));
+    };
+    let (mut outbox, _) = Outbox::open(queue, &Snapshot::default(), answer).unwrap();
+    // Until the writer is about to answer this, and waits for nothing else.
+    let is_at_gate = |outbox: &mut Outbox| {
+        let token = loop {
+            match outbox.sync() {
+                Ok(token) => break token.unwrap(),
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        while answers.recv().unwrap() < token {}
+    };
+    for times in 1..=2 {
+        is_at_gate(&mut outbox);
+        let held = lock(&gate);
+        is_at_gate(&mut outbox);
+        while outbox.sync().is_ok() {}
+        for n in 0..1_000 {
+            outbox.forget(&EntryId::new(format!("m{n}")));
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = text.lines().filter(|line| line.contains("settled rows"));
+        assert_eq!(lines.count(), times, "{text}");
+        drop(held);
+    }
 }

@@ -1,5 +1,6 @@
 //! [`ClosingRecord`]: the record at the end of its daemon.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -60,7 +61,11 @@ impl ClosingRecord {
     }
 
     /// Writes what was taken, and closes everything. Blocks for as long as the disk needs.
-    pub(in crate::daemon) fn close(self, how: CloseHow) {
+    ///
+    /// # Errors
+    ///
+    /// When the end cannot be marked as an orderly one.
+    pub(in crate::daemon) fn close(self, how: CloseHow) -> io::Result<()> {
         let Keepers {
             heads,
             checkpoints,
@@ -68,6 +73,7 @@ impl ClosingRecord {
             space: _,
         } = self.keepers;
         self.ledger.clone().close();
+        let mut marked = Ok(());
         // Nobody was told of an orderly end that comes after it was given up.
         if self.is_disowned || self.given_up.load(Ordering::Acquire) {
             heads.abandon();
@@ -80,7 +86,7 @@ impl ClosingRecord {
                 CloseHow::Failed { is_writer } => !is_writer,
             };
             let head = self.ledger.stats().head.filter(|_| is_end);
-            heads.close(head.map(|(seq, hash)| Head {
+            marked = heads.close(head.map(|(seq, hash)| Head {
                 seq,
                 hash,
                 session_id: self.session_id.clone(),
@@ -93,5 +99,6 @@ impl ClosingRecord {
             }
         }
         search.close();
+        marked
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Pending, Recorder};
+use super::{Pending, Recorder, refusals};
 use crate::core::entry::{Entry, Fate, Predecessor};
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
@@ -27,6 +27,16 @@ pub(in crate::daemon) enum NotBegun {
     /// `current` could not be made to name it.
     #[error(transparent)]
     Current(#[from] io::Error),
+}
+
+impl NotBegun {
+    /// The way on.
+    pub(in crate::daemon) fn hint(&self) -> String {
+        match self {
+            Self::Ledger(error) => refusals::of_error(error).hint,
+            Self::Current(_) => "see that the project folder can be written".to_owned(),
+        }
+    }
 }
 
 impl<T> Recorder<T> {
@@ -140,9 +150,7 @@ impl<T> Recorder<T> {
             tracing::error!(%error, "the head outside could not be put back");
         }
         // Meanwhile it was no news.
-        if let Some(last) = self.recent.back() {
-            keeper.set(self.head_at(last));
-        }
+        self.try_head();
     }
 
     /// Makes the ledger of a session and writes its first entries. On an error there is no such

@@ -72,7 +72,7 @@ impl Written {
             ledger: opened.ledger,
             redactor,
             keepers: Keepers {
-                heads: HeadKeeper::start(heads).unwrap(),
+                heads: HeadKeeper::start(heads, |_| {}).unwrap(),
                 checkpoints: CheckpointKeeper::start(&place.dirs, &place.user, 0).unwrap(),
                 search,
                 space,
@@ -303,7 +303,7 @@ fn the_next_session_goes_on_from_the_head_with_its_own_world() {
     let Written {
         recorder, place, ..
     } = written;
-    recorder.into_closing().close(CloseHow::Ended);
+    recorder.into_closing().close(CloseHow::Ended).unwrap();
     let heads = Heads::open(&place.user, &place.dirs.instance_id()).unwrap();
     let kept = heads.kept().unwrap();
     assert_eq!(kept.head.session_id, next);
@@ -369,7 +369,7 @@ fn a_disk_that_is_full_in_the_middle_of_a_clear_makes_nothing_foreign() {
         recorder, place, ..
     } = written;
     let session = recorder.session_id().clone();
-    recorder.into_closing().close(CloseHow::Left);
+    recorder.into_closing().close(CloseHow::Left).unwrap();
     let heads = Heads::open(&place.user, &dirs.instance_id()).unwrap();
     let opened = ledger::open(
         ledger::OpenOptions {

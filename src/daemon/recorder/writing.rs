@@ -177,8 +177,7 @@ impl<T> Recorder<T> {
                 ));
             }
             self.keep(token, entries, then);
-            self.write_again_at
-                .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
+            self.ask_again_soon();
         } else {
             tracing::error!(code = %refusal.code, "a fact could not be recorded");
             if !has_place {
@@ -207,6 +206,11 @@ impl<T> Recorder<T> {
             then,
         };
         self.unwritten.insert(at, fact);
+    }
+
+    fn ask_again_soon(&mut self) {
+        self.write_again_at
+            .get_or_insert_with(|| Instant::now() + WRITE_AGAIN);
     }
 
     /// The facts that the disk has not taken yet, in their order.
@@ -330,7 +334,8 @@ impl<T> Recorder<T> {
             WriterEvent::Failed { token, error } => {
                 let refusal = refusals::of_error(&error);
                 match &error {
-                    LedgerError::Refused(_) | LedgerError::HeadUnwritable { .. } => {}
+                    LedgerError::Refused(_) => {}
+                    LedgerError::HeadUnwritable { .. } => self.try_head(),
                     LedgerError::NoRoom(_) => self.actions.push_back(RecorderAction::SpaceChanged),
                     error => self.refuses(error, &refusal.message),
                 }
@@ -385,6 +390,7 @@ impl<T> Recorder<T> {
         }
         if std::mem::take(&mut self.is_outage_told) {
             self.is_outage_noted = false;
+            self.outage_ended_at = Some(Instant::now());
             self.actions.push_back(RecorderAction::Writable);
         }
         if let Some(lost) = self.lost.take() {
@@ -397,9 +403,20 @@ impl<T> Recorder<T> {
     /// Has the record say that it could not be written. Asking the disk again and again with this
     /// very entry is what finds out that it works again, though nobody else writes. It may stand
     /// before the facts that failed, and is not refused on their account.
+    ///
+    /// Where the disk took everything only a moment ago it waits its turn like a fact: a disk that
+    /// refuses every other write would take this entry each time, and who was refused would ask again
+    /// at once.
     fn append_outage(&mut self, why: &str) {
         let code = ErrorCode::LedgerUnwritable;
         let entry = self.entry(Party::System, None, code, why, None);
+        let ended = self.outage_ended_at;
+        if ended.is_some_and(|ended| ended.elapsed() < WRITE_AGAIN) {
+            let token = self.take_token();
+            self.keep(token, vec![entry], None);
+            self.ask_again_soon();
+            return;
+        }
         let fact = Some(vec![entry.clone()]);
         self.give(vec![entry], Pending::of(None, fact), None);
     }

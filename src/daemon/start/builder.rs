@@ -8,7 +8,7 @@ use crate::adapters::program_search::ProgramSearch;
 use crate::core::agent::Agent;
 use crate::core::relay_cost::ShownChars;
 use crate::daemon::agent_programs::ProgramLook;
-use crate::store::dirs::{ProjectDirs, UserDirs};
+use crate::store::dirs::{ProjectDirs, UserDirs, exists};
 use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;
 
@@ -48,10 +48,21 @@ impl Builder {
     }
 
     pub(super) fn registry_failed(&self, source: std::io::Error) -> StartError {
-        StartError::unwritten(self.user_dirs.instances(), source)
+        let elsewhere = self.unless_begun("CONTEXTRELAY_REGISTRY_DIR");
+        StartError::unwritten(self.user_dirs.instances(), source, elsewhere)
     }
 
     pub(super) fn state_failed(&self, source: std::io::Error) -> StartError {
-        StartError::unwritten(self.dirs.state.clone(), source)
+        self.folder_failed(self.dirs.state.clone(), source)
+    }
+
+    /// As [`Self::state_failed`], of another folder of the project's.
+    pub(super) fn folder_failed(&self, path: PathBuf, source: std::io::Error) -> StartError {
+        StartError::unwritten(path, source, self.unless_begun("--project"))
+    }
+
+    /// What names another place, where no record has begun.
+    fn unless_begun(&self, elsewhere: &'static str) -> Option<&'static str> {
+        (!exists(&self.dirs.current())).then_some(elsewhere)
     }
 }

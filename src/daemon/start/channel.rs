@@ -1,5 +1,6 @@
 //! [`Channel`]: both ends of the loop's queue, before the loop runs.
 
+use std::io;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -45,6 +46,17 @@ impl Channel {
             // It has a thread of its own, too.
             if let Some(events) = weak.upgrade() {
                 let _ = events.blocking_send(Event::Queue(event));
+            }
+        }
+    }
+
+    /// What keeps the head outside tells the loop through.
+    pub(super) fn head_events(&self) -> impl Fn(io::Result<()>) + Send + 'static {
+        let weak = self.weak();
+        move |written| {
+            // It has a thread of its own, too.
+            if let Some(events) = weak.upgrade() {
+                let _ = events.blocking_send(Event::Head(written));
             }
         }
     }

@@ -47,7 +47,7 @@ impl SessionChoice {
 
     /// As far as the project itself tells.
     fn of_project(dirs: &ProjectDirs) -> Result<Self, StartError> {
-        let unreadable = |path| move |source| StartError::Unwritable { path, source };
+        let unreadable = |path| move |source| StartError::unwritten(path, source, None);
         let named = session::read_current(dirs).map_err(unreadable(dirs.current()))?;
         if let Some(session) = named.as_ref().filter(|named| exists(&dirs.ledger(named))) {
             return Ok(Self {

@@ -89,10 +89,8 @@ impl Claimed {
         let registry_failed = |source| builder.registry_failed(source);
         let state_failed = |source| builder.state_failed(source);
         let was_there = takeover.is_none() && exists(&dirs.sessions());
-        dirs.create().map_err(|source| StartError::Unwritable {
-            path: dirs.relay.clone(),
-            source,
-        })?;
+        dirs.create()
+            .map_err(|source| builder.folder_failed(dirs.relay.clone(), source))?;
         let (lock, inherited) = match takeover {
             Some(Takeover {
                 lock,
@@ -116,10 +114,7 @@ impl Claimed {
         // To be asked before the ports are allocated, which registers the project; and with the lock:
         // another start, which failed since, may have made the folder.
         let is_clone = was_there && !registry::is_known(&user, &dirs).map_err(registry_failed)?;
-        mark_state(&dirs).map_err(|source| StartError::Unwritable {
-            path: dirs.state.clone(),
-            source,
-        })?;
+        mark_state(&dirs).map_err(state_failed)?;
         if builder.clears_kill {
             sentinel::clear(&dirs).map_err(state_failed)?;
         } else if sentinel::is_killed(&dirs) {

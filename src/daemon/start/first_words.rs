@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::claimed::Claimed;
 use crate::core::agent::{Agent, Party};
 use crate::core::alarm::Alarm;
-use crate::core::entry::{DeliveryResult, ErrorCode, LifecycleEvent};
+use crate::core::entry::{DeliveryResult, ErrorCode, Fate, LifecycleEvent};
 use crate::core::id::{EntryId, SessionId};
 use crate::daemon::adopt;
 use crate::daemon::decision_messages::{track_told, untold_messages};
@@ -116,6 +116,12 @@ impl FirstWords {
             );
         }
         daemon.base.note_failed(failed);
+        // What of the agents' files could not be deleted with the session before goes when they are
+        // made again.
+        let before = daemon.base.recorder.world().predecessor.as_ref();
+        if before.is_some_and(|before| before.fate == Fate::Discarded) {
+            daemon.base.renderings.changed();
+        }
         for (kind, said) in finish_mending(&daemon.deliveries.outbox, self.mended) {
             daemon.base.recorder.keep_fact(Party::System, kind, said);
         }

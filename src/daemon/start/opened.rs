@@ -123,10 +123,8 @@ impl Claimed {
             ledger: opened.ledger,
             goes_on: false,
         };
-        session::write_current(dirs, &session).map_err(|source| StartError::Unwritable {
-            path: dirs.current(),
-            source,
-        })?;
+        session::write_current(dirs, &session)
+            .map_err(|source| self.builder.folder_failed(dirs.current(), source))?;
         let report = opened.report;
         // Entries and no chain: nobody of ours has written here yet.
         let is_adopted = report.entries > 0 && report.head.is_none();
@@ -139,7 +137,7 @@ impl Claimed {
         // Before anything is offered.
         let answers_max = self.loaded.config.relay.answers_max();
         outbox.hold_answers(answers_max, &opened.snapshot, now_ms());
-        let heads = HeadKeeper::start(heads).map_err(state_failed)?;
+        let heads = HeadKeeper::start(heads, channel.head_events()).map_err(state_failed)?;
         let from = report.spared_to.0;
         let checkpoints = CheckpointKeeper::start(dirs, user_dirs, from).map_err(state_failed)?;
         let search = Search::start(
@@ -200,10 +198,9 @@ impl Opened {
     /// none.
     pub(super) fn take_mark(&self) -> Result<(), StartError> {
         let heads = self.heads.heads();
-        heads.take_mark().map_err(|source| StartError::Unwritable {
-            path: heads.path(),
-            source,
-        })
+        heads
+            .take_mark()
+            .map_err(|source| StartError::unwritten(heads.path(), source, None))
     }
 
     /// Codex's thread, as far as the record knows it.

@@ -216,7 +216,7 @@ impl PreviousDaemon {
         // Said now, while the one before has stopped nothing yet.
         if let Err(source) = write_probe(&dirs.state) {
             let path = dirs.state.clone();
-            let error = StartError::Unwritable { path, source };
+            let error = StartError::unwritten(path, source, None);
             before.refuse(&error);
             return Err(error.into());
         }

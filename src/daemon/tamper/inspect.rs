@@ -91,7 +91,11 @@ impl LedgerLook {
             self.is_as(&found, later);
             return Inspection::default();
         };
-        if !found.is_file() || !self.ledger.is_in(&found) {
+        // As above: a file that cannot be looked at is not another one.
+        let Ok(is_ledger) = self.ledger.is_in(&found) else {
+            return Inspection::default();
+        };
+        if !found.is_file() || !is_ledger {
             now.insert(Touch::Replaced);
             return self.news(now, suspect);
         }

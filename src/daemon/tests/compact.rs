@@ -552,3 +552,18 @@ async fn it_is_the_operators_and_waits_for_what_is_on_its_way() {
     }
     assert_eq!(fs::read_dir(place.dirs.archives()).unwrap().count(), 1);
 }
+
+#[tokio::test]
+async fn a_record_that_cannot_be_opened_for_a_compaction_is_unreadable_and_not_edited() {
+    let mut rig = Rig::fresh().await;
+    let operator = rig.connect(Role::Deck, None, true);
+    rig.settle().await;
+    let path = rig.daemon.base.recorder.ledger().path().to_owned();
+    let away = path.with_extension("away");
+    fs::rename(&path, &away).unwrap();
+    let compact = Command::Compact(CompactParams::default());
+    let refused = rig.call(&operator, compact).await.unwrap_err();
+    assert_eq!(refused.code, RefusalCode::LedgerUnreadable, "{refused:?}");
+    fs::rename(&away, &path).unwrap();
+    rig.compact(&operator).await;
+}

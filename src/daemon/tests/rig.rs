@@ -455,6 +455,31 @@ impl Rig {
         self.daemon.on_event(event);
     }
 
+    /// As `settle`, on a disk that refuses the first write and then every other one.
+    pub async fn refuse_every_other_write(&mut self) {
+        self.daemon.settle();
+        let mut writes = 0;
+        while self.daemon.base.recorder.pending_count() > 0 {
+            let event = match self.next().await {
+                Event::Ledger(WriterEvent::Durable { token, entries }) => {
+                    writes += 1;
+                    assert!(writes < 50, "there is no end of it");
+                    if writes % 2 == 1 {
+                        let path = self.daemon.base.recorder.ledger().path().to_owned();
+                        let error = LedgerError::NoSpace(path);
+                        Event::Ledger(WriterEvent::Failed { token, error })
+                    } else {
+                        let recovered = Event::Ledger(WriterEvent::Recovered);
+                        self.daemon.on_event(recovered);
+                        Event::Ledger(WriterEvent::Durable { token, entries })
+                    }
+                }
+                event => event,
+            };
+            self.daemon.on_event(event);
+        }
+    }
+
     /// Waits until the writer has refused all that it was given, and nobody hears it yet.
     pub async fn wait_for_refusals(&mut self) {
         let mut refused = 0;

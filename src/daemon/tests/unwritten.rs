@@ -156,6 +156,19 @@ async fn a_claude_that_came_while_the_disk_refused_is_there_without_another_word
 }
 
 #[tokio::test]
+async fn a_claude_that_comes_while_the_disk_refuses_every_other_write_does_not_fill_the_record() {
+    let mut rig = Rig::fresh().await;
+    let _bridge = rig.connect(Role::Claude, Some(7), false);
+    rig.refuse_every_other_write().await;
+    // Its state waits with the outage that came so soon, and nothing is lost of it.
+    assert!(rig.daemon.base.recorder.has_unwritten());
+    assert_eq!(rig.daemon.status().agents.claude.state, AgentState::Idle);
+    recover(&mut rig).await;
+    let known = rig.daemon.base.recorder.world().agent(Agent::Claude);
+    assert_eq!((known.state, known.pid), (AgentState::Idle, Some(7)));
+}
+
+#[tokio::test]
 async fn a_proposal_by_marker_waits_for_the_disk() {
     let mut rig = Rig::fresh_with_codex().await;
     rig.user_message("turn-1", None);

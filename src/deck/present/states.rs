@@ -210,6 +210,14 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
                  can wait, a row of its own says what was lost.",
             ],
         ),
+        Some(NoticeKey::HeadUnwritable) => (
+            Trouble,
+            &[
+                "Make room on the disk of that file, or make its folder writable for you: it is not \
+                 in the project.",
+                "It goes on by itself then. Say again what was refused.",
+            ],
+        ),
         Some(NoticeKey::FactsLost) => (
             Trouble,
             &[

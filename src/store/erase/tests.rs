@@ -190,6 +190,10 @@ fn each_folder_and_file_that_cannot_be_looked_into_is_told_as_left() {
         );
     }
     assert_eq!(files(dirs.archives()), [format!("{OTHER}.jsonl")]);
+    // It is tried twice, and told once.
+    let work = dirs.state_file("continuity").display().to_string();
+    let told = erased.left.iter().filter(|left| left.contains(&work));
+    assert_eq!(told.count(), 1, "{erased:?}");
     // What nobody can look into may have something of the session.
     fs::remove_dir_all(dirs.archives()).unwrap();
     assert!(!is_there(dirs, &id(OLD)));

@@ -1,7 +1,12 @@
 use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use super::*;
 use crate::testing::{Place, mode};
+
+/// Generous: only a keeper that does not work takes so long.
+const DEADLINE: Duration = Duration::from_secs(30);
 
 fn head(seq: u64) -> Head {
     Head {
@@ -16,6 +21,10 @@ fn other(seq: u64) -> Head {
         session_id: SessionId::new("session_1795000000001_a1b2c3d4"),
         ..head(seq)
     }
+}
+
+fn keeper_of(heads: Heads) -> HeadKeeper {
+    HeadKeeper::start(heads, |_| {}).unwrap()
 }
 
 fn lines(file: &str) -> Alarm {
@@ -66,17 +75,37 @@ fn a_head_that_is_none_is_an_error_and_not_an_absent_one() {
 fn the_keeper_has_written_the_last_head_when_it_is_closed() {
     let place = Place::new();
     let heads = Heads::open(&place.user, "ctx_1").unwrap();
-    let keeper = HeadKeeper::start(heads).unwrap();
+    let keeper = keeper_of(heads);
     for seq in 1..=100 {
         keeper.set(head(seq));
     }
-    keeper.close(None);
+    keeper.close(None).unwrap();
     let kept = read(&place.user, "ctx_1").unwrap();
     assert_eq!(kept, Some(Kept::new(head(100))));
     let heads = Heads::open(&place.user, "ctx_1").unwrap();
-    HeadKeeper::start(heads).unwrap().close(Some(head(101)));
+    keeper_of(heads).close(Some(head(101))).unwrap();
     let kept = read(&place.user, "ctx_1").unwrap().unwrap();
     assert!(kept.clean && kept.head == head(101));
+}
+
+#[test]
+fn the_keeper_tells_that_the_head_cannot_be_written_and_writes_it_by_itself_once_it_can() {
+    let place = Place::new();
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    let (sender, told) = channel();
+    let keeper = HeadKeeper::start(heads, move |said| sender.send(said).unwrap()).unwrap();
+    let in_the_way = place.user.registry.join("heads");
+    std::fs::create_dir_all(&place.user.registry).unwrap();
+    std::fs::write(&in_the_way, "in the way").unwrap();
+    keeper.set(head(7));
+    assert!(told.recv_timeout(DEADLINE).unwrap().is_err());
+    std::fs::remove_file(&in_the_way).unwrap();
+    told.recv_timeout(DEADLINE).unwrap().unwrap();
+    let kept = read(&place.user, "ctx_1").unwrap();
+    assert_eq!(kept, Some(Kept::new(head(7))));
+    std::fs::rename(&in_the_way, place.user.registry.join("away")).unwrap();
+    std::fs::write(&in_the_way, "in the way").unwrap();
+    keeper.close(Some(head(8))).unwrap_err();
 }
 
 #[test]
@@ -84,16 +113,16 @@ fn what_is_vouched_for_is_written_and_nothing_earlier_or_of_another_session_afte
     let place = Place::new();
     let heads = Heads::open(&place.user, "ctx_1").unwrap();
     heads.vouch(head(5)).unwrap();
-    let keeper = HeadKeeper::start(heads.clone()).unwrap();
+    let keeper = keeper_of(heads.clone());
     keeper.set(head(4));
-    keeper.close(Some(head(4)));
+    keeper.close(Some(head(4))).unwrap();
     let kept = read(&place.user, "ctx_1").unwrap().unwrap();
     assert_eq!((&kept.head, kept.clean), (&head(5), false));
     assert_eq!(kept.anchors, [(0, String::new()), (5, head(5).hash)]);
     heads.vouch(other(1)).unwrap();
-    let keeper = HeadKeeper::start(heads.clone()).unwrap();
+    let keeper = keeper_of(heads.clone());
     keeper.set(head(6));
-    keeper.close(None);
+    keeper.close(None).unwrap();
     let kept = read(&place.user, "ctx_1").unwrap().unwrap();
     assert_eq!(kept.head, other(1));
     for seq in 2..100 {

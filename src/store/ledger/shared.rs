@@ -98,9 +98,13 @@ impl SharedLedger {
     }
 
     /// Whether this is the file that is written.
-    pub fn is_in(&self, found: &Metadata) -> bool {
-        let file = self.file().metadata();
-        file.is_ok_and(|file| (file.dev(), file.ino()) == (found.dev(), found.ino()))
+    ///
+    /// # Errors
+    ///
+    /// When the system does not tell which file is written.
+    pub fn is_in(&self, found: &Metadata) -> io::Result<bool> {
+        let file = self.file().metadata()?;
+        Ok((file.dev(), file.ino()) == (found.dev(), found.ino()))
     }
 
     /// How often others were at the file so far.

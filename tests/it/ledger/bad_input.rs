@@ -435,7 +435,7 @@ fn a_project_on_a_read_only_disk_is_read_and_not_written() {
     refused(
         "a read-only disk",
         &started,
-        &["Read-only file system", "writable"],
+        &["Read-only file system", "mount the disk"],
     );
     let listed = on_disk(&["ledger", "list", "--json"]).expect_success();
     assert_eq!(listed.json()["entries"].as_array().unwrap().len(), ALL);

@@ -7,6 +7,7 @@ pub mod belief;
 mod chain;
 mod ending;
 mod full;
+mod full_outside;
 mod hung;
 mod kill;
 mod offline;

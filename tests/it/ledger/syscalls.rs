@@ -205,3 +205,50 @@ failing! {
     a_sync_that_fails_is_refused_and_taken_back: "fdatasync" "EIO" "sync",
     a_sync_without_space_is_refused_and_taken_back: "fdatasync" "ENOSPC" "No space left",
 }
+
+#[test]
+fn a_look_at_the_file_that_fails_is_no_touch_of_somebody_else() {
+    if !privileged::granted() {
+        return;
+    }
+    let account = Account::default();
+    let (project, path) = worn_project(&account);
+    project.daemon().stop().expect_success();
+    let log = project.base().join("trace");
+    let calls = "statx,fstat,newfstatat";
+    // Each look asks for the name and for the open file: every third call fails, so that each of the
+    // two is met.
+    let mut child = traced(
+        &project,
+        &[
+            "-o",
+            log.to_str().unwrap(),
+            "-y",
+            "-P",
+            path.to_str().unwrap(),
+            "-e",
+            &format!("trace={calls}"),
+            "-e",
+            &format!("inject={calls}:error=EIO:when=2+3"),
+        ],
+    );
+    let daemon = ready(&mut child).expect("a daemon that starts on a sound disk");
+    let mut socket = connect(&project).unwrap();
+    let of_open_file = format!("<{}>, \"\"", path.display());
+    poll_until(timeout(), || {
+        // It may be refused: the writer looks at the file as well.
+        let noted = account.note("traced", &mut socket);
+        drop(noted.expect("the daemon lives"));
+        let calls = fs::read_to_string(&log).unwrap();
+        let mut failed = calls.lines().filter(|call| call.contains("INJECTED"));
+        failed
+            .any(|call| call.contains(&of_open_file))
+            .then_some(())
+    })
+    .expect("a look at the open file that fails");
+    kill_process(daemon, Signal::TERM).unwrap();
+    drop(socket);
+    wait_until("the end of the daemon", timeout(), || child.try_exit());
+    let record = fs::read_to_string(&path).unwrap();
+    assert!(!record.contains("ledger_touched"), "{record}");
+}

@@ -10,6 +10,8 @@ words! {
         Alarm = "alarm",
         Disk = "disk",
         LedgerUnwritable = "ledger_unwritable",
+        /// The head outside of the project cannot be written: the operator's word is refused.
+        HeadUnwritable = "head_unwritable",
         LongTexts = "long_texts",
         /// Somebody touched the file of the record.
         Touched = "touched",
@@ -64,19 +66,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_back_as_they_were_written_and_six_of_them_come_first() {
+    fn keys_come_back_as_they_were_written_and_seven_of_them_come_first() {
         assert_words(NoticeKey::ALL);
         let told: Vec<String> = NoticeKey::ALL.iter().map(ToString::to_string).collect();
         let first = [
             "alarm",
             "disk",
             "ledger_unwritable",
+            "head_unwritable",
             "long_texts",
             "touched",
             "chain",
         ];
-        assert_eq!(told[..6], first);
-        assert!(told[6..].is_sorted());
+        assert_eq!(told[..7], first);
+        assert!(told[7..].is_sorted());
         assert!(NoticeKey::ALL.is_sorted());
     }
 }

@@ -1,6 +1,9 @@
 //! Facts that the disk refuses.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::super::writing::{UNWRITTEN_MAX, UNWRITTEN_RESERVED};
 use super::{Written, words};
@@ -68,10 +71,40 @@ fn one_fact_that_the_disk_never_takes_is_one_outage_until_it_does() {
         [r#"recorded happened Some("then")"#, "writable"]
     );
     // The next one is another outage.
+    written.recorder.outage_ended_at = None;
     written.append_fact("later", "then");
     written.next_fails(never());
     let outage = words(&written.next());
     assert!(outage[0].contains("could not be written"), "{outage:?}");
+}
+
+#[test]
+fn a_disk_that_refuses_every_other_write_is_told_once_and_then_as_often_as_it_is_asked_again() {
+    let mut written = Written::new();
+    for times in 1..=3 {
+        // Who was refused asks again as soon as the disk takes something.
+        written.append("asked for", "then");
+        let refused = written.next_fails(written.no_space());
+        assert_eq!(
+            words(&refused),
+            ["unwritable", "refused then ledger_unwritable"]
+        );
+        if times > 1 {
+            assert_eq!(written.recorder.pending_count(), 0, "told at once");
+            assert!(written.recorder.next_deadline().is_some());
+            written.recorder.write_again_now();
+            written.recorder.write_again();
+        }
+        let mut told = words(&written.told(WriterEvent::Recovered));
+        told.extend(words(&written.next()));
+        assert!(told.contains(&"writable".to_owned()), "{told:?}");
+        let texts = written.texts();
+        assert_eq!(texts.len(), times);
+        assert!(texts[times - 1].contains("could not be written"));
+        // However long this test is kept waiting.
+        let soon = Instant::now() + Duration::from_secs(3_600);
+        written.recorder.outage_ended_at = Some(soon);
+    }
 }
 
 #[test]

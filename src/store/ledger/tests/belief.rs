@@ -73,7 +73,10 @@ impl Scene {
                 hash,
                 session_id: self.project.session.clone(),
             });
-            HeadKeeper::start(heads).unwrap().close(last);
+            HeadKeeper::start(heads, |_| {})
+                .unwrap()
+                .close(last)
+                .unwrap();
         }
     }
 
