@@ -74,7 +74,7 @@ impl Key {
     ///
     /// # Errors
     /// What is wrong with it, as a sentence without its end.
-    pub fn to_bind(name: &str) -> Result<Self, String> {
+    pub fn named(name: &str) -> Result<Self, String> {
         let (code, modifiers) = parts(name).ok_or_else(|| format!("'{name}' is no key"))?;
         let key = Self::new(code, modifiers);
         let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -284,11 +284,11 @@ mod tests {
         ] {
             let event = KeyEvent::new(KeyCode::Char(read), KeyModifiers::CONTROL);
             for name in names {
-                assert_eq!(Key::to_bind(name), Ok(Key::from_event(&event)), "{name}");
+                assert_eq!(Key::named(name), Ok(Key::from_event(&event)), "{name}");
             }
             assert_eq!(Key::from_event(&event).to_string(), names[0]);
         }
-        assert_eq!(Key::to_bind("ctrl-@"), Key::to_bind("ctrl-space"));
+        assert_eq!(Key::named("ctrl-@"), Key::named("ctrl-space"));
     }
 
     #[test]
@@ -304,10 +304,10 @@ mod tests {
             ("ctrl-;", ";"),
         ] {
             let why = format!("terminals send {sent} for '{name}': bind that one");
-            assert_eq!(Key::to_bind(name), Err(why));
+            assert_eq!(Key::named(name), Err(why));
         }
         let why = "'shift-2' is not what it types: bind that character".to_owned();
-        assert_eq!(Key::to_bind("shift-2"), Err(why));
+        assert_eq!(Key::named("shift-2"), Err(why));
         for name in [
             "G",
             "shift-tab",
@@ -316,11 +316,11 @@ mod tests {
             "ctrl-space",
             "alt-enter",
         ] {
-            let key = Key::to_bind(name).unwrap();
+            let key = Key::named(name).unwrap();
             assert_eq!(key.to_string(), name);
         }
-        assert_eq!(Key::to_bind("shift-g"), "G".parse());
-        assert_eq!(Key::to_bind("alt-shift-g"), "alt-G".parse());
+        assert_eq!(Key::named("shift-g"), "G".parse());
+        assert_eq!(Key::named("alt-shift-g"), "alt-G".parse());
     }
 
     #[test]

@@ -410,7 +410,7 @@ impl Keymap {
 
 /// The key of a name, for a context in which these are bound already; otherwise what is wrong.
 fn key_of(name: &str, context: KeyContext, seen: &[Key]) -> Result<Key, String> {
-    let key = Key::to_bind(name)?;
+    let key = Key::named(name)?;
     if seen.contains(&key) {
         return Err(format!("'{key}' is bound twice in {}", context.name()));
     }
