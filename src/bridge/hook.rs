@@ -187,7 +187,7 @@ async fn answered(params: AskApprovalParams, client: &Client) -> Option<Approval
             }
             // Under the same key it is the same question.
             Err(ClientError::Unanswered) => away.is_lost(Instant::now()),
-            Err(ClientError::Unreachable(_))
+            Err(ClientError::Unreachable(_) | ClientError::NotAdmitted(_))
                 if away.may_return(Instant::now()) && is_redialled(client) => {}
             _ => return None,
         }

@@ -149,8 +149,11 @@ impl LogFile {
 impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let is_open = |file: &File| self.takes(file).unwrap_or(false);
-        if !self.file.as_ref().is_some_and(is_open) {
-            self.file = self.open().ok();
+        // In a folder that was moved or removed it goes on where it is: it may say why it ends.
+        if !self.file.as_ref().is_some_and(is_open)
+            && let Ok(file) = self.open()
+        {
+            self.file = Some(file);
         }
         // A log that cannot be written must not trouble the one who works.
         if let Some(file) = &mut self.file
@@ -236,6 +239,13 @@ mod tests {
         one.write_all(b"one\n").unwrap();
         other.write_all(b"other\n").unwrap();
         assert_eq!(text(), "one\nother\n");
+
+        let moved = dir.path().with_extension("moved");
+        std::fs::rename(dir.path(), &moved).unwrap();
+        other.write_all(b"last words\n").unwrap();
+        let there = std::fs::read_to_string(moved.join("contextrelay.log")).unwrap();
+        assert_eq!(there, "one\nother\nlast words\n");
+        std::fs::rename(&moved, dir.path()).unwrap();
 
         std::fs::remove_file(&path).unwrap();
         one.write_all(b"again\n").unwrap();

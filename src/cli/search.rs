@@ -77,7 +77,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let words = args.words.join(" ");
     let note = noted(context);
     Masking::load(&context.setting).tell(&note);
-    let everywhere = Everywhere::open(&context.setting, &note)?;
+    let everywhere = Everywhere::of(&context.setting, &note);
     let (kinds, after) = (args.place.kinds(), args.after.as_deref());
     let page = everywhere.standing_page(&words, kinds, args.limit, after)?;
     context.out.report(Report::new(&page, text(&page)))
@@ -95,7 +95,7 @@ pub(super) fn for_deck(
     limit: u32,
     after: Option<&str>,
 ) -> Result<FoundPage, Failure> {
-    Everywhere::open(setting, &|_| ())?.standing_page(words, place.kinds(), limit, after)
+    Everywhere::of(setting, &|_| ()).standing_page(words, place.kinds(), limit, after)
 }
 
 fn text(page: &FoundPage) -> ReportText {

@@ -140,9 +140,9 @@ fn daemon(out: &mut ReportText, status: &Status, is_elsewhere: bool, is_newer: b
             (Tone::Faint, next),
         ]);
     } else if status.running {
-        let since = status
-            .started_at
-            .map_or_else(String::new, |at| format!(", up {}", age(now_ms() - at)));
+        let since = status.started_at.map_or_else(String::new, |at| {
+            format!(", up {}", age((now_ms() - at).max(0)))
+        });
         let text = format!(
             "pid {}, control port {}, proxy port {}{since}",
             status.pid.unwrap_or_default(),

@@ -68,6 +68,9 @@ pub enum ClientError {
     /// No daemon answers within the deadline of the call.
     #[error("the ctxrelay daemon is not reachable: {0}")]
     Unreachable(String),
+    /// A daemon runs and does not let us in; another one may.
+    #[error("{}", .0.message)]
+    NotAdmitted(Refusal),
     /// None runs, and the operator wants none.
     #[error("the ctxrelay daemon is not reachable: it was stopped by the operator")]
     Killed,
@@ -94,10 +97,16 @@ impl ClientError {
         Self::Protocol(format!("`{}` answers another question", reply.kind()))
     }
 
+    /// Whether there was no daemon to answer, or none any more: a further call would wait as long.
+    pub fn is_lost(&self) -> bool {
+        use ClientError::{Killed, NotAdmitted, Unanswered, Unreachable};
+        matches!(self, Unreachable(_) | NotAdmitted(_) | Killed | Unanswered)
+    }
+
     /// The stable word, sentence and next step of this error.
     pub fn to_refusal(&self) -> Refusal {
         match self {
-            Self::Refused(refusal) => refusal.clone(),
+            Self::Refused(refusal) | Self::NotAdmitted(refusal) => refusal.clone(),
             Self::Unreachable(_) => Refusal::new(
                 RefusalCode::DaemonUnreachable,
                 self.to_string(),

@@ -232,7 +232,7 @@ impl WebSocketHandle {
             Connection::Connecting {
                 refusal: Some(refusal),
                 ..
-            } => ClientError::Refused(refusal.clone()),
+            } => ClientError::NotAdmitted(refusal.clone()),
             Connection::Connecting { why, .. } | Connection::Ended { why } => {
                 ClientError::Unreachable(why.clone())
             }

@@ -72,6 +72,9 @@ pub enum Alarm {
         message: EntryId,
         /// Whom it was for.
         to: Agent,
+        /// How many others were found edited while this waits to be acknowledged.
+        #[serde(default)]
+        others: u64,
     },
 }
 
@@ -146,11 +149,21 @@ impl Alarm {
                 "entry {seq} changes who signs the decisions, and is not signed by the key that \
                  does: somebody else's, it has no effect"
             ),
-            Self::MessageAltered { message, to } => format!(
-                "somebody else edited message {message} in the record while it waited for {}: it \
-                 was not delivered, and is not",
-                to.title()
-            ),
+            Self::MessageAltered {
+                message,
+                to,
+                others,
+            } => {
+                let mut text = format!(
+                    "somebody else edited message {message} in the record while it waited for {}: \
+                     it was not delivered, and is not",
+                    to.title()
+                );
+                if *others > 0 {
+                    text += &format!("; and {others} more of them");
+                }
+                text
+            }
         }
     }
 }
@@ -180,4 +193,43 @@ pub struct AlarmSnapshot {
     pub alarm: Alarm,
     /// When the operator acknowledged it.
     pub acknowledged_ms: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Party;
+    use crate::fold::fold;
+    use crate::snapshot::Snapshot;
+
+    #[test]
+    fn however_many_messages_are_edited_no_other_alarm_gives_way_to_them() {
+        let mut world = Snapshot::default();
+        let mut raise = |seq: u64, alarm: &Alarm| {
+            let mut entry = Entry {
+                seq: Seq(seq),
+                ..Entry::new(Party::System, alarm.code().into())
+            };
+            entry.meta.insert(META.to_owned(), alarm.to_value());
+            fold(&mut world, &entry);
+        };
+        raise(1, &Alarm::UnsignedChange { seq: 1 });
+        for seq in 2..202 {
+            let altered = Alarm::MessageAltered {
+                message: EntryId::new(format!("m-{seq}")),
+                to: Agent::Claude,
+                others: 0,
+            };
+            raise(seq, &altered);
+        }
+        let open: Vec<String> = world.open_alarms().map(|open| open.alarm.text()).collect();
+        let [first, altered] = &open[..] else {
+            panic!("{open:?}");
+        };
+        assert!(first.starts_with("entry 1 changes who signs"), "{first}");
+        assert!(
+            altered.contains("message m-2 ") && altered.ends_with("and 199 more of them"),
+            "{altered}"
+        );
+    }
 }

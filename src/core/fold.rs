@@ -187,6 +187,13 @@ fn fold_alarm(world: &mut Snapshot, entry: &Entry) {
 
 /// What an entry is or says is an alarm, until the operator has acknowledged it by that entry's id.
 fn raise(world: &mut Snapshot, entry: &Entry, alarm: Alarm) {
+    if let Alarm::MessageAltered { others: more, .. } = &alarm
+        && let Some(others) = world.alarms.iter_mut().find_map(others_altered)
+    {
+        // However many are edited at once: one row, and no other alarm gives way to them.
+        *others += 1 + more;
+        return;
+    }
     if world.alarms.len() >= RECENT_MAX {
         let seen = world
             .alarms
@@ -201,6 +208,14 @@ fn raise(world: &mut Snapshot, entry: &Entry, alarm: Alarm) {
         alarm,
         acknowledged_ms: None,
     });
+}
+
+/// How many messages an alarm counts that nobody has acknowledged.
+fn others_altered(open: &mut AlarmSnapshot) -> Option<&mut u64> {
+    match &mut open.alarm {
+        Alarm::MessageAltered { others, .. } if open.acknowledged_ms.is_none() => Some(others),
+        _ => None,
+    }
 }
 
 fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {

@@ -4,7 +4,7 @@
 
 use super::foreign::alarm_entry;
 use super::owners::{Base, Deliveries};
-use crate::core::agent::{Agent, Party};
+use crate::core::agent::Party;
 use crate::core::alarm::Alarm;
 use crate::core::entry::ErrorCode;
 use crate::core::id::EntryId;
@@ -20,17 +20,29 @@ impl Deliveries {
             return;
         }
         let message = id.clone();
-        let alarm = Alarm::MessageAltered { message, to };
+        let alarm = Alarm::MessageAltered {
+            message,
+            to,
+            others: 0,
+        };
         tracing::error!(text = alarm.text(), "alarm");
+        // At once, as every alarm: the disk may take long.
+        if !base.notices.has(&NoticeKey::Alarm) {
+            base.notices.set(NoticeKey::Alarm, alarm.text());
+            base.clients.status_changed();
+        }
         let alarm = alarm_entry(&base.recorder, &alarm);
         let why = "its line was edited: not delivered".to_owned();
         self.reject(base, &id, Some(alarm), why);
     }
 
-    /// Once nothing is ambiguous any more, there is nothing left to be done about an older queue.
-    pub(super) fn forget_older_queue(&self, base: &mut Base) {
-        let is_ambiguous = |agent: &Agent| self.outbox.backlog().counts(*agent).ambiguous > 0;
-        if base.notices.has(&NoticeKey::QueuePutBack) && !Agent::ALL.iter().any(is_ambiguous) {
+    /// Once nothing is ambiguous any more, there is nothing left to be done about an older queue. Where
+    /// nothing was, it is told of until the next start.
+    pub(super) fn forget_older_queue(&mut self, base: &mut Base) {
+        if !base.notices.has(&NoticeKey::QueuePutBack) {
+            return;
+        }
+        if self.outbox.is_proven_at_last() {
             base.notices.clear(&NoticeKey::QueuePutBack);
             base.clients.status_changed();
         }

@@ -113,7 +113,8 @@ impl DaemonFault {
             Self::Codex => ErrorCode::AdapterFailed,
             Self::Service => ErrorCode::ServiceFailed,
             Self::Unrecorded => ErrorCode::FactsLost,
-            Self::Hung | Self::Unmarked => ErrorCode::NotInOrder,
+            Self::Hung => ErrorCode::NotInOrder,
+            Self::Unmarked => ErrorCode::EndUnmarked,
             Self::LockLost => ErrorCode::LockLost,
             Self::FolderLost => ErrorCode::FolderLost,
         }

@@ -48,6 +48,8 @@ pub struct Outbox {
     is_wait_logged: bool,
     /// How often two agents may answer each other alone.
     answers_max: Option<u32>,
+    /// See [`Outbox::is_proven_at_last`].
+    was_ambiguous: bool,
 }
 
 impl Outbox {
@@ -90,6 +92,7 @@ impl Outbox {
             unforgotten: Vec::new(),
             is_wait_logged: false,
             answers_max: None,
+            was_ambiguous: false,
         };
         Ok((outbox, unknowable))
     }
@@ -182,6 +185,13 @@ impl Outbox {
     pub(super) fn track_unknowable(&mut self, id: EntryId, message: &MessageSnapshot, now_ms: i64) {
         self.track(id.clone(), message);
         self.backlog.apply(&id, DeliveryFact::Unknowable, now_ms);
+    }
+
+    /// Whether nothing is ambiguous any more, where something was when this was asked last.
+    pub fn is_proven_at_last(&mut self) -> bool {
+        let of_agent = |agent: &Agent| self.backlog.counts(*agent).ambiguous > 0;
+        let is_ambiguous = Agent::ALL.iter().any(of_agent);
+        std::mem::replace(&mut self.was_ambiguous, is_ambiguous) && !is_ambiguous
     }
 
     /// Two agents may answer each other so often alone; what goes beyond that is held.

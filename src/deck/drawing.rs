@@ -92,8 +92,12 @@ impl Drawing {
         };
         self.take_inputs(first)?;
         // What the deck wants because of what comes of these is done after the next frame.
-        for effect in std::mem::take(&mut self.effects) {
-            self.perform(effect)?;
+        let mut wanted = std::mem::take(&mut self.effects).into_iter();
+        while let Some(effect) = wanted.next() {
+            if self.perform(effect).is_err() {
+                self.effects.splice(0..0, wanted);
+                return Err(Ended);
+            }
         }
         Ok(())
     }

@@ -273,9 +273,7 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
     };
     let shown = match operator.call(show).await {
         Ok(Reply::Entry(found)) => entry(found, Some(line)),
-        Err(ClientError::Unreachable(_) | ClientError::Killed | ClientError::Unanswered) => {
-            return None;
-        }
+        Err(error) if error.is_lost() => return None,
         _ => None,
     };
     Some(match shown {

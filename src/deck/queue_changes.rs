@@ -69,8 +69,7 @@ pub(super) async fn change_queue(
                 } else {
                     left += 1;
                 }
-                let is_lost = is_unanswered
-                    || matches!(error, ClientError::Unreachable(_) | ClientError::Killed);
+                let is_lost = is_unanswered || error.is_lost();
                 why.get_or_insert(error);
                 if is_lost {
                     // Each further one would wait for a daemon as long.

@@ -98,8 +98,8 @@ pub struct Instance {
 #[derive(Debug, Default)]
 struct RegistryFile {
     instances: Vec<Instance>,
-    /// Projects that are written in another shape than we know, with their folders.
-    unread: Vec<(PathBuf, Map<String, Value>)>,
+    /// Projects that are written in another shape than we know.
+    unread: Vec<Value>,
     /// What other versions keep beside the projects.
     rest: Map<String, Value>,
 }
@@ -116,7 +116,7 @@ impl RegistryFile {
         for one in written {
             match Instance::deserialize(&one) {
                 Ok(instance) => file.instances.push(instance),
-                Err(_) => file.unread.extend(unread(one)),
+                Err(_) => file.unread.push(one),
             }
         }
         Some(file)
@@ -126,8 +126,7 @@ impl RegistryFile {
         // No `json!`: it panics at a path that is no text.
         let read = self.instances.iter().map(serde_json::to_value);
         let mut all = read.collect::<Result<Vec<_>, _>>()?;
-        let unread = self.unread.iter();
-        all.extend(unread.map(|(_, members)| Value::Object(members.clone())));
+        all.extend(self.unread.iter().cloned());
         let mut members = self.rest.clone();
         members.insert("instances".to_owned(), Value::Array(all));
         let mut text = serde_json::to_vec_pretty(&members)?;
@@ -136,13 +135,10 @@ impl RegistryFile {
     }
 }
 
-/// What names the folder of a project is one.
-fn unread(written: Value) -> Option<(PathBuf, Map<String, Value>)> {
-    let Value::Object(members) = written else {
-        return None;
-    };
-    let root = members.get("projectRoot")?.as_str()?.into();
-    Some((root, members))
+/// Whether what cannot be read is of this project, as far as it names a folder.
+fn is_of_unread(written: &Value, dirs: &ProjectDirs) -> bool {
+    let root = written.get("projectRoot").and_then(Value::as_str);
+    root.is_some_and(|root| dirs.root == Path::new(root))
 }
 
 /// The ports of a project, which is registered with them: the overrides if there are any, else
@@ -209,8 +205,9 @@ pub fn is_known(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<bool> {
     let mut unread = file.unread.iter();
     Ok(
         read.any(|instance| is_of(instance, dirs) && is_it(instance.relay_inode))
-            || unread.any(|(root, members)| {
-                *root == dirs.root && is_it(members.get("relayInode").and_then(Value::as_u64))
+            || unread.any(|written| {
+                let inode = written.get("relayInode").and_then(Value::as_u64);
+                is_of_unread(written, dirs) && is_it(inode)
             }),
     )
 }
@@ -250,7 +247,7 @@ pub fn state_of_owner(user: &UserDirs, dirs: &ProjectDirs) -> Option<PathBuf> {
 pub fn forget(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<()> {
     update(user, |file| {
         file.instances.retain(|instance| !is_of(instance, dirs));
-        file.unread.retain(|(root, _)| *root != dirs.root);
+        file.unread.retain(|written| !is_of_unread(written, dirs));
         Ok(())
     })
 }
@@ -331,7 +328,10 @@ fn register(
     };
     let ours = serde_json::to_value(&instance)?;
     // It is written in our shape from now on.
-    for (_, members) in unread.extract_if(.., |(root, _)| *root == dirs.root) {
+    for written in unread.extract_if(.., |written| is_of_unread(written, dirs)) {
+        let Value::Object(members) = written else {
+            continue;
+        };
         let theirs = members.into_iter();
         instance
             .rest

@@ -231,6 +231,28 @@ fn what_was_saved_in_the_editor_of_a_deck_that_is_ended_is_told_and_the_shell_ha
 }
 
 #[test]
+fn what_is_sent_behind_the_editors_key_is_told_where_the_deck_ends_before_it_leaves() {
+    let project = Project::new();
+    let launch = with_editor(&project, project.ctxrelay([]), SAVES_AND_HANGS);
+    let mut deck = Pty::spawn(&launch).labelled("deck");
+    deck.wait_for_text("● daemon");
+    deck.press(Key::Char('m'));
+    deck.type_text("precious words");
+    deck.wait_for_text("precious words");
+    // Both keys at once: the message is to be sent once the editor has ended.
+    deck.send(b"\x07\r");
+    deck.wait_for_text("it hangs");
+    deck.signal(Signal::TERM);
+    deck.wait_exit();
+    let screen = deck.screen();
+    assert!(
+        screen.contains("not sent before the deck was left: your message to"),
+        "{screen}"
+    );
+    assert!(screen.contains("precious words"), "{screen}");
+}
+
+#[test]
 fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
     let project = Project::new();
     // Its end is that of the deck's terminal.
@@ -244,7 +266,7 @@ fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
     deck.wait_for_text("it hangs");
     deck.crash();
     let copies = copies(&project);
-    let log = project.state().join("contextrelay.log");
+    let log = project.state().join("state/contextrelay.log");
     let named = wait_until("the file's name in the log", timeout(), || {
         let log = std::fs::read_to_string(&log).ok()?;
         let files = copies.iter().map(|copy| copy.join("text.md"));

@@ -311,9 +311,14 @@ fn cut(report: &AlarmReport) -> Option<Value> {
 
 fn message_altered(report: &AlarmReport) -> Option<Value> {
     match &report.alarm {
-        Alarm::MessageAltered { message, to } => Some(json!({
+        Alarm::MessageAltered {
+            message,
+            to,
+            others,
+        } => Some(json!({
             "id": message,
             "to": to,
+            "others": others,
             "acknowledged": report.acknowledged,
         })),
         _ => None,

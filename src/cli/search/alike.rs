@@ -39,7 +39,7 @@ pub fn find_alike(
     words: &str,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let everywhere = Everywhere::open(setting, note)?;
+    let everywhere = Everywhere::of(setting, note);
     let find = |words: &str| Ok(everywhere.page(words, &FoundIn::ALL, HITS_MAX, None)?.hits);
     alike(find, words, take)
 }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_title_of_more_words_than_a_search_takes_is_asked_for_as_far_as_that_goes() {
-        let title = "\u{4fee}".repeat(40);
+        let title = "\u{4fee}".repeat(300);
         let retriever = MockRetriever {
             answers: vec![],
             asked: RefCell::default(),
@@ -210,7 +210,7 @@ mod tests {
             []
         );
         let asked = retriever.asked.borrow();
-        assert_eq!(*asked, ["\u{4fee}".repeat(32)]);
+        assert_eq!(*asked, ["\u{4fee}".repeat(256)]);
         assert_eq!(bounded("fix the login"), "fix the login");
         assert_eq!(bounded(""), "");
     }

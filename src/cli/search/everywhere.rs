@@ -1,5 +1,6 @@
 //! [`Everywhere`]: one search in several places, in pages that go on from one place into the next.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::capsules;
@@ -16,22 +17,28 @@ use crate::wire::search::{FoundIn, FoundPage, SearchHit, SearchParams};
 /// Where is searched.
 pub(super) struct Everywhere<'a> {
     setting: &'a ProjectContext,
-    dialed: Rc<Dialed>,
+    /// Once it is needed.
+    dialed: OnceCell<Rc<Dialed>>,
     /// Is told what is left out.
     note: &'a dyn Fn(&str),
 }
 
 impl<'a> Everywhere<'a> {
     /// All of this project.
-    pub(super) fn open(
-        setting: &'a ProjectContext,
-        note: &'a dyn Fn(&str),
-    ) -> Result<Self, Failure> {
-        Ok(Self {
+    pub(super) fn of(setting: &'a ProjectContext, note: &'a dyn Fn(&str)) -> Self {
+        Self {
             setting,
-            dialed: Dialed::dial(setting)?,
+            dialed: OnceCell::new(),
             note,
-        })
+        }
+    }
+
+    fn dialed(&self) -> Result<Rc<Dialed>, Failure> {
+        if let Some(dialed) = self.dialed.get() {
+            return Ok(Rc::clone(dialed));
+        }
+        let dialed = Dialed::dial(self.setting)?;
+        Ok(Rc::clone(self.dialed.get_or_init(|| dialed)))
     }
 
     /// As [`Self::page`], and how each task stands to the work tree, and whether
@@ -44,7 +51,7 @@ impl<'a> Everywhere<'a> {
         after: Option<&str>,
     ) -> Result<FoundPage, Failure> {
         let mut page = self.page(words, kinds, limit, after)?;
-        capsules::stand(self.setting, &self.dialed, &mut page.hits)?;
+        capsules::stand(self.setting, &self.dialed()?, &mut page.hits)?;
         Ok(page)
     }
 
@@ -78,11 +85,11 @@ impl<'a> Everywhere<'a> {
         };
         match asked.kind {
             FoundIn::Capsule => {
-                let found = capsules::find(self.setting, &self.dialed, &params)?;
+                let found = capsules::find(self.setting, &*self.dialed()?, &params)?;
                 Ok(PlaceFound::of_tasks(found, params.after.as_deref()))
             }
             FoundIn::Record => {
-                let found = current(self.setting, &self.dialed, self.note, &params)?;
+                let found = current(self.setting, &*self.dialed()?, self.note, &params)?;
                 let session = match found.session.clone() {
                     None => here()?,
                     session => session,

@@ -28,6 +28,8 @@ words! {
         CurrentChanged = "current_changed",
         /// The loop failed, and the daemon with it.
         DaemonFailed = "daemon_failed",
+        /// A daemon that ended in order could not say so outside of the project.
+        EndUnmarked = "end_unmarked",
         /// More happened than was kept while the record could not be written.
         FactsLost = "facts_lost",
         /// Somebody else removed or renamed the project's folder.
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     /// As they stand in the record, in the order of [`ErrorCode::ALL`].
-    const TEXTS: [&str; 37] = [
+    const TEXTS: [&str; 38] = [
         "adapter_failed",
         "blob_altered",
         "blob_missing",
@@ -99,6 +101,7 @@ mod tests {
         "config_not_migrated",
         "current_changed",
         "daemon_failed",
+        "end_unmarked",
         "facts_lost",
         "folder_lost",
         "foreign_history",

@@ -272,7 +272,7 @@ pub(in crate::daemon) fn context(
         from = page.next;
     };
     // Who asks for a handoff has it at once, however far back it stands.
-    if let (Some(seq), true) = (first, entries.is_empty() && params.cursor.is_none()) {
+    if let (Some(seq), true, None) = (first, next.is_some(), &params.cursor) {
         let handoff = ledger.read(seq).map_err(|error| unreadable(&error))?;
         entries.extend(handoff.map(|stored| rendered(&stored, params.view)));
     }

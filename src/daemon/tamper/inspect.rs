@@ -28,6 +28,8 @@ pub(super) struct LedgerLook {
     ledger: Ledger,
     path: PathBuf,
     before: Option<LastLook>,
+    /// How often others were at it so far.
+    others: u64,
     /// The permissions that it had first.
     own_mode: Option<u32>,
     /// What was said already and still holds.
@@ -50,6 +52,7 @@ impl LedgerLook {
         let mut look = Self {
             path: ledger.path().to_path_buf(),
             before: None,
+            others: ledger.touches(),
             own_mode: None,
             ledger,
             standing: BTreeSet::new(),
@@ -130,6 +133,9 @@ impl LedgerLook {
         let written = (found.mtime(), found.mtime_nsec());
         let grew = later.bytes != before.stats.bytes || found.len() > later.bytes;
         suspect |= closed || (!grew && written != before.written);
+        // Nor does it hide what others did that we write meanwhile.
+        let others = self.ledger.touches();
+        suspect |= std::mem::replace(&mut self.others, others) < others;
         self.is_as(&found, later);
         self.news(now, suspect)
     }

@@ -179,6 +179,11 @@ async fn one_failure_too_many_is_refused_until_an_earlier_one_is_taken_back() {
     assert_eq!(refused.code, RefusalCode::Overloaded);
     let standing = |rig: &Rig| rig.daemon.base.recorder.world().failed_artifacts().count();
     assert_eq!(standing(&rig), STANDING_MAX);
+    // One that fails again is no further one.
+    rig.call(&codex, result(0, ArtifactStatus::Failed))
+        .await
+        .unwrap();
+    assert_eq!(standing(&rig), STANDING_MAX);
     rig.call(&codex, result(0, ArtifactStatus::Passed))
         .await
         .unwrap();

@@ -179,4 +179,17 @@ async fn a_handoff_is_read_at_once_however_far_back_it_stands_and_a_reading_ends
     };
     assert_eq!(ids(&last), [json!(id)]);
     assert_eq!((last.cursor, last.looked_at), (None, None));
+
+    // So it is where something names it that came after.
+    let blocker = NoteParams {
+        handles: vec![id.clone()],
+        ..NoteParams::new(Agent::Codex, NoteKind::Blocker, "no key")
+    };
+    drop(rig.ask(&codex, Command::AppendNote(blocker)));
+    rig.settle().await;
+    let Ok(Reply::Context(page)) = rig.call(&codex, read(None)).await else {
+        panic!("no context");
+    };
+    assert_eq!(page.entries.len(), 2, "{:?}", page.entries);
+    assert_eq!(page.entries[0]["id"], json!(id));
 }

@@ -160,6 +160,7 @@ mod tests {
             Alarm::MessageAltered {
                 message: EntryId::new("m-2"),
                 to: Agent::Claude,
+                others: 0,
             },
         ];
         for alarm in others {

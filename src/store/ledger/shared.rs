@@ -107,10 +107,15 @@ impl SharedLedger {
         Ok((file.dev(), file.ino()) == (found.dev(), found.ino()))
     }
 
-    /// How often others were at the file so far.
+    /// How often others were at the file so far, as far as it can be told: not while a write of ours is
+    /// under way, which looks itself.
     pub fn touches(&self) -> u64 {
         let file = self.file();
-        self.health().left.look(&file)
+        let mut health = self.health();
+        match health.ahead {
+            0 => health.left.look(&file),
+            _ => health.left.touches(),
+        }
     }
 
     /// All of the file was read since [`Self::touches`] said this: whether it is as it was written.

@@ -386,7 +386,7 @@ impl Writer {
         health.left.look(&self.file.reader());
         drop(health);
         match self.file.append(text) {
-            Ok(at) if at == end => {}
+            Ok(at) if at == end => self.shared.health().left.written(&self.file.reader()),
             Ok(_) => {
                 self.give_up(text);
                 return Err(self.crowded());
@@ -403,7 +403,7 @@ impl Writer {
             self.give_up(text);
             return Err(self.error("sync", error));
         }
-        self.shared.health().left.written(&self.file.reader());
+        self.shared.health().left.look(&self.file.reader());
         self.len = end;
         Ok(start)
     }

@@ -209,8 +209,9 @@ fn projects_in_another_shape_stay_as_they_are_written_and_are_known() {
         json!({"instanceId": "ctx_x", "projectRoot": dirs.root, "ports": {"from": 5000, "count": 4},
             "relayInode": relay_inode(dirs)})
     };
+    let nowhere = json!({"instanceId": "ctx_y", "root": {"path": "/a"}});
     // The last is one of a project that begins to work with this version below.
-    let theirs = [unread(&later), unread(&place.dirs)];
+    let theirs = [unread(&later), json!(7), nowhere, unread(&place.dirs)];
     let instances = written["instances"].as_array_mut().unwrap();
     instances.extend(theirs.clone());
     written["layout"] = json!({"of": "a later version"});
@@ -223,11 +224,14 @@ fn projects_in_another_shape_stay_as_they_are_written_and_are_known() {
     let found: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(found["layout"], written["layout"]);
     let instances = found["instances"].as_array().unwrap();
-    assert_eq!(instances.len(), 3, "{found}");
-    assert!(instances.contains(&theirs[0]), "{found}");
+    assert_eq!(instances.len(), 5, "{found}");
+    assert!(
+        theirs[..3].iter().all(|one| instances.contains(one)),
+        "{found}"
+    );
     let begun = list(&place.user).unwrap();
     let begun = begun.iter().find(|it| it.project_root == place.dirs.root);
-    assert_eq!(begun.unwrap().rest["ports"], theirs[1]["ports"]);
+    assert_eq!(begun.unwrap().rest["ports"], theirs[3]["ports"]);
     // A copy of the folder is another one here, too.
     fs::rename(&later.relay, later.root.join("moved")).unwrap();
     later.create().unwrap();

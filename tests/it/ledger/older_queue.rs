@@ -71,7 +71,10 @@ fn an_older_queue_is_noticed_and_nothing_in_it_is_sent_again_as_new() {
         if is_put_back {
             let id = &messages[0]["messageId"];
             let remove = json!({"id": id, "change": "remove"});
-            operator.call("queue/change", remove).unwrap();
+            // It is just being given.
+            wait_until("a message that can be removed", timeout(), || {
+                operator.call("queue/change", remove.clone()).ok()
+            });
             wait_until("the end of the notice", timeout(), || {
                 let status = project.run(["status", "--json"]).expect_success().json();
                 (!status["notices"].to_string().contains("older copy")).then_some(())

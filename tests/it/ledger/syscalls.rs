@@ -217,7 +217,7 @@ fn a_look_at_the_file_that_fails_is_no_touch_of_somebody_else() {
     let log = project.base().join("trace");
     let calls = "statx,fstat,newfstatat";
     // Each look asks for the name and for the open file: every third call fails, so that each of the
-    // two is met.
+    // two is met. Not those of the start, which goes no further.
     let mut child = traced(
         &project,
         &[
@@ -229,7 +229,7 @@ fn a_look_at_the_file_that_fails_is_no_touch_of_somebody_else() {
             "-e",
             &format!("trace={calls}"),
             "-e",
-            &format!("inject={calls}:error=EIO:when=2+3"),
+            &format!("inject={calls}:error=EIO:when=40+3"),
         ],
     );
     let daemon = ready(&mut child).expect("a daemon that starts on a sound disk");

@@ -114,7 +114,9 @@ pub(crate) fn since(deck: &Deck, card: &AgentCard) -> Option<String> {
     match card.state {
         state if counts_seconds(state) => Some(text::running(now_ms, at_ms)),
         // Since when it compacts nobody tells.
-        AgentState::Idle if card.compacting || text::is_now(now_ms, at_ms) => None,
+        AgentState::Idle if card.compacting || at_ms > now_ms || text::is_now(now_ms, at_ms) => {
+            None
+        }
         AgentState::Idle => Some(text::age(now_ms, at_ms)),
         _ => None,
     }

@@ -37,7 +37,13 @@ impl LeftFile {
         self.touches
     }
 
-    /// A write of ours is done.
+    /// How often others were at it, as was found so far.
+    pub(in super::super) fn touches(&self) -> u64 {
+        self.touches
+    }
+
+    /// A write of ours has just been made. Before it is on the disk [`Self::look`] tells whether others
+    /// were at it meanwhile.
     pub(in super::super) fn written(&mut self, file: &File) {
         self.left = Stamp::of(file);
     }
@@ -52,5 +58,35 @@ impl LeftFile {
         let touches = self.look(file);
         let is_known = self.read_at == Some(touches);
         self.left.clone().filter(|_| is_known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+
+    use super::*;
+
+    #[test]
+    fn what_another_writes_behind_our_write_is_seen_before_it_is_on_the_disk() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"text").unwrap();
+        let mut left = LeftFile::new(Stamp::of(&file), true);
+        assert!(left.stamp(&file).is_some());
+        file.write_all(b" more").unwrap();
+        left.written(&file);
+        let ctime = || {
+            let found = file.metadata().unwrap();
+            (found.ctime(), found.ctime_nsec())
+        };
+        let before = ctime();
+        while ctime() == before {
+            file.write_all_at(b"T", 0).unwrap();
+        }
+        assert_eq!(left.look(&file), 1);
+        assert!(left.stamp(&file).is_none());
+        left.read_over(1, true);
+        assert!(left.stamp(&file).is_some());
     }
 }

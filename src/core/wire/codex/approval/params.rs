@@ -47,12 +47,12 @@ pub(super) struct AskedQuestion {
     pub id: String,
     pub question: String,
     pub is_secret: bool,
-    pub options: Option<Vec<AskedChoice>>,
+    pub options: Option<Vec<ParamsChoice>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct AskedChoice {
+pub(super) struct ParamsChoice {
     pub label: String,
     pub description: String,
 }
