@@ -60,7 +60,7 @@ fn alike(
         .collect();
     let mut single: Vec<&str> = plain.split_whitespace().collect();
     let all = bounded(&single.join(" "));
-    single.retain(|word| letters(word) >= WORD_CHARS_MIN);
+    single.retain(|word| letters(word) >= WORD_CHARS_MIN && *word != all);
     single.sort_by_key(|word| std::cmp::Reverse(letters(word)));
     let mut found: Vec<FoundText> = Vec::new();
     for question in std::iter::once(all.as_str()).chain(single) {

@@ -47,12 +47,12 @@ pub(super) struct AskedQuestion {
     pub id: String,
     pub question: String,
     pub is_secret: bool,
-    pub options: Option<Vec<ParamsChoice>>,
+    pub options: Option<Vec<InputOption>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ParamsChoice {
+pub(super) struct InputOption {
     pub label: String,
     pub description: String,
 }
