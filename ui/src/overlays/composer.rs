@@ -301,22 +301,20 @@ impl Composer {
 
     /// What becomes of it now, in words.
     fn fate(&self, deck: &Deck) -> Line<'static> {
-        if self.writing == Writing::Note {
-            let words = match self.tag {
-                NoteTag::Blocker => "in the way of a proposal until something answers it",
-                _ => "wakes nobody: both agents find it in the record",
-            };
-            return Line::styled(words, deck.theme.style(ThemeRole::TextMuted));
-        }
-        let Some(card) = deck.view.agent(self.to) else {
-            return Line::default();
-        };
-        let (choice, words) = match deck.view.daemon.state.can_act() {
-            true => fate(card, self.when_busy),
-            // What the agent is at now nobody tells.
-            false => ("not connected", "nothing can be sent now"),
-        };
         let style = |role| deck.theme.style(role);
+        let (choice, words) = match deck.view.agent(self.to) {
+            // What an agent is at now nobody tells.
+            _ if !deck.view.daemon.state.can_act() => ("not connected", "nothing can be sent now"),
+            _ if self.writing == Writing::Note => {
+                let words = match self.tag {
+                    NoteTag::Blocker => "in the way of a proposal until something answers it",
+                    _ => "wakes nobody: both agents find it in the record",
+                };
+                return Line::styled(words, style(ThemeRole::TextMuted));
+            }
+            None => return Line::default(),
+            Some(card) => fate(card, self.when_busy),
+        };
         Line::from(vec![
             Span::styled(choice, style(ThemeRole::TextStrong)),
             Span::styled(

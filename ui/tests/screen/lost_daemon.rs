@@ -136,6 +136,11 @@ fn what_is_typed_behind_a_key_that_writes_is_text_also_where_no_daemon_is_there_
             let effects = keys(&mut deck, &format!("{key}quick question"));
             let leaves = |effect: &Effect| matches!(effect, Effect::Quit(_));
             assert!(!effects.iter().any(leaves), "{key}: {effects:?}");
+            let screen = shown(&deck);
+            assert!(
+                screen.contains("nothing can be sent now"),
+                "{key}: {screen}"
+            );
             assert_eq!(keys(&mut deck, "<enter>"), [], "{key}");
             let screen = shown(&deck);
             assert!(screen.contains("quick question"), "{key}: {screen}");
