@@ -356,7 +356,7 @@ fn an_edited_session_is_named_where_the_way_back_to_earlier_ones_ends_at_it() {
         let told = apart.iter().find(|line| is_it(line)).unwrap();
         assert!(told.contains(words), "{told}");
         let shown = project.run(["ledger", "list", "--session", session]);
-        assert!(shown.expect_success().stdout.contains(words), "{session}");
+        assert!(shown.expect_success().stderr.contains(words), "{session}");
     };
     said(edited, "it is not as it was sealed");
     said(

@@ -152,8 +152,10 @@ fn has_trouble(deck: &Deck) -> bool {
 /// And what helps: it depends on what the key that leaves does now.
 fn why_not_suspended(deck: &Deck) -> String {
     let stops = "the daemon runs in this deck and would stop with it";
-    let here = deck.keymap.key_of(&deck.contexts(), Action::Quit);
-    let quit = here.unwrap_or_else(|| deck.key(Action::Quit));
+    let Some(quit) = deck.keymap.key_of(&deck.contexts(), Action::Quit) else {
+        // No key leaves from here: letters are typed.
+        return format!("{stops}: close what is open first");
+    };
     match asks_before_quit(&deck.view) {
         true => format!("{stops}: {quit} asks whether it goes on in the background"),
         false if deck.view.demo => stops.to_owned(),
