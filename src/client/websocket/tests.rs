@@ -99,7 +99,7 @@ async fn a_daemon_of_another_protocol_is_told_of_in_its_own_words_with_its_next_
     assert_eq!(told, Some(refusal.clone()));
     // It did not answer a call either, and who called reads the same.
     let call = within(client.call(Command::QueueList)).await;
-    assert_eq!(call, Err(ClientError::Refused(refusal)));
+    assert_eq!(call, Err(ClientError::NotAdmitted(refusal)));
 }
 
 #[tokio::test]
