@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use super::clock::now_ms;
 use super::display::{DisplayHost, Input, UnsentSlot, ViewSlot};
 use super::editor::Edited;
-use super::lend::{edit, keep};
+use super::lend::{edit, is_typed, keep};
 use super::term::Screen;
 use super::terminal_input::TerminalInput;
 use super::unsent::dropped;
@@ -139,6 +139,9 @@ impl Drawing {
                         is_resized = true;
                     }
                     self.update(*msg);
+                    if self.opens_editor() {
+                        break;
+                    }
                 }
                 Input::Look => has_view = true,
                 Input::Continued => {
@@ -163,6 +166,12 @@ impl Drawing {
             self.update(Msg::View(view));
         }
         Ok(())
+    }
+
+    /// The editor is asked for: what is typed behind that is for what it leaves.
+    fn opens_editor(&self) -> bool {
+        let mut effects = self.effects.iter();
+        effects.any(|effect| matches!(effect, Effect::OpenEditor { .. }))
     }
 
     fn perform(&mut self, effect: Effect) -> Result<(), Ended> {
@@ -231,8 +240,10 @@ impl Drawing {
             Ok(Edited::Failed(why)) => Some(Msg::Notice(Level::Warn, why)),
             Ok(Edited::Text(_)) | Err(_) => None,
         };
-        // Behind what came meanwhile: the last that was said is what is read.
-        for msg in missed.into_iter().chain(edited) {
+        let (typed, told): (Vec<Msg>, Vec<Msg>) = missed.into_iter().partition(is_typed);
+        // Behind what came meanwhile: the last that was said is what is read. What was typed behind
+        // the editor's key is for the edited text.
+        for msg in told.into_iter().chain(edited).chain(typed) {
             self.update(msg);
         }
         if is_over { Err(Ended) } else { Ok(()) }

@@ -42,7 +42,7 @@ impl Over {
 
 /// Runs the editor on a copy of the text and waits for its end. Nothing else waits for it: who feeds
 /// the screen finds its slot and its queue as ever. What it is told meanwhile, a refused message
-/// say, is put into `missed`.
+/// say, is put into `missed`, and so is what was typed before the editor had the terminal.
 ///
 /// # Errors
 ///
@@ -87,11 +87,18 @@ fn wait(editor: &mut Editor, inputs: &Receiver<Input>, missed: &mut Vec<Msg>) ->
                 editor.end();
                 return None;
             }
+            // Nobody reads the terminal for the deck now: this came before.
+            Ok(Input::Msg(msg)) if is_typed(&msg) && missed.len() < MISSED_MAX => missed.push(*msg),
             Ok(Input::Msg(msg)) => keep(missed, *msg),
             // A view lies in its slot.
             Ok(Input::Look | Input::Continued) | Err(RecvTimeoutError::Timeout) => {}
         }
     }
+}
+
+/// Whether it is text or a command of the person's.
+pub(super) fn is_typed(msg: &Msg) -> bool {
+    matches!(msg, Msg::Key(_) | Msg::Paste(_))
 }
 
 /// Keeps what the screen is told while somebody else has the terminal. Keys were meant for that one;

@@ -239,7 +239,7 @@ fn what_is_sent_behind_the_editors_key_is_told_where_the_deck_ends_before_it_lea
     deck.press(Key::Char('m'));
     deck.type_text("precious words");
     deck.wait_for_text("precious words");
-    // Both keys at once: the message is to be sent once the editor has ended.
+    // Both keys at once: what the editor leaves is to be sent.
     deck.send(b"\x07\r");
     deck.wait_for_text("it hangs");
     deck.signal(Signal::TERM);
@@ -249,7 +249,7 @@ fn what_is_sent_behind_the_editors_key_is_told_where_the_deck_ends_before_it_lea
         screen.contains("not sent before the deck was left: your message to"),
         "{screen}"
     );
-    assert!(screen.contains("precious words"), "{screen}");
+    assert!(screen.contains("saved words"), "{screen}");
 }
 
 #[test]
