@@ -42,7 +42,6 @@ const LARGE_BYTES: u64 = 512 * 1024;
 const KEPT_MAX: usize = 16;
 
 /// The files that say how others are hashed. What is known of those counts only for the same ones.
-pub(super) const ATTRIBUTES: &[u8] = b".gitattributes";
 const ATTRIBUTE_PATHS: &str = ":(top,glob)**/.gitattributes";
 
 /// [`WorkDiff::since`], or [`WorkDiff::at_a_glance`].

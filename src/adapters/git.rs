@@ -12,12 +12,9 @@ use super::git_command::{GitCommand, bytes, git, line, text};
 use super::git_deadline::GitDeadline;
 use super::git_own::OwnRepository;
 use super::git_place::top_of;
-use super::git_untracked::{Copies, WorkDiff, put_in_index};
+use super::git_untracked::{Copies, GITLINK, WorkDiff, put_in_index};
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
-
-/// What the index says of a repository within the work tree.
-pub(super) const GITLINK: &str = "160000";
 
 /// How many of them are read in one repository, and how deep: with more the tree has no state.
 const NESTED_MAX: usize = 64;

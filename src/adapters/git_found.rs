@@ -1,11 +1,11 @@
 //! [`tree_found`]: the work tree, told apart from none and from one that git cannot read.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::git::TreeReading;
 use super::git_command::{complaint, git, has_git};
 use super::git_deadline::GitDeadline;
+use super::git_mark::is_in_repository;
 use super::git_place::top_of;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::snapshot::ChangedFiles;
@@ -70,36 +70,6 @@ pub fn why_unreadable(root: &Path) -> Option<String> {
         None if top_of(root, GitDeadline::NONE).is_none() => ELSEWHERE.to_owned(),
         None => String::new(),
     })
-}
-
-/// Whether a folder lies in a repository, without asking git, which may be what fails. As git does,
-/// not beyond the file system that the folder is on.
-fn is_in_repository(root: &Path) -> bool {
-    let Ok(device) = root.metadata().map(|found| found.dev()) else {
-        return true;
-    };
-    let same = |folder: &&Path| folder.metadata().is_ok_and(|found| found.dev() == device);
-    root.ancestors().take_while(same).any(has_mark)
-}
-
-/// Whether git may stop at a folder on its way up: its `.git`, or itself, may be a repository.
-pub(super) fn may_hold_repository(folder: &Path) -> bool {
-    has_mark(folder) || (is_git_dir(folder) && folder.join("refs").is_dir())
-}
-
-fn has_mark(folder: &Path) -> bool {
-    let mark = folder.join(".git");
-    match mark.metadata() {
-        Ok(found) if found.is_dir() => is_git_dir(&mark),
-        Ok(found) => found.is_file(),
-        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
-    }
-}
-
-/// What has no head, or no objects, git passes over: sandboxes put such a one there.
-fn is_git_dir(folder: &Path) -> bool {
-    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
-    has("HEAD") && (folder.join("objects").is_dir() || has("commondir"))
 }
 
 #[cfg(test)]

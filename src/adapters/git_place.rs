@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::git_command::{git, line, text};
 use super::git_deadline::GitDeadline;
-use super::git_found::may_hold_repository;
+use super::git_mark::may_hold_repository;
 use super::git_own::OBJECT_FORMAT;
 
 /// What one git is asked. On a branch without a commit it says nothing of `HEAD`.

@@ -17,12 +17,16 @@ use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
-use super::commit_index::ATTRIBUTES;
-use super::git::GITLINK;
 use super::git_command::{GitCommand, bytes, bytes_with};
 use super::git_own::OwnRepository;
 use super::plain_file::open_plain;
 use crate::core::hex::hex;
+
+/// What the index says of a repository within the work tree.
+pub(super) const GITLINK: &str = "160000";
+
+/// The files that say how others are hashed.
+const ATTRIBUTES: &[u8] = b".gitattributes";
 
 /// From which size on a file is not hashed as git does it, in bytes: its SHA-1, which looks for
 /// collisions, reads 50 MB/s where SHA-256 reads 1 GB/s.

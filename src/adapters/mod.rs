@@ -23,6 +23,7 @@ pub mod git_facts;
 pub mod git_found;
 pub mod git_head;
 mod git_kept;
+mod git_mark;
 pub mod git_now;
 mod git_own;
 mod git_place;

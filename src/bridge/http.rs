@@ -18,7 +18,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Json, Response};
 use hyper::body::{Body as HttpBody, Frame as BodyFrame, SizeHint};
-use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -27,6 +26,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::handed::{Handed, HandedPage};
+use super::http_call::HttpCall;
 use super::server::RelayServer;
 use super::stdio::LINE_BYTES_MAX;
 use crate::client::Client;
@@ -205,23 +205,6 @@ fn session(headers: &HeaderMap) -> String {
 fn refuse(status: StatusCode, code: i64, message: &str) -> Response {
     let frame = Frame::error(Value::Null, ErrorObject::new(code, message));
     (status, Json(frame)).into_response()
-}
-
-/// What travels with an HTTP request.
-#[derive(Debug, Clone, Default)]
-pub(super) struct HttpCall {
-    /// Cancelled when the client takes its call back or hangs up.
-    pub(super) hangup: CancellationToken,
-    /// What its answer holds.
-    pub(super) handed: Handed,
-}
-
-impl HttpCall {
-    /// `None` when the call did not come over HTTP.
-    pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
-        let parts = context.extensions.get::<Parts>()?;
-        parts.extensions.get().cloned()
-    }
 }
 
 /// The body of an answer with messages in it. They are reported once it was taken to be sent.

@@ -7,6 +7,7 @@ pub mod doorbell;
 mod handed;
 pub mod hook;
 pub mod http;
+mod http_call;
 mod instructions;
 mod json;
 mod process;
@@ -22,7 +23,7 @@ use crate::core::relay_cost::ShownChars;
 /// observed).
 pub fn shown_chars(agent: Agent) -> ShownChars {
     let instructions = instructions::instructions(agent);
-    let listed = || serde_json::to_string(&tools::tool::Tool::list(agent)).unwrap_or_default();
+    let listed = || serde_json::to_string(&tools::toolbox::list(agent)).unwrap_or_default();
     let chars = |text: &str| text.chars().count() as u64;
     match agent {
         Agent::Claude => ShownChars {

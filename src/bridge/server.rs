@@ -16,11 +16,12 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::handed::{Handed, HandedPage};
-use super::http::HttpCall;
+use super::http_call::HttpCall;
 use super::instructions::instructions;
 use super::tools::answer::to_result;
 use super::tools::call::ToolCall;
 use super::tools::tool::Tool;
+use super::tools::toolbox;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::id::ThreadId;
@@ -84,7 +85,7 @@ impl ServerHandler for RelayServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(Tool::list(self.side)))
+        Ok(ListToolsResult::with_all_items(toolbox::list(self.side)))
     }
 
     async fn call_tool(
@@ -115,7 +116,7 @@ impl ServerHandler for RelayServer {
             cancelled: context.ct.clone(),
             gone: gone.clone(),
         };
-        let answer = call.run(tool).await;
+        let answer = toolbox::run(tool, &call).await;
         if let Ok(answer) = &answer
             && !answer.handed.is_empty()
             && !call.is_cancelled()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tracing::Span;
 
-use crate::adapters::codex::request::AttemptedMessage;
+use crate::adapters::codex::attempted_message::AttemptedMessage;
 use crate::core::agent::Agent;
 use crate::core::delivery::{
     Backlog, Delivery, DeliveryEffect, DeliveryFact, DeliveryWay, Moment, Moved, Restored,

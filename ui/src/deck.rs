@@ -32,9 +32,9 @@ use crate::theme::{BUILTIN, Depth, Theme, ThemeRole};
 use crate::timeline_state::TimelineState;
 use crate::tracked_list::TrackedList;
 use crate::unsent_text::UnsentText;
-use crate::update::WantedText;
 use crate::visited_places::VisitedPlaces;
 use crate::waiting_news::WaitingNews;
+use crate::wanted_text::WantedText;
 use crate::widgets::ListState;
 use crate::work_rows::WorkRows;
 
@@ -326,6 +326,12 @@ impl Deck {
             }
         }
         names
+    }
+
+    /// Whether the panes step back behind what is in front.
+    pub(crate) fn is_covered(&self) -> bool {
+        let front = self.overlays.last();
+        front.is_some_and(Overlay::is_modal)
     }
 
     /// The contexts whose keys count now, nearest first.

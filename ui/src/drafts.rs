@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::effect::{NoteTag, WhenBusy};
+use crate::finding_ruling::FindingRuling;
 use crate::model::{Agent, FoundSnippet};
-use crate::overlays::FindingRuling;
 use crate::sanitize;
 use crate::unsent_text::UnsentText;
 

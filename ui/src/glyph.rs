@@ -151,6 +151,14 @@ impl Glyphs {
         self.pick("⏎", "enter")
     }
 
+    /// A key, by its name in the keymap.
+    pub(crate) fn key(self, name: &str) -> String {
+        match name {
+            "enter" => self.enter().to_owned(),
+            other => other.to_owned(),
+        }
+    }
+
     /// Something is well.
     pub fn well(self) -> &'static str {
         self.pick("●", "*")

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::banner::banner_lines;
 use crate::deck::Deck;
-use crate::hint_bar::notice_rows;
+use crate::notice_bar::notice_rows;
 use crate::pane::Pane;
 use crate::panes;
 

@@ -14,7 +14,9 @@
 //! of a [`keymap`].
 
 pub mod action;
+mod applies;
 mod banner;
+mod can_act_on;
 mod clock_change;
 mod counted_seconds;
 mod deck;
@@ -22,6 +24,7 @@ mod detail_state;
 mod drafts;
 pub mod effect;
 mod fetched_entries;
+mod finding_ruling;
 mod fuzzy;
 pub mod glyph;
 mod hint_bar;
@@ -29,10 +32,12 @@ mod inbox_rows;
 pub mod key;
 pub mod keymap;
 mod layout;
+mod leaving;
 mod marked_words;
 pub mod model;
 pub mod msg;
 mod named;
+mod notice_bar;
 mod notification;
 mod overlays;
 mod own_files;
@@ -45,6 +50,7 @@ mod record_search;
 pub mod sanitize;
 #[cfg(feature = "scenes")]
 pub mod scenes;
+mod selected;
 pub mod source_error;
 #[cfg(feature = "shots")]
 pub mod svg;
@@ -58,6 +64,8 @@ mod update;
 mod view;
 mod visited_places;
 mod waiting_news;
+mod wanted_text;
+mod why_not;
 mod widgets;
 mod window_title;
 mod work_rows;

@@ -8,8 +8,9 @@ use ratatui::text::{Line, Span};
 use crate::banner::draw_banner;
 use crate::deck::Deck;
 use crate::glyph::Glyphs;
-use crate::hint_bar::{draw_hints, draw_notice, notice_rows};
+use crate::hint_bar::draw_hints;
 use crate::layout::Layout;
+use crate::notice_bar::{draw_notice, notice_rows};
 use crate::pane::Pane;
 use crate::panes::{
     draw_board, draw_detail, draw_header, draw_pane, draw_too_small, is_board, pane_counts,
@@ -96,15 +97,9 @@ fn draw_overlays(deck: &Deck, layout: &Layout, buf: &mut Buffer) {
         return;
     }
     // A notice that comes while an overlay is open must be seen too.
-    if (deck.notice.is_some() || deck.receipt.is_some()) && is_covered(deck) {
+    if (deck.notice.is_some() || deck.receipt.is_some()) && deck.is_covered() {
         draw_notice(deck, last_lines(deck, area), buf);
     }
-}
-
-/// Whether the panes step back behind what is in front.
-pub(crate) fn is_covered(deck: &Deck) -> bool {
-    let front = deck.overlays.last();
-    front.is_some_and(|overlay| overlay.is_modal())
 }
 
 fn last_lines(deck: &Deck, screen: Rect) -> Rect {
@@ -118,7 +113,7 @@ fn last_lines(deck: &Deck, screen: Rect) -> Rect {
 
 /// Where a notice is read.
 pub(crate) fn notice_area(deck: &Deck, layout: &Layout) -> Rect {
-    match is_covered(deck) {
+    match deck.is_covered() {
         true => last_lines(deck, layout.screen),
         false => layout.notice,
     }

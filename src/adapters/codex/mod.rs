@@ -6,6 +6,7 @@
 //! ```
 
 pub mod adapter;
+pub mod attempted_message;
 mod command;
 pub mod compaction_hook;
 pub mod fact;

@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 use tracing::Span;
 
+use super::attempted_message::AttemptedMessage;
 use super::passed::Passed;
 use crate::core::delivery::{Checked, OnBusy};
 use crate::core::id::{EntryId, ThreadId, TurnId};
@@ -98,14 +99,4 @@ pub enum CodexRequest {
         /// What is left.
         reply: oneshot::Sender<Passed>,
     },
-}
-
-/// A message that an earlier process handed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttemptedMessage {
-    pub message_id: EntryId,
-    /// As with [`CodexRequest::Deliver`].
-    pub cut_off_in: Vec<TurnId>,
-    /// As with [`CodexRequest::Deliver`]; where it is not known, that of when this process began.
-    pub thread: Option<ThreadId>,
 }

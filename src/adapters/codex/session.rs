@@ -14,9 +14,13 @@ mod hook;
 mod inject;
 mod limits;
 mod naming;
+mod outcome;
+mod queue;
 mod recover;
 mod refused_thread;
 mod rollout;
+mod seen;
+mod status;
 mod take;
 
 use std::collections::VecDeque;
@@ -258,7 +262,7 @@ impl<'a> Session<'a> {
                 })) if answered == id => {
                     return read::<C>(result);
                 }
-                Ok(Ok(other)) => self.take(other).await,
+                Ok(Ok(other)) => self.take_frame(other).await,
             }
         }
     }

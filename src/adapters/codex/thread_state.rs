@@ -11,10 +11,10 @@ use crate::wire::codex::approval::CodexApproval;
 use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::limits::RateBuckets;
 
+use super::attempted_message::AttemptedMessage;
 use super::inflight::{Inflight, Outgoing, Unproven};
 use super::other_threads::OtherThreads;
 use super::packet::PacketInThread;
-use super::request::AttemptedMessage;
 use super::turns::TurnBook;
 
 /// Changes of files that are remembered. An approval follows its item at once.

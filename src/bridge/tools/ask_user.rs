@@ -6,8 +6,8 @@ use serde_json::json;
 use super::answer::ToolResult;
 use super::answer_wait::{ANSWER_WAIT_S_DEFAULT, AnswerWait};
 use super::call::ToolCall;
+use super::definition::Definition;
 use super::message::wait_tool;
-use super::tool::Definition;
 use super::{argument, schema};
 use crate::wire::control::{AskUserParams, Command, Recorded, Refusal};
 

@@ -1,12 +1,10 @@
-//! [`ToolCall`]: one call of a tool, from arguments to answer.
+//! [`ToolCall`]: one call of a tool: who calls with what, and the way to the daemon.
 
 use std::future::Future;
 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::answer::ToolResult;
-use super::tool::Tool;
 use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
 use crate::core::id::ThreadId;
@@ -31,11 +29,6 @@ pub(in crate::bridge) struct ToolCall {
 }
 
 impl ToolCall {
-    /// Runs a tool.
-    pub(in crate::bridge) async fn run(&self, tool: Tool) -> Result<ToolResult, Refusal> {
-        self.unless_cancelled(tool.call(self)).await?
-    }
-
     /// Asks the daemon.
     pub(super) async fn ask(&self, command: Command) -> Result<Reply, Refusal> {
         self.client
@@ -61,7 +54,7 @@ impl ToolCall {
     }
 
     /// A cancelled call gets no answer from us; the refusal is for the log.
-    async fn unless_cancelled<F: Future>(&self, work: F) -> Result<F::Output, Refusal> {
+    pub(super) async fn unless_cancelled<F: Future>(&self, work: F) -> Result<F::Output, Refusal> {
         tokio::select! {
             biased;
             () = self.cancelled.cancelled() => Err(cancelled()),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::{ToolCall, unexpected};
-use super::tool::Definition;
+use super::definition::Definition;
 use super::{argument, schema};
 use crate::core::capsule::{CapsuleStatus, Freshness};
 use crate::core::cut_text::excerpt;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, escaped_len, json_chars};
 use super::call::ToolCall;
-use super::tool::Definition;
+use super::definition::Definition;
 use super::{argument, resume, schema};
 use crate::core::cut_text::excerpt;
 use crate::core::id::EntryId;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
+use super::definition::Definition;
 use super::finding_places::{places_now, put_place};
-use super::tool::Definition;
 use super::{argument, schema};
 use crate::core::snapshot::FINDINGS_NAMED_MAX;
 use crate::wire::control::{Command, GateReport, ProposeParams, Proposed, Refusal};

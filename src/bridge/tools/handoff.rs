@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
+use super::definition::Definition;
 use super::message::not_receiver;
-use super::tool::Definition;
 use super::{argument, schema, send};
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::{ToolCall, unexpected};
+use super::definition::Definition;
 use super::message_view::MessageView;
-use super::tool::{Definition, Tool};
+use super::tool::Tool;
 use super::{argument, schema};
 use crate::client::Connection;
 use crate::core::agent::Agent;

@@ -11,6 +11,7 @@ mod ask_user;
 pub(super) mod call;
 mod capsule;
 mod context;
+mod definition;
 mod deliberate;
 mod finality;
 mod finding_places;
@@ -25,6 +26,7 @@ mod send;
 mod session;
 mod task;
 pub(super) mod tool;
+pub(super) mod toolbox;
 
 #[cfg(test)]
 mod tests;

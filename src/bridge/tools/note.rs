@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
-use super::tool::Definition;
+use super::definition::Definition;
 use super::{argument, schema};
 use crate::core::entry::NoteKind;
 use crate::wire::control::{Command, NoteParams, Recorded, Refusal};

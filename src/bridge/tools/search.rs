@@ -11,7 +11,7 @@ use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, json_chars};
 use super::call::{ToolCall, unexpected};
 use super::capsule::stands;
 use super::context::whole_entry;
-use super::tool::Definition;
+use super::definition::Definition;
 use super::{argument, schema};
 use crate::core::cut_text::excerpt;
 use crate::core::id::CapsuleId;

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
+use super::definition::Definition;
 use super::message::NOT_RECEIVER;
-use super::tool::Definition;
 use super::{argument, schema};
 use crate::client::Connection;
 use crate::wire::control::{Command, Refusal};

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{RESULT_CHARS_MAX, ToolResult, to_result};
 use super::call::ToolCall;
 use super::tool::Tool;
+use super::toolbox;
 use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::core::agent::Agent;
 use crate::core::delivery::Outcome;
@@ -37,7 +38,7 @@ async fn run(
         gone: CancellationToken::new(),
     };
     let tool = Tool::find(side, tool).unwrap();
-    let answer = call.run(tool).await;
+    let answer = toolbox::run(tool, &call).await;
     let chars = serde_json::to_string(&to_result(answer.clone()))
         .unwrap()
         .chars()
@@ -100,7 +101,7 @@ fn page(messages: Vec<MailMessage>) -> Reply {
 #[test]
 fn the_tools_of_each_agent_stay_within_their_budget() {
     for side in Agent::ALL {
-        let listed = serde_json::to_string(&Tool::list(side)).unwrap();
+        let listed = serde_json::to_string(&toolbox::list(side)).unwrap();
         let chars = listed.chars().count();
         assert!(chars <= 9_000, "{side}: {chars}");
     }
@@ -162,7 +163,7 @@ async fn what_a_sender_reads_of_its_message_is_short() {
 #[test]
 fn each_agent_has_its_own_names_and_strict_schemas() {
     let names = |side| -> Vec<String> {
-        Tool::list(side)
+        toolbox::list(side)
             .iter()
             .map(|tool| tool.name.to_string())
             .collect()
@@ -205,7 +206,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
             "propose_final"
         ]
     );
-    for tool in Tool::list(Agent::Claude) {
+    for tool in toolbox::list(Agent::Claude) {
         assert_eq!(
             tool.input_schema["additionalProperties"], false,
             "{}",
@@ -214,7 +215,7 @@ fn each_agent_has_its_own_names_and_strict_schemas() {
         assert_eq!(tool.meta.unwrap().0["anthropic/alwaysLoad"], true);
         assert!(tool.annotations.unwrap().read_only_hint.is_some());
     }
-    let read_only: Vec<_> = Tool::list(Agent::Codex)
+    let read_only: Vec<_> = toolbox::list(Agent::Codex)
         .into_iter()
         .filter(|tool| tool.annotations.as_ref().unwrap().read_only_hint == Some(true))
         .map(|tool| tool.name)

@@ -1,16 +1,6 @@
-//! [`Tool`]: the closed list of tools, their names on each side, and who answers which.
+//! [`Tool`]: the closed list of tools, and their names on each side.
 
-use rmcp::model::{MetaObject, Tool as McpTool, ToolAnnotations};
-use serde_json::{Map, Value, json};
-
-use super::answer::ToolResult;
-use super::call::ToolCall;
-use super::{
-    artifact, ask_user, capsule, context, deliberate, finality, handoff, message, note, search,
-    send, session, task,
-};
 use crate::core::agent::Agent;
-use crate::wire::control::Refusal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::bridge) enum Tool {
@@ -44,15 +34,6 @@ pub(in crate::bridge) enum Tool {
     AskUser,
     /// The work is done, says the agent.
     ProposeFinal,
-}
-
-/// What an agent is told about a tool.
-#[derive(Debug)]
-pub(super) struct Definition {
-    pub(super) description: String,
-    pub(super) schema: Map<String, Value>,
-    /// It records nothing.
-    pub(super) read_only: bool,
 }
 
 impl Tool {
@@ -105,76 +86,5 @@ impl Tool {
         Self::ALL
             .into_iter()
             .find(|tool| tool.name(side) == Some(name))
-    }
-
-    /// The tools of an agent as MCP lists them.
-    pub(in crate::bridge) fn list(side: Agent) -> Vec<McpTool> {
-        Self::ALL
-            .into_iter()
-            .filter_map(|tool| {
-                let name = tool.name(side)?;
-                let Definition {
-                    description,
-                    schema,
-                    read_only,
-                } = tool.definition(side);
-                let mut listed = McpTool::new(name, description, schema);
-                let mut hints = ToolAnnotations::new()
-                    .read_only(read_only)
-                    .open_world(false);
-                if !read_only {
-                    hints = hints.destructive(false);
-                }
-                listed.annotations = Some(hints);
-                if side == Agent::Claude {
-                    // Claude Code hides MCP tools behind a search otherwise (2.1.330, observed).
-                    let mut meta = MetaObject::new();
-                    meta.0
-                        .insert("anthropic/alwaysLoad".to_owned(), json!(true));
-                    listed.meta = Some(meta);
-                }
-                Some(listed)
-            })
-            .collect()
-    }
-
-    fn definition(self, side: Agent) -> Definition {
-        match self {
-            Self::Send => send::definition(side),
-            Self::Handoff => handoff::definition(side),
-            Self::Deliberate => deliberate::definition(side),
-            Self::GetMessages => message::get_definition(side),
-            Self::WaitForMessages => message::wait_definition(side),
-            Self::AckMessages => message::ack_definition(),
-            Self::AppendNote => note::definition(),
-            Self::ReadContext => context::definition(),
-            Self::SearchRecord => search::definition(),
-            Self::ReadCapsules => capsule::definition(),
-            Self::RecordArtifact => artifact::definition(),
-            Self::TaskState => task::definition(),
-            Self::SessionInfo => session::definition(),
-            Self::AskUser => ask_user::definition(),
-            Self::ProposeFinal => finality::definition(),
-        }
-    }
-
-    pub(super) async fn call(self, call: &ToolCall) -> Result<ToolResult, Refusal> {
-        match self {
-            Self::Send => send::call(call).await,
-            Self::Handoff => handoff::call(call).await,
-            Self::Deliberate => deliberate::call(call).await,
-            Self::GetMessages => message::get(call).await,
-            Self::WaitForMessages => message::wait(call).await,
-            Self::AckMessages => message::ack(call).await,
-            Self::AppendNote => note::call(call).await,
-            Self::ReadContext => context::call(call).await,
-            Self::SearchRecord => search::call(call).await,
-            Self::ReadCapsules => capsule::call(call).await,
-            Self::RecordArtifact => artifact::call(call).await,
-            Self::TaskState => task::call(call).await,
-            Self::SessionInfo => session::call(call).await,
-            Self::AskUser => ask_user::call(call).await,
-            Self::ProposeFinal => finality::call(call).await,
-        }
     }
 }

@@ -6,8 +6,9 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::CodexLane;
+use crate::adapters::codex::attempted_message::AttemptedMessage;
 use crate::adapters::codex::passed::Passed;
-use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
+use crate::adapters::codex::request::CodexRequest;
 use crate::core::delivery::{Checked, OnBusy};
 use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 use crate::core::trace;

@@ -8,6 +8,7 @@ use super::document::Document;
 use super::key_footer::KeyFooter;
 use super::sheet::SheetText;
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
 use crate::model::{
@@ -18,7 +19,6 @@ use crate::panes::{
 };
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::update::applies;
 use crate::widgets::blank;
 
 /// An opened agent.

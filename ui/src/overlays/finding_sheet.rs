@@ -11,6 +11,7 @@ use super::typed_line::TypedLine;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::{Drafts, TypedFor};
+use crate::finding_ruling::FindingRuling;
 use crate::model::{EntryPlace, FindingRow, FindingStage, FindingView};
 use crate::sanitize;
 use crate::text;
@@ -22,15 +23,6 @@ const FILE_COLUMNS: usize = 52;
 
 /// Columns between the two.
 const GAP: usize = 3;
-
-/// What the operator says of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum FindingRuling {
-    /// It is dealt with.
-    Resolve,
-    /// It does not count.
-    Dismiss,
-}
 
 /// One finding.
 #[derive(Debug, Clone)]

@@ -7,7 +7,6 @@ use ratatui::text::{Line, Span};
 
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::hint_bar::key_text;
 use crate::theme::ThemeRole;
 use crate::widgets::{blank, fit_line, width_of};
 
@@ -45,7 +44,7 @@ impl KeyFooter {
         let hint = |(action, words): &(Action, &str)| {
             let key = deck.keymap.key_of(&contexts, *action)?;
             let line = Line::from(vec![
-                Span::styled(key_text(deck, &key), theme.style(ThemeRole::Key)),
+                Span::styled(deck.glyphs.key(&key), theme.style(ThemeRole::Key)),
                 blank(1),
                 Span::styled((*words).to_owned(), theme.style(ThemeRole::TextMuted)),
             ]);

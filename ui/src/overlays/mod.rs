@@ -46,7 +46,7 @@ pub(crate) use choice::{Choice, ChoiceOption, Pick};
 pub(crate) use composer::Composer;
 pub(crate) use confirm::Confirm;
 pub(crate) use entry_sheet::EntrySheet;
-pub(crate) use finding_sheet::{FindingRuling, FindingSheet};
+pub(crate) use finding_sheet::FindingSheet;
 pub(crate) use findings_sheet::{FindingsSheet, IMPORT};
 pub(crate) use help_sheet::HelpSheet;
 pub(crate) use messages_sheet::{MessagesSheet, MessagesStage};

@@ -10,7 +10,7 @@ use crate::deck::Deck;
 use crate::fuzzy::score;
 use crate::keymap::{Binding, KeyContext};
 use crate::theme::ThemeRole;
-use crate::update::why_not;
+use crate::why_not::why_not;
 use crate::widgets::{ListState, TextField, blank, draw_thumb, fit_line, spread};
 
 /// Most commands shown at once.
@@ -210,7 +210,7 @@ fn row_line(deck: &Deck, row: &PaletteRow<'_>, is_selected: bool, width: usize) 
         (Some(why), ..) => Line::styled(why.clone(), theme.style(ThemeRole::TextFaint)),
         (None, None, _) => Line::default(),
         (None, Some(key), context) => {
-            let key = crate::hint_bar::key_text(deck, key);
+            let key = deck.glyphs.key(key);
             let place = context.map_or_else(String::new, |context| format!("{} ", context.title()));
             Line::from(vec![
                 Span::styled(place, theme.style(ThemeRole::TextFaint)),

@@ -88,6 +88,21 @@ impl Subject {
         }
     }
 
+    /// The entry that it is, where it is one.
+    pub(crate) fn entry(&self, deck: &Deck) -> Option<EntryPlace> {
+        match self {
+            Self::Entry(place) => Some(place.clone()),
+            Self::Card(id) => deck.card(id)?.seq.map(|seq| deck.place(seq)),
+            Self::Agent(_) | Self::Messages(_) => None,
+        }
+    }
+
+    /// Whether it has a thread.
+    pub(crate) fn has_thread(&self, deck: &Deck) -> bool {
+        let entry = self.entry(deck);
+        entry.is_some_and(|place| !deck.view.is_no_entry(place.line))
+    }
+
     /// Whether it has a text and an id to be copied.
     pub(crate) fn has_text(&self, deck: &Deck) -> bool {
         match self {

@@ -12,7 +12,6 @@ use crate::pane::Pane;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::view::is_covered;
 use crate::widgets::{
     ListState, RowLines, draw_frame, draw_thumb, fit_line, join, mark_room, width_of,
 };
@@ -275,7 +274,7 @@ pub(crate) fn draw_pane(deck: &Deck, pane: Pane, layout: &Layout, area: Rect, bu
                 };
                 buf.set_style(bar, theme.style(role));
                 // Beside what covers the panes it would pass for a mark of that.
-                if focus && number == lines.heading && !is_covered(deck) {
+                if focus && number == lines.heading && !deck.is_covered() {
                     buf.set_string(
                         inner.x,
                         y,

@@ -14,7 +14,6 @@ use crate::pane::Pane;
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
-use crate::view::is_covered;
 use crate::widgets::{beside, draw_frame, draw_thumb, spread, width_of};
 
 /// Lines of a task's words, and of where it is stuck, where not all tasks of a column have room.
@@ -214,7 +213,7 @@ fn draw_column(deck: &Deck, index: usize, area: Rect, buf: &mut Buffer) {
                     height: 1,
                 };
                 buf.set_style(bar, theme.style(ThemeRole::SelectionFocus));
-                if number == 0 && !is_covered(deck) {
+                if number == 0 && !deck.is_covered() {
                     buf.set_string(bar.x, y, deck.glyphs.cursor(), theme.style(ThemeRole::Key));
                 }
             }

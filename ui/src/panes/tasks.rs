@@ -5,7 +5,6 @@ use ratatui::text::{Line, Span};
 use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
-use crate::hint_bar::key_text;
 use crate::model::{HandoffRow, TaskColumn};
 use crate::sanitize;
 use crate::task_list::{TaskItem, folds};
@@ -46,7 +45,7 @@ pub(super) fn column_count(deck: &Deck, column: TaskColumn) -> Line<'static> {
 
 /// `◌ stale 6 842  ⏎ shows them`.
 fn fold(deck: &Deck, column: TaskColumn, columns: usize) -> Line<'static> {
-    let key = key_text(deck, &deck.key(Action::Open));
+    let key = deck.glyphs.key(&deck.key(Action::Open));
     let words = match (deck.tasks.is_opened(column), latest(deck, column)) {
         (true, None) => format!("{key} folds them"),
         (true, Some(latest)) => format!("{latest}, {key} folds them"),

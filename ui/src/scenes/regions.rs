@@ -5,8 +5,9 @@ use ratatui::layout::Rect;
 
 use crate::banner::draw_banner;
 use crate::deck::Deck;
-use crate::hint_bar::{draw_hints, draw_notice};
+use crate::hint_bar::draw_hints;
 use crate::layout::Layout;
+use crate::notice_bar::draw_notice;
 use crate::overlays::Overlay;
 use crate::pane::Pane;
 use crate::panes::{draw_board, draw_detail, draw_header, draw_pane, is_board};

@@ -1,11 +1,12 @@
-//! What the operator does about an agent that is silent, at its usage limit, or nearly full: what
-//! applies, and what is asked before anything is lost or spent.
+//! What the operator does about an agent that is silent, at its usage limit, or nearly full, and what
+//! is asked before anything is lost or spent.
 
 use crate::action::Action;
+use crate::can_act_on::{can_act_on, is_between_turns};
 use crate::deck::Deck;
 use crate::effect::{AgentAction, Effect, WhenBusy};
 use crate::keymap::KeyContext;
-use crate::model::{Agent, AgentCard, AgentState, InboxKind, Level, Party};
+use crate::model::{Agent, AgentCard, InboxKind, Level, Party};
 use crate::overlays::{AgentSheet, Choice, ChoiceOption, Overlay, Pick};
 use crate::sanitize;
 use crate::text;
@@ -24,46 +25,6 @@ const CUT_OFF_NAMED: usize = 5;
 
 /// Columns of the beginning of each.
 const CUT_OFF_COLUMNS: usize = 60;
-
-/// Whether it would do something for this agent now.
-pub(super) fn can_act_on(deck: &Deck, agent: Agent, action: Action) -> bool {
-    let Some(card) = deck.view.agent(agent) else {
-        return false;
-    };
-    let is_cancelled = |card: &AgentCard| {
-        let limit = card.limit.as_ref();
-        limit.is_some_and(|limit| limit.is_cancelled)
-    };
-    deck.view.daemon.state.can_act()
-        && match action {
-            Action::Interrupt => works(card),
-            Action::SendAgain => card.cut_off > 0,
-            Action::Snooze => card
-                .silence
-                .as_ref()
-                .is_some_and(|silence| silence.snoozed_until_ms.is_none()),
-            Action::TryNow => card.limit.is_some(),
-            Action::CancelRetries => card.limit.is_some() && !is_cancelled(card),
-            Action::Compact => is_between_turns(card) || works(card),
-            _ => false,
-        }
-}
-
-/// No turn would be cut off.
-fn is_between_turns(card: &AgentCard) -> bool {
-    card.state == AgentState::Idle && card.turn_id.is_none()
-}
-
-/// A turn runs, as far as anybody can tell.
-fn works(card: &AgentCard) -> bool {
-    match card.agent {
-        Agent::Claude => matches!(
-            card.state,
-            AgentState::Busy | AgentState::Waiting | AgentState::Stale
-        ),
-        Agent::Codex => card.turn_id.is_some(),
-    }
-}
 
 /// On the pane: the sheet with the keys, never the deed.
 pub(super) fn open_agent(deck: &mut Deck, agent: Agent) {

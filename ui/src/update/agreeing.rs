@@ -3,12 +3,14 @@
 use super::following::follow;
 use super::opening::{confirm_stale, pick};
 use super::outdated::GONE;
-use super::perform::{perform_anywhere, refuse};
+use super::perform::perform_anywhere;
+use super::refuse::refuse;
 use super::reviewing::{open_finding, rule};
 use super::searching::{go_to_typed, take_hit};
 use super::tasking::{NOT_BEGUN, agree_on_beginning, agree_on_task, open_capsule};
 use super::unlocking::unlock;
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{InboxCard, InboxKind, Level};
@@ -206,13 +208,13 @@ fn agree_on_card(deck: &mut Deck, mut card: CardSheet) -> Vec<Effect> {
 
 /// What the key does that approves, where it acts.
 fn by_key(deck: &Deck, told: impl FnOnce(String) -> String) -> Option<String> {
-    let acts = super::applies(deck, Action::Approve);
+    let acts = applies(deck, Action::Approve);
     acts.then(|| told(deck.key_in(&deck.contexts(), Action::Approve)))
 }
 
 /// Marks, or asks about what is marked.
 pub(super) fn with_messages(deck: &mut Deck, action: Action) {
-    if !super::applies(deck, action) {
+    if !applies(deck, action) {
         return;
     }
     let Some(Overlay::Messages(mut sheet)) = deck.overlays.pop() else {
@@ -308,7 +310,7 @@ pub(super) fn approve(deck: &mut Deck) {
         _ => None,
     };
     match stale.cloned() {
-        Some(card) if super::applies(deck, Action::Approve) => confirm_stale(deck, &card),
+        Some(card) if applies(deck, Action::Approve) => confirm_stale(deck, &card),
         _ => {
             let (seen, session) = (deck.view.seen, deck.view.session_id.clone());
             stage(deck, CardStage::Approving { seen, session });
@@ -399,7 +401,7 @@ pub(super) fn stage(deck: &mut Deck, next: CardStage) {
         CardStage::Rejecting(_) | CardStage::Denying(_) => Action::Reject,
         _ => Action::Approve,
     };
-    if !super::applies(deck, action) {
+    if !applies(deck, action) {
         return;
     }
     if let Some(Overlay::Card(card)) = deck.overlays.last_mut() {

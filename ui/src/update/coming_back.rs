@@ -3,8 +3,9 @@
 use crate::deck::Deck;
 use crate::drafts::TypedFor;
 use crate::effect::Effect;
+use crate::finding_ruling::FindingRuling;
 use crate::model::Level;
-use crate::overlays::{CapsuleAsk, FindingRuling, Overlay};
+use crate::overlays::{CapsuleAsk, Overlay};
 use crate::widgets::TextField;
 
 /// Keeps what was written, and says why it was not done.

@@ -6,20 +6,6 @@ use crate::model::{EntryPlace, Level, ThreadView};
 use crate::overlays::{EntrySheet, Overlay, Subject, ThreadSheet};
 use crate::visited_places::VisitedPlace;
 
-/// The entry that a subject is, where it is one.
-fn entry_of(deck: &Deck, subject: &Subject) -> Option<EntryPlace> {
-    match subject {
-        Subject::Entry(place) => Some(place.clone()),
-        Subject::Card(id) => deck.card(id)?.seq.map(|seq| deck.place(seq)),
-        Subject::Agent(_) | Subject::Messages(_) => None,
-    }
-}
-
-/// Whether a subject has a thread.
-pub(super) fn has_thread(deck: &Deck, subject: &Subject) -> bool {
-    entry_of(deck, subject).is_some_and(|place| !deck.view.is_no_entry(place.line))
-}
-
 /// Another overlay in the place of what is in front, which is remembered.
 fn go_to(deck: &mut Deck, overlay: Overlay) {
     let left = deck.overlays.pop();
@@ -32,7 +18,7 @@ fn go_to(deck: &mut Deck, overlay: Overlay) {
 
 /// Opens the thread that a subject belongs to.
 pub(super) fn open_thread(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effect> {
-    let place = subject.as_ref().and_then(|subject| entry_of(deck, subject));
+    let place = subject.and_then(|subject| subject.entry(deck));
     let Some(place) = place.filter(|place| !deck.view.is_no_entry(place.line)) else {
         deck.say(Level::Info, "only an entry of the record has a thread");
         return Vec::new();

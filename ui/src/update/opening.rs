@@ -1,25 +1,25 @@
 //! Opening overlays: what they ask and say.
 
-use super::applies::{can_start, selected_fold};
 use super::moving::{list_of, step};
-use super::reviewing::say_none_next;
+use super::none_next::say_none_next;
 use super::searching::search_now;
 use super::taking_text::copy;
 use super::tasking::tick;
 use crate::action::Action;
+use crate::can_act_on::can_start;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::{Effect, QuitChoice};
 use crate::keymap::KeyContext;
-use crate::model::{
-    Agent, AgentState, DaemonState, DeckView, FirstStep, InboxCard, Level, StepAct,
-};
+use crate::leaving::{asks_before_quit, noticed};
+use crate::model::{Agent, DaemonState, FirstStep, InboxCard, Level, StepAct};
 use crate::overlays::{
     Choice, ChoiceOption, Composer, Confirm, Overlay, Pick, SearchSheet, Subject, TickSheet,
     starts_codex, warnings,
 };
 use crate::pane::Pane;
 use crate::sanitize;
+use crate::selected::selected_fold;
 use crate::text;
 
 /// What is typed to approve what is not as it was proposed.
@@ -321,11 +321,6 @@ pub(super) fn ask_steps(deck: &mut Deck) {
     )));
 }
 
-/// Whether somebody would notice that the deck is left.
-pub(super) fn asks_before_quit(view: &DeckView) -> bool {
-    !noticed(view).is_empty() && !view.demo && view.daemon.state != DaemonState::Ended
-}
-
 /// Asks when somebody would notice; `Some` when there is nothing to ask.
 pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
     let view = &deck.view;
@@ -368,43 +363,6 @@ pub(super) fn ask_quit(deck: &mut Deck) -> Option<()> {
         options,
     )));
     None
-}
-
-/// What would be missed where the daemon ended now, a sentence each. Codex works for messages of
-/// Claude's without a terminal of its own too.
-fn noticed(view: &DeckView) -> Vec<String> {
-    let names: Vec<&str> = view.attached.iter().map(|agent| agent.title()).collect();
-    let mut lines = match names.as_slice() {
-        [] => Vec::new(),
-        [one] => vec![format!("{one} is attached.")],
-        many => vec![format!("{} are attached.", many.join(" and "))],
-    };
-    for card in &view.agents {
-        let (name, is_attached) = (card.agent.title(), view.attached.contains(&card.agent));
-        // Codex waits without a turn where nobody is signed in.
-        let is_in_turn = match card.state {
-            AgentState::Busy => true,
-            AgentState::Waiting => card.agent != Agent::Codex || card.turn_id.is_some(),
-            _ => false,
-        };
-        if is_in_turn {
-            lines.push(match is_attached {
-                true => format!("{name} is in the middle of a turn."),
-                false => format!("{name} is in the middle of a turn, which ends with the daemon."),
-            });
-        } else if card.agent == Agent::Codex && !is_attached && card.queue.in_flight > 0 {
-            lines.push(format!("A message is on its way to {name}."));
-        }
-    }
-    lines.extend(view.running_gate.as_deref().map(|gate| {
-        let gate = sanitize::line(gate);
-        // The next process does not go on with it.
-        match view.daemon.state {
-            DaemonState::Hosting => format!("The gate {gate} runs, and stops when you leave."),
-            _ => format!("The gate {gate} runs."),
-        }
-    }));
-    lines
 }
 
 /// Leaves without a question: a host stops what it hosts, a guest only goes.

@@ -5,8 +5,8 @@ use super::agent_pages::turn_page;
 use super::agreeing::{agree, approve, ask_gates, ask_reason, stage, with_messages};
 use super::following::{follow_back, open_thread};
 use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
-use super::perform::refuse;
 use super::recovering::on_recovery;
+use super::refuse::refuse;
 use super::reviewing::on_findings;
 use super::searching::{
     change_chips, choose_chips, leave_search, move_in_search, search_in, search_now,
@@ -15,6 +15,7 @@ use super::taking_text::{read_diff, take_text};
 use super::tasking::{choose_along, on_capsules};
 use super::unlocking::leave_unlock;
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
@@ -32,7 +33,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Back => return close(deck),
         Action::Quit => return leave(deck),
         Action::Redraw => return vec![Effect::Redraw],
-        Action::Suspend if super::applies(deck, action) => return vec![Effect::Suspend],
+        Action::Suspend if applies(deck, action) => return vec![Effect::Suspend],
         Action::Suspend => refuse(deck, action),
         Action::MoveDown | Action::MoveUp
             if matches!(
@@ -81,7 +82,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
             with_messages(deck, action);
         }
         Action::Retry => stage(deck, CardStage::Retrying),
-        Action::Gates if !super::applies(deck, action) => {
+        Action::Gates if !applies(deck, action) => {
             let text = "no gates to run: name commands in `gates` of config.json and trust them";
             deck.say(Level::Info, text);
         }
@@ -158,7 +159,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::TryNow
         | Action::CancelRetries
         | Action::Compact => return attend_agent(deck, action),
-        Action::WorkState | Action::Instructions if super::applies(deck, action) => {
+        Action::WorkState | Action::Instructions if applies(deck, action) => {
             turn_page(deck, action);
         }
         Action::WorkState | Action::Instructions => refuse(deck, action),
@@ -307,7 +308,7 @@ fn on_agent(deck: &mut Deck, action: Action) {
         return;
     };
     let agent = sheet.agent;
-    if !super::applies(deck, action) {
+    if !applies(deck, action) {
         return;
     }
     deck.overlays.pop();

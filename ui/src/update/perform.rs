@@ -2,7 +2,6 @@
 
 use super::agent_action::open_agent;
 use super::agent_pages::open_page;
-use super::applies::{applies, selected_agent};
 use super::coordinating::ask_coordinator;
 use super::following::open_thread;
 use super::moving::{go_back, half_page, landmark, newest, oldest, show_again, step, to_end};
@@ -11,18 +10,21 @@ use super::opening::{
     quit_now,
 };
 use super::recovering::open_recovery;
+use super::refuse::refuse;
 use super::reviewing::open_findings;
 use super::searching::{go_to_hit, show_narrowed};
 use super::taking_text::take_text;
 use super::tasking::{begin_task, open_capsules};
-use super::why_not::{aim, reason};
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::model::{Chips, Level};
 use crate::overlays::{ChipSheet, HelpSheet, Overlay, Palette, PlaceLine, Subject};
 use crate::pane::Pane;
+use crate::selected::selected_agent;
+use crate::why_not::aim;
 
 /// Commands that the palette remembers.
 const RECENT_MAX: usize = 8;
@@ -154,13 +156,6 @@ pub(super) fn perform(deck: &mut Deck, action: Action) -> Vec<Effect> {
         | Action::WhenBusy => {}
     }
     Vec::new()
-}
-
-/// The reason a key does nothing is said, never left to be guessed.
-pub(super) fn refuse(deck: &mut Deck, action: Action) {
-    if let Some(text) = reason(deck, action) {
-        deck.say(Level::Info, text);
-    }
 }
 
 /// Does it from the palette: on the row on which it does something, if that is another one.

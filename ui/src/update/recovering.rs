@@ -1,8 +1,10 @@
 //! Going on after a break: the sheet that says how, and what is done with its prompts.
 
 use super::opening::compose;
+use super::refuse::refuse;
 use super::taking_text::copy;
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::drafts::{Draft, Writing};
 use crate::effect::Effect;
@@ -47,14 +49,14 @@ pub(super) fn on_recovery(deck: &mut Deck, action: Action) -> Vec<Effect> {
     match action {
         Action::Copy => return copy(deck, &of.prompt),
         Action::CopyId => return copy(deck, &of.command),
-        Action::Message if super::applies(deck, action) => {
+        Action::Message if applies(deck, action) => {
             let (prompt, _) = for_input(&of.prompt);
             let draft = deck.drafts.take(of.agent, Writing::Message);
             deck.drafts
                 .keep(of.agent, Writing::Message, with(draft, prompt));
             compose(deck, Some(of.agent), Writing::Message);
         }
-        _ => super::perform::refuse(deck, action),
+        _ => refuse(deck, action),
     }
     Vec::new()
 }

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
+use super::none_next::say_none_next;
 use super::opening::{compose, likely_receiver};
-use super::perform::refuse;
+use super::refuse::refuse;
 use super::taking_text::copy;
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::drafts::{Draft, TypedFor, Writing};
 use crate::effect::Effect;
-use crate::model::{FindingPlaceNow, FindingRow, FindingView, Level};
-use crate::overlays::{
-    Choice, ChoiceOption, FindingRuling, FindingSheet, FindingsSheet, IMPORT, Overlay, Pick,
-};
+use crate::finding_ruling::FindingRuling;
+use crate::model::{FindingPlaceNow, FindingView, Level};
+use crate::overlays::{Choice, ChoiceOption, FindingSheet, FindingsSheet, IMPORT, Overlay, Pick};
 use crate::sanitize::for_input;
+use crate::selected::selected_finding;
 use crate::widgets::TextField;
 
 /// How much code of a review's suggestions a handoff repeats, in characters.
@@ -56,7 +58,7 @@ fn findings_sheet(overlays: &mut [Overlay]) -> Option<&mut FindingsSheet> {
 
 /// Opens the finding under the cursor.
 pub(super) fn open_finding(deck: &mut Deck) -> Vec<Effect> {
-    let Some(id) = selected(deck).map(|row| row.id.clone()) else {
+    let Some(id) = selected_finding(deck).map(|row| row.id.clone()) else {
         return Vec::new();
     };
     deck.overlays
@@ -77,19 +79,9 @@ pub(super) fn take_finding(deck: &mut Deck, id: &str, read: Result<Box<FindingVi
     // Not over what somebody does by then.
     if let Some(Overlay::Finding(sheet)) = deck.overlays.last_mut()
         && let Some(view) = sheet.take_handed_on()
-        && super::applies(deck, Action::Handoff)
+        && applies(deck, Action::Handoff)
     {
         open_handoff(deck, &view);
-    }
-}
-
-/// The finding that a key is about.
-pub(super) fn selected(deck: &Deck) -> Option<&FindingRow> {
-    let rows = &deck.view.findings;
-    match deck.overlays.last()? {
-        Overlay::Findings(sheet) => sheet.selected(rows),
-        Overlay::Finding(sheet) => rows.iter().find(|row| row.id == sheet.id),
-        _ => None,
     }
 }
 
@@ -126,7 +118,7 @@ pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
     if let Action::NextEntry | Action::PrevEntry = action {
         return next(deck, if action == Action::NextEntry { 1 } else { -1 });
     }
-    if !super::applies(deck, action) {
+    if !applies(deck, action) {
         refuse(deck, action);
         return Vec::new();
     }
@@ -135,7 +127,7 @@ pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Resolve => return ask(deck, FindingRuling::Resolve),
         Action::Dismiss => return ask(deck, FindingRuling::Dismiss),
         Action::Copy | Action::CopyId => {
-            let row = selected(deck);
+            let row = selected_finding(deck);
             let words = row.map(|row| match action {
                 Action::CopyId => row.id.clone(),
                 _ => format!("{} {}", row.place, row.title),
@@ -223,16 +215,6 @@ fn next(deck: &mut Deck, by: isize) -> Vec<Effect> {
     open_finding(deck)
 }
 
-/// What is opened stays: no list lies below it, or it ends here.
-pub(super) fn say_none_next(deck: &mut Deck, by: isize) -> Vec<Effect> {
-    let text = match by > 0 {
-        true => "nothing is next here",
-        false => "nothing is before it here",
-    };
-    deck.say(Level::Info, text);
-    Vec::new()
-}
-
 /// Hands the finding on, once what it says is read: from the list its sheet is opened for that.
 fn hand_on(deck: &mut Deck) -> Vec<Effect> {
     let mut effects = match deck.overlays.last() {
@@ -257,7 +239,7 @@ fn hand_on(deck: &mut Deck) -> Vec<Effect> {
 
 /// Opens a handoff with the finding in it, quoted: the agent gets it as somebody else's text.
 fn open_handoff(deck: &mut Deck, view: &FindingView) {
-    let Some(row) = selected(deck).cloned() else {
+    let Some(row) = selected_finding(deck).cloned() else {
         return;
     };
     let place = match row.place.is_empty() {

@@ -1,26 +1,21 @@
 //! [`take_text`]: copies the text or the id of what is read, or opens the text in the person's
 //! editor. What is not loaded whole is read before.
 
-use super::perform::refuse;
+use super::refuse::refuse;
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::effect::Effect;
 use crate::model::{EntryPlace, Level};
 use crate::overlays::{EntrySheet, Overlay, Subject};
 use crate::sanitize;
 use crate::text::grouped;
+use crate::wanted_text::WantedText;
+use crate::why_not::why_none;
 
 /// What was wanted of an entry and has not come after this long is not wanted any more, ms: nobody
 /// expects an editor to open over what they do by then.
 const WANTED_MS: i64 = 10_000;
-
-/// An entry that is read for the sake of its text.
-#[derive(Debug, Clone)]
-pub(crate) struct WantedText {
-    place: EntryPlace,
-    action: Action,
-    since_ms: i64,
-}
 
 /// Does it with what is read, or says why there is nothing to do it with.
 pub(super) fn take_text(deck: &mut Deck, subject: Option<Subject>, action: Action) -> Vec<Effect> {
@@ -65,18 +60,6 @@ fn is_bad(deck: &Deck, place: &EntryPlace) -> bool {
     sheet.row(deck).is_some_and(|row| row.bad_lines.is_some())
 }
 
-/// Why nothing of it can be copied or opened in an editor.
-pub(super) fn why_none(deck: &Deck, subject: Option<&Subject>) -> String {
-    let only = "only entries and cards have a text and an id";
-    match subject {
-        None if deck.overlays.is_empty() => "nothing is selected".to_owned(),
-        None => format!("there is nothing to copy here: {only}"),
-        Some(Subject::Agent(agent)) => format!("{} is an agent: {only}", agent.title()),
-        Some(Subject::Messages(_)) => format!("this is a list of messages: {only}"),
-        Some(Subject::Entry(_) | Subject::Card(_)) => format!("no entry stands there: {only}"),
-    }
-}
-
 fn read(deck: &mut Deck, place: EntryPlace, action: Action) -> Vec<Effect> {
     deck.wanted = Some(WantedText {
         place: place.clone(),
@@ -106,7 +89,7 @@ pub(super) fn take_wanted(deck: &mut Deck, place: EntryPlace) -> Vec<Effect> {
 /// Has what the work tree has otherwise than the commit of the proposal in front read.
 pub(super) fn read_diff(deck: &mut Deck) -> Vec<Effect> {
     let commit = commit_in_front(deck).map(str::to_owned);
-    match commit.filter(|_| super::applies(deck, Action::Diff)) {
+    match commit.filter(|_| applies(deck, Action::Diff)) {
         Some(commit) => {
             deck.say(Level::Info, "what differs is being read …");
             vec![Effect::ReadDiff { commit }]
@@ -143,7 +126,7 @@ pub(super) fn take_diff(
             return Vec::new();
         }
     };
-    if !super::applies(deck, Action::Diff) {
+    if !applies(deck, Action::Diff) {
         return Vec::new();
     }
     if text.is_empty() {

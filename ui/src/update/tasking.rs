@@ -1,9 +1,10 @@
 //! Tasks that can travel: the list, one of them, and what the operator does with it.
 
-use super::perform::refuse;
-use super::reviewing::say_none_next;
+use super::none_next::say_none_next;
+use super::refuse::refuse;
 use super::taking_text::copy;
 use crate::action::Action;
+use crate::applies::applies;
 use crate::deck::Deck;
 use crate::drafts::TypedFor;
 use crate::effect::Effect;
@@ -17,6 +18,7 @@ use crate::overlays::{
     TickSheet,
 };
 use crate::sanitize;
+use crate::selected::selected_capsule;
 use crate::widgets::TextField;
 
 /// Why nothing came of what was said of a task.
@@ -34,7 +36,7 @@ pub(super) fn open_capsules(deck: &mut Deck) -> Vec<Effect> {
 
 /// Opens the task under the cursor.
 pub(super) fn open_capsule(deck: &mut Deck) -> Vec<Effect> {
-    let Some(id) = selected(deck).map(|row| row.id.clone()) else {
+    let Some(id) = selected_capsule(deck).map(|row| row.id.clone()) else {
         return Vec::new();
     };
     open_task(deck, id)
@@ -123,28 +125,19 @@ pub(super) fn take_told(deck: &mut Deck, told: Result<String, String>) -> Vec<Ef
     }
 }
 
-/// The task that a key is about.
-pub(super) fn selected(deck: &Deck) -> Option<&CapsuleLine> {
-    match deck.overlays.last()? {
-        Overlay::Capsules(sheet) => sheet.selected(),
-        Overlay::Capsule(sheet) => sheet.view().map(|view| &view.row),
-        _ => None,
-    }
-}
-
 /// What a key does on the list or the sheet in front.
 pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
     if let Action::NextEntry | Action::PrevEntry = action {
         return next(deck, if action == Action::NextEntry { 1 } else { -1 });
     }
-    if !super::applies(deck, action) {
+    if !applies(deck, action) {
         refuse(deck, action);
         return Vec::new();
     }
     if action == Action::NewTask {
         return begin_task(deck);
     }
-    let Some(row) = selected(deck).cloned() else {
+    let Some(row) = selected_capsule(deck).cloned() else {
         return Vec::new();
     };
     match action {

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc;
 
 use super::{End, Run};
+use crate::adapters::codex::attempted_message::AttemptedMessage;
 use crate::adapters::codex::fact::CodexFact;
-use crate::adapters::codex::request::{AttemptedMessage, CodexRequest};
+use crate::adapters::codex::request::CodexRequest;
 
 /// Requests taken in while a start or an answer is awaited. Full: they stay in their channel.
 const BACKLOG_MAX: usize = 64;

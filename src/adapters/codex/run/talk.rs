@@ -57,7 +57,7 @@ pub(super) async fn talk(
         };
         tokio::select! {
             frame = session.next() => match frame {
-                Ok(frame) => session.take(frame).await,
+                Ok(frame) => session.take_frame(frame).await,
                 Err(lost) => return over(lost),
             },
             request = requests.recv() => match request {

@@ -15,6 +15,7 @@ use crate::wire::codex::frame::RpcError;
 use super::super::fact::CodexFact;
 use super::super::inflight::{Outgoing, Unproven};
 use super::super::rpc::Lost;
+use super::queue::has_no_queue;
 use super::{CallError, PROOF_WAIT, Session};
 
 /// Messages that wait for an idle thread, where there is no queue. The daemon hands over one at a
@@ -232,31 +233,6 @@ impl Session<'_> {
         self.answered(id, started.map(|_| ())).await
     }
 
-    /// Tells of a message that the app-server certainly does not have.
-    pub(super) async fn not_taken(&self, id: &EntryId, why: &str) {
-        tracing::debug!(why, "not taken");
-        self.tell(CodexFact::NotTaken {
-            message_id: id.clone(),
-            why: why.to_owned(),
-        })
-        .await;
-    }
-
-    /// Tells of a message that no app-server takes, however often it is offered.
-    async fn too_large(&self, message_id: EntryId, why: String) {
-        tracing::debug!(why, "too large");
-        self.tell(CodexFact::TooLarge { message_id, why }).await;
-    }
-
-    /// Tells of a message of which it cannot be said yet whether the app-server has it.
-    pub(super) async fn unanswered(&self, id: &EntryId) {
-        tracing::debug!("unanswered");
-        self.tell(CodexFact::Unanswered {
-            message_id: id.clone(),
-        })
-        .await;
-    }
-
     /// Notes a message before its first byte leaves. `false`: it must not leave.
     async fn sent(
         &mut self,
@@ -367,13 +343,6 @@ fn is_too_late(error: &RpcError) -> bool {
         .any(|start| error.message.starts_with(start))
         || error.message.contains("not steerable")
         || error.message.contains("cannot steer")
-}
-
-/// The experimental API is absent, or was taken back.
-pub(super) fn has_no_queue(error: &RpcError) -> bool {
-    error.message.contains("requires experimentalApi")
-        || (error.message.contains("unknown variant") && error.message.contains("thread/queue"))
-        || error.code == -32601
 }
 
 /// Its words say how many characters it may have; what it is stands beside them.

@@ -1,4 +1,5 @@
-//! The visible thread: making it, taking it up again, following the terminal to a new one.
+//! The visible thread: making it, taking it up again, following the terminal to a new one, and seeing
+//! to the ones that were left behind.
 
 use crate::core::id::{ThreadId, TurnId};
 use crate::wire::codex::call::{
@@ -14,6 +15,7 @@ use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
 use super::refused_thread::RefusedThread;
+use super::seen::Seen;
 use super::{CallError, Session, Todo};
 
 /// Turns that a lost connection can have hidden from us, and are worth telling.
@@ -168,9 +170,34 @@ impl Session<'_> {
         self.unsubscribe(thread_id).await
     }
 
+    /// After a reconnect: settles the messages in threads that are no longer the visible one, and
+    /// sees to the turns that ran there.
+    async fn settle_elsewhere(&mut self, fresh: bool) -> Result<(), Lost> {
+        // Before any of them is resumed: that starts the delivery of what is queued.
+        let mut queues = Vec::new();
+        for thread_id in self.threads_elsewhere() {
+            let seen = self.take_back_queued(&thread_id).await?;
+            queues.push((thread_id, seen));
+        }
+        self.take_up_left(fresh).await?;
+        for thread_id in self.threads_elsewhere() {
+            let ids = self.thread_state.inflight.on(&thread_id, false);
+            let queue = queues.iter().find(|(thread, _)| *thread == thread_id);
+            let queue_seen = queue.map_or(Seen::Part, |(_, seen)| *seen);
+            self.settle_on(&thread_id, &ids, queue_seen, fresh).await?;
+        }
+        Ok(())
+    }
+
+    /// The threads besides the visible one with messages of ours.
+    fn threads_elsewhere(&self) -> Vec<ThreadId> {
+        let inflight = &self.thread_state.inflight;
+        inflight.threads_besides(self.thread_state.thread_id())
+    }
+
     /// After a reconnect: a turn that ran in a thread that was left behind is seen to its end, which
     /// has come when that thread does nothing. `fresh`: as for [`Self::take_up`].
-    pub(super) async fn take_up_left(&mut self, fresh: bool) -> Result<(), Lost> {
+    async fn take_up_left(&mut self, fresh: bool) -> Result<(), Lost> {
         self.thread_state
             .left
             .retain(|book| book.open_turn().is_some());

@@ -10,19 +10,17 @@ use crate::core::entry::TurnStatus;
 use crate::core::envelope::is_wrapped;
 use crate::core::id::{EntryId, ThreadId};
 use crate::core::trace;
-use crate::wire::codex::call::{QueueDelete, QueueList, QueuedSubmission, ThreadTurnsList};
-use crate::wire::codex::frame::RpcError;
+use crate::wire::codex::call::{QueueDelete, ThreadTurnsList};
 use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::Turn;
 
+use super::super::attempted_message::AttemptedMessage;
 use super::super::fact::CodexFact;
-use super::super::request::AttemptedMessage;
 use super::super::rpc::Lost;
 use super::super::thread_state::ThreadState;
 use super::super::turns::TurnBook;
-use super::deliver::has_no_queue;
-use super::refused_thread::RefusedThread;
 use super::rollout::hidden_message;
+use super::seen::Seen;
 use super::{CallError, LOOK_AGAIN, Session};
 
 /// Turns of a page of history. Small, because a turn holds the output of its commands.
@@ -34,8 +32,6 @@ const HISTORY_PAGES_MAX: usize = 100;
 
 /// The clock of this machine may have been set back by so much since a message was written, s.
 const CLOCK_SLACK_S: i64 = 3_600;
-
-const QUEUE_PAGES_MAX: usize = 20;
 
 /// A turn with a message that was looked for.
 struct FoundTurn {
@@ -52,35 +48,6 @@ struct History {
     /// Ended turns without a user message, newest first.
     empty: Vec<String>,
     seen: Seen,
-}
-
-/// How much Codex showed of where a message of ours may be. A list that it refuses says nothing of
-/// what is in it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// All that can hold one.
-    #[default]
-    Whole,
-    /// It refused to show all of it, or shows it as we cannot read it.
-    Part,
-    /// There is no conversation, or none with a message in it yet.
-    Nothing,
-}
-
-impl Seen {
-    /// What a refusal leaves to be seen of the history.
-    fn behind(error: &RpcError) -> Self {
-        if RefusedThread::of(error) == RefusedThread::Gone {
-            return Self::Nothing;
-        }
-        tracing::debug!(why = error.message, "codex does not show what it has");
-        Self::Part
-    }
-
-    /// Whether it is certain that what was not seen is not there.
-    fn is_all(queue: Self, history: Self) -> bool {
-        queue == Self::Nothing || queue == Self::Whole && history != Self::Part
-    }
 }
 
 /// Whether all of these turns began before any of these messages was written.
@@ -265,25 +232,6 @@ impl Session<'_> {
             .await;
     }
 
-    /// After a reconnect: settles the messages in threads that are no longer the visible one, and
-    /// sees to the turns that ran there.
-    pub(super) async fn settle_elsewhere(&mut self, fresh: bool) -> Result<(), Lost> {
-        // Before any of them is resumed: that starts the delivery of what is queued.
-        let mut queues = Vec::new();
-        for thread_id in self.threads_elsewhere() {
-            let seen = self.take_back_queued(&thread_id).await?;
-            queues.push((thread_id, seen));
-        }
-        self.take_up_left(fresh).await?;
-        for thread_id in self.threads_elsewhere() {
-            let ids = self.thread_state.inflight.on(&thread_id, false);
-            let queue = queues.iter().find(|(thread, _)| *thread == thread_id);
-            let queue_seen = queue.map_or(Seen::Part, |(_, seen)| *seen);
-            self.settle_on(&thread_id, &ids, queue_seen, fresh).await?;
-        }
-        Ok(())
-    }
-
     /// Settles the unconfirmed messages in a thread that was left behind and runs no turn: nobody looks
     /// there again, and what waits for their outcome would wait for good.
     pub(super) async fn give_up_unconfirmed(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
@@ -297,7 +245,7 @@ impl Session<'_> {
 
     /// Settles these messages in a thread that is not the visible one. `is_at_rest`: nothing of what
     /// is not seen there can be on its way into a turn.
-    async fn settle_on(
+    pub(super) async fn settle_on(
         &mut self,
         thread_id: &ThreadId,
         ids: &[EntryId],
@@ -330,12 +278,6 @@ impl Session<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The threads besides the visible one with messages of ours.
-    fn threads_elsewhere(&self) -> Vec<ThreadId> {
-        let inflight = &self.thread_state.inflight;
-        inflight.threads_besides(self.thread_state.thread_id())
     }
 
     /// Takes our messages out of a thread's queue. What was taken out is certainly not delivered.
@@ -392,41 +334,6 @@ impl Session<'_> {
             book.recall(turn, !newest, self.fresh, wanted, &mut facts);
         }
         self.tell_all(facts).await;
-    }
-
-    /// What waits in a thread's queue, and whether that is all of it; nothing where there is no
-    /// queue.
-    pub(super) async fn queue(
-        &mut self,
-        thread_id: &ThreadId,
-    ) -> Result<(Vec<QueuedSubmission>, Seen), Lost> {
-        let mut found = Vec::new();
-        let mut cursor = None;
-        let mut is_whole = true;
-        for _ in 0..QUEUE_PAGES_MAX {
-            let list = QueueList {
-                thread_id: thread_id.to_string(),
-                cursor: cursor.take(),
-            };
-            match self.call(list).await {
-                Ok(page) => {
-                    is_whole &= page.data.is_whole;
-                    found.extend(page.data.members);
-                    cursor = page.next_cursor;
-                }
-                Err(CallError::Refused(error)) if has_no_queue(&error) => break,
-                Err(CallError::Refused(error)) => return Ok((found, Seen::behind(&error))),
-                Err(CallError::Lost(lost)) => return Err(lost),
-            }
-            if cursor.is_none() {
-                break;
-            }
-        }
-        let seen = match cursor {
-            None if is_whole => Seen::Whole,
-            _ => Seen::Part,
-        };
-        Ok((found, seen))
     }
 
     /// The turns that hold these messages, oldest first.

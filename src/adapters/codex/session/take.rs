@@ -8,10 +8,10 @@ use crate::wire::codex::item::{FileUpdate, Item};
 use crate::wire::codex::notification::{
     CodexNotification, ItemOfTurn, ThreadStatusChanged, TurnChanged, TurnPlanStep,
 };
-use crate::wire::codex::thread::{self, Thread};
+use crate::wire::codex::thread::Thread;
 
 use super::super::command::ran;
-use super::super::fact::{COMMAND_CHARS_MAX, CodexFact, ReportedStatus};
+use super::super::fact::{COMMAND_CHARS_MAX, CodexFact};
 use super::super::packet::ThreadSign;
 use super::{Session, Todo};
 
@@ -20,7 +20,7 @@ const APPROVALS_MAX: usize = 256;
 
 impl Session<'_> {
     /// Takes in a frame that is no answer to a request that somebody waits for.
-    pub(in super::super) async fn take(&mut self, incoming: Incoming) {
+    pub(in super::super) async fn take_frame(&mut self, incoming: Incoming) {
         match incoming {
             Incoming::Answer { .. } => {}
             Incoming::Request(request) => self.take_request(request).await,
@@ -270,35 +270,6 @@ impl Session<'_> {
         } else if self.thread_state.book(&thread.id).is_none() {
             self.todo.push_back(Todo::Follow(thread));
         }
-    }
-
-    /// Notes what the visible thread does, and tells it when it changed.
-    pub(super) async fn set_status(&mut self, status: &thread::ThreadStatus) {
-        let status = match status.kind.as_str() {
-            "idle" => ReportedStatus::Idle,
-            "active" => ReportedStatus::Active {
-                waiting: !status.active_flags.is_empty(),
-            },
-            "systemError" => ReportedStatus::SystemError,
-            "notLoaded" => ReportedStatus::NotLoaded,
-            // A word of a newer Codex.
-            _ => return,
-        };
-        if status != self.status {
-            self.status = status;
-            self.tell(CodexFact::ThreadStatus { status }).await;
-        }
-        if self.is_idle() {
-            self.todo.push_back(Todo::Idle);
-        }
-    }
-
-    /// Whether a message would begin a turn at once. After a failed turn it does.
-    pub(super) fn is_idle(&self) -> bool {
-        matches!(
-            self.status,
-            ReportedStatus::Idle | ReportedStatus::SystemError
-        )
     }
 }
 

@@ -13,10 +13,10 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::adapters::codex::attempted_message::AttemptedMessage;
 use crate::adapters::codex::compaction_hook::CompactionHook;
 use crate::adapters::codex::fact::CodexFact;
 use crate::adapters::codex::inflight::Outgoing;
-use crate::adapters::codex::request::AttemptedMessage;
 use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::Upstream;
 use crate::adapters::codex::session::{CallError, Session, SessionContext};
@@ -315,7 +315,7 @@ async fn drive(
             session.settle().await?;
             let due = session.next_due();
             tokio::select! {
-                frame = session.next() => session.take(frame?).await,
+                frame = session.next() => session.take_frame(frame?).await,
                 Some(ask) = asked.recv() => match ask {
                     Ask::Deliver(id, on_busy) => {
                         session.deliver(outgoing(id, &[]), on_busy, None).await?;

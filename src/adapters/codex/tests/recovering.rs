@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, handed_over, message, thread, user};
 use super::conversation::begins_n;
+use crate::adapters::codex::attempted_message::AttemptedMessage;
 use crate::adapters::codex::fact::CodexFact;
-use crate::adapters::codex::request::AttemptedMessage;
 use crate::adapters::codex::thread_state::ThreadState;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::TurnStatus;

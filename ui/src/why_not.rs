@@ -1,16 +1,15 @@
 //! [`why_not`]: the reason why an action would do nothing now, and [`aim`], where it would do
 //! something.
 
-use super::agent_action::can_act_on;
-use super::applies::{applies, can_start, is_decided, is_tried_again, selected_agent};
-use super::opening::asks_before_quit;
-use super::taking_text::why_none;
-use super::tasking::selected as selected_capsule;
 use crate::action::Action;
+use crate::applies::{applies, is_decided, is_tried_again};
+use crate::can_act_on::{can_act_on, can_start};
 use crate::deck::Deck;
+use crate::leaving::asks_before_quit;
 use crate::model::{Agent, AgentState, InboxCard, InboxKind};
 use crate::overlays::{Overlay, Subject};
 use crate::pane::Pane;
+use crate::selected::{selected_agent, selected_capsule};
 
 /// A few words; `None` when it would do something, here or on a row that it finds by itself. The key
 /// that starts the daemon leads to the state of the work while one runs.
@@ -22,7 +21,7 @@ pub(crate) fn why_not(deck: &Deck, action: Action) -> Option<String> {
 }
 
 /// The first row on which the action would do something: its pane and its place there.
-pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
+pub(crate) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
     let card = |does: &dyn Fn(&InboxCard) -> bool| {
         let mut rows = deck.inbox.rows.iter();
         let place = rows.position(|row| row.gone_until_ms.is_none() && does(&row.card));
@@ -52,7 +51,7 @@ pub(super) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
 }
 
 /// Why it does nothing, as a sentence without its end; `None` for what needs no words.
-pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
+pub(crate) fn reason(deck: &Deck, action: Action) -> Option<String> {
     let waits = aim(deck, action).is_some();
     let text = match action {
         Action::WorkState | Action::Instructions if !deck.view.daemon.state.can_act() => {
@@ -141,6 +140,18 @@ pub(super) fn reason(deck: &Deck, action: Action) -> Option<String> {
         _ => return None,
     };
     Some(text.to_owned())
+}
+
+/// Why nothing of it can be copied or opened in an editor.
+pub(crate) fn why_none(deck: &Deck, subject: Option<&Subject>) -> String {
+    let only = "only entries and cards have a text and an id";
+    match subject {
+        None if deck.overlays.is_empty() => "nothing is selected".to_owned(),
+        None => format!("there is nothing to copy here: {only}"),
+        Some(Subject::Agent(agent)) => format!("{} is an agent: {only}", agent.title()),
+        Some(Subject::Messages(_)) => format!("this is a list of messages: {only}"),
+        Some(Subject::Entry(_) | Subject::Card(_)) => format!("no entry stands there: {only}"),
+    }
 }
 
 /// Whether something is not as it should be: a row of it goes by itself.

@@ -2,17 +2,16 @@
 
 use ratatui::layout::Rect;
 
-use super::agent_action::can_act_on;
-use super::following::has_thread;
-use super::reviewing::selected as selected_finding;
-use super::tasking::selected as selected_capsule;
 use crate::action::Action;
+use crate::can_act_on::{can_act_on, can_start};
 use crate::deck::Deck;
 use crate::layout::Layout;
-use crate::model::{Agent, AgentState, InboxCard, InboxKind, TaskColumn};
+use crate::model::{InboxCard, InboxKind};
 use crate::overlays::{CardStage, MessagesStage, Overlay, Subject};
 use crate::pane::Pane;
-use crate::task_list::TaskItem;
+use crate::selected::{
+    selected_agent, selected_capsule, selected_card, selected_finding, selected_fold, selected_kind,
+};
 
 /// Whether the action would do something now.
 pub(crate) fn applies(deck: &Deck, action: Action) -> bool {
@@ -69,7 +68,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::ClearChips => !deck.timeline.chips.is_empty(),
         Action::LandmarkOlder | Action::LandmarkNewer => deck.focus == Pane::Timeline,
         Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
-        Action::Thread => Subject::selected(deck).is_some_and(|subject| has_thread(deck, &subject)),
+        Action::Thread => Subject::selected(deck).is_some_and(|subject| subject.has_thread(deck)),
         Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
         Action::Copy | Action::CopyId | Action::Edit => {
             Subject::selected(deck).is_some_and(|subject| subject.has_text(deck))
@@ -183,7 +182,7 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (_, Action::Return) => deck.visited.leads_from_overlay(),
         (overlay, Action::Thread) => {
             let subject = overlay.subject();
-            subject.is_some_and(|subject| has_thread(deck, &subject))
+            subject.is_some_and(|subject| subject.has_thread(deck))
         }
         (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
         (
@@ -203,29 +202,9 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
     }
 }
 
-/// The agent is not there, and its program is.
-pub(super) fn can_start(deck: &Deck, agent: Agent) -> bool {
-    deck.view
-        .agent(agent)
-        .is_some_and(|card| card.installed && matches!(card.state, AgentState::Offline))
-}
-
-pub(super) fn selected_agent(deck: &Deck) -> Option<Agent> {
-    let selected = deck.view.agents.get(deck.agents.selected)?;
-    (deck.focus == Pane::Agents).then_some(selected.agent)
-}
-
-/// The folded column of tasks that the cursor stands on.
-pub(super) fn selected_fold(deck: &Deck) -> Option<TaskColumn> {
-    match deck.tasks.selected(&deck.work.tasks)? {
-        TaskItem::Fold(column) if deck.focus == Pane::Tasks => Some(column),
-        _ => None,
-    }
-}
-
 /// Whether a card is approved, or answered, and rejected. What an agent asks in its own terminal alone
 /// is neither.
-pub(super) fn is_decided(action: Action, card: &InboxCard) -> bool {
+pub(crate) fn is_decided(action: Action, card: &InboxCard) -> bool {
     match card.kind {
         InboxKind::Finality => true,
         InboxKind::Approval => card.asked.is_some(),
@@ -236,16 +215,6 @@ pub(super) fn is_decided(action: Action, card: &InboxCard) -> bool {
 }
 
 /// Whether what a card is about can be tried again.
-pub(super) fn is_tried_again(kind: InboxKind) -> bool {
+pub(crate) fn is_tried_again(kind: InboxKind) -> bool {
     matches!(kind, InboxKind::Alarm | InboxKind::CutOff)
-}
-
-/// The card under the cursor of the Inbox, as long as it waits.
-pub(crate) fn selected_card(deck: &Deck) -> Option<&InboxCard> {
-    let row = deck.inbox.selected()?;
-    row.gone_until_ms.is_none().then_some(&row.card)
-}
-
-fn selected_kind(deck: &Deck) -> Option<InboxKind> {
-    selected_card(deck).map(|card| card.kind)
 }

@@ -1,0 +1,14 @@
+//! [`AttemptedMessage`]: what another process handed over to Codex, and has no proof of.
+
+use crate::core::id::{EntryId, ThreadId, TurnId};
+
+/// A message that an earlier process handed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptedMessage {
+    pub message_id: EntryId,
+    /// As with [`CodexRequest::Deliver`](super::request::CodexRequest::Deliver).
+    pub cut_off_in: Vec<TurnId>,
+    /// As with [`CodexRequest::Deliver`](super::request::CodexRequest::Deliver); where it is not
+    /// known, that of when this process began.
+    pub thread: Option<ThreadId>,
+}

@@ -1,0 +1,9 @@
+//! [`FindingRuling`]: what the operator says of a finding.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FindingRuling {
+    /// It is dealt with.
+    Resolve,
+    /// It does not count.
+    Dismiss,
+}
