@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::beside_work::{Begun, BesideWork};
 use super::clock::{local_time, now_ms};
-use super::deck_options::{DeckOptions, TreeOfNow};
+use super::deck_options::DeckOptions;
 use super::foreground::Foreground;
 use super::key_slot::KeyFault;
 use super::model::{DaemonLink, Model};
@@ -22,7 +22,7 @@ use super::present::present;
 use super::reading::{read_all, read_turn};
 use super::run::{DeckExit, on_signed};
 use super::signing::{DeckSigning, SigningEnd, ToSign};
-use super::tree_looks::TreeLooks;
+use super::tree_looks::{TreeLooks, TreeOfNow};
 use crate::client::{Client, ClientError, Connection, Dormancy};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, Notification, Reply, ReportKeyParams};

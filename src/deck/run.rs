@@ -14,7 +14,8 @@ use super::display::Display;
 use super::following::Following;
 use super::foreground::Foreground;
 use super::model::Model;
-use super::perform::{agent_of, perform};
+use super::party::core_agent_of;
+use super::perform::perform;
 use super::signing::{DeckSignature, ToSign};
 use super::unsent::OpenWishes;
 use crate::core::id::SessionId;
@@ -72,7 +73,7 @@ async fn on_effect(
     model: &mut Model,
 ) -> Option<Msg> {
     if let Effect::StartAgent(agent) = effect {
-        let agent = agent_of(agent);
+        let agent = core_agent_of(agent);
         let start = Arc::clone(&options.start_agent);
         let started = spawn_blocking(move || start(agent)).await;
         return Some(match started {
@@ -86,7 +87,7 @@ async fn on_effect(
     }
     if let Effect::ReadRules { agent } = effect {
         let read = Arc::clone(&options.read_rules);
-        let of = agent_of(agent);
+        let of = core_agent_of(agent);
         let now = model.status.agents.of(of);
         let said = now.continuity.instructions_read.clone();
         let read = spawn_blocking(move || read(of, said)).await;
