@@ -14,13 +14,14 @@ use tokio::time::{Instant, sleep_until};
 
 use super::beside_work::{Begun, BesideWork};
 use super::clock::{local_time, now_ms};
+use super::deck_exit::DeckExit;
 use super::deck_options::DeckOptions;
 use super::foreground::Foreground;
 use super::key_slot::KeyFault;
 use super::model::{DaemonLink, Model};
+use super::on_signed::on_signed;
 use super::present::present;
 use super::reading::{read_all, read_turn};
-use super::run::{DeckExit, on_signed};
 use super::signing::{DeckSigning, SigningEnd, ToSign};
 use super::tree_looks::{TreeLooks, TreeOfNow};
 use crate::client::{Client, ClientError, Connection, Dormancy};
