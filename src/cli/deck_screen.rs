@@ -19,7 +19,7 @@ use super::instructions::rules_of_files;
 use super::ledger::show;
 use super::notify_command::NotifyCommand;
 use super::operator_key::{deck_key, deck_ssh};
-use super::pair::beside_us;
+use super::own_pane::beside_us;
 use super::recover::recovery_view;
 use super::review::import_from_deck;
 use super::screen_files::ScreenFiles;

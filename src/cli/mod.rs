@@ -66,6 +66,7 @@ mod notify_command;
 mod operator;
 mod operator_key;
 pub mod output;
+mod own_pane;
 mod pair;
 mod pair_tmux;
 #[cfg(debug_assertions)]
