@@ -1,9 +1,9 @@
 //! `ctxrelay completions SHELL`.
 
+use clap::Command;
 use clap_complete::Shell;
 use serde_json::json;
 
-use super::args::offered;
 use super::exit::CliOutcome;
 use super::output::Output;
 use super::report::Report;
@@ -16,9 +16,10 @@ pub struct Args {
     pub shell: Shell,
 }
 
-pub fn run(out: &Output, args: &Args) -> CliOutcome {
+/// For what is `offered` of the command line.
+pub fn run(out: &Output, args: &Args, mut offered: Command) -> CliOutcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut offered(), "ctxrelay", &mut script);
+    clap_complete::generate(args.shell, &mut offered, "ctxrelay", &mut script);
     let value = json!({
         "shell": args.shell.to_string(),
         "script": String::from_utf8_lossy(&script),

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::disk;
 use super::exit::Failure;
-use super::kill::becomes_free;
+use super::lock_owner::becomes_free;
 use super::state_elsewhere::StateElsewhere;
 use crate::client::{
     Client, Connection, Dial, WebsocketOptions, connect, operator_dial, project_dial,

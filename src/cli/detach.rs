@@ -15,7 +15,7 @@ use super::connect::{self, DaemonFound, Live};
 use super::context::CliContext;
 use super::exit::{ExitKind, Failure};
 use super::gauge::Gauge;
-use super::kill;
+use super::lock_owner;
 use super::operator;
 use super::state_elsewhere::StateElsewhere;
 use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
@@ -168,7 +168,7 @@ fn is_of_another_protocol(refusal: Option<&Refusal>) -> bool {
 }
 
 fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
-    let pid = kill::owner(&setting.dirs)
+    let pid = lock_owner::owner(&setting.dirs)
         .map_or_else(String::new, |pid| format!(", process {}", pid.as_raw_pid()));
     Failure::unavailable(
         RefusalCode::DaemonUnreachable,

@@ -3,27 +3,24 @@
 //! Depends on nothing that a broken daemon could hold up: the process of one that cannot be asked
 //! is known by the owner's lock and gets a signal, once the sentinel keeps others from starting.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
 
 use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk::unreadable;
 use super::exit::{CliOutcome, ExitKind, Failure};
+use super::lock_owner::{becomes_free, named_owners, owner};
 use super::operator;
 use super::report::{Report, ReportText};
 use super::state_elsewhere::StateElsewhere;
 use super::words::{count, now_ms};
 use crate::host::ProjectContext;
-use crate::store::dirs::{ProjectDirs, exists, make_private_dir, open_private, read_private};
-use crate::store::owner::{Hold, hold, is_free, is_owned};
-use crate::store::published::Published;
+use crate::store::dirs::{ProjectDirs, exists, make_private_dir};
+use crate::store::owner::{Hold, hold, is_owned};
 use crate::store::{registry, sentinel};
 use crate::wire::control::{Command, ProgramCode, StopParams};
 
@@ -33,13 +30,6 @@ const GOES_WAIT: Duration = Duration::from_secs(2);
 
 /// From the signal to the end of a process. Above a daemon's own deadlines together.
 const END_WAIT: Duration = Duration::from_secs(20);
-
-/// How often the lock is looked at. There is no event for the end of a process that is not our
-/// child.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// More than a process id is long.
-const PID_BYTES_MAX: u64 = 64;
 
 /// Arguments of `kill`.
 #[derive(Debug, clap::Args)]
@@ -273,61 +263,6 @@ async fn end_owner(
         ),
         format!("end it with `kill -9 {raw}`; the project stays stopped"),
     ))
-}
-
-/// Waits until nobody has the owner's lock; whether that came in time.
-pub(super) async fn becomes_free(dirs: &ProjectDirs, wait: Duration) -> bool {
-    let free = async {
-        while !is_free(dirs) {
-            sleep(LOOK).await;
-        }
-    };
-    timeout(wait, free).await.is_ok()
-}
-
-/// The process that has the lock; `None` when it cannot be told for certain, which needs `/proc`.
-pub(super) fn owner(dirs: &ProjectDirs) -> Option<Pid> {
-    let lock = open_private(&dirs.state_file("daemon.lock")).ok()?;
-    let lock = lock.metadata().ok()?;
-    named_owners(dirs).find(|pid| has_lock(*pid, &lock))
-}
-
-/// Whom the files name. That proves nothing: an agent can write them, the number may be somebody
-/// else's by now, and a successor that failed has signed the lock as well.
-fn named_owners(dirs: &ProjectDirs) -> impl Iterator<Item = Pid> {
-    let signed = read_private(&dirs.state_file("daemon.lock"), PID_BYTES_MAX)
-        .ok()
-        .and_then(|text| String::from_utf8(text).ok()?.trim().parse::<u32>().ok());
-    let published = Published::read(dirs).map(|published| published.pid);
-    [signed, published]
-        .into_iter()
-        .flatten()
-        .filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?))
-}
-
-/// Whether a process has the lock, which belongs to an open file: one of its descriptors is of this
-/// file, and the system says of it that it is locked.
-fn has_lock(pid: Pid, lock: &Metadata) -> bool {
-    let process = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
-    let Ok(descriptors) = fs::read_dir(process.join("fd")) else {
-        return false;
-    };
-    descriptors.flatten().any(|descriptor| {
-        // Through the link, to what is open, whatever its name is by now.
-        let is_lock_file = fs::metadata(descriptor.path())
-            .is_ok_and(|open| (open.dev(), open.ino()) == (lock.dev(), lock.ino()));
-        is_lock_file
-            && fs::read_to_string(process.join("fdinfo").join(descriptor.file_name()))
-                .is_ok_and(|about| about.lines().any(says_locked))
-    })
-}
-
-/// A line of `/proc/PID/fdinfo/FD`: `lock: 1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`.
-fn says_locked(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    words.next() == Some("lock:")
-        && words.any(|word| word == "FLOCK")
-        && words.any(|word| word == "WRITE")
 }
 
 #[cfg(test)]

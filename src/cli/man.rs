@@ -2,11 +2,11 @@
 
 use std::io;
 
+use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
 
-use super::args::command;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::output::Output;
 use super::report::Report;
@@ -19,7 +19,8 @@ const HELP_COLUMNS: usize = 72;
 #[command(after_help = "Example: ctxrelay man | man -l -")]
 pub struct Args {}
 
-pub fn run(out: &Output, _args: &Args) -> CliOutcome {
+/// Of the whole command line.
+pub fn run(out: &Output, _args: &Args, command: Command) -> CliOutcome {
     if out.is_terminal() && !out.is_json() {
         // Its source is for a program to read.
         out.line("The manual page goes to a program that shows it: `ctxrelay man | man -l -`.")?;
@@ -27,25 +28,24 @@ pub fn run(out: &Output, _args: &Args) -> CliOutcome {
         return Ok(ExitKind::Ok);
     }
     let mut page = Vec::new();
-    write(&mut page).map_err(|error| Failure::internal("write the manual page", error))?;
+    write(&mut page, command).map_err(|error| Failure::internal("write the manual page", error))?;
     let value = json!({"format": "roff", "page": String::from_utf8_lossy(&page)});
     out.report(Report::new(&value, page))
 }
 
 /// One page for all commands: what is installed is one program, and nothing puts a page for each of
 /// them where `man` looks.
-fn write(page: &mut Vec<u8>) -> io::Result<()> {
-    let main = Man::new(command());
+fn write(page: &mut Vec<u8>, mut command: Command) -> io::Result<()> {
+    let main = Man::new(command.clone());
     main.render_title(page)?;
     main.render_name_section(page)?;
     main.render_synopsis_section(page)?;
     main.render_description_section(page)?;
     main.render_options_section(page)?;
-    let mut built = command();
-    built.build();
+    command.build();
     let mut roff = Roff::new();
     roff.control("SH", ["COMMANDS"]);
-    for verb in visible(&built) {
+    for verb in visible(&command) {
         add(&mut roff, verb);
     }
     roff.to_writer(page)?;
@@ -54,7 +54,7 @@ fn write(page: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// A command as its `--help` tells of it, or those below it.
-fn add(roff: &mut Roff, command: &clap::Command) {
+fn add(roff: &mut Roff, command: &Command) {
     let below: Vec<_> = visible(command).collect();
     if !below.is_empty() {
         return below.into_iter().for_each(|command| add(roff, command));
@@ -70,7 +70,7 @@ fn add(roff: &mut Roff, command: &clap::Command) {
     roff.control("fi", []);
 }
 
-fn visible(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+fn visible(command: &Command) -> impl Iterator<Item = &Command> {
     let below = command.get_subcommands();
     below.filter(|below| !below.is_hide_set() && below.get_name() != "help")
 }

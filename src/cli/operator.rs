@@ -14,10 +14,8 @@ use rustix::termios::tcgetpgrp;
 use super::connect::{self, Live};
 use super::context::CliContext;
 use super::exit::Failure;
-use super::operator_key;
 use crate::adapters::operator_check::{self, NotOperator};
 use crate::core::agent::is_agents_variable;
-use crate::core::signing::{ActSignature, OperatorAct};
 use crate::host::ProjectContext;
 use crate::store::sentinel;
 use crate::wire::control::{Command, ProgramCode, RefusalCode, Reply};
@@ -149,7 +147,7 @@ pub fn confirm(context: &CliContext, what: &str, word: &str) -> Result<(), Failu
 }
 
 /// As [`confirm`], with lines below what is asked.
-fn confirm_lines(
+pub(super) fn confirm_lines(
     context: &CliContext,
     what: &str,
     below: &[String],
@@ -191,50 +189,6 @@ pub async fn ask<T: TryFrom<Reply, Error = Reply>>(
     let live = live(context, &command).await?;
     confirm(context, what, word)?;
     live.ask_for(command).await
-}
-
-/// As [`ask`], for an act that is signed where the record says so.
-///
-/// # Errors
-///
-/// As [`ask`], or when nothing could be signed.
-pub async fn ask_signed<T: TryFrom<Reply, Error = Reply>>(
-    context: &CliContext,
-    subject: SignedSubject<'_>,
-    command: impl Fn(Option<ActSignature>) -> Command,
-    asked: SignedQuestion<'_>,
-) -> Result<T, Failure> {
-    let live = live(context, &command(None)).await?;
-    confirm_lines(context, asked.what, &asked.below, asked.word)?;
-    let SignedSubject {
-        act,
-        subject,
-        verdict,
-    } = subject;
-    let signature = operator_key::sign_act(context, &live, act, subject, "", verdict).await?;
-    live.ask_for(command(signature)).await
-}
-
-/// What the operator is asked before an act is signed.
-#[derive(Debug)]
-pub struct SignedQuestion<'a> {
-    /// What is done.
-    pub what: &'a str,
-    /// What goes with it, a line each.
-    pub below: Vec<String>,
-    /// What has to be typed.
-    pub word: &'a str,
-}
-
-/// What is signed of an act.
-#[derive(Debug, Clone, Copy)]
-pub struct SignedSubject<'a> {
-    /// What is done.
-    pub act: OperatorAct,
-    /// To what.
-    pub subject: &'a str,
-    /// How.
-    pub verdict: &'a str,
 }
 
 /// Refuses anybody but the operator, and has the attempt recorded.

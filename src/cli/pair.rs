@@ -18,13 +18,12 @@ use super::context::CliContext;
 use super::deck;
 use super::exit::{CliOutcome, Failure};
 use super::launch::{Launch, capture, missing_claude, missing_codex, show_dry_run};
+use super::own_pane::{RUNTIME_SESSION, own, pane, passed_on};
 use super::pair_tmux::{
-    PANES_FORMAT, PairPane, PairPart, as_format, as_word, beside, is_ours, kept, opening, panes,
-    server, socket, unmark,
+    PANES_FORMAT, PairPane, PairPart, beside, is_ours, panes, server, socket, unmark,
 };
 use super::settings::{environment, find_program};
 use super::shell::quoted;
-use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
 use crate::host::ProjectContext;
 use crate::store::operator_socket;
@@ -36,31 +35,6 @@ const TMUX_WAIT: Duration = Duration::from_secs(10);
 /// Has tmux print what it is asked for as it is: in a locale without UTF-8 every other letter of a
 /// path would be `_`.
 const WHOLE: &str = "-u";
-
-/// Names the pair, for our programs.
-const RUNTIME_SESSION: &str = "CONTEXTRELAY_RUNTIME_SESSION";
-
-/// Variables that a pane needs too: a tmux server passes its own environment on, not ours. None
-/// of them is a secret: everybody on the machine can read a command line.
-const PASSED_ON: [&str; 17] = [
-    "CONTEXTRELAY_STATE_DIR",
-    "CONTEXTRELAY_REGISTRY_DIR",
-    "XDG_STATE_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CONFIG_HOME",
-    "CODEX_HOME",
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_WS_PORT",
-    "CODEX_PROXY_PORT",
-    "CONTEXTRELAY_CONTROL_PORT",
-    "CONTEXTRELAY_PORT_BASE",
-    RUNTIME_SESSION,
-    "CONTEXTRELAY_MODE",
-    "CONTEXTRELAY_CODEX_BIN",
-    "CONTEXTRELAY_CLAUDE_BIN",
-    "CONTEXTRELAY_LOG",
-    "NO_COLOR",
-];
 
 /// Arguments of `pair`.
 #[derive(Debug, clap::Args)]
@@ -355,71 +329,6 @@ fn by_hand(context: &CliContext, args: &Args) -> CliOutcome {
     }
     let lines = commands.map(|words| quoted(&words));
     show_dry_run(&context.out, &lines)
-}
-
-/// Our own program in this project.
-fn own(setting: &ProjectContext, verb: Option<&str>) -> Vec<OsString> {
-    let mut words = vec![
-        setting.own_program.clone().into_os_string(),
-        "--project".into(),
-        setting.dirs.root.clone().into_os_string(),
-    ];
-    words.extend(verb.map(OsString::from));
-    words
-}
-
-/// The arguments by which a pane gets our variables.
-fn passed_on(var: impl Fn(&str) -> Option<OsString>) -> Vec<OsString> {
-    PASSED_ON
-        .into_iter()
-        .filter_map(|name| {
-            var(name)
-                .filter(|value| !value.is_empty())
-                .map(|value| (name, value))
-        })
-        .flat_map(|(name, value)| {
-            let mut pair = OsString::from(format!("{name}="));
-            pair.push(value);
-            ["-e".into(), pair]
-        })
-        .collect()
-}
-
-/// A tmux command that opens a pane with our program in it.
-fn pane(
-    setting: &ProjectContext,
-    env: &[OsString],
-    verb: &[&str],
-    target: Option<&str>,
-    part: PairPart,
-) -> Vec<OsString> {
-    let mut words: Vec<OsString> = verb.iter().map(OsString::from).collect();
-    words.extend(
-        target
-            .into_iter()
-            .flat_map(|target| ["-t".into(), target.into()]),
-    );
-    words.extend(["-c".into(), as_format(&setting.dirs.root)]);
-    words.extend(env.iter().cloned());
-    // Several words are a program and its arguments; tmux gives them to no shell.
-    let command = own(setting, part.verb());
-    words.extend(kept(part, &setting.runtime_session, command));
-    words.into_iter().map(as_word).collect()
-}
-
-/// The arguments of `tmux` that open this agent beside our own pane.
-pub(super) fn beside_us(
-    setting: &ProjectContext,
-    agent: Agent,
-    place: AgentPlace,
-    var: impl Fn(&str) -> Option<OsString>,
-) -> Vec<OsString> {
-    let part = match agent {
-        Agent::Claude => PairPart::Claude,
-        Agent::Codex => PairPart::Codex,
-    };
-    let verb = opening(place, agent.as_str());
-    pane(setting, &passed_on(var), &verb, None, part)
 }
 
 /// The tmux commands that open the pair's session with its deck and both agents.

@@ -11,7 +11,7 @@ use super::context::CliContext;
 use super::detach;
 use super::exit::Failure;
 use super::gauge::Gauge;
-use super::kill::becomes_free;
+use super::lock_owner::becomes_free;
 use super::operator;
 use crate::client::Connection;
 use crate::core::agent::AgentState;

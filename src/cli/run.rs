@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 
-use super::args::{Cli, Verb, command, parse};
+use super::args::{Cli, Verb, command, offered, parse};
 use super::context::CliContext;
 use super::exit::{CliOutcome, ExitKind, Failure};
 use super::later::Later;
@@ -200,8 +200,8 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
     };
     match verb {
         // These need no project, and must work where none can be found.
-        Verb::Completions(args) => completions::run(&typed.out, &args),
-        Verb::Man(args) => man::run(&typed.out, &args),
+        Verb::Completions(args) => completions::run(&typed.out, &args, offered()),
+        Verb::Man(args) => man::run(&typed.out, &args, command()),
         Verb::Guide(args) => guide::run(&typed.out, &args),
         Verb::Config(Later(config::Verb::Schema)) => config::schema(&typed.out),
         Verb::Hold(args) => hold::run(args),

@@ -1,7 +1,7 @@
 //! [`StateElsewhere`]: the daemon of this project has its state in another folder than we look in.
 
 use super::exit::Failure;
-use super::kill;
+use super::lock_owner::owner;
 use super::shell::quote;
 use crate::host::ProjectContext;
 use crate::store::dirs::ProjectDirs;
@@ -42,9 +42,9 @@ impl StateElsewhere {
         format!("{}: {}", self.sentence(), self.hint)
     }
 
-    /// Its process, as [`kill::owner`].
+    /// Its process, as [`owner`].
     pub(super) fn pid(&self) -> Option<u32> {
-        kill::owner(&self.theirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok())
+        owner(&self.theirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok())
     }
 
     fn sentence(&self) -> String {

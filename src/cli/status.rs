@@ -4,7 +4,7 @@ use super::connect::{self, DaemonFound, wait_for};
 use super::context::CliContext;
 use super::disk;
 use super::exit::{CliOutcome, Failure};
-use super::kill;
+use super::lock_owner;
 use super::newer_state::newer_state;
 use super::output::Tone;
 use super::report::{Report, ReportText};
@@ -85,7 +85,7 @@ fn nobody(setting: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
 
 /// As far as the disk tells, of a daemon that has the project and cannot be asked.
 fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
-    let pid = kill::owner(&setting.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
+    let pid = lock_owner::owner(&setting.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
     let notice = format!(
         "a process has this project and cannot be asked: {why}. Wait a moment if it was just \
          started; else stop it with `ctxrelay kill` and start it again"

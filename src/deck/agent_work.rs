@@ -9,8 +9,8 @@ use ctxrelay_ui::text::{grouped, tokens};
 use super::clock::utc;
 use super::deck_options::RulesOfFiles;
 use super::model::{Model, entries};
-use super::perform::agent_of;
-use super::present::verdict_of;
+use super::party::core_agent_of;
+use super::rows::verdict_of;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::continuity::{
@@ -32,8 +32,8 @@ pub(super) async fn work(
     with_log: bool,
 ) -> ui::WorkView {
     let pair = RuntimeSession::new(model.about.runtime_session.clone());
-    let state = &model.world.told_work_of(agent_of(agent), &pair);
-    let peers = model.world.peers_of(agent_of(agent), &pair);
+    let state = &model.world.told_work_of(core_agent_of(agent), &pair);
+    let peers = model.world.peers_of(core_agent_of(agent), &pair);
     let packet = match &state.packet {
         Some(seen) => Some(packet(seen, text_of(client, &seen.id).await)),
         None => None,
@@ -42,10 +42,10 @@ pub(super) async fn work(
         true => Some(recent(client).await),
         false => None,
     };
-    let stands_under = model.world.pair_of_work(agent_of(agent), &pair);
+    let stands_under = model.world.pair_of_work(core_agent_of(agent), &pair);
     let sources = |entries| WorkSources {
         world: &model.world,
-        agent: agent_of(agent),
+        agent: core_agent_of(agent),
         pair: &stands_under,
         entries,
         heads: &[],
@@ -53,8 +53,8 @@ pub(super) async fn work(
     };
     ui::WorkView {
         agent,
-        about: about(state, cost(model, agent_of(agent))),
-        sections: sections(agent_of(agent), state, &peers),
+        about: about(state, cost(model, core_agent_of(agent))),
+        sections: sections(core_agent_of(agent), state, &peers),
         packet,
         files: sources(&[]).file_rows().into_iter().map(touched).collect(),
         results: sources(&[]).result_rows().into_iter().map(result).collect(),

@@ -4,7 +4,7 @@ use ctxrelay_ui::AgentAction;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::grouped;
 
-use super::present::agent_of;
+use super::party::agent_of;
 use crate::core::agent::Agent;
 use crate::core::delivery::{LimitMode, Watched};
 use crate::core::id::{RuntimeSession, TurnId};

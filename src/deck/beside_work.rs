@@ -11,8 +11,8 @@ use super::capsules::CapsuleWork;
 use super::comparison::Comparison;
 use super::deck_options::{DeckOptions, ReadRecovery};
 use super::findings::read_places;
-use super::perform::{SearchAsked, search};
 use super::queue_changes::{QueueChanges, change_queue};
+use super::search::{SearchAsked, search};
 use super::unsent::WishesBeside;
 
 /// Each of these goes on once at a time; what comes of it comes as an answer.

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::{AbortHandle, spawn_blocking};
 
-use super::perform::agent_of;
+use super::party::core_agent_of;
 use super::unsent::WishesBeside;
 use crate::client::Client;
 use crate::core::agent::Agent;
@@ -174,7 +174,7 @@ impl CapsuleAccess {
             }
             Effect::HandCapsule { id, to, found } => {
                 let found = found.into_iter().map(found_text).collect();
-                let said = self.hand(id, agent_of(to), found, operator).await;
+                let said = self.hand(id, core_agent_of(to), found, operator).await;
                 vec![said.map_or_else(failed, told)]
             }
             Effect::TellCapsule { id, to } => {

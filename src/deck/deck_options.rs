@@ -4,21 +4,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use ctxrelay_ui::model::{Level, LocalTime, RecoveryView};
-
-use super::capsules::CapsuleAccess;
+use ctxrelay_ui::model::{Level, RecoveryView};
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
+use super::capsules::CapsuleAccess;
+use super::deck_about::{DeckAbout, WaitingTrust};
 use super::elsewhere::Elsewhere;
 use super::key_slot::KeySlot;
 use super::signing::OperatorKeyAccess;
+use super::tree_looks::ReadTree;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::instructions::{FileName, RuleRow};
-use crate::core::snapshot::ChangedFiles;
-use crate::wire::config::{Problem, Waiting};
 
 /// A daemon that was started from the deck.
 #[derive(Debug)]
@@ -40,38 +38,7 @@ pub type Restart =
 pub type ImportReview =
     Arc<dyn Fn(Client) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
-#[derive(Debug, Clone, Default)]
-pub struct DeckAbout {
-    /// The project's name.
-    pub project: String,
-    /// Its folder, absolute and without links.
-    pub root: String,
-    /// The pair.
-    pub runtime_session: String,
-    /// The agents are scripted.
-    pub demo: bool,
-    /// What the clocks on the wall show.
-    pub local: LocalTime,
-}
-
-/// The work tree of now, and what of it differs from one that was approved.
-pub type TreeOfNow = (TreeFound, Option<ChangedFiles>);
-
-/// Reads the work tree of now and compares it.
-pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> TreeOfNow + Send + Sync>;
-
-/// What of `config.json` has power and is not as the operator trusted it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitingTrust {
-    /// Names all of it: nothing else is trusted.
-    pub digest: String,
-    /// The keys that wait; one of them at least would change something.
-    pub waiting: Vec<Waiting>,
-    /// What of `config.json` does not count as it stands there.
-    pub problems: Vec<Problem>,
-}
-
-/// Reads it; `None` where nothing waits.
+/// Reads what waits for trust; `None` where nothing does.
 pub type ReadTrust = Arc<dyn Fn() -> Option<WaitingTrust> + Send + Sync>;
 
 /// What the project's instruction files tell an agent.

@@ -2,19 +2,20 @@
 //! of the screen; their callers share two bounded queues and one slot with them, so that a blocked
 //! terminal delays nobody but itself.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use ctxrelay_ui::model::DeckView;
-use ctxrelay_ui::{Deck, Effect, Msg, Settings, UnsentText};
+use ctxrelay_ui::{Deck, Effect, Msg, Settings};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 
+use super::display_host::DisplayHost;
 use super::drawing::Drawing;
-use super::key_slot::KeySlot;
+use super::input::{Input, UnsentSlot, ViewSlot};
 use super::term::{DRAWING_THREAD, Screen, is_taking, restore, restore_unread};
 use super::terminal_input::TerminalInput;
 use crate::core::lock::lock;
@@ -40,37 +41,6 @@ pub enum DisplayError {
     /// The theme or keymap is wrong.
     #[error("{0}")]
     Settings(String),
-}
-
-/// What goes to the drawing thread.
-pub(super) enum Input {
-    Msg(Box<Msg>),
-    /// A new view lies in the slot.
-    Look,
-    /// The process was stopped and goes on.
-    Continued,
-    End,
-}
-
-/// Remembers the theme that was chosen; a sentence when that fails.
-pub type KeepTheme = Box<dyn Fn(&str) -> Result<(), String> + Send>;
-
-/// What the screen asks of the process around it.
-pub struct DisplayHost {
-    /// See [`KeepTheme`].
-    pub keep_theme: KeepTheme,
-    /// Runs this program with these arguments and the sentence; waits for nothing.
-    pub notify: Box<dyn Fn(Vec<String>, String) + Send>,
-    /// Tells the process, with its group, to stop until a shell continues it.
-    pub stop_group: fn(),
-    /// Forgets the key that signs, before this process is suspended.
-    pub key_slot: KeySlot,
-}
-
-impl std::fmt::Debug for DisplayHost {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("DisplayHost")
-    }
 }
 
 /// Tells the screen something from another thread.
@@ -99,9 +69,6 @@ impl DisplayTeller {
         let _ = self.inputs.try_send(Input::Look);
     }
 }
-
-pub(super) type ViewSlot = Arc<Mutex<Option<Box<DeckView>>>>;
-pub(super) type UnsentSlot = Arc<Mutex<Vec<UnsentText>>>;
 
 /// The screen, from its first frame on. Dropped, it gives the terminal back without waiting for the
 /// frame that is being drawn: see [`Self::close`].

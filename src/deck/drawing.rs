@@ -12,8 +12,9 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 
 use super::clock::now_ms;
-use super::display::{DisplayHost, Input, UnsentSlot, ViewSlot};
+use super::display_host::DisplayHost;
 use super::editor::Edited;
+use super::input::{Input, UnsentSlot, ViewSlot};
 use super::lend::{edit, is_typed, keep};
 use super::term::Screen;
 use super::terminal_input::TerminalInput;

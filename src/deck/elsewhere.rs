@@ -12,8 +12,9 @@ use tokio::time::{Instant, sleep};
 
 use super::found::{listed, nothing_found};
 use super::model::{Model, entry};
-use super::perform::{FOUND_MAX, SEARCH_AGAIN, SearchAsked};
-use super::present;
+use super::row_detail::detail;
+use super::rows::row;
+use super::search::{FOUND_MAX, SEARCH_AGAIN, SearchAsked};
 use crate::core::id::{Seq, SessionId};
 use crate::wire::control::EntryLine;
 use crate::wire::search::FoundPage;
@@ -112,10 +113,11 @@ impl Elsewhere {
         let mut nothing = Model::new(model.link().clone(), model.about.clone());
         // Nor that anybody vouches for it.
         nothing.world.foreign_through = Seq(u64::MAX);
+        let facts = nothing.row_facts();
         Some(Msg::EntryText {
             place,
-            row: Box::new(present::row(&nothing, &entry, false)),
-            detail: present::detail(&nothing, &entry),
+            row: Box::new(row(&facts, &entry, false)),
+            detail: detail(&facts, &entry),
             refs: Vec::new(),
             text: entry.content,
             raw,

@@ -10,8 +10,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::clock::now_ms;
+use super::deck_exit::DeckExit;
 use super::display::Display;
-use super::run::DeckExit;
 use super::unsent::{OpenWishes, WishesBeside, dropped};
 
 /// An answer that takes longer is one that a person wonders about.

@@ -3,7 +3,7 @@
 use ctxrelay_ui::model as ui;
 
 use super::capsules::standing;
-use super::present::party_of;
+use super::party::party_of;
 use crate::client::ClientError;
 use crate::core::agent::Party;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage};

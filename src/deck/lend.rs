@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ctxrelay_ui::Msg;
 
-use super::display::Input;
 use super::editor::{Edited, Editor, command};
+use super::input::Input;
 use super::term::{Screen, is_lost};
 use super::terminal_input::TerminalInput;
 

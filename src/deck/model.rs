@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::deck_options::{DeckAbout, WaitingTrust};
+use super::deck_about::{DeckAbout, WaitingTrust};
 use super::findings::FindingRows;
 use super::own_messages::OwnMessages;
-use super::present::waits_for;
+use super::queue_wait::waits_for;
+use super::row_facts::{DeliverySteps, RowFacts};
 use super::timeline::Timeline;
 use super::unclear::UnclearMessages;
 use super::work::WorkIndex;
@@ -63,8 +64,8 @@ pub struct Model {
     pub unread: Option<String>,
     /// The folded world.
     pub world: Snapshot,
-    /// What became of messages, and when, by the lines of those steps.
-    pub deliveries: BTreeMap<EntryId, BTreeMap<u64, (DeliveryRecord, i64)>>,
+    /// What became of messages.
+    pub deliveries: DeliverySteps,
     /// The rows of the timeline.
     pub timeline: Timeline,
     /// The work tree; `None` until somebody looked.
@@ -101,12 +102,12 @@ impl Model {
         if status == self.status {
             return false;
         }
-        let waits = |model: &Self| Agent::ALL.map(|agent| waits_for(model, agent));
+        let waits = |model: &Self| Agent::ALL.map(|agent| waits_for(&model.row_facts(), agent));
         let before = waits(self);
         self.status = status;
         if waits(self) != before {
             let mut timeline = std::mem::take(&mut self.timeline);
-            timeline.refresh_waiting(self);
+            timeline.refresh_waiting(&self.row_facts());
             self.timeline = timeline;
         }
         true
@@ -121,7 +122,7 @@ impl Model {
             is_read: false,
             unread: None,
             world: Snapshot::default(),
-            deliveries: BTreeMap::new(),
+            deliveries: DeliverySteps::new(),
             timeline: Timeline::default(),
             tree: None,
             key_until_ms: None,
@@ -178,6 +179,17 @@ impl Model {
         });
     }
 
+    /// What rows are made of.
+    pub(super) fn row_facts(&self) -> RowFacts<'_> {
+        RowFacts {
+            world: &self.world,
+            deliveries: &self.deliveries,
+            status: &self.status,
+            is_lost: self.lost_ms().is_some(),
+            local: &self.about.local,
+        }
+    }
+
     /// The tree of a proposal, to ask the gates about it.
     pub fn in_question<'a>(&'a self, proposal: &'a ProposalSnapshot) -> TreeInQuestion<'a> {
         TreeInQuestion {
@@ -204,7 +216,7 @@ impl Model {
         self.unclear.begin_again(&self.world, is_same);
         self.take_steps(&rows);
         let mut timeline = std::mem::take(&mut self.timeline);
-        timeline.reset(self, rows, is_same);
+        timeline.reset(&self.row_facts(), rows, is_same);
         self.timeline = timeline;
     }
 
@@ -212,7 +224,7 @@ impl Model {
     pub fn take_rows(&mut self, place: WindowPlace, rows: WindowPage) {
         self.take_steps(&rows);
         let mut timeline = std::mem::take(&mut self.timeline);
-        timeline.take(self, place, rows);
+        timeline.take(&self.row_facts(), place, rows);
         self.timeline = timeline;
         self.forget_steps();
     }
@@ -277,7 +289,7 @@ impl Model {
         self.remember(entry);
         self.own.take(entry);
         let mut timeline = std::mem::take(&mut self.timeline);
-        timeline.append(self, entry);
+        timeline.append(&self.row_facts(), entry);
         self.timeline = timeline;
         true
     }

@@ -4,8 +4,9 @@ use ctxrelay_ui::Msg;
 use ctxrelay_ui::model::EntryPlace;
 
 use super::model::{Model, entry, session_name};
-use super::perform::failed;
-use super::present;
+use super::notice::failed;
+use super::row_detail::detail;
+use super::rows::row;
 use super::thread::named;
 use crate::client::{Client, ClientError};
 use crate::core::entry::Entry;
@@ -36,10 +37,11 @@ pub(super) async fn open(operator: &Client, model: &Model, place: EntryPlace) ->
                 // The same line of another record, which began meanwhile.
                 return None;
             }
+            let facts = model.row_facts();
             Some(Msg::EntryText {
                 place,
-                row: Box::new(present::row(model, &entry, false)),
-                detail: present::detail(model, &entry),
+                row: Box::new(row(&facts, &entry, false)),
+                detail: detail(&facts, &entry),
                 refs: named(operator, model, &entry).await,
                 text: entry.content,
                 raw,

@@ -8,7 +8,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use ctxrelay_ui::Effect;
 
 use super::clock::now_ms;
-use super::deck_options::DeckAbout;
+use super::deck_about::DeckAbout;
 use super::display::Display;
 use super::model::{DaemonLink, Model};
 use super::present::present;

@@ -1,26 +1,21 @@
 //! [`perform`]: the screen's wishes, as calls to the daemon. What became of one is a notice.
 
-use std::time::Duration;
-
 use ctxrelay_ui::model::{self as ui, Level};
 use ctxrelay_ui::text::grouped;
 use ctxrelay_ui::{Effect, Msg, NoteTag, WhenBusy};
-use tokio::sync::mpsc;
-use tokio::time::sleep;
 
 use super::agent_work::work;
 use super::attention;
 use super::clock::now_ms;
 use super::findings::{dismiss, read_finding, resolve};
-use super::found::found;
 use super::model::{Model, entry};
+use super::notice::{failed, failure, notice};
 use super::open_entry::open;
-use super::present;
+use super::party::core_agent_of;
+use super::rows::row;
 use super::signing::DeckSignature;
 use super::thread::read_thread;
-use super::timeline::Timeline;
 use crate::client::{Client, ClientError, Connection};
-use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::NoteKind;
 use crate::core::id::{EntryId, Seq};
@@ -30,13 +25,6 @@ use crate::wire::control::{
     GatesReport, HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams, Sent,
     TrustParams,
 };
-use crate::wire::search::SearchParams;
-
-/// Hits that are read at once; more are when somebody comes near the end of them.
-pub(super) const FOUND_MAX: u32 = 100;
-
-/// While the index is being built a search is made again this often.
-pub(super) const SEARCH_AGAIN: Duration = Duration::from_millis(500);
 
 /// Performs what is a call; everything else is the caller's. Returns what the screen is told.
 pub(super) async fn perform(
@@ -126,7 +114,7 @@ pub(super) async fn perform(
             ))
         }
         Effect::AgentAction { agent, act } => {
-            let (command, done) = attention::agent_action(agent_of(agent), act);
+            let (command, done) = attention::agent_action(core_agent_of(agent), act);
             Some(notice(operator.call(command).await, &done))
         }
         Effect::SetCoordinator { to } => {
@@ -157,7 +145,7 @@ pub(super) async fn perform(
         } => {
             let send = Command::Send(SendParams {
                 from: None,
-                to: Some(agent_of(to)),
+                to: Some(core_agent_of(to)),
                 text,
                 on_busy: on_busy(when_busy),
                 ..SendParams::default()
@@ -173,7 +161,7 @@ pub(super) async fn perform(
         } => {
             let hand_off = Command::Handoff(HandoffParams {
                 from: None,
-                to: Some(agent_of(to)),
+                to: Some(core_agent_of(to)),
                 ask,
                 reason,
                 on_busy: on_busy(when_busy),
@@ -277,7 +265,7 @@ async fn words_of(operator: &Client, model: &Model, line: u64) -> Option<String>
         _ => None,
     };
     Some(match shown {
-        Some(entry) => present::row(model, &entry, false).text,
+        Some(entry) => row(&model.row_facts(), &entry, false).text,
         None => "its text cannot be read".to_owned(),
     })
 }
@@ -315,44 +303,6 @@ async fn show_timeline(
         }
     }
     None
-}
-
-/// What is searched for: as of [`Effect::Search`].
-pub(super) struct SearchAsked {
-    pub(super) place: ui::SearchScope,
-    pub(super) words: String,
-    pub(super) chips: ui::Chips,
-    pub(super) number: u64,
-    pub(super) after: Option<String>,
-}
-
-/// Searches the record, again for as long as its index is being built. A fault is an answer too: it
-/// stands where the hits would.
-pub(super) async fn search(operator: Client, asked: SearchAsked, answers: mpsc::Sender<Msg>) {
-    let SearchAsked {
-        words,
-        chips,
-        number,
-        after,
-        ..
-    } = asked;
-    loop {
-        let search = Command::LedgerSearch(SearchParams {
-            words: words.clone(),
-            limit: Some(FOUND_MAX),
-            after: after.clone(),
-            query: Timeline::query_of(&chips, now_ms()),
-        });
-        let mut found = found(number, words.clone(), operator.ask_for(search).await);
-        found.goes_on = after.is_some();
-        let behind = found.behind;
-        let told = answers.send(Msg::Found(Box::new(found))).await;
-        if behind == 0 || told.is_err() || after.is_some() {
-            return;
-        }
-        // Nobody tells how far the index is.
-        sleep(SEARCH_AGAIN).await;
-    }
 }
 
 fn sent(result: Result<Reply, ClientError>, to: ui::Agent, draft: Option<u64>) -> Msg {
@@ -403,35 +353,6 @@ fn ruled(result: Result<Reply, ClientError>, done: &str, asked: Effect) -> Msg {
     }
 }
 
-/// What is recorded or done is told as `done`; every other reply says that nobody knows.
-pub(super) fn notice(result: Result<Reply, ClientError>, done: &str) -> Msg {
-    match result {
-        // The number leads to it, with the key for a number or a time.
-        Ok(Reply::Recorded(recorded)) => {
-            let entry = grouped(recorded.seq.0);
-            Msg::Notice(Level::Info, format!("{done}: entry {entry}"))
-        }
-        Ok(Reply::Review(changed)) => {
-            let entry = changed.seq.map(|seq| format!(": entry {}", grouped(seq.0)));
-            Msg::Notice(Level::Info, format!("{done}{}", entry.unwrap_or_default()))
-        }
-        Ok(Reply::Done) => Msg::Notice(Level::Info, done.to_owned()),
-        other => failed(failure(other)),
-    }
-}
-
-/// Why something was not done.
-pub(super) fn failed(error: ClientError) -> Msg {
-    let refusal = error.to_refusal();
-    let why = format!("{}: {}", refusal.message, refusal.hint);
-    Msg::Notice(Level::Error, why)
-}
-
-/// The error of a call; a reply where another one belongs is one too.
-pub(super) fn failure(result: Result<Reply, ClientError>) -> ClientError {
-    result.map_or_else(|error| error, |reply| ClientError::of_reply(&reply))
-}
-
 fn note_kind(tag: NoteTag) -> NoteKind {
     match tag {
         NoteTag::Note => NoteKind::Note,
@@ -448,13 +369,6 @@ fn on_busy(when_busy: WhenBusy) -> OnBusy {
         WhenBusy::Wait => OnBusy::Queue,
         WhenBusy::Join => OnBusy::Steer,
         WhenBusy::DoNotSend => OnBusy::Reject,
-    }
-}
-
-pub(super) fn agent_of(agent: ui::Agent) -> Agent {
-    match agent {
-        ui::Agent::Claude => Agent::Claude,
-        ui::Agent::Codex => Agent::Codex,
     }
 }
 

@@ -7,8 +7,7 @@ mod blockers;
 mod gates;
 mod held;
 mod missing;
-mod row_words;
-mod rows;
+mod notice_about;
 mod states;
 mod trust;
 
@@ -16,17 +15,17 @@ use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::clock;
 
 use agents::agent_card;
-pub(in crate::deck) use agents::waits_for;
 use blockers::blocker_named;
 use held::{exchange_card, held_card};
 use missing::missing;
-pub(in crate::deck) use rows::{detail, machine_text, row, verdict_of};
 
 use super::attention;
 use super::model::{DaemonLink, Model, session_name};
+use super::party::{agent_of, party_of};
+use super::rows::sent;
 use super::work::handoff_name;
-use crate::core::agent::{Agent, AgentState, Party};
-use crate::core::entry::{EntryKind, TreeFound, WorkTree};
+use crate::core::agent::{Agent, AgentState};
+use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, RecentActivity, Snapshot, TreeInQuestion};
 use crate::wire::status::{ChainState, PolicyStatus};
@@ -78,7 +77,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         },
         timeline,
         window,
-        sent: rows::sent(model),
+        sent: sent(&model.row_facts(), &model.own),
         tasks: model.work.tasks(&model.world),
         handoffs: model.work.open().clone(),
         questions: questions(&model.world),
@@ -352,14 +351,6 @@ fn replaced(model: &Model, proposal: &ProposalSnapshot) -> Vec<ui::NamedEntry> {
     shown.collect()
 }
 
-fn row_sort(kind: &EntryKind) -> ui::RowSort {
-    match kind {
-        EntryKind::Handoff(_) => ui::RowSort::Handoff,
-        EntryKind::Error { .. } => ui::RowSort::Error,
-        _ => ui::RowSort::Other,
-    }
-}
-
 fn small(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -381,22 +372,6 @@ fn policy(policy: &PolicyStatus) -> ui::PolicyView {
                 None => ui::Party::Human,
             }),
         rules: policy.rules.iter().map(line).collect(),
-    }
-}
-
-pub(super) fn agent_of(agent: Agent) -> ui::Agent {
-    match agent {
-        Agent::Claude => ui::Agent::Claude,
-        Agent::Codex => ui::Agent::Codex,
-    }
-}
-
-pub(super) fn party_of(party: &Party) -> ui::Party {
-    match party {
-        Party::Agent(agent) => ui::Party::Agent(agent_of(*agent)),
-        Party::Human => ui::Party::Human,
-        Party::System => ui::Party::System,
-        Party::Other(name) => ui::Party::Other(name.clone()),
     }
 }
 

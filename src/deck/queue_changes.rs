@@ -5,7 +5,7 @@ use ctxrelay_ui::text::grouped;
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::mpsc;
 
-use super::perform::{failed, failure};
+use super::notice::{failed, failure};
 use crate::client::{Client, ClientError};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, QueueChange, QueueChangeParams, Reply};

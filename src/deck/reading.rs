@@ -87,7 +87,7 @@ mod tests {
     use crate::core::entry::EntryKind;
     use crate::core::id::Seq;
     use crate::core::snapshot::Snapshot;
-    use crate::deck::deck_options::DeckAbout;
+    use crate::deck::deck_about::DeckAbout;
     use crate::deck::model::{DaemonLink, Model, entry};
     use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
     use crate::wire::window::{DeliveryStep, WindowPage, WindowPlace, WindowRow};

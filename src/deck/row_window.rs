@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use ctxrelay_ui::model as ui;
 
-use super::model::Model;
-use super::present::{machine_text, row};
+use super::row_facts::RowFacts;
+use super::rows::{machine_text, row};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::core::row_class::{MachineRow, RowClass};
@@ -95,10 +95,10 @@ impl Item {
         }
     }
 
-    fn of(model: &Model, row: WindowRow) -> Self {
+    fn of(facts: &RowFacts<'_>, row: WindowRow) -> Self {
         match row {
             WindowRow::Entry { entry, is_cut } => Self {
-                row: self::row(model, &entry, is_cut),
+                row: self::row(facts, &entry, is_cut),
                 of: Origin::Entry(entry),
             },
             WindowRow::Machine { run, text } => Self::of_run(run, text),
@@ -136,7 +136,7 @@ pub(super) struct RowWindow {
 }
 
 impl RowWindow {
-    pub(super) fn of(model: &Model, page: WindowPage) -> Self {
+    pub(super) fn of(facts: &RowFacts<'_>, page: WindowPage) -> Self {
         let mut window = Self {
             through: page.head,
             ..Self::default()
@@ -146,7 +146,7 @@ impl RowWindow {
         window.items = page
             .rows
             .into_iter()
-            .map(|row| Item::of(model, row))
+            .map(|row| Item::of(facts, row))
             .collect();
         let first = window.items.front().map_or(head + 1, |item| item.row.seq);
         let last = window.items.back().map_or(head, Item::last);
@@ -179,10 +179,10 @@ impl RowWindow {
     }
 
     /// Rows before these; as many are let go of at the other end.
-    pub(super) fn prepend(&mut self, model: &Model, page: WindowPage) {
+    pub(super) fn prepend(&mut self, facts: &RowFacts<'_>, page: WindowPage) {
         let before = self.older.unwrap_or_default();
         for row in page.rows.into_iter().rev() {
-            self.items.push_front(Item::of(model, row));
+            self.items.push_front(Item::of(facts, row));
         }
         let first = self.items.front().map_or(before, |item| item.row.seq);
         self.older = page.has_older.then(|| page.stopped_at.unwrap_or(first));
@@ -193,10 +193,10 @@ impl RowWindow {
     }
 
     /// Rows behind these; as many are let go of at the other end.
-    pub(super) fn extend(&mut self, model: &Model, page: WindowPage) {
+    pub(super) fn extend(&mut self, facts: &RowFacts<'_>, page: WindowPage) {
         let after = self.newer.unwrap_or_default();
         for row in page.rows {
-            let item = Item::of(model, row);
+            let item = Item::of(facts, row);
             self.push(item);
         }
         let last = self.items.back().map_or(after, Item::last);
@@ -257,7 +257,13 @@ impl RowWindow {
     }
 
     /// An entry was appended to the record.
-    pub(super) fn append(&mut self, model: &Model, query: &RowQuery, entry: &Entry, waits: bool) {
+    pub(super) fn append(
+        &mut self,
+        facts: &RowFacts<'_>,
+        query: &RowQuery,
+        entry: &Entry,
+        waits: bool,
+    ) {
         let line = entry.seq.0;
         if self.newer.is_some() || line <= self.through {
             return;
@@ -268,7 +274,7 @@ impl RowWindow {
         let Some(machine) = machine else {
             self.end = OpenEnd::None;
             if query.takes(entry, || waits) {
-                self.push_entry(model, entry);
+                self.push_entry(facts, entry);
             }
             return;
         };
@@ -284,7 +290,7 @@ impl RowWindow {
             if is_alone {
                 self.end = OpenEnd::Folded;
             }
-            return self.push_entry(model, entry);
+            return self.push_entry(facts, entry);
         }
         let run = MachineRun::of(line, entry.timestamp_ms, class, machine);
         let text = if run.news > 0 {
@@ -306,14 +312,14 @@ impl RowWindow {
 
     /// The record was read again up to `head`, and what was appended since may have been missed.
     /// `None`: these rows are not of it any more.
-    pub(super) fn behind(mut self, model: &Model, head: u64) -> Option<Self> {
+    pub(super) fn behind(mut self, facts: &RowFacts<'_>, head: u64) -> Option<Self> {
         if head < self.through {
             return None;
         }
         if head > self.through && self.newer.is_none() {
             self.newer = Some(self.through);
         }
-        self.refresh(model, |_| true);
+        self.refresh(facts, |_| true);
         Some(self)
     }
 
@@ -323,19 +329,19 @@ impl RowWindow {
         Some((first.row.seq.saturating_sub(1), last.last()))
     }
 
-    fn push_entry(&mut self, model: &Model, entry: &Entry) {
+    fn push_entry(&mut self, facts: &RowFacts<'_>, entry: &Entry) {
         self.items
-            .push_back(Item::of(model, WindowRow::of(entry.clone())));
+            .push_back(Item::of(facts, WindowRow::of(entry.clone())));
         self.trim();
     }
 
     /// Something happened to these entries: their rows are rebuilt.
-    pub(super) fn refresh(&mut self, model: &Model, is_of: impl Fn(&Entry) -> bool) {
+    pub(super) fn refresh(&mut self, facts: &RowFacts<'_>, is_of: impl Fn(&Entry) -> bool) {
         for item in &mut self.items {
             if let Origin::Entry(entry) = &item.of
                 && is_of(entry)
             {
-                item.row = row(model, entry, item.row.text_cut);
+                item.row = row(facts, entry, item.row.text_cut);
             }
         }
     }

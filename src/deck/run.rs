@@ -1,35 +1,13 @@
 //! [`run`]: the deck's life with a daemon. The display owns terminal and screen state; a task on the
 //! runtime owns the model and talks to the daemon.
 
-use std::sync::Arc;
-
-use ctxrelay_ui::model::Level;
-use ctxrelay_ui::{Effect, Msg, QuitChoice};
-use tokio::task::spawn_blocking;
-
-use super::agent_work::rules;
-use super::clock::now_ms;
-use super::deck_options::{DeckOptions, RulesOfFiles};
+use super::deck_exit::DeckExit;
+use super::deck_options::DeckOptions;
 use super::display::Display;
 use super::following::Following;
 use super::foreground::Foreground;
-use super::model::Model;
-use super::perform::{agent_of, perform};
-use super::signing::{DeckSignature, ToSign};
 use super::unsent::OpenWishes;
-use crate::core::id::SessionId;
 use crate::core::lock::lock;
-
-/// How the deck was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeckExit {
-    /// By key, with this choice.
-    Chosen(QuitChoice),
-    /// By a signal, or because the terminal went away.
-    Gone,
-    /// Drawing failed by a fault of our own.
-    Failed,
-}
 
 /// Follows the daemon, feeds the screen and performs wishes, until the deck is left; gives the
 /// terminal back then. What was wished and not got by then is told, a line each.
@@ -50,57 +28,4 @@ pub async fn run(
         tell_unsent(&line);
     }
     if has_failed { DeckExit::Failed } else { left }
-}
-
-/// Performs what is signed as far as it has to be.
-pub(super) async fn on_signed(
-    to_sign: ToSign,
-    options: &DeckOptions,
-    model: &mut Model,
-) -> Option<Msg> {
-    match to_sign {
-        ToSign::Ready(effect, signature) => on_effect(effect, signature, options, model).await,
-        ToSign::Ask(question) => Some(question),
-        ToSign::Refused(why) => Some(Msg::Notice(Level::Error, why)),
-    }
-}
-
-async fn on_effect(
-    effect: Effect,
-    signature: Option<DeckSignature>,
-    options: &DeckOptions,
-    model: &mut Model,
-) -> Option<Msg> {
-    if let Effect::StartAgent(agent) = effect {
-        let agent = agent_of(agent);
-        let start = Arc::clone(&options.start_agent);
-        let started = spawn_blocking(move || start(agent)).await;
-        return Some(match started {
-            Ok(Ok(text)) => {
-                model.started.insert(agent, now_ms());
-                Msg::Notice(Level::Info, text)
-            }
-            Ok(Err(text)) => Msg::Notice(Level::Warn, text),
-            Err(_) => Msg::Notice(Level::Error, "it could not be started".to_owned()),
-        });
-    }
-    if let Effect::ReadRules { agent } = effect {
-        let read = Arc::clone(&options.read_rules);
-        let of = agent_of(agent);
-        let now = model.status.agents.of(of);
-        let said = now.continuity.instructions_read.clone();
-        let read = spawn_blocking(move || read(of, said)).await;
-        let read = read.unwrap_or_else(|_| RulesOfFiles {
-            doubts: vec!["The files cannot be read.".to_owned()],
-            ..RulesOfFiles::default()
-        });
-        return Some(Msg::Rules(Box::new(rules(agent, read))));
-    }
-    // An entry of the record is named by the short name of its session.
-    if let Effect::OpenEntry { place } = &effect
-        && SessionId::is_well_formed(&place.session)
-    {
-        return options.elsewhere.open(model, place.clone()).await;
-    }
-    perform(effect, signature, &options.operator, model).await
 }

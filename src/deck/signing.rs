@@ -8,9 +8,9 @@ use ctxrelay_ui::{Effect, Msg, Passphrase};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use super::deck_options::ReadTree;
 use super::key_slot::{KeyFault, KeySlot, UnlockedKey};
 use super::model::Model;
+use super::tree_looks::ReadTree;
 use crate::core::entry::{Fate, TreeFound, WorkTree};
 use crate::core::id::{EntryId, SessionId};
 use crate::core::signing::{

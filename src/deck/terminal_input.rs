@@ -11,7 +11,7 @@ use crossterm::event::{Event as TermEvent, KeyEventKind};
 use ctxrelay_ui::Msg;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::display::Input;
+use super::input::Input;
 use super::late_reply::LateReply;
 use crate::core::lock::lock;
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use ctxrelay_ui::model::{self as ui, EntryPlace};
 use tokio::time::timeout;
 
+use super::belongs_to::belongs_to;
 use super::model::{Model, entries, entry, session_name};
-use super::present::row;
+use super::rows::row;
 use crate::client::{Client, Connection};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::EntryId;
@@ -74,11 +75,11 @@ pub(super) async fn read_thread(
     let meanwhile = artifacts(client, model, &thread).await;
     let mut rows: Vec<ui::TimelineRow> = Vec::new();
     for entry in thread.entries.values() {
-        rows.push(row(model, entry, false));
+        rows.push(row(&model.row_facts(), entry, false));
     }
     for artifact in meanwhile {
         if !thread.entries.contains_key(&artifact.seq.0) {
-            let mut made = row(model, &artifact, false);
+            let mut made = row(&model.row_facts(), &artifact, false);
             made.mark = Some("made meanwhile".to_owned());
             rows.push(made);
         }
@@ -141,17 +142,6 @@ impl Thread {
     }
 }
 
-/// What an entry says that it belongs to, the nearest first.
-pub(super) fn belongs_to(entry: &Entry) -> Vec<&EntryId> {
-    let named = match &entry.kind {
-        EntryKind::Message(message) => message.in_reply_to.as_ref(),
-        EntryKind::FinalityDecision(decision) => Some(&decision.proposal_id),
-        EntryKind::Note { withdraws, .. } => withdraws.as_ref(),
-        _ => None,
-    };
-    named.into_iter().chain(entry.handles()).collect()
-}
-
 /// The entries that one names, with how it names them. What cannot be read is left out: its id stands
 /// among the details.
 pub(super) async fn named(client: &Client, model: &Model, entry: &Entry) -> Vec<ui::EntryRef> {
@@ -177,7 +167,7 @@ pub(super) async fn named(client: &Client, model: &Model, entry: &Entry) -> Vec<
         let Some(entry) = shown else {
             continue;
         };
-        let row = row(model, &entry, false);
+        let row = row(&model.row_facts(), &entry, false);
         // An answer handles what it answers, mostly: it is one entry.
         if row.seq > 0 && found.iter().all(|known| known.row.seq != row.seq) {
             let label = label.to_owned();

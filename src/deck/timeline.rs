@@ -2,7 +2,7 @@
 
 use ctxrelay_ui::model as ui;
 
-use super::model::Model;
+use super::row_facts::RowFacts;
 use super::row_window::{RowWindow, is_proposal};
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Entry, EntryKind};
@@ -93,7 +93,7 @@ impl Timeline {
     }
 
     /// A page has come for what was asked.
-    pub(super) fn take(&mut self, model: &Model, place: WindowPlace, page: WindowPage) {
+    pub(super) fn take(&mut self, facts: &RowFacts<'_>, place: WindowPlace, page: WindowPage) {
         self.head = self.head.max(page.head);
         if !page.marks.is_empty() {
             self.marks.clone_from(&page.marks);
@@ -101,24 +101,24 @@ impl Timeline {
         match place {
             WindowPlace::Newest => {
                 self.line = page.at;
-                self.tail = RowWindow::of(model, page);
+                self.tail = RowWindow::of(facts, page);
                 self.away = None;
             }
             WindowPlace::Before(_) => {
                 let mut window = self.away.take().unwrap_or_else(|| self.tail.clone());
-                window.prepend(model, page);
+                window.prepend(facts, page);
                 self.away = Some(window);
             }
             WindowPlace::After(_) => {
                 if let Some(window) = &mut self.away {
-                    window.extend(model, page);
+                    window.extend(facts, page);
                 }
             }
             // There is no such place: the rows stay.
             _ if page.at.is_none() => self.line = None,
             _ => {
                 self.line = page.at;
-                self.away = Some(RowWindow::of(model, page));
+                self.away = Some(RowWindow::of(facts, page));
             }
         }
     }
@@ -137,18 +137,18 @@ impl Timeline {
 
     /// Begins again with the newest rows; `is_same`: of the same record, so that the reader stays. Rows
     /// that came since the reader's were read are none of these: they are read where they are wanted.
-    pub(super) fn reset(&mut self, model: &Model, page: WindowPage, is_same: bool) {
+    pub(super) fn reset(&mut self, facts: &RowFacts<'_>, page: WindowPage, is_same: bool) {
         let away = self.away.take().filter(|_| is_same);
-        let away = away.and_then(|window| window.behind(model, page.head));
+        let away = away.and_then(|window| window.behind(facts, page.head));
         self.head = 0;
         self.unfolded.retain(|_| is_same);
-        self.take(model, WindowPlace::Newest, page);
+        self.take(facts, WindowPlace::Newest, page);
         self.line = None;
         self.away = away;
     }
 
-    /// An entry was appended, and is folded into the model's world already.
-    pub(super) fn append(&mut self, model: &Model, entry: &Entry) {
+    /// An entry was appended, and is folded into the world already.
+    pub(super) fn append(&mut self, facts: &RowFacts<'_>, entry: &Entry) {
         let line = entry.seq.0;
         self.head = self.head.max(line);
         let class = RowClass::of(entry);
@@ -158,26 +158,26 @@ impl Timeline {
                 failed: class.result == Some(RowResult::Failed),
             });
         }
-        let waits = model.world.unsettled.contains_key(&entry.id)
-            || model.world.pending_proposals.contains_key(&entry.id)
-            || model.world.open_questions.contains_key(&entry.seq);
+        let waits = facts.world.unsettled.contains_key(&entry.id)
+            || facts.world.pending_proposals.contains_key(&entry.id)
+            || facts.world.open_questions.contains_key(&entry.seq);
         for window in [Some(&mut self.tail), self.away.as_mut()]
             .into_iter()
             .flatten()
         {
-            window.append(model, &self.query, entry, waits);
+            window.append(facts, &self.query, entry, waits);
             match &entry.kind {
                 EntryKind::Delivery(record) => {
-                    window.refresh(model, |of| of.id == record.message_id);
+                    window.refresh(facts, |of| of.id == record.message_id);
                 }
                 EntryKind::FinalityDecision(_)
                 | EntryKind::FinalityProposal(_)
                 | EntryKind::Note {
                     withdraws: Some(_), ..
-                } => window.refresh(model, is_proposal),
+                } => window.refresh(facts, is_proposal),
                 // The end of a turn cuts off what is in it.
                 EntryKind::Turn(_) | EntryKind::Lifecycle { .. } | EntryKind::AgentChanged(_) => {
-                    window.refresh(model, |of| model.world.cut_off.contains_key(&of.id));
+                    window.refresh(facts, |of| facts.world.cut_off.contains_key(&of.id));
                 }
                 // What it answers or closes is not cut off any more.
                 _ => {
@@ -186,7 +186,7 @@ impl Timeline {
                         _ => None,
                     };
                     let closed = entry.handles();
-                    window.refresh(model, |of| {
+                    window.refresh(facts, |of| {
                         in_reply_to == Some(&of.id) || closed.contains(&of.id)
                     });
                 }
@@ -195,10 +195,10 @@ impl Timeline {
     }
 
     /// What messages wait for has changed: their rows say so.
-    pub(super) fn refresh_waiting(&mut self, model: &Model) {
+    pub(super) fn refresh_waiting(&mut self, facts: &RowFacts<'_>) {
         let windows = [Some(&mut self.tail), self.away.as_mut()];
         for window in windows.into_iter().flatten() {
-            window.refresh(model, |of| model.world.unsettled.contains_key(&of.id));
+            window.refresh(facts, |of| facts.world.unsettled.contains_key(&of.id));
         }
     }
 

@@ -6,11 +6,18 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::deck_options::{ReadTree, TreeOfNow};
 use super::model::Model;
+use crate::core::entry::{TreeFound, WorkTree};
+use crate::core::snapshot::ChangedFiles;
 
 /// While a card that tells of the tree is open, it is read again this long after the last time.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// The work tree of now, and what of it differs from one that was approved.
+pub type TreeOfNow = (TreeFound, Option<ChangedFiles>);
+
+/// Reads the work tree of now and compares it.
+pub type ReadTree = Arc<dyn Fn(Option<WorkTree>) -> TreeOfNow + Send + Sync>;
 
 /// A read that began before it was asked for another one may have missed what changed in between:
 /// it is followed by one more.
@@ -96,7 +103,7 @@ mod tests {
 
     use super::*;
     use crate::core::entry::TreeFound;
-    use crate::deck::deck_options::DeckAbout;
+    use crate::deck::deck_about::DeckAbout;
     use crate::deck::model::DaemonLink;
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ctxrelay_ui::{model as ui, text};
 
-use super::present::{agent_of, party_of};
+use super::party::{agent_of, party_of};
 use super::work::Touched;
 use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;

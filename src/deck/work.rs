@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
 
-use super::present::party_of;
+use super::party::party_of;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, Seq};

@@ -1,9 +1,13 @@
 //! Who has the lock, and how its process is ended; with processes of the tests' own.
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command as Process, Stdio};
 
+use tokio::time::sleep;
+
 use super::*;
-use crate::store::owner::OwnerLock;
+use crate::store::dirs::open_private;
+use crate::store::owner::{OwnerLock, is_free};
 use crate::store::testing::Place;
 use crate::wire::control::ProgramCode;
 
@@ -120,30 +124,6 @@ async fn a_process_that_only_the_file_names_gets_no_signal() {
     let named = innocent.pid().as_raw_pid().to_string();
     assert!(failure.hint.contains(&named), "{failure:?}");
     assert!(innocent.lives());
-}
-
-#[test]
-fn a_number_that_is_none_names_nobody() {
-    let place = Place::new();
-    for text in ["", "0\n", "-1\n", "4294967295\n", "1 2\n", &"1".repeat(99)] {
-        fs::write(place.dirs.state_file("daemon.lock"), text).unwrap();
-        assert_eq!(named_owners(&place.dirs).next(), None, "{text:?}");
-    }
-}
-
-#[test]
-fn only_a_lock_to_write_counts() {
-    assert!(says_locked(
-        "lock:\t1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF"
-    ));
-    for line in [
-        "lock:\t1: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF",
-        "lock:\t1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 0 EOF",
-        "flags:\t0100000",
-        "",
-    ] {
-        assert!(!says_locked(line), "{line}");
-    }
 }
 
 #[cfg(target_os = "linux")]

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::open::{NOTHING, Open};
+use crate::cli::ask_signed::{SignedQuestion, SignedSubject, ask_signed};
 use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
-use crate::cli::operator::{self, SignedQuestion, SignedSubject};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::entry::Fate;
@@ -127,7 +127,7 @@ async fn apply(context: &CliContext, open: &Open, discard: bool) -> CliOutcome {
         below: open.asked(becomes(discard)),
         word: &word,
     };
-    let cleared: Cleared = operator::ask_signed(context, subject, command, asked).await?;
+    let cleared: Cleared = ask_signed(context, subject, command, asked).await?;
     let report = Report::new(&cleared, text(&cleared));
     context.out.report(report.checked(cleared.left.is_empty()))
 }

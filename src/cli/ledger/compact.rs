@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::open::Open;
+use crate::cli::ask_signed::{SignedQuestion, SignedSubject, ask_signed};
 use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
-use crate::cli::operator::{self, SignedQuestion, SignedSubject};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::count;
 use crate::core::entry::Fate;
@@ -82,7 +82,7 @@ async fn apply(context: &CliContext, open: &Open, what: &str) -> CliOutcome {
         below: open.asked(BECOMES),
         word: "compact",
     };
-    let asked = operator::ask_signed(context, subject, command, asked);
+    let asked = ask_signed(context, subject, command, asked);
     let compacted: Compacted = asked.await?;
     let line = format!(
         "{} is in {}; {} goes on with {} of it",

@@ -102,33 +102,6 @@ fn the_agents_of_a_pair_open_where_the_deck_keeps_its_room() {
 }
 
 #[test]
-fn an_agent_that_is_started_from_the_deck_has_the_variables_of_the_pair() {
-    let dir = tempfile::tempdir().unwrap();
-    let setting = resolve(Some(dir.path()), Named::Exactly, |name| {
-        (name == "HOME").then(|| "/tmp".into())
-    })
-    .unwrap();
-    let env = |name: &str| {
-        let is_set = name.starts_with("CONTEXTRELAY_") || name.starts_with("XDG_");
-        is_set.then(|| "/elsewhere".into())
-    };
-    let words = beside_us(&setting, Agent::Codex, AgentPlace::Right, env);
-    let place = |word: &str| words.iter().position(|it| it == word);
-    let state = place("CONTEXTRELAY_STATE_DIR=/elsewhere").unwrap();
-    assert_eq!(words[state - 1], "-e");
-    for name in [
-        "CONTEXTRELAY_REGISTRY_DIR",
-        "XDG_STATE_HOME",
-        "XDG_DATA_HOME",
-    ] {
-        assert!(place(&format!("{name}=/elsewhere")).is_some(), "{name}");
-    }
-    // Of the pane's, before its program.
-    assert!(state < place("/bin/sh").unwrap(), "{words:?}");
-    assert!(words.ends_with(&["codex".into()]));
-}
-
-#[test]
 fn a_folders_odd_name_makes_a_plain_session_name() {
     let name = session_name(Path::new("/x/my.proj: ä"), "ctx_0123456789ab");
     assert_eq!(name, "ctxrelay-my-proj----0123");

@@ -9,7 +9,7 @@ use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
-use crate::deck::deck_options::DeckAbout;
+use crate::deck::deck_about::DeckAbout;
 use crate::deck::present::present;
 use crate::wire::window::WindowPage;
 

@@ -9,7 +9,7 @@ use crate::core::entry::EntryKind;
 use crate::core::fold::fold;
 use crate::core::id::Seq;
 use crate::core::snapshot::Snapshot;
-use crate::deck::deck_options::DeckAbout;
+use crate::deck::deck_about::DeckAbout;
 use crate::deck::present::present;
 use crate::wire::control::EntryPage;
 use crate::wire::status::{GateRunning, Status};

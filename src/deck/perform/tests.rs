@@ -9,7 +9,7 @@ use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
 use crate::client::{Client, Connection};
 use crate::core::delivery::Outcome;
 use crate::core::id::{EntryId, Seq, SessionId};
-use crate::deck::deck_options::DeckAbout;
+use crate::deck::deck_about::DeckAbout;
 use crate::deck::model::{DaemonLink, Model, session_name};
 use crate::wire::control::{CapsuleList, Command, Reply, Role, Sent};
 

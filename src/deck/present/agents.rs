@@ -1,18 +1,18 @@
 //! The cards of the agents: what the status says of them now, and what the record says.
 
-use std::fmt;
-
 use ctxrelay_ui::model as ui;
-use ctxrelay_ui::text::{clock, day, day_number, running as running_for};
+use ctxrelay_ui::text::running as running_for;
 
-use super::super::attention;
-use super::super::model::Model;
-use super::{agent_of, small, state_of};
+use super::{small, state_of};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::DeliveryWay;
 use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
 use crate::core::snapshot::{ACTIVITY_MINUTES, AgentSnapshot, RecentActivity};
+use crate::deck::attention;
+use crate::deck::model::Model;
+use crate::deck::party::agent_of;
+use crate::deck::queue_wait::{codex_of, waits_for};
 use crate::wire::status::{CodexStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus};
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.
@@ -33,78 +33,9 @@ fn silence(model: &Model, told: Option<&SilenceStatus>, now_ms: i64) -> Option<u
     attention::silence(told, now_ms)
 }
 
-/// Why what is queued for an agent waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::deck) enum QueueWait {
-    /// The person stopped its turn.
-    StoppedTurn,
-    /// The person is signed out of Codex.
-    SignIn,
-    /// The agents answered each other for too long.
-    Exchange,
-    /// Its usage limit is over then; no time where none is known.
-    Limit(Option<String>),
-    /// It lies in Codex's own queue, behind the turn that runs.
-    RunningTurn,
-}
-
-impl fmt::Display for QueueWait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StoppedTurn => f.write_str("held: you stopped its turn"),
-            Self::SignIn => f.write_str("held until you sign in to Codex"),
-            Self::Exchange => f.write_str("held: they answered each other for long without you"),
-            Self::Limit(Some(ends)) => write!(f, "held until {ends}"),
-            Self::Limit(None) => f.write_str("held until its usage limit is over"),
-            Self::RunningTurn => f.write_str("waits for its turn to end"),
-        }
-    }
-}
-
-/// Why what is queued for an agent waits, where that is known: nothing is on its way, or that lies
-/// behind Codex's turn.
-pub(in crate::deck) fn waits_for(model: &Model, agent: Agent) -> Option<QueueWait> {
-    let codex = codex_of(model, agent);
-    let (told, lane) = (model.status.agents.of(agent), model.status.queue.of(agent));
-    // Claude gets it within its turn, where it can.
-    let is_behind_turn =
-        codex.is_some() && matches!(told.state, AgentState::Busy | AgentState::Waiting);
-    if model.lost_ms().is_some() || (lane.in_flight > 0 && !is_behind_turn) {
-        return None;
-    }
-    let local = &model.about.local;
-    match told.state {
-        _ if codex.is_some_and(|codex| codex.needs_sign_in) => Some(QueueWait::SignIn),
-        _ if codex.is_some_and(|codex| codex.held) => Some(QueueWait::StoppedTurn),
-        _ if model.status.exchanges.iter().any(|it| it.to == agent) => Some(QueueWait::Exchange),
-        AgentState::Limited => {
-            let ends = told
-                .limit
-                .and_then(|limit| Some((limit.since, limit.resets_at?)));
-            let ends = ends.map(|(since_ms, at_ms)| {
-                let day_of = |at_ms| day_number(at_ms, local.offset_s(at_ms));
-                let offset = local.offset_s(at_ms);
-                let day = match day_of(since_ms) == day_of(at_ms) {
-                    true => String::new(),
-                    false => format!("{} ", day(since_ms, at_ms, offset)),
-                };
-                format!("{day}{}", clock(at_ms, offset))
-            });
-            Some(QueueWait::Limit(ends))
-        }
-        _ if is_behind_turn => Some(QueueWait::RunningTurn),
-        _ => None,
-    }
-}
-
-/// What is told of Codex alone, where it is the one.
-fn codex_of(model: &Model, agent: Agent) -> Option<&CodexStatus> {
-    (agent == Agent::Codex).then_some(&model.status.agents.codex)
-}
-
 pub(super) fn agent_card(model: &Model, agent: Agent, now_ms: i64) -> ui::AgentCard {
     let (told, world) = (model.status.agents.of(agent), model.world.agent(agent));
-    let codex = codex_of(model, agent);
+    let codex = codex_of(&model.status, agent);
     let (state, since_ms) = state(model, told.state, told.since);
     let mut detail = Vec::new();
     if let Some(text) = told.turn_text.filter(|text| !text.is_empty()) {
@@ -127,7 +58,7 @@ pub(super) fn agent_card(model: &Model, agent: Agent, now_ms: i64) -> ui::AgentC
             Agent::Codex => 0,
         },
         queue: queue(model.status.queue.of(agent)),
-        waits_for: waits_for(model, agent).map(|wait| wait.to_string()),
+        waits_for: waits_for(&model.row_facts(), agent).map(|wait| wait.to_string()),
         last_note_ms: world.last_note_ms,
         detail,
         activity: activity(model, world, now_ms),

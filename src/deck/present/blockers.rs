@@ -3,9 +3,9 @@
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::grouped;
 
-use super::party_of;
 use crate::core::snapshot::Blocker;
 use crate::deck::model::Model;
+use crate::deck::party::party_of;
 use crate::deck::work::handoff_name;
 
 /// As on its card, with the entry behind it.
@@ -61,7 +61,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::ui;
-    use crate::deck::deck_options::DeckAbout;
+    use crate::deck::deck_about::DeckAbout;
     use crate::deck::model::{self, DaemonLink, Model};
     use crate::deck::present::present;
 

@@ -1,9 +1,11 @@
 //! Cards of messages that `r` lets go on: those that wait behind a turn that the person stopped, and
 //! those with which the agents answered each other for too long.
 
-use super::{agent_of, ui};
+use ctxrelay_ui::model as ui;
+
 use crate::core::id::EntryId;
 use crate::deck::model::Model;
+use crate::deck::party::agent_of;
 use crate::wire::status::ExchangeStatus;
 
 /// What waits behind a turn that the human stopped in Codex: release it now, or keep it.
@@ -73,7 +75,7 @@ mod tests {
 
     use super::*;
     use crate::core::agent::Agent;
-    use crate::deck::deck_options::DeckAbout;
+    use crate::deck::deck_about::DeckAbout;
     use crate::deck::model::{self, DaemonLink};
     use crate::deck::present::present;
 

@@ -2,10 +2,10 @@
 
 use ctxrelay_ui::model as ui;
 
-use super::agent_of;
-use super::states::about;
+use super::notice_about::about;
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
+use crate::deck::party::agent_of;
 use crate::wire::status::Status;
 
 /// What keeps the pair from working, and what is there already; and whatever the daemon has to say.

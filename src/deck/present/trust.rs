@@ -76,7 +76,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::deck::deck_options::{DeckAbout, WaitingTrust};
+    use crate::deck::deck_about::{DeckAbout, WaitingTrust};
     use crate::deck::model::DaemonLink;
     use crate::wire::config::{Problem, Waiting};
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::super::model::{DaemonLink, Model};
 use super::{RowWindow, WindowPage};
 use crate::core::entry::Entry;
-use crate::deck::deck_options::DeckAbout;
+use crate::deck::deck_about::DeckAbout;
 use crate::wire::window::{RowQuery, WindowRow};
 
 /// What a row shows, as far as these tests care: its lines, and whether it is a folded one.
@@ -62,7 +62,7 @@ fn window(rows: Vec<WindowRow>, head: u64) -> RowWindow {
         head,
         ..WindowPage::default()
     };
-    RowWindow::of(&model(), page)
+    RowWindow::of(&model().row_facts(), page)
 }
 
 fn shown(window: &RowWindow) -> Vec<Row> {
@@ -77,7 +77,7 @@ fn shown(window: &RowWindow) -> Vec<Row> {
 fn append(window: &mut RowWindow, lines: impl IntoIterator<Item = (Line, u64)>) {
     for (line, number) in lines {
         let entry = entry(line, number);
-        window.append(&model(), &RowQuery::default(), &entry, false);
+        window.append(&model().row_facts(), &RowQuery::default(), &entry, false);
     }
 }
 
@@ -151,7 +151,7 @@ fn a_run_that_grows_has_the_words_and_the_time_of_its_latest_news() {
     for (number, said) in [(1, "the daemon started"), (2, "Codex left")] {
         let mut entry = entry(Line::News, number);
         said.clone_into(&mut entry.content);
-        window.append(&model(), &RowQuery::default(), &entry, false);
+        window.append(&model().row_facts(), &RowQuery::default(), &entry, false);
         let rows = window.rows(&RowQuery::default());
         assert_eq!(rows.len(), 1, "{rows:?}");
         // The same row: by its first line the cursor stays on it.

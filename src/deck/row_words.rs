@@ -2,7 +2,7 @@
 
 use crate::core::agent::Party;
 use crate::core::entry::{ContinuityFact, Entry, EntryKind};
-use crate::deck::model::Model;
+use crate::core::snapshot::Snapshot;
 
 /// Of each part of an artifact; a row shows less.
 const TEXT_CHARS: usize = 400;
@@ -26,11 +26,11 @@ pub(super) fn of_artifact(entry: &Entry) -> Option<String> {
 
 /// What a row says of a review's finding: how bad it is, and its title. What the operator said of it
 /// is their own text.
-pub(super) fn of_finding(model: &Model, entry: &Entry) -> Option<String> {
+pub(super) fn of_finding(world: &Snapshot, entry: &Entry) -> Option<String> {
     let EntryKind::Finding(record) = &entry.kind else {
         return None;
     };
-    let known = || Some(&model.world.findings.get(&record.finding)?.facts);
+    let known = || Some(&world.findings.get(&record.finding)?.facts);
     let facts = match &record.facts {
         Some(facts) => facts,
         None => known().filter(|_| entry.content.is_empty())?,
@@ -41,7 +41,7 @@ pub(super) fn of_finding(model: &Model, entry: &Entry) -> Option<String> {
     })
 }
 
-pub(super) fn words(model: &Model, entry: &Entry) -> (String, Option<String>) {
+pub(super) fn words(world: &Snapshot, entry: &Entry) -> (String, Option<String>) {
     let word = |kind: &str| (kind.to_owned(), None);
     match &entry.kind {
         EntryKind::SessionStarted { .. } => word("session"),
@@ -51,7 +51,7 @@ pub(super) fn words(model: &Model, entry: &Entry) -> (String, Option<String>) {
         EntryKind::Note { note, .. } => ("note".to_owned(), Some(note.as_str().replace('_', " "))),
         EntryKind::Artifact(_) => (
             "artifact".to_owned(),
-            Some(vouched(model, entry).to_owned()),
+            Some(vouched(world, entry).to_owned()),
         ),
         EntryKind::FinalityProposal(_) => word("finality"),
         EntryKind::FinalityDecision(decision) => (
@@ -92,8 +92,8 @@ pub(super) fn words(model: &Model, entry: &Entry) -> (String, Option<String>) {
 
 /// Whose word an artifact is. In what stands before a place where the record was cut or brought from
 /// elsewhere anybody can have written what he likes.
-pub(super) fn vouched(model: &Model, entry: &Entry) -> &'static str {
-    if entry.seq <= model.world.foreign_through {
+pub(super) fn vouched(world: &Snapshot, entry: &Entry) -> &'static str {
+    if entry.seq <= world.foreign_through {
         return "claimed";
     }
     match (entry.gate_run(), &entry.source) {

@@ -4,31 +4,30 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ctxrelay_ui::model as ui;
-use ctxrelay_ui::text::{grouped, tokens, took};
+use ctxrelay_ui::text::{grouped, tokens};
 
-use super::agents::{QueueWait, waits_for};
-use super::party_of;
-use super::row_words::{of_artifact, of_finding, vouched, words};
+use super::belongs_to::belongs_to;
+use super::own_messages::OwnMessages;
+use super::party::party_of;
+use super::queue_wait::{QueueWait, waits_for};
+use super::row_facts::RowFacts;
+use super::row_words::{of_artifact, of_finding, words};
+use super::work::handoff_name;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryWay, OnBusy};
 use crate::core::entry::{
-    ArtifactStatus, CompactionTrigger, ContinuityFact, DeliveryRecord, DeliveryResult, Entry,
-    EntryKind, GateRun, ReloadStep, RewrittenFiles, WorkTree,
+    ArtifactStatus, CompactionTrigger, ContinuityFact, DeliveryResult, Entry, EntryKind, ReloadStep,
 };
-use crate::core::envelope;
 use crate::core::id::EntryId;
 use crate::core::signing::{NotSigned, SignedProposal};
-use crate::deck::model::Model;
-use crate::deck::thread::belongs_to;
-use crate::deck::work::handoff_name;
 use crate::wire::window::MachineRun;
 
 /// The longest text that a timeline row carries; opening it asks for the rest.
 const ROW_CHARS_MAX: usize = 400;
 
 /// The row of an entry; `is_cut`: there is more of its text than it holds.
-pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::TimelineRow {
-    let said = said(&entry.kind).or_else(|| of_finding(model, entry));
+pub(super) fn row(facts: &RowFacts<'_>, entry: &Entry, is_cut: bool) -> ui::TimelineRow {
+    let said = said(&entry.kind).or_else(|| of_finding(facts.world, entry));
     let is_whole = match &said {
         // The text of the entry is what is read when it is opened.
         Some(_) => entry.content.is_empty(),
@@ -36,9 +35,9 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
     };
     let said = said.or_else(|| of_artifact(entry));
     let text = said.unwrap_or_else(|| entry.content.chars().take(ROW_CHARS_MAX).collect());
-    let (kind, mark) = match not_signed(model, entry) {
+    let (kind, mark) = match not_signed(facts, entry) {
         Some(_) => ("decision".to_owned(), Some("no effect".to_owned())),
-        None => words(model, entry),
+        None => words(facts.world, entry),
     };
     ui::TimelineRow {
         seq: entry.seq.0,
@@ -47,15 +46,23 @@ pub(in crate::deck) fn row(model: &Model, entry: &Entry, is_cut: bool) -> ui::Ti
         from: party_of(&entry.source),
         to: entry.target.as_ref().map(party_of),
         kind,
-        sort: super::row_sort(&entry.kind),
+        sort: row_sort(&entry.kind),
         text_cut: is_cut || !is_whole,
         text,
         verdict: verdict(entry),
         mark,
-        thread: thread(model, entry),
-        outcome: outcome(model, entry),
+        thread: thread(facts, entry),
+        outcome: outcome(facts, entry),
         bad_lines: None,
         folded: None,
+    }
+}
+
+fn row_sort(kind: &EntryKind) -> ui::RowSort {
+    match kind {
+        EntryKind::Handoff(_) => ui::RowSort::Handoff,
+        EntryKind::Error { .. } => ui::RowSort::Error,
+        _ => ui::RowSort::Other,
     }
 }
 
@@ -101,16 +108,16 @@ fn said(kind: &EntryKind) -> Option<String> {
 
 /// Why a decision has no effect while decisions are signed. Of one from before another key signed
 /// nothing is known here; the alarm of then stays in the record.
-fn not_signed(model: &Model, entry: &Entry) -> Option<NotSigned> {
+fn not_signed(facts: &RowFacts<'_>, entry: &Entry) -> Option<NotSigned> {
     let EntryKind::FinalityDecision(decision) = &entry.kind else {
         return None;
     };
-    let signing = model.world.signing.as_ref()?;
+    let signing = facts.world.signing.as_ref()?;
     let signing = (entry.seq > signing.since).then_some(signing)?;
     if decision.is_auto() {
         return Some(NotSigned::Missing);
     }
-    let proposal = model.world.proposal(&decision.proposal_id);
+    let proposal = facts.world.proposal(&decision.proposal_id);
     let proposal = proposal.map(|proposal| SignedProposal {
         head: proposal.hash.as_deref(),
         handles: &proposal.proposal.handles,
@@ -120,12 +127,12 @@ fn not_signed(model: &Model, entry: &Entry) -> Option<NotSigned> {
 
 /// The name of the handoff that an entry is, or belongs to. Of those that were closed only the
 /// latest are known.
-fn thread(model: &Model, entry: &Entry) -> Option<String> {
+fn thread(facts: &RowFacts<'_>, entry: &Entry) -> Option<String> {
     // What ContextRelay 3 wrote has no number.
     if matches!(entry.kind, EntryKind::Handoff(_)) {
         return (entry.seq.0 > 0).then(|| format!("h{}", entry.seq));
     }
-    let world = &model.world;
+    let world = facts.world;
     belongs_to(entry).into_iter().find_map(|id| {
         let mut closed = world.closed_handoffs.iter();
         let handoff = world.open_handoffs.get(id).map(Arc::as_ref);
@@ -135,7 +142,7 @@ fn thread(model: &Model, entry: &Entry) -> Option<String> {
 }
 
 /// What a folded row says: the latest news in it, and how many of what there are.
-pub(in crate::deck) fn machine_text(run: &MachineRun, news: &str) -> String {
+pub(super) fn machine_text(run: &MachineRun, news: &str) -> String {
     let count = |n: u64, one: &str, many: &str| match n {
         0 => None,
         1 => Some(format!("1 {one}")),
@@ -169,7 +176,7 @@ fn verdict(entry: &Entry) -> Option<ui::Verdict> {
 }
 
 /// What an artifact came to.
-pub(in crate::deck) fn verdict_of(status: ArtifactStatus) -> ui::Verdict {
+pub(super) fn verdict_of(status: ArtifactStatus) -> ui::Verdict {
     match status {
         ArtifactStatus::Passed => ui::Verdict::Passed,
         ArtifactStatus::Failed => ui::Verdict::Failed,
@@ -180,16 +187,16 @@ pub(in crate::deck) fn verdict_of(status: ArtifactStatus) -> ui::Verdict {
     }
 }
 
-pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
+fn outcome(facts: &RowFacts<'_>, entry: &Entry) -> Option<ui::RowOutcome> {
     match &entry.kind {
         EntryKind::Error { code } => Some(ui::RowOutcome::new(
             ui::OutcomeState::Attention,
             code.to_string().replace('_', " "),
         )),
-        EntryKind::FinalityDecision(_) => not_signed(model, entry)
+        EntryKind::FinalityDecision(_) => not_signed(facts, entry)
             .map(|why| ui::RowOutcome::new(ui::OutcomeState::Attention, format!("{why}"))),
         EntryKind::FinalityProposal(_) => {
-            let decided = model
+            let decided = facts
                 .world
                 .decided_proposals
                 .iter()
@@ -203,7 +210,7 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
                     ui::RowOutcome::new(ui::OutcomeState::Done, "approved by you")
                 }
                 Some(_) => ui::RowOutcome::new(ui::OutcomeState::Failed, "rejected by you"),
-                None => match model.world.proposal(&entry.id)? {
+                None => match facts.world.proposal(&entry.id)? {
                     waits if waits.is_pending() => {
                         ui::RowOutcome::new(ui::OutcomeState::Attention, "waits for you")
                     }
@@ -211,20 +218,20 @@ pub(super) fn outcome(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
                 },
             })
         }
-        EntryKind::Message(_) | EntryKind::Handoff(_) => delivery(model, entry),
+        EntryKind::Message(_) | EntryKind::Handoff(_) => delivery(facts, entry),
         _ => None,
     }
 }
 
-pub(super) fn delivery(model: &Model, entry: &Entry) -> Option<ui::RowOutcome> {
-    outcome_of(model, &entry.id, entry.receiver()?, entry.timestamp_ms)
+fn delivery(facts: &RowFacts<'_>, entry: &Entry) -> Option<ui::RowOutcome> {
+    outcome_of(facts, &entry.id, entry.receiver()?, entry.timestamp_ms)
 }
 
 /// What became of the operator's last messages. One that nothing is told of any more was settled
 /// while the record was being read again.
-pub(super) fn sent(model: &Model) -> Vec<ui::SentMessage> {
-    let own = model.own.iter().map(|(line, message)| {
-        let outcome = outcome_of(model, &message.id, message.to, message.at_ms);
+pub(super) fn sent(facts: &RowFacts<'_>, own: &OwnMessages) -> Vec<ui::SentMessage> {
+    let own = own.iter().map(|(line, message)| {
+        let outcome = outcome_of(facts, &message.id, message.to, message.at_ms);
         let settled = || ui::RowOutcome::new(ui::OutcomeState::Plain, "settled");
         ui::SentMessage {
             line,
@@ -234,21 +241,26 @@ pub(super) fn sent(model: &Model) -> Vec<ui::SentMessage> {
     own.collect()
 }
 
-fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui::RowOutcome> {
-    if model.world.cut_off.contains_key(id) {
+fn outcome_of(
+    facts: &RowFacts<'_>,
+    id: &EntryId,
+    to: Agent,
+    sent_ms: i64,
+) -> Option<ui::RowOutcome> {
+    if facts.world.cut_off.contains_key(id) {
         // It was there, and its turn died or was stopped: how it came says nothing any more.
         return Some(ui::RowOutcome::new(
             ui::OutcomeState::Attention,
             format!("its turn was cut off; send it again from {}", to.title()),
         ));
     }
-    let records = model.deliveries.get(id);
+    let records = facts.deliveries.get(id);
     let last = records.and_then(|records| records.last_key_value());
     let Some((_, (last, at_ms))) = last else {
-        let message = model.world.unsettled.get(id)?;
+        let message = facts.world.unsettled.get(id)?;
         // What joins the turn that runs does not wait for its end.
         let joins = message.on_busy == OnBusy::Steer;
-        let waits = waits_for(model, to);
+        let waits = waits_for(facts, to);
         let waits = waits.filter(|wait| !(joins && *wait == QueueWait::RunningTurn));
         let text = waits.map_or_else(
             || format!("no proof yet that {} has it", to.title()),
@@ -327,160 +339,6 @@ fn outcome_of(model: &Model, id: &EntryId, to: Agent, sent_ms: i64) -> Option<ui
         text,
         since_ms,
         took_ms: took_ms.filter(|_| state == ui::OutcomeState::Done),
-    })
-}
-
-/// One of the things that became of a message.
-fn became(record: &DeliveryRecord) -> String {
-    if record.is_settled_by_turn() {
-        return "settled by the end of the turn that had it".to_owned();
-    }
-    let rung = record.rung.as_ref();
-    let by = rung.map_or_else(String::new, |rung| format!(" by {rung}"));
-    format!("{}{by}", record.result.as_str())
-}
-
-/// All that the receiver was given, after the first line that was recorded of it.
-fn received(entry: &Entry, head: &str) -> String {
-    let (reason, refs) = match &entry.kind {
-        EntryKind::Handoff(handoff) => (Some(handoff.reason.as_str()), &handoff.context_refs[..]),
-        _ => (None, &[][..]),
-    };
-    envelope::wrap_after(head, &entry.id, reason, refs, &entry.content)
-}
-
-/// What the opened entry shows beside its text.
-pub(in crate::deck) fn detail(model: &Model, entry: &Entry) -> Vec<ui::Field> {
-    let mut fields = Vec::new();
-    let mut field = |name: &str, text: String| {
-        if !text.is_empty() {
-            fields.push(ui::Field {
-                name: name.to_owned(),
-                text,
-            });
-        }
-    };
-    match &entry.kind {
-        EntryKind::Message(message) => {
-            field("on busy", message.on_busy.as_str().to_owned());
-            if message.require_reply {
-                field("answer", "expected".to_owned());
-            }
-            field("answers", optional(message.in_reply_to.as_ref()));
-        }
-        EntryKind::Handoff(handoff) => {
-            field("reason", handoff.reason.clone());
-            field("see", handoff.context_refs.join(", "));
-            field("on busy", handoff.on_busy.as_str().to_owned());
-        }
-        EntryKind::Artifact(artifact) => {
-            field("kind", artifact.kind.to_string());
-            let status = artifact.status.as_str();
-            field("status", format!("{status} ({})", vouched(model, entry)));
-            match entry.gate_run() {
-                Some(run) => {
-                    for (name, text) in gate_fields(run) {
-                        field(name, text);
-                    }
-                }
-                None => field("evidence", artifact.evidence.join("\n")),
-            }
-        }
-        EntryKind::FinalityProposal(proposal) => {
-            field("tree", optional_tree(proposal.tree.as_ref()));
-        }
-        EntryKind::FinalityDecision(decision) => {
-            field("proposal", decision.proposal_id.to_string());
-            field("tree", optional_tree(decision.tree.as_ref()));
-        }
-        _ => {}
-    }
-    field(
-        "handles",
-        entry
-            .handles()
-            .iter()
-            .map(EntryId::as_str)
-            .collect::<Vec<_>>()
-            .join(", "),
-    );
-    let steps = model.deliveries.get(&entry.id).into_iter();
-    for (record, _) in steps.flat_map(BTreeMap::values) {
-        let attempt = record
-            .attempt_id
-            .as_ref()
-            .map_or_else(String::new, |attempt| {
-                format!(" · attempt {}", attempt.short())
-            });
-        field("delivery", format!("{}{attempt}", became(record)));
-        let given = (record.given.as_ref()).map_or_else(String::new, |head| received(entry, head));
-        field("given as", given);
-    }
-    if let Some(runtime_session) = &entry.runtime_session {
-        field("pair", runtime_session.to_string());
-    }
-    field("entry", format!("{} · {}", grouped(entry.seq.0), entry.id));
-    fields
-}
-
-/// What was run, and on what; of the output all is named that tells whether it is whole.
-fn gate_fields(run: &GateRun) -> Vec<(&'static str, String)> {
-    let exit = match run.exit_code {
-        Some(code) if run.setup_failed => format!("{code}, of its setup: the gate never ran"),
-        Some(code) => code.to_string(),
-        None => match &run.why {
-            Some(why) => format!("none: {why}"),
-            None => "none: it never began, was stopped, or took too long".to_owned(),
-        },
-    };
-    let stale = "the tree had changed when it ended: it says nothing of either";
-    let gap = run.isolated.as_ref().map(|isolated| match isolated.gap() {
-        Some(gap) => format!("in a work tree of its own; not covered: {gap}"),
-        None => "in a work tree of its own".to_owned(),
-    });
-    vec![
-        ("gate", run.gate.clone()),
-        ("command", run.cmd.clone()),
-        ("exit code", exit),
-        ("took", took(run.duration_ms)),
-        ("tree", optional_tree(run.tree.as_ref())),
-        (
-            "stale",
-            if run.stale {
-                stale.to_owned()
-            } else {
-                String::new()
-            },
-        ),
-        (
-            "rewritten meanwhile",
-            run.rewritten
-                .as_ref()
-                .map(RewrittenFiles::in_words)
-                .unwrap_or_default(),
-        ),
-        ("where", gap.unwrap_or_default()),
-        (
-            "output",
-            format!(
-                "{} bytes, SHA-256 {}",
-                grouped(run.output_bytes),
-                run.output_sha256
-            ),
-        ),
-    ]
-}
-
-pub(super) fn optional(id: Option<&EntryId>) -> String {
-    id.map_or_else(String::new, ToString::to_string)
-}
-
-pub(super) fn optional_tree(tree: Option<&WorkTree>) -> String {
-    tree.map_or_else(String::new, |tree| {
-        let commit = tree.commit.as_deref().unwrap_or("no commit");
-        let files = if tree.changed == 1 { "file" } else { "files" };
-        let (tree, changed) = (&tree.tree, tree.changed);
-        format!("{tree} at {commit}, {changed} changed {files}")
     })
 }
 

@@ -7,12 +7,14 @@ use super::*;
 use crate::core::agent::{AgentState, Party};
 use crate::core::delivery::{OnBusy, Watched};
 use crate::core::entry::{
-    Artifact, Compaction, ContinuityRecord, FinalityProposal, Handoff, Message, NoteKind,
+    Artifact, Compaction, ContinuityRecord, DeliveryRecord, FinalityProposal, Handoff, Message,
+    NoteKind,
 };
 use crate::core::id::{RuntimeSession, Seq, SessionId};
-use crate::deck::deck_options::DeckAbout;
-use crate::deck::model::DaemonLink;
+use crate::deck::deck_about::DeckAbout;
+use crate::deck::model::{DaemonLink, Model};
 use crate::deck::present::present;
+use crate::deck::row_detail;
 use crate::wire::status::{SilenceStatus, ToolSort, ToolStatus};
 
 const SESSION: &str = "s";
@@ -169,7 +171,7 @@ fn the_rows_of_the_scenes_are_those_that_such_entries_make() {
     let model = model(&rows);
     for shown in &rows {
         let Some(folded) = shown.folded else {
-            assert_eq!(&row(&model, &entry(shown), false), shown);
+            assert_eq!(&row(&model.row_facts(), &entry(shown), false), shown);
             continue;
         };
         let run = MachineRun {
@@ -198,7 +200,10 @@ fn what_is_read_of_an_opened_entry_in_the_scenes_is_what_such_an_entry_tells() {
     };
     let opened = rows.iter().find(|row| row.seq == OPENED).unwrap();
     assert_eq!(opened.text, text);
-    assert_eq!(super::detail(&model, &entry(opened)), detail);
+    assert_eq!(
+        row_detail::detail(&model.row_facts(), &entry(opened)),
+        detail
+    );
 }
 
 #[test]
@@ -210,11 +215,11 @@ fn a_compaction_and_a_message_in_doubt_stand_in_the_scenes_as_such_entries_make_
         content: "what was done until then".to_owned(),
         ..entry(&shown)
     };
-    assert_eq!(row(&model, &compaction, false), shown);
+    assert_eq!(row(&model.row_facts(), &compaction, false), shown);
     let shown = trouble().timeline.pop().unwrap();
     let doubt = (shown.seq, DeliveryResult::Ambiguous, DeliveryWay::Hook, 900);
     append(&mut model, &delivery(&rows, doubt, 1_300));
-    assert_eq!(row(&model, &entry(&shown), false), shown);
+    assert_eq!(row(&model.row_facts(), &entry(&shown), false), shown);
 }
 
 #[test]
@@ -226,7 +231,7 @@ fn the_thread_of_the_scenes_is_of_one_handoff_and_of_such_entries() {
         panic!("a thread is read");
     };
     for shown in thread.rows {
-        let made = row(&model, &entry(&shown), false);
+        let made = row(&model.row_facts(), &entry(&shown), false);
         match &made.thread {
             Some(name) => assert_eq!(name, &thread.name),
             // It belongs to none, and was made while this one was worked on.

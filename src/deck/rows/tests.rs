@@ -5,8 +5,9 @@ use crate::core::agent::AgentState;
 use crate::core::id::Seq;
 use crate::core::row_class::RowClass;
 use crate::core::signing::{Signer, SigningNotice, SigningState};
-use crate::deck::deck_options::DeckAbout;
-use crate::deck::model::{self, DaemonLink};
+use crate::deck::deck_about::DeckAbout;
+use crate::deck::model::{self, DaemonLink, Model};
+use crate::deck::row_detail::detail;
 use crate::wire::status::LimitStatus;
 
 const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";
@@ -33,9 +34,9 @@ fn told(to: &str, steps: &[(&str, Option<&str>)]) -> String {
         let event = json!({"source": "system", "target": to, "content": "", "runtimeEvent": event});
         assert!(model.append(&entry(seq, &format!("d{seq}"), "runtime_event", &event)));
     }
-    let row = row(&model, &message, false);
+    let row = row(&model.row_facts(), &message, false);
     let outcome = row.outcome.unwrap();
-    let details = detail(&model, &message);
+    let details = detail(&model.row_facts(), &message);
     let details = details.iter().filter(|field| field.name == "delivery");
     let details: Vec<&str> = details.map(|field| field.text.as_str()).collect();
     format!(
@@ -186,7 +187,7 @@ fn a_compaction_and_a_packet_that_was_lost_are_rows_that_say_so() {
     let told = |event: Value, content: &str| {
         let event = json!({"source": "claude", "content": content, "runtimeEvent": event});
         let entry = entry(1, ID, "runtime_event", &event);
-        let row = row(&model, &entry, false);
+        let row = row(&model.row_facts(), &entry, false);
         let folds = RowClass::of(&entry).machine.is_some();
         let fold = if folds { "folds" } else { "stands" };
         let cut = if row.text_cut {
@@ -247,7 +248,7 @@ fn a_row_names_the_handoff_that_it_belongs_to_also_after_it_was_answered() {
     let mut named = Vec::new();
     for entry in [&handoff, &alone, &first, &second] {
         assert!(model.append(entry));
-        named.push(row(&model, entry, false).thread);
+        named.push(row(&model.row_facts(), entry, false).thread);
     }
     assert!(model.world.open_handoffs.is_empty(), "it is answered");
     let h7 = || Some("h7".to_owned());
@@ -283,7 +284,7 @@ fn a_row_says_who_approved_and_that_a_decision_without_its_signature_has_no_effe
             decision.runs = vec![EntryId::new("run")];
         }
         [&proposal, &decision].map(|entry| {
-            let row = row(&model, entry, false);
+            let row = row(&model.row_facts(), entry, false);
             let outcome = row.outcome.map(|outcome| outcome.text);
             format!(
                 "{}: {}",
@@ -314,9 +315,9 @@ fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
         of_run.extend(more.as_object().unwrap().clone());
         let entry = json!({"source": source, "content": "gate tests failed", "artifact": artifact});
         let entry = self::entry(1, ID, "artifact", &entry);
-        let fields = detail(&model, &entry).into_iter();
+        let fields = detail(&model.row_facts(), &entry).into_iter();
         let fields = fields.map(|field| format!("{}: {}", field.name, field.text));
-        let mark = row(&model, &entry, false).mark.unwrap();
+        let mark = row(&model.row_facts(), &entry, false).mark.unwrap();
         format!("[{mark}] {}", fields.collect::<Vec<_>>().join(" | "))
     };
     let told = [
@@ -357,7 +358,7 @@ fn an_opened_message_shows_what_its_receiver_was_given_with_its_text() {
     let handoff = entry(1, ID, "handoff", &handoff);
     assert!(model.append(&handoff));
     let given = |model: &Model| -> Vec<String> {
-        let fields = detail(model, &handoff).into_iter();
+        let fields = detail(&model.row_facts(), &handoff).into_iter();
         let given = fields.filter(|field| field.name == "given as");
         given.map(|field| field.text).collect()
     };
@@ -417,7 +418,7 @@ fn a_row_of_a_finding_says_what_the_review_says_and_how_bad_it_is() {
     let imported = step("imported", head, Some(&facts));
     assert!(model.append(&imported));
     let told = |entry: &Entry| {
-        let row = row(&model, entry, false);
+        let row = row(&model.row_facts(), entry, false);
         (row.kind, row.text, row.text_cut)
     };
     let says = "low · The list may be empty.".to_owned();
