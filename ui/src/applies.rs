@@ -68,7 +68,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::ClearChips => !deck.timeline.chips.is_empty(),
         Action::LandmarkOlder | Action::LandmarkNewer => deck.focus == Pane::Timeline,
         Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
-        Action::Thread => Subject::selected(deck).is_some_and(|subject| subject.has_thread(deck)),
+        Action::Thread => Subject::selected(deck).is_some_and(|subject| subject.of_thread(deck).is_some()),
         Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
         Action::Copy | Action::CopyId | Action::Edit => {
             Subject::selected(deck).is_some_and(|subject| subject.has_text(deck))
@@ -182,7 +182,7 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (_, Action::Return) => deck.visited.leads_from_overlay(),
         (overlay, Action::Thread) => {
             let subject = overlay.subject();
-            subject.is_some_and(|subject| subject.has_thread(deck))
+            subject.is_some_and(|subject| subject.of_thread(deck).is_some())
         }
         (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
         (

@@ -110,7 +110,7 @@ pub(crate) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::LandmarkOlder | Action::LandmarkNewer => "the timeline is not in front",
         Action::Gates => "they are run from the card of a proposal",
         Action::Diff => "only a proposal that names a commit differs from it",
-        Action::Thread => "only an entry of the record has a thread",
+        Action::Thread => Subject::NO_THREAD,
         Action::NextColumn | Action::PrevColumn => "only the tasks stand by column",
         Action::Edit if matches!(deck.overlays.last(), Some(Overlay::Capsules(_))) => {
             return Some(match selected_capsule(deck) {

@@ -97,10 +97,14 @@ impl Subject {
         }
     }
 
-    /// Whether it has a thread.
-    pub(crate) fn has_thread(&self, deck: &Deck) -> bool {
-        let entry = self.entry(deck);
-        entry.is_some_and(|place| !deck.view.is_no_entry(place.line))
+    /// Why it has none.
+    pub(crate) const NO_THREAD: &str = "only an entry of the session that is open has a thread";
+
+    /// Where it stands, if it has a thread: one is read from the record that is being written.
+    pub(crate) fn of_thread(&self, deck: &Deck) -> Option<EntryPlace> {
+        let place = self.entry(deck)?;
+        let is_open = place.session == deck.view.session_id;
+        (is_open && !deck.is_no_entry(&place)).then_some(place)
     }
 
     /// Whether it has a text and an id to be copied.

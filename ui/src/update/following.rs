@@ -18,9 +18,8 @@ fn go_to(deck: &mut Deck, overlay: Overlay) {
 
 /// Opens the thread that a subject belongs to.
 pub(super) fn open_thread(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effect> {
-    let place = subject.and_then(|subject| subject.entry(deck));
-    let Some(place) = place.filter(|place| !deck.view.is_no_entry(place.line)) else {
-        deck.say(Level::Info, "only an entry of the record has a thread");
+    let Some(place) = subject.and_then(|subject| subject.of_thread(deck)) else {
+        deck.say(Level::Info, Subject::NO_THREAD);
         return Vec::new();
     };
     if !deck.view.daemon.state.can_act() {

@@ -230,6 +230,13 @@ fn the_rows_of_a_thread_and_entries_of_a_sealed_session_have_their_id() {
         keys(&mut deck, "Y"),
         [Effect::CopyText("id-of-12".to_owned())]
     );
+    // A line of that number in the record that is being written is not meant.
+    assert_eq!(keys(&mut deck, "o"), []);
+    let screen = shown(&deck);
+    assert!(
+        screen.contains("only an entry of the session that is open"),
+        "{screen}"
+    );
 }
 
 #[test]
