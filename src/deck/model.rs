@@ -106,9 +106,7 @@ impl Model {
         let before = waits(self);
         self.status = status;
         if waits(self) != before {
-            let mut timeline = std::mem::take(&mut self.timeline);
-            timeline.refresh_waiting(&self.row_facts());
-            self.timeline = timeline;
+            self.with_timeline(|timeline, facts| timeline.refresh_waiting(facts));
         }
         true
     }
@@ -190,6 +188,13 @@ impl Model {
         }
     }
 
+    /// The timeline, and what it makes its rows of.
+    fn with_timeline(&mut self, change: impl FnOnce(&mut Timeline, &RowFacts<'_>)) {
+        let mut timeline = std::mem::take(&mut self.timeline);
+        change(&mut timeline, &self.row_facts());
+        self.timeline = timeline;
+    }
+
     /// The tree of a proposal, to ask the gates about it.
     pub fn in_question<'a>(&'a self, proposal: &'a ProposalSnapshot) -> TreeInQuestion<'a> {
         TreeInQuestion {
@@ -215,17 +220,13 @@ impl Model {
         }
         self.unclear.begin_again(&self.world, is_same);
         self.take_steps(&rows);
-        let mut timeline = std::mem::take(&mut self.timeline);
-        timeline.reset(&self.row_facts(), rows, is_same);
-        self.timeline = timeline;
+        self.with_timeline(|timeline, facts| timeline.reset(facts, rows, is_same));
     }
 
     /// Rows that were asked for.
     pub fn take_rows(&mut self, place: WindowPlace, rows: WindowPage) {
         self.take_steps(&rows);
-        let mut timeline = std::mem::take(&mut self.timeline);
-        timeline.take(&self.row_facts(), place, rows);
-        self.timeline = timeline;
+        self.with_timeline(|timeline, facts| timeline.take(facts, place, rows));
         self.forget_steps();
     }
 
@@ -288,9 +289,7 @@ impl Model {
         self.work.take(&self.world, touched);
         self.remember(entry);
         self.own.take(entry);
-        let mut timeline = std::mem::take(&mut self.timeline);
-        timeline.append(&self.row_facts(), entry);
-        self.timeline = timeline;
+        self.with_timeline(|timeline, facts| timeline.append(facts, entry));
         true
     }
 

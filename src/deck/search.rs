@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::clock::now_ms;
 use super::found::found;
-use super::timeline::Timeline;
+use super::timeline::query_of;
 use crate::client::Client;
 use crate::wire::control::Command;
 use crate::wire::search::SearchParams;
@@ -44,7 +44,7 @@ pub(super) async fn search(operator: Client, asked: SearchAsked, answers: mpsc::
             words: words.clone(),
             limit: Some(FOUND_MAX),
             after: after.clone(),
-            query: Timeline::query_of(&chips, now_ms()),
+            query: query_of(&chips, now_ms()),
         });
         let mut found = found(number, words.clone(), operator.ask_for(search).await);
         found.goes_on = after.is_some();

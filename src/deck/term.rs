@@ -280,7 +280,7 @@ pub(super) fn restore_unread() {
     let _ = disable_raw_mode();
 }
 
-/// The threads without which there is no deck any more; see `run`.
+/// The threads without which there is no deck any more: see `Display::close`.
 pub(super) const DRAWING_THREAD: &str = "deck-draw";
 const MAIN_THREAD: &str = "main";
 

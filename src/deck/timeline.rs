@@ -87,11 +87,6 @@ impl Timeline {
         }
     }
 
-    /// What is searched for with these chips.
-    pub(super) fn query_of(chips: &ui::Chips, now_ms: i64) -> RowQuery {
-        query_of(chips, now_ms)
-    }
-
     /// A page has come for what was asked.
     pub(super) fn take(&mut self, facts: &RowFacts<'_>, place: WindowPlace, page: WindowPage) {
         self.head = self.head.max(page.head);
@@ -229,7 +224,7 @@ impl Timeline {
 }
 
 /// What the chips ask.
-fn query_of(chips: &ui::Chips, now_ms: i64) -> RowQuery {
+pub(super) fn query_of(chips: &ui::Chips, now_ms: i64) -> RowQuery {
     let mut query = RowQuery::default();
     for chip in &chips.on {
         match chip {

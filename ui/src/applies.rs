@@ -26,8 +26,8 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
     let can_act = view.daemon.state.can_act();
     match action {
         // One can write without a daemon: what is typed behind a refused key would be commands.
-        Action::Message | Action::Handoff | Action::Note => true,
-        Action::Coordinator | Action::NewTask => can_act,
+        Action::Message | Action::Handoff | Action::Note | Action::NewTask => true,
+        Action::Coordinator => can_act,
         Action::LockKey => view.is_key_unlocked,
         Action::Clear => can_act && view.ledger.entries > 0,
         Action::Suspend => deck.seen && !view.daemon.state.is_own(),
@@ -68,7 +68,9 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::ClearChips => !deck.timeline.chips.is_empty(),
         Action::LandmarkOlder | Action::LandmarkNewer => deck.focus == Pane::Timeline,
         Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
-        Action::Thread => Subject::selected(deck).is_some_and(|subject| subject.of_thread(deck).is_some()),
+        Action::Thread => {
+            Subject::selected(deck).is_some_and(|subject| subject.of_thread(deck).is_some())
+        }
         Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
         Action::Copy | Action::CopyId | Action::Edit => {
             Subject::selected(deck).is_some_and(|subject| subject.has_text(deck))
@@ -136,7 +138,8 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             Action::Handoff | Action::Resolve | Action::Dismiss,
         ) => {
             let live = selected_finding(deck).is_some_and(|row| row.state.is_live());
-            live && deck.view.daemon.state.can_act()
+            // Its words are typed, and kept until there is a daemon.
+            live && (action != Action::Handoff || deck.view.daemon.state.can_act())
         }
         (Overlay::Findings(_) | Overlay::Finding(_), Action::Copy | Action::CopyId)
         | (Overlay::Findings(_), Action::Open) => selected_finding(deck).is_some(),
@@ -146,16 +149,14 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         ) => {
             let row = selected_capsule(deck).filter(|row| row.broken.is_none());
             row.is_some_and(|row| match action {
-                Action::CloseTask => row.can_be_closed() && deck.view.daemon.state.can_act(),
+                Action::CloseTask => row.can_be_closed(),
+                Action::Export => true,
                 _ => deck.view.daemon.state.can_act(),
             })
         }
         (Overlay::Capsule(sheet), Action::Edit) => {
             let view = sheet.view();
             view.is_some_and(|view| view.row.can_be_closed()) && deck.view.daemon.state.can_act()
-        }
-        (Overlay::Capsules(_) | Overlay::Capsule(_), Action::NewTask) => {
-            deck.view.daemon.state.can_act()
         }
         (Overlay::Capsules(_), Action::Edit) => false,
         (Overlay::Capsules(_) | Overlay::Capsule(_), Action::Copy | Action::CopyId)

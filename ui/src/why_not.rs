@@ -58,11 +58,7 @@ pub(crate) fn reason(deck: &Deck, action: Action) -> Option<String> {
             "not connected to the daemon: what the agent is at cannot be read now"
         }
         Action::WorkState | Action::Instructions => "no agent is selected",
-        Action::Handoff
-        | Action::Coordinator
-        | Action::Clear
-        | Action::NewTask
-        | Action::Export
+        Action::Handoff | Action::Coordinator | Action::Clear
             if !deck.view.daemon.state.can_act() =>
         {
             "not connected to the daemon: nothing can be sent now"

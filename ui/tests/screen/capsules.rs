@@ -570,6 +570,29 @@ fn what_is_written_of_a_task_stays_while_the_daemon_is_away() {
 }
 
 #[test]
+fn what_is_typed_behind_a_key_of_a_task_is_text_also_without_a_daemon() {
+    let mut deck = deck();
+    update(&mut deck, Msg::View(Box::new(disconnected())));
+    let begins = keys(&mut deck, "nquick quest<enter><ctrl-u><enter>");
+    assert_eq!(begins, []);
+    assert!(shown(&deck).contains("no task was begun"));
+    keys(&mut deck, "<esc>");
+    for (key, text) in [("c", "quick close"), ("w", "quick file")] {
+        keys(&mut deck, "<enter>");
+        read(&mut deck, row("cap_1", "first"));
+        assert_eq!(keys(&mut deck, &format!("{key}{text}<enter>")), [], "{key}");
+        let screen = shown(&deck);
+        assert!(screen.contains(text), "{key}: {screen}");
+        assert!(screen.contains("nothing was recorded"), "{key}: {screen}");
+        keys(&mut deck, "<esc><esc>");
+    }
+    update(&mut deck, Msg::View(Box::new(pair_at_work())));
+    // The title is there still.
+    keys(&mut deck, "n");
+    assert!(shown(&deck).contains("quick quest"));
+}
+
+#[test]
 fn a_key_pressed_before_a_task_is_read_is_told_that_it_is_being_read() {
     let mut deck = deck();
     keys(&mut deck, "<enter>");

@@ -152,6 +152,26 @@ fn it_is_dismissed_with_a_reason_and_never_without() {
 }
 
 #[test]
+fn what_is_typed_behind_a_key_of_a_finding_is_text_also_without_a_daemon() {
+    for (key, words) in [("x", "Dismiss"), ("r", "Resolve")] {
+        let mut deck = deck(DeckView {
+            daemon: scenes::disconnected().daemon,
+            ..reviewed()
+        });
+        assert_eq!(
+            keys(&mut deck, &format!("F{key}quite<space>so<enter>")),
+            [read("gh:rc:1857")]
+        );
+        let screen = shown(&deck);
+        for words in [words, "quite so", "nothing was recorded"] {
+            assert!(screen.contains(words), "{words}: {screen}");
+        }
+        update(&mut deck, Msg::View(Box::new(reviewed())));
+        assert_eq!(keys(&mut deck, "<enter>").len(), 1, "{key}");
+    }
+}
+
+#[test]
 fn what_was_typed_of_a_finding_stands_there_again_until_it_is_said() {
     let mut deck = deck(reviewed());
     keys(&mut deck, "Fxhalf<space>a<space>thought<esc>");
