@@ -3,6 +3,7 @@
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
 mod approval;
+mod carried;
 mod command_run;
 mod continuity;
 mod delivery;
@@ -19,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, AgentState, Party};
-use super::carried::CarriedEntry;
 use super::delivery::OnBusy;
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
@@ -28,6 +28,7 @@ pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
     ChoiceEffect, LabelParts, SUBJECT_CHARS_MAX, TextHints,
 };
+pub use carried::CarriedEntry;
 pub use command_run::CommandRun;
 pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,
@@ -35,7 +36,9 @@ pub use continuity::{
 };
 pub use delivery::{DeliveryRecord, DeliveryResult};
 pub use error_code::ErrorCode;
-pub use finality::{FinalityDecision, FinalityProposal, TreeFound, WorkTree};
+pub use finality::{
+    DecisionSignature, FinalityDecision, FinalityProposal, ProposalState, TreeFound, WorkTree,
+};
 pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep};
 pub use gate_run::{GapCause, GateRun, IsolatedRun, RewrittenFiles};
 pub use lifecycle::LifecycleEvent;

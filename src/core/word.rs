@@ -247,9 +247,9 @@ mod tests {
     use super::*;
     use crate::capsule::{CapsuleSection, HandoffState, TouchOp};
     use crate::entry::ArtifactKind;
+    use crate::entry::ProposalState;
     use crate::envelope::MessageKind;
     use crate::policy::{RuleName, SignOffMode};
-    use crate::snapshot::ProposalState;
 
     #[test]
     fn words_come_back_as_they_were_written() {

@@ -6,7 +6,7 @@ use std::io;
 
 use super::reply::ReplySender;
 use super::under_way::UnderWay;
-use crate::core::carried::CarriedEntry;
+use crate::core::entry::CarriedEntry;
 use crate::core::entry::{Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::agent::Party;
 use crate::continuity::StatedText;
-use crate::fold::is_cut;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
+use crate::kept_text::is_cut;
 use crate::snapshot::{
     FindingSnapshot, GateInForce, Snapshot, TaskFile, TaskHandoff, TaskSnapshot,
 };

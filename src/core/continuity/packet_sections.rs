@@ -13,7 +13,8 @@ use crate::cut_text::{cut_text, one_line};
 use crate::entry::ArtifactStatus;
 use crate::hidden::letters;
 use crate::id::{RuntimeSession, Seq};
-use crate::snapshot::{BRIEF_CHARS_MAX, HandoffSnapshot, Snapshot};
+use crate::kept_text::BRIEF_CHARS_MAX;
+use crate::snapshot::{HandoffSnapshot, Snapshot};
 
 /// How many done handoffs and artifacts are named.
 const DONE_MAX: usize = 8;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::agent::{Agent, Party};
-use crate::core::carried::CarriedEntry;
+use crate::core::entry::CarriedEntry;
 use crate::core::entry::{
     DeliveryResult, Entry, EntryKind, Fate, GateRun, LifecycleEvent, TaskStep,
 };

@@ -3,8 +3,8 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::carried::CarriedEntry;
 use crate::continuity::work_files::WorkSources;
+use crate::entry::CarriedEntry;
 use crate::entry::{
     ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus,
     CommandRun, Handoff, TurnFiles,

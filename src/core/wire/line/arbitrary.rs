@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::agent::{Agent, AgentState, Party};
-use crate::carried::CarriedEntry;
 use crate::delivery::{DeliveryWay, OnBusy, Outcome};
+use crate::entry::CarriedEntry;
 use crate::entry::{
     AgentChanged, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
     Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnFiles, TurnRecord,

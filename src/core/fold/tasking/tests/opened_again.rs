@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{CLAUDE, CODEX, Record, claim, handoff, id, note};
 use crate::agent::{Agent, AgentState, Party};
-use crate::carried::CarriedEntry;
 use crate::delivery::OnBusy;
+use crate::entry::CarriedEntry;
 use crate::entry::{
     AgentChanged, ApprovalKind, ApprovalRequest, ApprovalStep, ArtifactStatus, ContinuityFact,
     Entry, EntryKind, ErrorCode, FINDING, FinalityProposal, FindingRecord, FindingStep, Message,

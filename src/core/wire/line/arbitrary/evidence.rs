@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use super::{finding_id, id, ids, text, texts, tree};
 use crate::agent::Agent;
+use crate::entry::DecisionSignature;
 use crate::entry::{
     Artifact, ArtifactStatus, CommandRun, EntryKind, FinalityDecision, FinalityProposal,
     FindingFacts, FindingRecord, GapCause, GateRun, IsolatedRun, RewrittenFiles,
 };
 use crate::id::Seq;
-use crate::signing::{DecisionSignature, Signer};
+use crate::signer::Signer;
 
 pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
     let status = prop::sample::select(vec![
