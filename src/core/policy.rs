@@ -13,8 +13,10 @@
 
 mod coordinator;
 mod git_write;
+mod given_commands;
 mod here_document;
 mod named_files;
+mod need;
 mod needs;
 mod outside;
 mod permission;

@@ -11,6 +11,8 @@ pub mod bodies;
 mod body;
 mod comment;
 mod details;
+mod fence;
+mod head;
 #[cfg(any(test, feature = "testing"))]
 pub mod hostile;
 mod links;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::needs::named;
+use super::need::named;
 use super::outside::outside;
 use super::request_needs::permissions_of;
 use super::shell_needs::shell_needs;

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::body::{CleanBody, head, prose};
+use super::body::CleanBody;
+use super::fence::prose;
+use super::head::head;
 use super::severity::{FindingSeverity, header};
 use crate::entry::FindingFacts;
 use crate::hex::hex;

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::body::{head, seen};
+use super::body::seen;
+use super::head::head;
 use super::{
     CLEAN_BYTES_MAX, CleanBody, FindingSeverity, ImportedFinding, ReviewComment, ReviewPart,
     SUGGESTIONS_MAX, SeverityBy,

@@ -1,7 +1,9 @@
 //! [`FindingSeverity`]: a badge first, then a priority, then a word where it is a label.
 
-use super::body::{BODY_BYTES_MAX, CleanBody, comment_end, fence, head, prose};
+use super::body::{BODY_BYTES_MAX, CleanBody, comment_end};
 use super::comment::ReviewPart;
+use super::fence::{fence, prose};
+use super::head::head;
 use super::links;
 use crate::word::words;
 

@@ -8,13 +8,12 @@ use super::REASON_CHARS_MAX;
 use crate::agent::{Agent, AgentState};
 use crate::context_fill::ContextFill;
 use crate::continuity::{ContinuityState, Staleness};
-use crate::delivery::{DeliveryWay, LimitMode, Watched};
+use crate::delivery::{DeliveryMode, DeliveryWay, LimitMode, Watched};
 use crate::entry::{ReloadCause, ReloadWay};
 use crate::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::instructions::FileName;
 use crate::relay_cost::RelayCost;
 use crate::snapshot::ApprovalSnapshot;
-use crate::wire::control::DeliveryMode;
 use crate::word::{OpenWord, words};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
