@@ -8,8 +8,8 @@ use std::path::Path;
 
 use super::Stored;
 use super::check::{Checker, LineVerdict};
-use super::handle::Stats;
 use super::lines::Lines;
+use super::shared::Stats;
 use super::walk::walk;
 use crate::dirs::open_private;
 use ctxrelay_core::id::Seq;
