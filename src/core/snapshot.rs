@@ -26,9 +26,10 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, AgentState, Party};
 use super::alarm::AlarmSnapshot;
-use super::continuity::ContinuityState;
-use super::delivery::DeliveryWay;
-use super::entry::{Artifact, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree};
+use super::continuity_state::ContinuityState;
+use super::entry::{
+    Artifact, DeliveryWay, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree,
+};
 use super::id::{CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::line_hash::LineHash;
 use super::signing::{ActSignature, SigningState};
@@ -439,6 +440,16 @@ impl Snapshot {
         if let Some(signing) = signing.filter(|signing| signing.act == seq) {
             signing.head = Some(hash.to_owned());
         }
+    }
+
+    /// Whether the operator had seen this entry when they approved last.
+    pub fn is_judged(&self, seq: Seq) -> bool {
+        seq <= self.judged_through()
+    }
+
+    /// The last entry that an approval judged.
+    pub(crate) fn judged_through(&self) -> Seq {
+        self.seen_through.unwrap_or(self.approved_through)
     }
 
     /// Alarms that the operator has not acknowledged.

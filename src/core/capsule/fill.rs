@@ -11,7 +11,7 @@ use super::{
     StatementAuthor, TouchOp, is_within,
 };
 use crate::agent::Party;
-use crate::continuity::StatedText;
+use crate::continuity_state::StatedText;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
 use crate::kept_text::is_cut;
 use crate::snapshot::{

@@ -9,7 +9,7 @@ use super::LineRef;
 use crate::entry::{ArtifactStatus, CommandRun, Entry, EntryKind, GateRun};
 use crate::id::{CapsuleId, EntryId};
 use crate::kept_text::brief;
-use crate::review::told_lines;
+use crate::told_path::told_lines;
 use crate::word::{OpenWord, words};
 
 words! {

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TurnFiles;
+use super::{DeliveryWay, TurnFiles};
 use crate::agent::Agent;
-use crate::delivery::DeliveryWay;
 use crate::id::{RuntimeSession, Seq, SessionId, TurnId};
 
 /// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that an

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::closing::closes;
 use crate::agent::Party;
-use crate::continuity::{StateTag, StatedText};
+use crate::continuity_state::{StateTag, StatedText};
 use crate::entry::{
     CommandRun, ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles,
     imported_digest, kept_digest,

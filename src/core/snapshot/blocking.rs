@@ -28,16 +28,6 @@ impl Snapshot {
         self.blockers_with(closed, ambiguous).collect()
     }
 
-    /// Whether the operator had seen this entry when they approved last.
-    pub fn is_judged(&self, seq: Seq) -> bool {
-        seq <= self.judged_through()
-    }
-
-    /// The last entry that an approval judged.
-    pub(crate) fn judged_through(&self) -> Seq {
-        self.seen_through.unwrap_or(self.approved_through)
-    }
-
     /// What an approval ends, and was recorded behind this entry: blocker notes, and artifacts that say
     /// that something failed.
     pub fn blockers_since(&self, seen: Seq) -> impl Iterator<Item = Blocker<'_>> {

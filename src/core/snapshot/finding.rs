@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Snapshot;
 use crate::agent::Agent;
-use crate::entry::FindingFacts;
+use crate::entry::{FindingFacts, FindingSeverity};
 use crate::id::{CapsuleId, EntryId, FindingId, Seq};
-use crate::review::{FindingSeverity, in_quotes, named};
+use crate::in_quotes::{in_quotes, named};
 use crate::word::words;
 
 /// How many findings are kept: those that stand, and the latest of the others.

@@ -6,6 +6,7 @@
 //! and of ContextRelay itself stay readable for ever: what is unknown is kept, what is missing
 //! gets a plain default. Knows no files: where a line stands is the reader's business.
 
+mod bad_line;
 mod chain;
 mod members;
 mod read;
@@ -19,8 +20,9 @@ pub mod hostile;
 #[cfg(test)]
 mod tests;
 
+pub use bad_line::BadLine;
 pub use chain::{ChainLink, GENESIS, Sealed, hash_line, is_hash, prefix_hash, seal};
-pub use read::{BadLine, ParsedLine, parse, parse_link};
+pub use read::{ParsedLine, parse, parse_link};
 pub use stored::Stored;
 pub use write::serialize;
 

@@ -4,10 +4,9 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::continuity::work_files::WorkSources;
-use crate::entry::CarriedEntry;
 use crate::entry::{
     ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus,
-    CommandRun, Handoff, TurnFiles,
+    CarriedEntry, CommandRun, Handoff, TurnFiles,
 };
 
 /// What an agent is given in a runtime session.

@@ -2,10 +2,9 @@ use ed25519_dalek::{Signer as _, SigningKey};
 
 use crate::agent::{Agent, Party};
 use crate::alarm::Alarm;
-use crate::entry::DecisionSignature;
 use crate::entry::{
-    Artifact, ArtifactStatus, Entry, EntryKind, Fate, FinalityDecision, FinalityProposal,
-    LifecycleEvent, Predecessor, WorkTree,
+    Artifact, ArtifactStatus, DecisionSignature, Entry, EntryKind, Fate, FinalityDecision,
+    FinalityProposal, LifecycleEvent, Predecessor, WorkTree,
 };
 use crate::fold::fold;
 use crate::hex::hex;

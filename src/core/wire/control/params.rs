@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
-use crate::entry::DecisionSignature;
-use crate::entry::{ArtifactStatus, NoteKind, WorkTree};
+use crate::delivery::MessageCursor;
+use crate::entry::{ArtifactStatus, DecisionSignature, DeliveryWay, NoteKind, OnBusy, WorkTree};
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::signer::Signer;
 use crate::signing::{ActSignature, SigningChange};

@@ -4,10 +4,9 @@ use proptest::prelude::*;
 
 use super::{finding_id, id, ids, text, texts, tree};
 use crate::agent::Agent;
-use crate::entry::DecisionSignature;
 use crate::entry::{
-    Artifact, ArtifactStatus, CommandRun, EntryKind, FinalityDecision, FinalityProposal,
-    FindingFacts, FindingRecord, GapCause, GateRun, IsolatedRun, RewrittenFiles,
+    Artifact, ArtifactStatus, CommandRun, DecisionSignature, EntryKind, FinalityDecision,
+    FinalityProposal, FindingFacts, FindingRecord, GapCause, GateRun, IsolatedRun, RewrittenFiles,
 };
 use crate::id::Seq;
 use crate::signer::Signer;
