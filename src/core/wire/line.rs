@@ -26,6 +26,11 @@ pub use read::{ParsedLine, parse, parse_link};
 pub use stored::Stored;
 pub use write::serialize;
 
+/// The longest line that is written or read, in bytes without newline: more than any message
+/// that a control frame can carry, even when every character of it is escaped. What is longer is
+/// counted as a bad line without being held in memory.
+pub const LINE_MAX: usize = 32 * 1024 * 1024;
+
 /// The value of `schema` on every line.
 pub const SCHEMA: &str = "v1";
 

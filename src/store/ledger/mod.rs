@@ -12,6 +12,7 @@ mod aside;
 mod belief;
 mod check;
 mod checkpoint;
+mod coming_head;
 mod entry_filter;
 mod error;
 mod file;
@@ -54,8 +55,8 @@ pub use handle::{Ledger, NotTaken};
 pub use open::{OpenOptions, OpenReport, OpenedLedger, Origin, Outside, open, open_watched};
 pub use page::Page;
 pub use progress::{ReadProgress, ReadSoFar};
-pub use read::{has_line, read, read_to};
 pub(crate) use read::{line_at, read_placed};
+pub use read::{read, read_to};
 pub use reading::Reading;
 pub use scan::RECENT_MAX;
 pub use seal::seal;
@@ -67,8 +68,3 @@ pub use verify_signing::{SignedEntry, SignedWhat, SigningCheck};
 pub use writer::WriterEvent;
 
 pub use ctxrelay_core::wire::line::Stored;
-
-/// The longest line that is written or read, in bytes without newline: more than any message
-/// that a control frame can carry, even when every character of it is escaped. What is longer is
-/// counted as a bad line without being held in memory.
-pub const LINE_MAX: usize = 32 * 1024 * 1024;
