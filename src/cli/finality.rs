@@ -14,13 +14,10 @@ use super::report::{Report, ReportText};
 use super::words::{ago, count, now_ms, said, short};
 use super::{disk, operator, operator_key};
 use crate::adapters::git::work_tree;
-use crate::core::entry::{TreeFound, WorkTree};
+use crate::core::entry::{DecisionSignature, ProposalState, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
-use crate::core::signing::DecisionSignature;
-use crate::core::snapshot::{
-    GateInForce, GateStatus, ProposalEnd, ProposalSnapshot, ProposalState, Snapshot,
-};
+use crate::core::snapshot::{GateInForce, GateStatus, ProposalEnd, ProposalSnapshot, Snapshot};
 use crate::wire::control::{
     Command, DecideParams, GateReport, PolicySet, ProgramCode, Recorded, Refusal, RefusalCode,
 };

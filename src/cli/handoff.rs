@@ -13,7 +13,7 @@ use super::report::Report;
 use super::words::{said, short};
 use crate::core::entry::NoteKind;
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::core::snapshot::BRIEF_CHARS_MAX;
+use crate::core::kept_text::BRIEF_CHARS_MAX;
 use crate::wire::control::{Command, NoteParams, Recorded};
 
 const WANTED: Wanted = Wanted {

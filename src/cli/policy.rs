@@ -13,9 +13,8 @@ use super::operator;
 use super::output::Tone;
 use super::report::{Report, ReportText};
 use crate::core::agent::Agent;
-use crate::core::policy::{
-    Coordinator, Permission, PermissionRule, PolicyChange, RuleInForce, RuleName,
-};
+use crate::core::entry::RuleName;
+use crate::core::policy::{Coordinator, Permission, PermissionRule, PolicyChange, RuleInForce};
 use crate::wire::control::{Command, PolicySet};
 use crate::wire::status::PolicyStatus;
 

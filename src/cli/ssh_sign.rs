@@ -16,7 +16,7 @@ use super::shell::quoted;
 use super::words::short;
 use crate::adapters::program_start::start;
 use crate::core::hex::hex;
-use crate::core::signing::{SSH_NAMESPACE, Signer, signature_of_armor};
+use crate::core::signer::{SSH_NAMESPACE, Signer, signature_of_armor};
 
 /// How long a person may take to touch the key, or to type what it asks for.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -244,7 +244,7 @@ mod tests {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
     use super::{TerminalModes, complaint, end, help_elsewhere};
-    use crate::core::signing::Signer;
+    use crate::core::signer::Signer;
 
     #[test]
     fn what_it_complains_about_is_told_whole_and_once() {

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::agent::Agent;
 use super::entry::{Entry, EntryKind, ErrorCode, LifecycleEvent};
 use super::id::{EntryId, Seq};
-use super::signing::{NotSigned, OperatorAct, Signer};
+use super::signer::Signer;
+use super::signing::{NotSigned, OperatorAct};
 
 /// The key of an entry's `meta` with the alarm, or with the id of the one that is acknowledged.
 pub const META: &str = "alarm";

@@ -16,32 +16,28 @@ mod packet_sections;
 mod pairs;
 mod reminder;
 mod staleness;
-mod state;
 mod state_json;
-mod stated;
 #[cfg(test)]
 mod tests;
 mod work_files;
 
-pub use inference::{
-    INFERENCE_WORDS_MAX, INFERRED_TURNS, InferencesSeen, InferredSeen, day_of, inference_prompt,
-    inferred_values,
+pub use crate::continuity_state::{
+    CHANGED_RULES_MAX, CompactionSeen, ContinuityState, INFERRED_TURNS, InferencesSeen,
+    InferredSeen, LISTED_MAX, PINNED, PacketSeen, READS_MAX, RulesSeen, STATE_TAG, StateTag,
+    StatedText, TouchedFile, WORKING_SET_MAX, day_of, is_note_for, is_state,
 };
+pub use inference::{INFERENCE_WORDS_MAX, inference_prompt, inferred_values};
 pub use marker::{
     ContextMarker, MARKER_CHARS_MAX, MARKERS_MAX, markers, markers_of_turn, without_markers,
 };
 pub(crate) use packet::TAGS;
 pub use packet::{
-    GitFacts, LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX, file_beginnings,
+    LeftOut, PACKET_CHARS_MAX, Packet, PacketTerms, SHORT_CHARS_MAX, file_beginnings,
 };
+pub use packet_sections::GitFacts;
 pub use reminder::{REMIND_TURNS, REMINDER_CHARS_MAX, reminder};
 pub use staleness::Staleness;
-pub use state::{
-    CHANGED_RULES_MAX, CompactionSeen, ContinuityState, LISTED_MAX, PacketSeen, READS_MAX,
-    RulesSeen, TouchedFile, WORKING_SET_MAX,
-};
 pub use state_json::{StatedField, changed_since_by, state_json, stated_fields};
-pub use stated::{PINNED, STATE_TAG, StateTag, StatedText, is_note_for, is_state};
 pub use work_files::{
     RECENT_WORK, WorkEventRow, WorkFileRow, WorkFiles, WorkFolder, WorkResultRow, WorkSources,
 };

@@ -30,7 +30,6 @@ mod backlog;
 mod claimed_texts;
 mod claude;
 mod codex;
-mod delivery_way;
 mod effect;
 mod held;
 mod held_effects;
@@ -39,10 +38,12 @@ mod later_inputs;
 mod leaving;
 mod limit;
 mod load;
+mod offer;
 mod page;
 pub mod recovery;
 mod row;
 mod rows_ahead;
+mod rung;
 mod shown;
 mod watchdog;
 mod way;
@@ -59,11 +60,10 @@ pub use claude::{
 pub use codex::{
     Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTimeouts,
 };
-pub use delivery_way::DeliveryWay;
 pub use effect::{DeliveryEffect, Moment};
 pub use held::Held;
 pub use held_effects::{HeldEffect, HeldEffects, HeldTooMuch};
-pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts, Rung};
+pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts};
 pub use later_inputs::{LaterInput, LaterInputs};
 pub use leaving::{leaves, stays};
 pub use limit::{Checked, Limit, LimitInput, LimitMode, LimitPolicy, LimitStep, Spoken};
@@ -71,43 +71,13 @@ pub use load::{BEGINNING_CHARS, Fit, Load};
 pub use page::{CutMessage, MessageCursor, page_order};
 pub use row::{Delivery, DeliveryFact};
 pub use rows_ahead::{RowsAhead, RowsDue};
+pub use rung::Rung;
 pub use shown::Shown;
 pub use watchdog::{Watchdog, Watched};
 pub use way::{Way, way};
 
+pub use crate::entry::{DeliveryWay, OnBusy, Outcome};
 use crate::word::words;
-
-words! {
-    /// What the sender wants when the receiver is working.
-    #[derive(Default)]
-    pub closed enum OnBusy {
-        /// Wait for the receiver's next turn.
-        #[default]
-        Queue = "queue",
-        /// Join the turn that runs.
-        Steer = "steer",
-        /// Do not send.
-        Reject = "reject",
-    }
-}
-
-words! {
-    /// What a sender is told about its message.
-    pub closed enum Outcome {
-        /// It is in the turn that runs.
-        JoinedActiveWork = "joined_active_work",
-        /// A turn began with it.
-        StartedNewTurn = "started_new_turn",
-        /// The receiver fetched it before the sender was answered.
-        DeliveredLive = "delivered_live",
-        /// It is recorded and will be delivered.
-        QueuedForNextTurn = "queued_for_next_turn",
-        /// It was refused and will not be delivered.
-        Rejected = "rejected",
-        /// It may or may not have arrived.
-        Ambiguous = "ambiguous",
-    }
-}
 
 words! {
     /// Where a message stands.

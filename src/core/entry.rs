@@ -3,6 +3,7 @@
 //! Knows nothing of lines, hashes or files; `wire::line` writes and reads them.
 
 mod approval;
+mod carried;
 mod command_run;
 mod continuity;
 mod delivery;
@@ -19,24 +20,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, AgentState, Party};
-use super::carried::CarriedEntry;
-use super::delivery::OnBusy;
 use super::id::{EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::whole::Whole;
 use super::word::words;
 pub use approval::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, LabelParts, SUBJECT_CHARS_MAX, TextHints,
+    ChoiceEffect, LabelParts, RuleName, SUBJECT_CHARS_MAX, TextHints,
 };
+pub use carried::CarriedEntry;
 pub use command_run::CommandRun;
 pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,
     InferredValue, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
 };
-pub use delivery::{DeliveryRecord, DeliveryResult};
+pub use delivery::{DeliveryRecord, DeliveryResult, DeliveryWay, OnBusy, Outcome};
 pub use error_code::ErrorCode;
-pub use finality::{FinalityDecision, FinalityProposal, TreeFound, WorkTree};
-pub use finding::{FINDING, FindingFacts, FindingRecord, FindingStep};
+pub use finality::{
+    DecisionSignature, FinalityDecision, FinalityProposal, ProposalState, TreeFound, WorkTree,
+};
+pub use finding::{FINDING, FindingFacts, FindingRecord, FindingSeverity, FindingStep, SeverityBy};
 pub use gate_run::{GapCause, GateRun, IsolatedRun, RewrittenFiles};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};

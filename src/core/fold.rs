@@ -15,15 +15,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::alarm::{Alarm, AlarmSnapshot};
-use super::cut_text::cut_text;
 use super::entry::{
     Artifact, ArtifactKind, CommandRun, Entry, EntryKind, FinalityProposal, NoteKind,
 };
 use super::id::EntryId;
+use super::kept_text::{brief, cut, cut_all};
 use super::signing::ActSignature;
 use super::snapshot::{
-    ArtifactSnapshot, BRIEF_CHARS_MAX, BlockerSnapshot, ErrorSnapshot, HandoffSnapshot, ITEMS_MAX,
-    NoteSnapshot, ProposalSnapshot, RECENT_MAX, Snapshot, TEXT_CHARS_MAX,
+    ArtifactSnapshot, BlockerSnapshot, ErrorSnapshot, HandoffSnapshot, NoteSnapshot,
+    ProposalSnapshot, RECENT_MAX, Snapshot,
 };
 use acting::fold_activity;
 use approving::{fold_answer, fold_approval, withdraw_question};
@@ -332,24 +332,4 @@ pub(crate) fn push_recent<T>(recent: &mut VecDeque<T>, item: T) {
         recent.pop_front();
     }
     recent.push_back(item);
-}
-
-/// The beginning of a text; all of it is in the record.
-pub(crate) fn cut(text: &str) -> String {
-    cut_text(text, TEXT_CHARS_MAX).into_owned()
-}
-
-/// Whether what [`cut`] gave is a beginning.
-pub(crate) fn is_cut(text: &str) -> bool {
-    text.chars().nth(TEXT_CHARS_MAX).is_some()
-}
-
-/// The beginning of a text, as one line.
-pub(crate) fn brief(text: &str) -> String {
-    let one_line: Vec<&str> = text.split_whitespace().take(BRIEF_CHARS_MAX).collect();
-    cut_text(&one_line.join(" "), BRIEF_CHARS_MAX).into_owned()
-}
-
-fn cut_all(texts: &[String]) -> Vec<String> {
-    texts.iter().take(ITEMS_MAX).map(|text| cut(text)).collect()
 }

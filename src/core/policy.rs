@@ -13,8 +13,10 @@
 
 mod coordinator;
 mod git_write;
+mod given_commands;
 mod here_document;
 mod named_files;
+mod need;
 mod needs;
 mod outside;
 mod permission;
@@ -49,7 +51,7 @@ pub use policy_change::PolicyChange;
 pub use policy_rules::{PermissionRules, PolicyRules};
 pub use policy_verdict::PolicyVerdict;
 pub use risk_hints::risk_hints;
-pub use rule_in_force::{ClaudeHooks, RuleInForce, RuleName};
+pub use rule_in_force::{ClaudeHooks, RuleInForce};
 pub use secret_paths::is_secret_path;
 pub use sign_off_mode::SignOffMode;
 pub use unmasked::read_unmasked;

@@ -2,7 +2,7 @@
 //!
 //! - [`CleanBody`]: a comment's words without pictures, buttons and prompts for an AI.
 //! - [`ImportedFinding`]: the same, made fit to be recorded; [`ImportPlan`]: what is to be recorded.
-//! - [`FindingSeverity`] and [`SeverityBy`]: how bad it is, and by what that is known.
+//! - [`FindingSeverity::of`](crate::entry::FindingSeverity::of): how bad it is, and by what that is known.
 //!
 //! A comment is text from elsewhere: it is read, never followed.
 
@@ -11,6 +11,8 @@ pub mod bodies;
 mod body;
 mod comment;
 mod details;
+mod fence;
+mod head;
 #[cfg(any(test, feature = "testing"))]
 pub mod hostile;
 mod links;
@@ -23,8 +25,8 @@ mod tags;
 mod tests;
 
 pub use body::{BODY_BYTES_MAX, CLEAN_BYTES_MAX, CleanBody, SUGGESTIONS_MAX};
-pub use comment::{ImportedFinding, ReviewComment, ReviewPart, is_inside};
-pub use place::{FindingPlace, LineFate, told_lines};
+pub use comment::{ImportedFinding, ReviewComment, is_inside};
+pub use place::{FindingPlace, LineFate};
 pub use plan::{FILE_APART_DIGITS, FILE_REVIEW, ImportPlan, ReviewChanged, WholeReview};
-pub use quote::{in_quotes, named, quoted, unquoted, with_suggestions};
-pub use severity::{FindingSeverity, SeverityBy};
+pub use quote::{quoted, unquoted, with_suggestions};
+pub use severity::ReviewPart;

@@ -5,31 +5,19 @@
 //! here; it signs what [`DecisionStatement`], [`ActStatement`] and [`SigningStatement`] write.
 
 mod act;
+mod act_signature;
 mod change;
 mod sign;
-mod signer;
-mod ssh;
 mod statement;
 
-pub use act::{ACT_META, ActSignature, OperatorAct, TRUSTED};
-pub use change::{META, SignedPlace, SigningChange, SigningNotice, SigningRefused, SigningState};
-pub use signer::{KEY_BYTES, SIGNATURE_BYTES, Signer};
-pub use ssh::{NoSshKey, SSH_NAMESPACE, signature_of_armor};
-pub use statement::{ActStatement, DecisionStatement, SigningStatement};
+pub use act::{OperatorAct, TRUSTED};
+pub use act_signature::{ACT_META, ActSignature};
+pub use change::{META, SigningChange, SigningNotice, SigningRefused, SigningState};
+pub use statement::{ActStatement, DecisionStatement, SignedPlace, SigningStatement};
 
 use serde::{Deserialize, Serialize};
 
 use crate::entry::{FinalityDecision, WorkTree};
-
-/// What a decision carries while decisions are signed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecisionSignature {
-    pub signer: Signer,
-    /// The hash on the proposal's line, and so the head of the chain up to and with it.
-    pub head: String,
-    /// The signature of the [`DecisionStatement`], in hex.
-    pub value: String,
-}
 
 /// Why a decision is not believed while decisions are signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]

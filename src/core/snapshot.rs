@@ -6,6 +6,7 @@
 mod activity;
 mod agent_status;
 mod approval;
+mod blocker;
 mod blocking;
 mod changed_files;
 mod exchange;
@@ -25,16 +26,17 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, AgentState, Party};
 use super::alarm::AlarmSnapshot;
-use super::continuity::ContinuityState;
-use super::delivery::DeliveryWay;
-use super::entry::{Artifact, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree};
+use super::continuity_state::ContinuityState;
+use super::entry::{
+    Artifact, DeliveryWay, ErrorCode, NoteKind, Predecessor, TurnRecord, TurnStatus, WorkTree,
+};
 use super::id::{CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use super::line_hash::LineHash;
 use super::signing::{ActSignature, SigningState};
 pub use activity::{ACTIVITY_MINUTES, ActivityMinute, RecentActivity};
 pub use agent_status::AgentStatus;
 pub use approval::{APPROVALS_OPEN_MAX, ApprovalSnapshot};
-pub use blocking::Blocker;
+pub use blocker::Blocker;
 pub use changed_files::{ChangedChecks, ChangedFiles};
 pub use exchange::Exchange;
 pub use finding::{
@@ -45,7 +47,7 @@ pub use gates::{GATES_KEPT_MAX, GateInForce, GateSnapshot, GateStatus, TreeInQue
 pub use handoff::{HandoffColumn, HandoffSnapshot, STALE_AFTER_MS};
 pub use message::MessageSnapshot;
 pub use pair_conversation::PairConversation;
-pub use proposal::{ProposalEnd, ProposalSnapshot, ProposalState};
+pub use proposal::{ProposalEnd, ProposalSnapshot};
 pub use task::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, TASK_ITEMS_MAX, TASKS_CLOSED_MAX,
     TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,
@@ -57,16 +59,6 @@ pub const RECENT_MAX: usize = 50;
 
 /// How many runtime sessions of an agent's have a state of their own.
 pub const RUNTIME_SESSIONS_MAX: usize = 16;
-
-/// The most that is kept of one text here, in characters: a snapshot is handed around whole, and
-/// the record has the rest.
-pub const TEXT_CHARS_MAX: usize = 4_000;
-
-/// The most that is kept of the text of a question or a blocker, in characters.
-pub const BRIEF_CHARS_MAX: usize = 200;
-
-/// How many items of evidence are kept.
-pub const ITEMS_MAX: usize = 50;
 
 /// The world as the ledger tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -273,7 +265,7 @@ pub struct QuestionSnapshot {
     /// When, ms since the epoch.
     #[serde(default)]
     pub at_ms: i64,
-    /// The beginning of what is asked, at most [`BRIEF_CHARS_MAX`] characters.
+    /// The beginning of what is asked, at most [`BRIEF_CHARS_MAX`](crate::kept_text::BRIEF_CHARS_MAX) characters.
     #[serde(default)]
     pub text: String,
 }
@@ -289,7 +281,7 @@ pub struct BlockerSnapshot {
     pub by: Party,
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// The beginning of what it says, at most [`BRIEF_CHARS_MAX`] characters.
+    /// The beginning of what it says, at most [`BRIEF_CHARS_MAX`](crate::kept_text::BRIEF_CHARS_MAX) characters.
     pub text: String,
     /// The handoffs that it holds up; with the last of them it is lifted.
     pub holds_up: Vec<EntryId>,
@@ -448,6 +440,16 @@ impl Snapshot {
         if let Some(signing) = signing.filter(|signing| signing.act == seq) {
             signing.head = Some(hash.to_owned());
         }
+    }
+
+    /// Whether the operator had seen this entry when they approved last.
+    pub fn is_judged(&self, seq: Seq) -> bool {
+        seq <= self.judged_through()
+    }
+
+    /// The last entry that an approval judged.
+    pub(crate) fn judged_through(&self) -> Seq {
+        self.seen_through.unwrap_or(self.approved_through)
     }
 
     /// Alarms that the operator has not acknowledged.

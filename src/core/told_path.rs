@@ -1,4 +1,4 @@
-//! [`told_path`]: a file's name in a text for people and agents.
+//! [`told_path`]: a file's name in a text for people and agents; [`told_lines`]: lines of it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -32,6 +32,15 @@ pub fn told_path(path: &str) -> Cow<'_, str> {
     }
     told.push('"');
     Cow::Owned(told)
+}
+
+/// `src/a.rs:12`, of several lines `src/a.rs:12-15`.
+pub fn told_lines(path: &str, start: Option<u64>, line: Option<u64>) -> String {
+    match (start, line) {
+        (Some(start), Some(line)) if start < line => format!("{path}:{start}-{line}"),
+        (_, Some(line)) => format!("{path}:{line}"),
+        (_, None) => path.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -246,10 +246,9 @@ where
 mod tests {
     use super::*;
     use crate::capsule::{CapsuleSection, HandoffState, TouchOp};
-    use crate::entry::ArtifactKind;
+    use crate::entry::{ArtifactKind, ProposalState, RuleName};
     use crate::envelope::MessageKind;
-    use crate::policy::{RuleName, SignOffMode};
-    use crate::snapshot::ProposalState;
+    use crate::policy::SignOffMode;
 
     #[test]
     fn words_come_back_as_they_were_written() {

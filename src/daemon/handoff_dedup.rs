@@ -54,7 +54,7 @@ impl HandoffDedup {
             .filter(|handoff| now_ms - handoff.at_ms < SAME_FOR_MS)
             .filter(|handoff| stands(world, &[], &handoff.id))
             // A snapshot holds only the beginning of a long text, which is not the same text.
-            .filter(|handoff| handoff.ask.len() < crate::core::snapshot::TEXT_CHARS_MAX)
+            .filter(|handoff| handoff.ask.len() < crate::core::kept_text::TEXT_CHARS_MAX)
             .collect();
         recent.sort_by_key(|handoff| handoff.seq);
         for handoff in recent {

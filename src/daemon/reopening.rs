@@ -6,8 +6,7 @@ use std::io;
 
 use super::reply::ReplySender;
 use super::under_way::UnderWay;
-use crate::core::carried::CarriedEntry;
-use crate::core::entry::{Entry, EntryKind, TaskStep};
+use crate::core::entry::{CarriedEntry, Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::store::dirs::ProjectDirs;

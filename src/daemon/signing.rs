@@ -5,8 +5,9 @@ use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, AlarmSnapshot};
 use crate::core::entry::{Entry, LifecycleEvent};
 use crate::core::id::Seq;
+use crate::core::signer::Signer;
 use crate::core::signing::{
-    ActSignature, META, NotSigned, OperatorAct, SignedPlace, Signer, SigningChange, SigningNotice,
+    ActSignature, META, NotSigned, OperatorAct, SignedPlace, SigningChange, SigningNotice,
     SigningState,
 };
 use crate::store::dirs::{ProjectDirs, UserDirs};

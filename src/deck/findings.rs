@@ -9,8 +9,9 @@ use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::core::agent::Agent;
+use crate::core::entry::FindingSeverity;
 use crate::core::id::FindingId;
-use crate::core::review::{FindingPlace, FindingSeverity, LineFate};
+use crate::core::review::{FindingPlace, LineFate};
 use crate::core::snapshot::{FindingSnapshot, FindingState, Snapshot};
 use crate::wire::control::{
     Command, FindingText, PlacedFinding, ReadFindingParams, ReadFindingPlacesParams, ReviewChange,

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::clock::now_ms;
 use crate::core::lock::lock;
-use crate::core::signing::Signer;
+use crate::core::signer::Signer;
 
 /// A key that can sign.
 pub trait SigningKey: Send + Sync {

@@ -18,11 +18,11 @@ use super::disk_space::{DiskSpace, SpaceRefusal};
 use crate::dirs::UNPLACED;
 use ctxrelay_core::hex::hex;
 use ctxrelay_core::wire::control::RefusalCode;
-use ctxrelay_core::wire::line::is_hash;
+use ctxrelay_core::wire::line::{LINE_MAX, is_hash};
 
 /// The longest text that is kept or read, in bytes. As long as the longest line that could have
 /// held it.
-pub const BLOB_BYTES_MAX: u64 = super::ledger::LINE_MAX as u64;
+pub const BLOB_BYTES_MAX: u64 = LINE_MAX as u64;
 
 /// How much is read at once when only the hash is wanted.
 const READ_BYTES: usize = 64 * 1024;

@@ -9,7 +9,7 @@
 mod keeper;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 pub use keeper::HeadKeeper;
@@ -24,7 +24,6 @@ use super::dirs::{
     ProjectDirs, UserDirs, exists, if_there, make_private_dir, read_private, write_fleeting,
     write_private,
 };
-use super::ledger::has_line;
 
 /// More than any head is long, with its anchors and alarms.
 const HEAD_BYTES_MAX: u64 = 64 * 1024;
@@ -97,24 +96,6 @@ impl Kept {
         let archive = dirs.archives().join(format!("{session}.jsonl"));
         let is_there = exists(&dirs.ledger(session)) || exists(&archive);
         self.head.seq > 0 && exists(&dirs.current()) && !is_there
-    }
-
-    /// The same, with the head where the operator's word came to stand in this ledger, if a crash
-    /// came between that and its head: whose word it is was known before it was written.
-    pub fn met_in(mut self, ledger: &Path) -> Self {
-        let is_news = |coming: &Head| {
-            coming.session_id == self.head.session_id && coming.seq > self.head.seq && !self.clean
-        };
-        if let Some(coming) = self.coming.take().filter(is_news)
-            && has_line(ledger, &coming.hash).unwrap_or(false)
-        {
-            if self.head.seq > 0 {
-                self.anchors.push((self.head.seq, self.head.hash));
-            }
-            self.anchors.push((coming.seq, coming.hash.clone()));
-            self.head = coming;
-        }
-        self
     }
 
     /// Of a ledger that is still empty: whatever comes to stand in it stands behind this.

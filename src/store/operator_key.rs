@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::dirs::{UserDirs, if_there, make_private_dir, read_private, write_private};
 use ctxrelay_core::hex::{hex, unhex};
-use ctxrelay_core::signing::{KEY_BYTES, NoSshKey, Signer};
+use ctxrelay_core::signer::{KEY_BYTES, NoSshKey, Signer};
 
 /// More than any key file is long.
 const FILE_BYTES_MAX: u64 = 16 * 1024;

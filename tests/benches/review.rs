@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ctxrelay::core::review::{CleanBody, FindingSeverity, ReviewPart};
+use ctxrelay::core::entry::FindingSeverity;
+use ctxrelay::core::review::{CleanBody, ReviewPart};
 use serde_json::{Value, json};
 
 use crate::figure::{Series, Table, ms};

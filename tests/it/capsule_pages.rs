@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use ctxrelay::core::agent::Party;
 use ctxrelay::core::capsule::Capsule;
-use ctxrelay::core::carried::CarriedEntry;
-use ctxrelay::core::entry::{Entry, EntryKind, Fate, NoteKind, Predecessor, TASK, TaskStep};
+use ctxrelay::core::entry::{
+    CarriedEntry, Entry, EntryKind, Fate, NoteKind, Predecessor, TASK, TaskStep,
+};
 use ctxrelay::core::id::{CapsuleId, EntryId, Seq, SessionId};
 use ctxrelay::store::dirs::{ProjectDirs, UserDirs};
 use ctxrelay::store::head::{self, Head, Kept};

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
 use super::*;
-use crate::core::review::SeverityBy;
+use crate::core::entry::SeverityBy;
 
 fn git(root: &Path, args: &[&str]) -> String {
     let output = Command::new("git")

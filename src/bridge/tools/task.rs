@@ -15,8 +15,8 @@ use super::session::NoArguments;
 use super::{argument, schema};
 use crate::core::cut_text::excerpt;
 use crate::core::id::{EntryId, FindingId, RuntimeSession};
+use crate::core::in_quotes::{in_quotes, named};
 use crate::core::policy::RuleInForce;
-use crate::core::review::{in_quotes, named};
 use crate::core::snapshot::{
     FindingSnapshot, GateInForce, HandoffColumn, HandoffSnapshot, Snapshot, TreeInQuestion,
 };

@@ -21,7 +21,7 @@ use crate::core::capsule::{
     Capsule, FoundText, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
 };
 use crate::core::id::RuntimeSession;
-use crate::core::review::in_quotes;
+use crate::core::in_quotes::in_quotes;
 use crate::store::capsules::CapsuleOwner;
 use crate::store::dirs::ProjectDirs;
 use crate::wire::control::{Command, HandoffParams, Sent};

@@ -13,9 +13,9 @@ use crate::cli::output::Tone;
 use crate::cli::record_now::RecordNow;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, short};
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, FindingSeverity};
 use crate::core::id::FindingId;
-use crate::core::review::{FindingPlace, FindingSeverity, unquoted};
+use crate::core::review::{FindingPlace, unquoted};
 use crate::core::snapshot::{FINDINGS_MAX, FindingCursor, FindingSnapshot, FindingState};
 
 /// How much of a title fits its line, in characters.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Capsule, CapsuleStatement};
 use crate::entry::NoteKind;
-use crate::fold::brief;
+use crate::kept_text::brief;
 
 /// The headings, in order, and what stands below them.
 const HEADINGS: [(&str, NoteKind); 7] = [

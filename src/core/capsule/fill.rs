@@ -11,9 +11,9 @@ use super::{
     StatementAuthor, TouchOp, is_within,
 };
 use crate::agent::Party;
-use crate::continuity::StatedText;
-use crate::fold::is_cut;
+use crate::continuity_state::StatedText;
 use crate::id::{EntryId, FindingId, Seq, SessionId};
+use crate::kept_text::is_cut;
 use crate::snapshot::{
     FindingSnapshot, GateInForce, Snapshot, TaskFile, TaskHandoff, TaskSnapshot,
 };

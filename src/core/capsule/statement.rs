@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::agent::{Agent, Party};
-use crate::continuity::StatedText;
+use crate::continuity_state::StatedText;
 use crate::entry::{Entry, EntryKind, NoteKind, TaskStep};
-use crate::fold::cut;
 use crate::id::{CapsuleId, EntryId, Seq, SessionId};
+use crate::kept_text::cut;
 use crate::word::words;
 
 /// How such a text ends.

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::LineRef;
 use crate::entry::{ArtifactStatus, CommandRun, Entry, EntryKind, GateRun};
-use crate::fold::brief;
 use crate::id::{CapsuleId, EntryId};
-use crate::review::told_lines;
+use crate::kept_text::brief;
+use crate::told_path::told_lines;
 use crate::word::{OpenWord, words};
 
 words! {

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::state::ContinuityState;
-use super::stated::{is_note_for, is_state};
 use crate::agent::{Agent, Party};
+use crate::continuity_state::{ContinuityState, is_note_for, is_state};
 use crate::entry::{ContinuityFact, Entry, EntryKind, TurnFiles};
 use crate::id::{RuntimeSession, Seq};
 use crate::snapshot::Snapshot;

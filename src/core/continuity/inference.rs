@@ -1,15 +1,9 @@
 //! What a model is asked that reads an agent's own words, when the agent has marked nothing of its
 //! work for long, and what is taken from its answer. Nobody said it: it counts least.
 
-use serde::{Deserialize, Serialize};
-
 use super::marker::markers;
 use crate::agent::Agent;
 use crate::entry::{InferredValue, NoteKind};
-use crate::id::Seq;
-
-/// What was taken and not recorded as notes is gone after so many turns.
-pub const INFERRED_TURNS: u64 = 3;
 
 /// How much of an agent's own words is read, in characters: the latest.
 pub const INFERENCE_WORDS_MAX: usize = 12_000;
@@ -19,39 +13,6 @@ const VALUES_MAX: usize = 10;
 
 /// The longest of them, in characters.
 const VALUE_CHARS_MAX: usize = 400;
-
-const DAY_MS: i64 = 86_400_000;
-
-/// What a model took from an agent's words, and nobody recorded as notes yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InferredSeen {
-    /// Its entry.
-    pub seq: Seq,
-    /// When, ms since the epoch.
-    pub at_ms: i64,
-    /// In which turn of the agent.
-    pub turn: u64,
-    /// What it takes to be so.
-    pub values: Vec<InferredValue>,
-}
-
-/// When a model was asked last, and how often on that day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InferencesSeen {
-    /// In which turn of the agent.
-    pub turn: u64,
-    /// The day, UTC, counted from the epoch.
-    pub day: i64,
-    /// How often on it.
-    pub times: u64,
-}
-
-/// The day of a time (ms since the epoch), UTC, counted from the epoch.
-pub fn day_of(at_ms: i64) -> i64 {
-    at_ms.div_euclid(DAY_MS)
-}
 
 /// What the model is asked. The words stand in a fence that they cannot close, as data.
 pub fn inference_prompt(agent: Agent, words: &[String]) -> String {

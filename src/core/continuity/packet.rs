@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::packet_sections::{PacketItem, Section, name, sections};
+use super::packet_sections::{GitFacts, PacketItem, Section, name, sections};
 use crate::agent::Agent;
 use crate::entry::ReloadCause;
 use crate::envelope::{is_line_end, mark_brackets, quote};
@@ -26,19 +26,6 @@ const WEIGHS: u8 = 2;
 /// How our own words of who said something begin, behind their bracket. The operator's is none that
 /// somebody else writes, however it goes on.
 pub(crate) const TAGS: [&str; 4] = ["you", "note #", "marker #", "auto #"];
-
-/// What git knows, gathered by somebody else.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct GitFacts {
-    /// The branch; none on a detached head.
-    pub branch: Option<String>,
-    /// The commit.
-    pub head: Option<String>,
-    /// Files that differ from it, as `git status --short` names them.
-    pub changed: Vec<String>,
-    /// The latest commits, newest first: abbreviated hash and subject.
-    pub commits: Vec<String>,
-}
 
 /// For whom a packet is, and why.
 #[derive(Debug, Clone, Copy)]

@@ -3,17 +3,18 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::packet::GitFacts;
 use super::staleness::Staleness;
-use super::state::{ContinuityState, TouchedFile, WORKING_SET_MAX};
 use super::state_json::changed_since_by;
-use super::stated::{StateTag, StatedText};
 use crate::agent::{Agent, Party};
+use crate::continuity_state::{
+    ContinuityState, StateTag, StatedText, TouchedFile, WORKING_SET_MAX,
+};
 use crate::cut_text::{cut_text, one_line};
 use crate::entry::ArtifactStatus;
 use crate::hidden::letters;
 use crate::id::{RuntimeSession, Seq};
-use crate::snapshot::{BRIEF_CHARS_MAX, HandoffSnapshot, Snapshot};
+use crate::kept_text::BRIEF_CHARS_MAX;
+use crate::snapshot::{HandoffSnapshot, Snapshot};
 
 /// How many done handoffs and artifacts are named.
 const DONE_MAX: usize = 8;
@@ -52,6 +53,19 @@ struct View<'a> {
     pair: &'a RuntimeSession,
     state: &'a ContinuityState,
     peers: Vec<ContinuityState>,
+}
+
+/// What git knows, gathered by somebody else.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GitFacts {
+    /// The branch; none on a detached head.
+    pub branch: Option<String>,
+    /// The commit.
+    pub head: Option<String>,
+    /// Files that differ from it, as `git status --short` names them.
+    pub changed: Vec<String>,
+    /// The latest commits, newest first: abbreviated hash and subject.
+    pub commits: Vec<String>,
 }
 
 /// All sections that have an item, in the order in which they are read.

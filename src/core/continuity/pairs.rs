@@ -1,8 +1,7 @@
 //! Whose work is seen from where: the agents' states by their pairs.
 
-use super::state::ContinuityState;
-use super::stated::StatedText;
 use crate::agent::{Agent, Party};
+use crate::continuity_state::{ContinuityState, StatedText};
 use crate::entry::Entry;
 use crate::id::RuntimeSession;
 use crate::snapshot::{Snapshot, TaskSnapshot};

@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value, json};
 
-use super::state::{ContinuityState, TouchedFile};
-use super::stated::StatedText;
 use crate::agent::Agent;
+use crate::continuity_state::{ContinuityState, StatedText, TouchedFile};
 
 /// Values of one sort: the name that a program sees, the one that people see, and what was said.
 pub type StatedField<'a> = (&'static str, &'static str, Vec<&'a StatedText>);

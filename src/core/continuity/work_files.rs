@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 use super::packet::{PACKET_CHARS_MAX, Packet, PacketTerms};
 use super::packet_sections::waiting;
 use super::reminder::reminder;
-use super::state::ContinuityState;
 use super::state_json::{changed_since_by, state_json};
-use super::stated::{StateTag, is_note_for, is_state};
 use crate::agent::Agent;
+use crate::continuity_state::{ContinuityState, StateTag, is_note_for, is_state};
 use crate::entry::{
     ArtifactStatus, ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause,
     ReloadStep,

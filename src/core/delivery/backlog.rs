@@ -7,6 +7,7 @@ mod claims;
 mod index;
 mod kept_back;
 mod lane;
+mod lane_row;
 mod offers;
 mod pages;
 
@@ -16,11 +17,12 @@ use std::sync::Arc;
 use claims::Claim;
 pub use index::LaneCounts;
 pub(super) use index::{LaneIndex, Untold};
-use lane::{LaneId, LaneRow, LaneRows};
+use lane::{LaneId, LaneRows};
+use lane_row::LaneRow;
 #[cfg(test)]
 pub(super) use pages::page_afresh;
 
-use super::ladder::Offer;
+use super::offer::Offer;
 use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Shown};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;

@@ -11,21 +11,20 @@
 
 #[cfg(test)]
 mod afresh;
+mod bridge;
 mod deadlines;
 mod hooked;
 mod input;
-mod offer;
 mod offering;
 mod ringing;
 mod timeouts;
 
-pub use input::{DeliveryMode, HookPoint, LadderInput, Rung};
-use offer::Bridge;
-pub(super) use offer::Offer;
+use bridge::Bridge;
+pub use input::{DeliveryMode, HookPoint, LadderInput};
 use ringing::Ringing;
 pub use timeouts::LadderTimeouts;
 
-use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, Moment, Shown};
+use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, Moment, Rung, Shown};
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
 use crate::id::{EntryId, RuntimeSession, Seq};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{DeliveryState, OnBusy, Shown};
 use crate::agent::Agent;
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
+use crate::snapshot::MessageSnapshot;
 
 /// One message on its way to one receiver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +75,18 @@ pub enum DeliveryFact {
     /// The receiver has it, its turn ended early, and it is wanted once more: the one way back
     /// from proof.
     CutOff,
+}
+
+impl MessageSnapshot {
+    /// Its delivery before any attempt.
+    pub fn delivery(&self, id: EntryId) -> Delivery {
+        let (seq, to, pair) = (self.seq, self.to, self.pair());
+        let row = Delivery::recorded(id, seq, to, pair, self.on_busy, self.at_ms);
+        Delivery {
+            cut_off_in: self.cut_off_in.clone(),
+            ..row
+        }
+    }
 }
 
 impl Delivery {

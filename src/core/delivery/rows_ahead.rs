@@ -143,7 +143,8 @@ impl RowsAhead {
 mod tests {
     use super::*;
     use crate::agent::Agent;
-    use crate::delivery::{DeliveryFact, OnBusy, Shown};
+    use crate::delivery::{DeliveryFact, Shown};
+    use crate::entry::OnBusy;
     use crate::id::{RuntimeSession, Seq};
 
     fn row(id: &str, seq: u64) -> Delivery {

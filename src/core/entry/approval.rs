@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::EntryKind;
 use crate::agent::Agent;
 use crate::id::{EntryId, ThreadId, TurnId};
-use crate::policy::RuleName;
 use crate::word::words;
 
 /// The most that a request keeps of what a vendor asks about, in characters: beyond it nobody
@@ -172,6 +171,21 @@ pub struct ApprovalRequest {
     /// is masked, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmasked: Option<TextHints>,
+}
+
+words! {
+    /// What a rule is about: who writes to git, or a [`Permission`](crate::policy::Permission).
+    pub enum RuleName {
+        Coordinator = "coordinator",
+        Read = "read",
+        Write = "write",
+        Shell = "shell",
+        Network = "network",
+        Git = "git",
+        Secrets = "secrets",
+        Browser = "browser",
+        ExternalApi = "external_api",
+    }
 }
 
 /// What the text of a request says of itself that is easily overlooked.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ArtifactStatus, GateRun};
-use crate::fold::cut;
+use crate::kept_text::cut;
 
 /// Where a shell sends what it says of errors, which changes nothing of how a command ends.
 const ERRORS_TOO: &str = "2>&1";

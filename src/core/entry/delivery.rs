@@ -1,11 +1,64 @@
-//! [`DeliveryRecord`]: what the ledger keeps of a message's way to its receiver.
+//! [`DeliveryRecord`]: what the ledger keeps of a message's way to its receiver; and the words of it,
+//! [`OnBusy`], [`DeliveryWay`] and [`Outcome`].
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::delivery::{DeliveryWay, Outcome};
 use crate::id::{AttemptId, EntryId, TurnId};
 use crate::word::words;
+
+words! {
+    /// What the sender wants when the receiver is working.
+    #[derive(Default)]
+    pub closed enum OnBusy {
+        /// Wait for the receiver's next turn.
+        #[default]
+        Queue = "queue",
+        /// Join the turn that runs.
+        Steer = "steer",
+        /// Do not send.
+        Reject = "reject",
+    }
+}
+
+words! {
+    /// A way by which a message reaches an agent, as records and status name it: the rungs to
+    /// Claude, and the two ways into Codex.
+    pub enum DeliveryWay {
+        /// A channel notification through Claude's bridge.
+        Channel = "channel",
+        /// The plugin's monitor, whose turn has the bodies handed over by a hook.
+        Doorbell = "doorbell",
+        /// A hook of Claude's handed it over.
+        Hook = "hook",
+        /// The agent fetched it.
+        Pull = "pull",
+        /// The queue of Codex's thread.
+        Queue = "queue",
+        /// Into Codex's running turn.
+        Steer = "steer",
+        /// None just now.
+        None = "none",
+    }
+}
+
+words! {
+    /// What a sender is told about its message.
+    pub closed enum Outcome {
+        /// It is in the turn that runs.
+        JoinedActiveWork = "joined_active_work",
+        /// A turn began with it.
+        StartedNewTurn = "started_new_turn",
+        /// The receiver fetched it before the sender was answered.
+        DeliveredLive = "delivered_live",
+        /// It is recorded and will be delivered.
+        QueuedForNextTurn = "queued_for_next_turn",
+        /// It was refused and will not be delivered.
+        Rejected = "rejected",
+        /// It may or may not have arrived.
+        Ambiguous = "ambiguous",
+    }
+}
 
 /// What became of one message. Attempts are not recorded here: they live in the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,5 +115,23 @@ words! {
         Cancelled = "cancelled",
         /// The operator asked for another try, or wanted one for when a usage limit is over.
         Requeued = "requeued",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_is_the_text_that_it_was_and_comes_back_from_it() {
+        let texts: Vec<String> = DeliveryWay::ALL.iter().map(ToString::to_string).collect();
+        let before = [
+            "channel", "doorbell", "hook", "pull", "queue", "steer", "none",
+        ];
+        assert_eq!(texts, before);
+        for (way, text) in DeliveryWay::ALL.iter().zip(before) {
+            assert_eq!(DeliveryWay::from(text), *way);
+        }
+        assert_eq!(DeliveryWay::default().to_string(), "");
     }
 }

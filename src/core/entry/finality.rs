@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::id::{EntryId, Seq};
-use crate::signing::DecisionSignature;
-use crate::snapshot::ProposalState;
+use crate::signer::Signer;
+use crate::word::words;
 
 /// A proposal that the work is done; the content is a readable rendering.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,6 +95,16 @@ impl From<Option<WorkTree>> for TreeFound {
     }
 }
 
+/// What a decision carries while decisions are signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionSignature {
+    pub signer: Signer,
+    /// The hash on the proposal's line, and so the head of the chain up to and with it.
+    pub head: String,
+    /// The signature of the [`DecisionStatement`](crate::signing::DecisionStatement), in hex.
+    pub value: String,
+}
+
 /// What the operator said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinalityDecision {
@@ -147,5 +157,16 @@ impl FinalityDecision {
             true => ProposalState::Approved,
             false => ProposalState::Rejected,
         }
+    }
+}
+
+words! {
+    /// Where a proposal stands, in a word for JSON and people.
+    pub enum ProposalState {
+        Pending = "pending",
+        Approved = "approved",
+        Rejected = "rejected",
+        Withdrawn = "withdrawn",
+        Superseded = "superseded",
     }
 }

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::{Entry, EntryKind};
 use crate::id::FindingId;
-use crate::review::{FindingSeverity, SeverityBy, named, told_lines};
+use crate::in_quotes::named;
+use crate::told_path::told_lines;
 use crate::word::words;
 
 /// The key in the `meta` of a note by which an agent says that it has a finding in hand: its id.
@@ -29,6 +30,41 @@ words! {
         Resolved = "resolved",
         /// It does not count, says the operator. The content is why.
         Dismissed = "dismissed",
+    }
+}
+
+words! {
+    /// How bad a finding is, by its reviewer's word.
+    pub enum FindingSeverity {
+        /// P0.
+        Critical = "critical",
+        /// P1.
+        High = "high",
+        /// P2.
+        Medium = "medium",
+        /// P3.
+        Low = "low",
+    }
+}
+
+impl FindingSeverity {
+    /// Whether a finding that is so bad keeps work from being done.
+    pub fn blocks(&self) -> bool {
+        matches!(self, Self::Critical | Self::High)
+    }
+}
+
+words! {
+    /// By what a severity is known.
+    pub enum SeverityBy {
+        /// What is said instead of a picture: `![P1 Badge](…)`.
+        Badge = "badge",
+        /// P0 to P3, standing alone.
+        Token = "token",
+        /// A word in the place of a label: `Severity: high`, `**Low:**`.
+        Word = "word",
+        /// It is not said.
+        None = "none",
     }
 }
 

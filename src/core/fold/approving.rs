@@ -1,9 +1,9 @@
 //! Requests for approval: asked, answered, over.
 
-use super::cut;
 use crate::agent::Party;
 use crate::entry::{ApprovalRecord, ApprovalStep, Entry, Message};
 use crate::id::EntryId;
+use crate::kept_text::cut;
 use crate::snapshot::{APPROVALS_OPEN_MAX, ApprovalSnapshot, Snapshot};
 
 /// Takes a step in. What somebody says who may not has no effect: the daemon tells what is asked

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{brief, is_signed, push_recent};
+use super::{is_signed, push_recent};
 use crate::agent::{Agent, Party};
 use crate::entry::{Entry, EntryKind, FinalityDecision, FinalityProposal, Message, NoteKind};
 use crate::id::{EntryId, RuntimeSession};
+use crate::kept_text::brief;
 use crate::snapshot::{
     HandoffSnapshot, ProposalEnd, ProposalSnapshot, QuestionSnapshot, RECENT_MAX, Snapshot,
     UntoldDecision,

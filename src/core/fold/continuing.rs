@@ -1,7 +1,7 @@
 //! What the agents are at: their notes, their turns, their contexts.
 
 use crate::agent::{Agent, Party};
-use crate::continuity::{ContinuityState, is_note_for};
+use crate::continuity_state::{ContinuityState, is_note_for};
 use crate::entry::{ContinuityFact, ContinuityRecord, Entry, NoteKind};
 use crate::id::RuntimeSession;
 use crate::snapshot::{RUNTIME_SESSIONS_MAX, Snapshot};

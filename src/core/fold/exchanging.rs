@@ -37,8 +37,7 @@ fn is_of_person(entry: &Entry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::OnBusy;
-    use crate::entry::Message;
+    use crate::entry::{Message, OnBusy};
     use crate::fold::fold;
     use crate::id::{EntryId, RuntimeSession, Seq, SessionId};
 

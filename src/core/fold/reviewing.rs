@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{brief, cut};
 use crate::agent::Party;
 use crate::entry::{Entry, FindingFacts, FindingRecord, FindingStep};
 use crate::id::FindingId;
+use crate::kept_text::{brief, cut};
 use crate::review::is_inside;
 use crate::snapshot::{
     FINDINGS_MAX, FindingClaim, FindingSnapshot, FindingState, FindingVerdict, Snapshot,

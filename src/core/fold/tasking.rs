@@ -6,14 +6,14 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::closing::closes;
-use super::{brief, cut};
 use crate::agent::Party;
-use crate::continuity::{StateTag, StatedText};
+use crate::continuity_state::{StateTag, StatedText};
 use crate::entry::{
     CommandRun, ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles,
     imported_digest, kept_digest,
 };
 use crate::id::CapsuleId;
+use crate::kept_text::{brief, cut};
 use crate::snapshot::{
     CurrentTask, IMPORTED_MAX, ImportedCapsule, KeptDigest, Snapshot, TASK_ITEMS_MAX,
     TASKS_CLOSED_MAX, TASKS_OPEN_MAX, TaskClaim, TaskEnd, TaskFile, TaskHandoff, TaskSnapshot,

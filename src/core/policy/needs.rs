@@ -4,11 +4,9 @@
 use serde_json::Value;
 
 use super::Permission;
+use super::need::{Need, named};
 use super::secret_paths::{is_secret_path, may_be_secret_path};
 use super::shell_needs::shell_needs;
-
-/// The longest name of a tool or a path that a sentence has, in characters.
-const NAMED_CHARS_MAX: usize = 120;
 
 /// How the tools of our own server begin: they reach the record, and nothing else.
 const OWN_TOOLS: [&str; 2] = [
@@ -106,41 +104,6 @@ pub struct ToolUse<'a> {
     pub tool: &'a str,
     /// What it is given.
     pub input: &'a Value,
-}
-
-/// Whether the call would surely do it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Certainty {
-    Certain,
-    /// Its text does not say.
-    Unclear,
-}
-
-/// One permission that a call needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Need {
-    pub(super) permission: Permission,
-    pub(super) certainty: Certainty,
-    /// What of the call needs it, as the beginning of a sentence.
-    pub(super) what: String,
-}
-
-impl Need {
-    pub(super) fn certain(permission: Permission, what: impl Into<String>) -> Self {
-        Self {
-            permission,
-            certainty: Certainty::Certain,
-            what: what.into(),
-        }
-    }
-
-    pub(super) fn unclear(permission: Permission, what: impl Into<String>) -> Self {
-        Self {
-            permission,
-            certainty: Certainty::Unclear,
-            what: what.into(),
-        }
-    }
 }
 
 /// Whether a tool of Claude's runs a command of the shell.
@@ -340,12 +303,4 @@ pub(super) fn is_own_server(name: &str) -> bool {
 pub(super) fn is_inside_git(path: &str) -> bool {
     path.split(['/', '\\'])
         .any(|part| part.eq_ignore_ascii_case(".git"))
-}
-
-/// As much of a name as a sentence has room for, in one line.
-pub(super) fn named(text: &str) -> String {
-    let line = text
-        .chars()
-        .map(|it| if it.is_control() { ' ' } else { it });
-    line.take(NAMED_CHARS_MAX).collect()
 }

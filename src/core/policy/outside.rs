@@ -1,7 +1,7 @@
 //! [`outside`]: what a request for approval names beyond the project's folder.
 
 use super::git_write::COMMAND_BYTES_MAX;
-use super::needs::named;
+use super::need::named;
 use crate::entry::ApprovalRequest;
 
 /// What divides the words in which a path may stand.

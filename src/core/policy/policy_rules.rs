@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::needs::{Certainty, Need, ToolUse, needs};
+use super::need::{Certainty, Need};
+use super::needs::{ToolUse, needs};
 use super::{Coordinator, Permission, PermissionRule, PolicyChange, PolicyVerdict, SignOffMode};
 use crate::agent::Agent;
 

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::needs::named;
+use super::need::named;
 use super::outside::outside;
 use super::request_needs::permissions_of;
 use super::shell_needs::shell_needs;
 use super::shell_text::{is_typed, shell_text};
-use super::{GitUse, Permission, RuleInForce, RuleName, git_use};
+use super::{GitUse, Permission, RuleInForce, git_use};
 use crate::agent::Agent;
-use crate::entry::{ApprovalKind, ApprovalRequest, TextHints};
+use crate::entry::{ApprovalKind, ApprovalRequest, RuleName, TextHints};
 
 /// Of text that is typed into a command: what that does with it, its text does not tell.
 const TYPED: &str = "input for a command that runs already";

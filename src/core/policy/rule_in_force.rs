@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Permission, PermissionRule, PolicyRules};
 use crate::agent::Agent;
-use crate::word::words;
+use crate::entry::RuleName;
 
 /// Why a rule for Claude is enforced.
 const BY_HOOK: &str = "the plugin's hook judges each call of a tool before Claude runs it";
@@ -50,21 +50,6 @@ impl ClaudeHooks {
 /// Why a rule for Codex is none.
 const OF_CODEX: &str = "Codex runs what its own sandbox and approvals allow; its requests show the \
                         rule, and you answer them";
-
-words! {
-    /// What a rule is about: who writes to git, or a [`Permission`].
-    pub enum RuleName {
-        Coordinator = "coordinator",
-        Read = "read",
-        Write = "write",
-        Shell = "shell",
-        Network = "network",
-        Git = "git",
-        Secrets = "secrets",
-        Browser = "browser",
-        ExternalApi = "external_api",
-    }
-}
 
 /// A rule against something that an agent could do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,22 +2,14 @@
 
 use super::Permission;
 use super::git_write::{COMMAND_BYTES_MAX, GitUse, git_use};
-use super::needs::{Need, named};
+use super::given_commands::{SHELLS_MAX, given_commands};
+use super::need::{Need, named};
 use super::programs::{ProgramRole, program};
 use super::secret_paths::{is_secret_path, may_be_secret_path};
-use super::shell::{ShellWord, SimpleCommand};
+use super::shell::{BETWEEN_WORDS, ShellWord, SimpleCommand};
 use super::shell_lexer;
 use super::shell_network::networks;
 use super::subcommands::{git_only_prints, git_words};
-
-/// How many shells may stand within each other before what the innermost runs is only guessed.
-pub(super) const SHELLS_MAX: usize = 4;
-
-/// What divides the words in which a file may be named. `@`: `curl -d @FILE` sends it.
-pub(super) const BETWEEN_WORDS: [char; 19] = [
-    ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', '<', '>', ',', ':', '@', '{',
-    '}',
-];
 
 /// What a command needs, each permission at most once, but for the ways beyond this machine.
 pub(super) fn shell_needs(text: &str) -> Vec<Need> {
@@ -83,29 +75,6 @@ fn all_words(commands: &[SimpleCommand], depth: usize, words: &mut Vec<ShellWord
         if let Some(text) = given {
             all_words(&shell_lexer::read(&text.text).commands, depth + 1, words);
         }
-    }
-}
-
-/// What a shell is given by `-c`, `-lc` and the like, or `eval` as its arguments.
-pub(super) fn given_commands(role: ProgramRole, arguments: &[ShellWord]) -> Option<ShellWord> {
-    match role {
-        ProgramRole::Eval => {
-            let texts: Vec<&str> = arguments.iter().map(|it| it.text.as_str()).collect();
-            Some(ShellWord {
-                text: texts.join(" "),
-                is_dynamic: arguments.iter().any(|it| it.is_dynamic),
-                may_split: false,
-            })
-        }
-        ProgramRole::Shell => {
-            let is_option = |it: &ShellWord| it.text.starts_with('-') && !it.text.starts_with("--");
-            let at = arguments
-                .iter()
-                .position(|it| is_option(it) && it.text.contains('c'))?;
-            let mut behind = arguments[at + 1..].iter();
-            behind.find(|it| !it.text.starts_with('-')).cloned()
-        }
-        _ => None,
     }
 }
 

@@ -1,11 +1,11 @@
 //! [`networks`]: the ways of a shell command beyond this machine.
 
 use super::Permission;
-use super::needs::{Certainty, Need, named};
+use super::given_commands::{SHELLS_MAX, given_commands};
+use super::need::{Certainty, Need, named};
 use super::programs::{ProgramRole, program, program_name, program_role};
-use super::shell::{ShellWord, SimpleCommand};
+use super::shell::{BETWEEN_WORDS, ShellWord, SimpleCommand};
 use super::shell_lexer;
-use super::shell_needs::{BETWEEN_WORDS, SHELLS_MAX, given_commands};
 use super::subcommands::{SubcommandUse, git_subcommand, git_words};
 
 /// Programs whose purpose is another machine.

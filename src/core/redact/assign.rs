@@ -7,7 +7,7 @@ use super::allow::AllowList;
 use super::below::Below;
 use super::code::{Around, is_expression, is_member};
 use super::drawn::{is_drawn, is_words};
-use super::found::{FoundValue, LOOK_MAX, is_end_of_string, value_at};
+use super::found::{FoundValue, Joint, LOOK_MAX, is_end_of_string, value_at};
 use super::mark::{Masked, is_mark};
 use super::name::{NameClass, classify};
 use super::style::STYLE;
@@ -36,25 +36,6 @@ const JOINT: &str = concat!(
 #[derive(Debug)]
 pub(super) struct Assignments {
     joint: Regex,
-}
-
-/// How a name is joined to its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joint {
-    /// `name=value`, without spaces: shells, URLs, connection strings.
-    Tight,
-    /// `name: value`, `name = value`: configuration, code, and prose.
-    Loose,
-    /// `("name", "value")`.
-    Comma,
-    /// `--name value`.
-    Flag,
-    /// `<name>value</name>`.
-    Element,
-    /// `.name("value")`.
-    Call,
-    /// `set NAME value`.
-    Word,
 }
 
 impl Assignments {

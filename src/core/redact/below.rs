@@ -1,7 +1,6 @@
 //! [`Below`]: values that begin on the line below their name, as in YAML.
 
-use super::assign::Joint;
-use super::found::{FoundValue, value_at};
+use super::found::{FoundValue, Joint, value_at};
 
 /// What a diff, a quotation or a comment has before each of its lines.
 const SIGNS: [char; 4] = ['+', '-', '>', '#'];

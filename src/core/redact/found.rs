@@ -1,6 +1,5 @@
-//! [`FoundValue`]: the value behind a name, read as far as it goes.
+//! [`FoundValue`]: the value behind a name, read as far as it goes; [`Joint`]: how they are joined.
 
-use super::assign::Joint;
 use super::style::{skip_style, trim_style};
 
 /// A value that is longer is a secret without being looked at: reading every value to its end
@@ -11,6 +10,25 @@ pub(super) const LOOK_MAX: usize = 512;
 thread_local! {
     /// How much was read of values that are longer, in bytes.
     pub(super) static READ_ON: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How a name is joined to its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Joint {
+    /// `name=value`, without spaces: shells, URLs, connection strings.
+    Tight,
+    /// `name: value`, `name = value`: configuration, code, and prose.
+    Loose,
+    /// `("name", "value")`.
+    Comma,
+    /// `--name value`.
+    Flag,
+    /// `<name>value</name>`.
+    Element,
+    /// `.name("value")`.
+    Call,
+    /// `set NAME value`.
+    Word,
 }
 
 /// A value in a text.

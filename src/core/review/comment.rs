@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::body::{CleanBody, head, prose};
-use super::severity::{FindingSeverity, header};
-use crate::entry::FindingFacts;
+use super::body::CleanBody;
+use super::fence::prose;
+use super::head::head;
+use super::severity::{ReviewPart, header};
+use crate::entry::{FindingFacts, FindingSeverity};
 use crate::hex::hex;
 use crate::hidden::{is_joining, letters};
 use crate::id::FindingId;
@@ -20,18 +22,6 @@ const PATH_BYTES_MAX: usize = 500;
 
 /// What stands in front of a title and is none of its words.
 const MARKS: &[char] = &['#', '>', '*', '_', '-', ' ', '\t', '|'];
-
-/// What a comment is of its review.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ReviewPart {
-    /// It says what is wrong.
-    #[default]
-    Finding,
-    /// What a review says above its comments. It has no thread that could be resolved.
-    Summary,
-    /// As [`Self::Summary`], of a review that approves.
-    Approval,
-}
 
 /// A comment of a review, as its origin gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]

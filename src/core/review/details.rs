@@ -1,6 +1,7 @@
 //! Folded blocks that hold an order for an AI instead of words for the author.
 
-use super::body::{fence, head};
+use super::fence::fence;
+use super::head::head;
 use super::tags;
 
 /// So far into a block its summary is looked for, in bytes.

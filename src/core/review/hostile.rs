@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use super::body::{head, seen};
+use super::body::seen;
+use super::head::head;
 use super::{
-    CLEAN_BYTES_MAX, CleanBody, FindingSeverity, ImportedFinding, ReviewComment, ReviewPart,
-    SUGGESTIONS_MAX, SeverityBy,
+    CLEAN_BYTES_MAX, CleanBody, ImportedFinding, ReviewComment, ReviewPart, SUGGESTIONS_MAX,
 };
+use crate::entry::{FindingSeverity, SeverityBy};
 use crate::hidden::has_hidden;
 use crate::id::FindingId;
 use crate::redact::Redactor;

@@ -1,4 +1,4 @@
-//! [`FindingPlace`]: where a finding stands in the work tree of now; [`told_lines`]: where it stood.
+//! [`FindingPlace`]: where a finding stands in the work tree of now.
 
 use serde::{Deserialize, Serialize};
 
@@ -72,14 +72,5 @@ impl FindingPlace {
     pub fn is_at(&self, number: u32) -> bool {
         let last = self.line_now;
         last.is_some_and(|last| (self.start_now.unwrap_or(last)..=last).contains(&number))
-    }
-}
-
-/// `src/a.rs:12`, of several lines `src/a.rs:12-15`.
-pub fn told_lines(path: &str, start: Option<u64>, line: Option<u64>) -> String {
-    match (start, line) {
-        (Some(start), Some(line)) if start < line => format!("{path}:{start}-{line}"),
-        (_, Some(line)) => format!("{path}:{line}"),
-        (_, None) => path.to_owned(),
     }
 }

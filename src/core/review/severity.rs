@@ -1,9 +1,10 @@
-//! [`FindingSeverity`]: a badge first, then a priority, then a word where it is a label.
+//! [`FindingSeverity::of`]: a badge first, then a priority, then a word where it is a label.
 
-use super::body::{BODY_BYTES_MAX, CleanBody, comment_end, fence, head, prose};
-use super::comment::ReviewPart;
+use super::body::{BODY_BYTES_MAX, CleanBody, comment_end};
+use super::fence::{fence, prose};
+use super::head::head;
 use super::links;
-use crate::word::words;
+use crate::entry::{FindingSeverity, SeverityBy};
 
 /// So far the end of a picture's tag is looked for, in bytes.
 const TAG_BYTES_MAX: usize = 4096;
@@ -12,39 +13,16 @@ const TAG_BYTES_MAX: usize = 4096;
 /// tell what other comments say.
 const SUMMARY_LINES: usize = 2;
 
-impl FindingSeverity {
-    /// Whether a finding that is so bad keeps work from being done.
-    pub fn blocks(&self) -> bool {
-        matches!(self, Self::Critical | Self::High)
-    }
-}
-
-words! {
-    /// How bad a finding is, by its reviewer's word.
-    pub enum FindingSeverity {
-        /// P0.
-        Critical = "critical",
-        /// P1.
-        High = "high",
-        /// P2.
-        Medium = "medium",
-        /// P3.
-        Low = "low",
-    }
-}
-
-words! {
-    /// By what a severity is known.
-    pub enum SeverityBy {
-        /// What is said instead of a picture: `![P1 Badge](…)`.
-        Badge = "badge",
-        /// P0 to P3, standing alone.
-        Token = "token",
-        /// A word in the place of a label: `Severity: high`, `**Low:**`.
-        Word = "word",
-        /// It is not said.
-        None = "none",
-    }
+/// What a comment is of its review.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReviewPart {
+    /// It says what is wrong.
+    #[default]
+    Finding,
+    /// What a review says above its comments. It has no thread that could be resolved.
+    Summary,
+    /// As [`Self::Summary`], of a review that approves.
+    Approval,
 }
 
 impl FindingSeverity {

@@ -1,6 +1,6 @@
 //! The HTML that comments are made of. Any other `<` belongs to the words: `Option<T>`.
 
-use super::body::head;
+use super::head::head;
 
 const TAGS: [&str; 43] = [
     "a",

@@ -5,6 +5,7 @@ use crate::more_cases::more_cases;
 
 use super::bodies::BODIES;
 use super::*;
+use crate::entry::FindingSeverity;
 
 #[test]
 fn every_body_of_the_table_is_cleaned_and_rated() {

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::signer::Signer;
-use super::statement::SigningStatement;
+use super::statement::{SignedPlace, SigningStatement};
 use crate::entry::{Entry, EntryKind, LifecycleEvent};
-use crate::id::{Seq, SessionId};
+use crate::id::Seq;
+use crate::signer::Signer;
 
 /// The key of an entry's `meta` with the change.
 pub const META: &str = "signing";
@@ -22,15 +22,6 @@ pub struct SigningNotice {
     pub place: Option<SignedPlace>,
     /// Its signature of [`SigningStatement::On`], in hex.
     pub value: String,
-}
-
-/// Where a key announced itself. What it signs there counts nowhere else.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SignedPlace {
-    /// The project's id.
-    pub project: String,
-    /// The session of the record. Only one that begins with a signed entry goes on from it.
-    pub session: SessionId,
 }
 
 impl SigningNotice {

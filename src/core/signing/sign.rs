@@ -2,10 +2,12 @@
 //! `sign` gives the signature of the bytes, in hex.
 
 use super::{
-    ActSignature, ActStatement, DecisionSignature, DecisionStatement, OperatorAct, SignedPlace,
-    Signer, SigningChange, SigningNotice, SigningState, SigningStatement,
+    ActSignature, ActStatement, DecisionStatement, OperatorAct, SignedPlace, SigningChange,
+    SigningNotice, SigningState, SigningStatement,
 };
+use crate::entry::DecisionSignature;
 use crate::id::EntryId;
+use crate::signer::Signer;
 
 impl SigningNotice {
     /// Has a key announce itself.

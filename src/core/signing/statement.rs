@@ -1,9 +1,10 @@
 //! [`DecisionStatement`], [`SigningStatement`]: the very bytes that are signed.
 
+use serde::{Deserialize, Serialize};
+
 use super::act::OperatorAct;
-use super::change::SignedPlace;
-use super::signer::Signer;
-use crate::id::EntryId;
+use crate::id::{EntryId, SessionId};
+use crate::signer::Signer;
 
 /// What no other use of the same key begins with. Raised with the version when a field changes.
 const DECISION: &str = "ctxrelay decision v1\n";
@@ -86,6 +87,15 @@ impl ActStatement<'_> {
             ],
         )
     }
+}
+
+/// Where a key announced itself. What it signs there counts nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedPlace {
+    /// The project's id.
+    pub project: String,
+    /// The session of the record. Only one that begins with a signed entry goes on from it.
+    pub session: SessionId,
 }
 
 /// What is signed when signing itself changes.

@@ -2,9 +2,11 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use proptest::prelude::*;
 
 use super::*;
+use crate::entry::DecisionSignature;
 use crate::hex::hex;
 use crate::id::{EntryId, Seq};
 use crate::redact::Redactor;
+use crate::signer::{KEY_BYTES, Signer};
 
 fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; KEY_BYTES])

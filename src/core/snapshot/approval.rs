@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TEXT_CHARS_MAX;
 use crate::agent::{Agent, Party};
 use crate::entry::{ApprovalRequest, ChoiceEffect};
 use crate::id::{EntryId, RuntimeSession, Seq};
+use crate::kept_text::TEXT_CHARS_MAX;
 
 /// How many requests can wait at one time; further ones are answered in the agent's terminal.
 pub const APPROVALS_OPEN_MAX: usize = 256;
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
     use crate::entry::ApprovalKind;
-    use crate::fold::cut;
+    use crate::kept_text::cut;
 
     /// Lines that may be taken for others, and now and then as many as are cut.
     fn text() -> impl Strategy<Value = String> {

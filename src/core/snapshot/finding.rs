@@ -5,11 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Blocker, Snapshot};
+use super::Snapshot;
 use crate::agent::Agent;
-use crate::entry::FindingFacts;
+use crate::entry::{FindingFacts, FindingSeverity};
 use crate::id::{CapsuleId, EntryId, FindingId, Seq};
-use crate::review::{FindingSeverity, in_quotes, named};
+use crate::in_quotes::{in_quotes, named};
 use crate::word::words;
 
 /// How many findings are kept: those that stand, and the latest of the others.
@@ -226,18 +226,6 @@ impl Snapshot {
             let mut findings = self.findings.iter();
             findings.find(|(_, finding)| finding.id.as_str() == name)
         })
-    }
-
-    /// The findings that keep work from being done, named; behind so many of them a count.
-    pub(super) fn finding_blockers(&self) -> impl Iterator<Item = Blocker<'_>> {
-        let mut blocking: Vec<_> = self.blocking_findings().collect();
-        blocking.sort_by(|(_, one), (_, other)| one.order().cmp(&other.order()));
-        let more = blocking.len().saturating_sub(FINDINGS_NAMED_MAX);
-        let rest = (more > 0).then_some(Blocker::MoreFindings(more));
-        let named = blocking.into_iter().take(FINDINGS_NAMED_MAX);
-        named
-            .map(|(id, finding)| Blocker::Finding(id, finding))
-            .chain(rest)
     }
 
     /// The findings that keep work from being done.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::blocking::TITLE_CHARS;
+use super::blocker::TITLE_CHARS;
 use super::{ArtifactSnapshot, ChangedFiles, RECENT_MAX, Snapshot};
 use crate::agent::Party;
 use crate::entry::{Artifact, ArtifactStatus, GateRun, WorkTree};

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Snapshot;
 use crate::agent::{Agent, Party};
-use crate::delivery::{Delivery, DeliveryWay, OnBusy};
-use crate::entry::DeliveryResult;
+use crate::entry::{DeliveryResult, DeliveryWay, OnBusy};
 use crate::id::{EntryId, RuntimeSession, Seq, TurnId};
 use crate::line_hash::LineHash;
 
@@ -84,16 +83,6 @@ impl MessageSnapshot {
     /// The pair that it belongs to; the first where it names none.
     pub fn pair(&self) -> RuntimeSession {
         self.runtime_session.clone().unwrap_or_default()
-    }
-
-    /// Its delivery before any attempt.
-    pub fn delivery(&self, id: EntryId) -> Delivery {
-        let (seq, to, pair) = (self.seq, self.to, self.pair());
-        let row = Delivery::recorded(id, seq, to, pair, self.on_busy, self.at_ms);
-        Delivery {
-            cut_off_in: self.cut_off_in.clone(),
-            ..row
-        }
     }
 
     /// Of the turns that had it and ended early, this is the last.

@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Party;
-use crate::entry::{FinalityDecision, FinalityProposal};
+use crate::entry::{FinalityDecision, FinalityProposal, ProposalState};
 use crate::id::{EntryId, RuntimeSession, Seq};
-use crate::word::words;
 
 /// A proposal that the work is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,17 +54,6 @@ impl ProposalSnapshot {
         };
         let (id, state) = (&self.id, self.state());
         format!("proposal {id} does not wait any more: {state}{by}")
-    }
-}
-
-words! {
-    /// Where a proposal stands, in a word for JSON and people.
-    pub enum ProposalState {
-        Pending = "pending",
-        Approved = "approved",
-        Rejected = "rejected",
-        Withdrawn = "withdrawn",
-        Superseded = "superseded",
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FindingSnapshot, FindingState, Snapshot};
 use crate::agent::Party;
-use crate::continuity::StatedText;
+use crate::continuity_state::StatedText;
 use crate::entry::{ArtifactStatus, CommandRun, Entry, TaskRecord};
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq};
 

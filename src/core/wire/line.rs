@@ -6,6 +6,7 @@
 //! and of ContextRelay itself stay readable for ever: what is unknown is kept, what is missing
 //! gets a plain default. Knows no files: where a line stands is the reader's business.
 
+mod bad_line;
 mod chain;
 mod members;
 mod read;
@@ -19,10 +20,16 @@ pub mod hostile;
 #[cfg(test)]
 mod tests;
 
+pub use bad_line::BadLine;
 pub use chain::{ChainLink, GENESIS, Sealed, hash_line, is_hash, prefix_hash, seal};
-pub use read::{BadLine, ParsedLine, parse, parse_link};
+pub use read::{ParsedLine, parse, parse_link};
 pub use stored::Stored;
 pub use write::serialize;
+
+/// The longest line that is written or read, in bytes without newline: more than any message
+/// that a control frame can carry, even when every character of it is escaped. What is longer is
+/// counted as a bad line without being held in memory.
+pub const LINE_MAX: usize = 32 * 1024 * 1024;
 
 /// The value of `schema` on every line.
 pub const SCHEMA: &str = "v1";

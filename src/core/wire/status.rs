@@ -7,9 +7,10 @@ mod notice_key;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::entry::ProposalState;
 use crate::id::{CapsuleId, EntryId, SessionId};
 use crate::policy::{Coordinator, RuleInForce, SignOffMode};
-use crate::snapshot::{GateInForce, ProposalState, Snapshot};
+use crate::snapshot::{GateInForce, Snapshot};
 use crate::word::{OpenWord, words};
 
 pub use self::agents::{

@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::agent::{Agent, Party};
-use crate::core::carried::CarriedEntry;
 use crate::core::entry::{
-    DeliveryResult, Entry, EntryKind, Fate, GateRun, LifecycleEvent, TaskStep,
+    CarriedEntry, DeliveryResult, Entry, EntryKind, Fate, GateRun, LifecycleEvent, TaskStep,
 };
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{ActSignature, OperatorAct};

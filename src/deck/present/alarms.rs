@@ -102,7 +102,8 @@ mod tests {
     use super::*;
     use crate::core::agent::Agent;
     use crate::core::id::{EntryId, Seq};
-    use crate::core::signing::{NotSigned, OperatorAct, Signer};
+    use crate::core::signer::Signer;
+    use crate::core::signing::{NotSigned, OperatorAct};
 
     fn signer(byte: u8) -> Signer {
         Signer::new(&[byte; 32])

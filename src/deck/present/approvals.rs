@@ -100,10 +100,10 @@ mod tests {
     use crate::core::agent::AgentState;
     use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
     use crate::core::id::{EntryId, RuntimeSession, Seq};
+    use crate::core::kept_text::TEXT_CHARS_MAX;
     use crate::core::policy::{
         ClaudeHooks, Coordinator, Permission, PermissionRule, PolicyChange, PolicyRules,
     };
-    use crate::core::snapshot::TEXT_CHARS_MAX;
     use crate::wire::status::{ClaudeStatus, PairStatus};
 
     fn hints(kind: ApprovalKind, subject: &str) -> Vec<String> {

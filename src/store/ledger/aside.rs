@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
+use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::hex::hex;
 
 use super::file::{LedgerFile, sync_parent};
@@ -34,6 +35,16 @@ impl Aside {
     pub(super) fn is_of(&self, file: &File, offset: u64) -> io::Result<bool> {
         let (_, sha256) = measure(file, offset, |_| Ok(()))?;
         Ok(sha256 == self.sha256 && exists(&self.path))
+    }
+
+    /// The alarm about lines that are not ours.
+    pub(super) fn alarm(&self) -> Alarm {
+        let file = self.path.file_name().unwrap_or_default();
+        Alarm::ForeignLines {
+            file: file.to_string_lossy().into_owned(),
+            lines: self.lines,
+            sha256: self.sha256.clone(),
+        }
     }
 }
 

@@ -5,27 +5,23 @@
 //! digest to a file outside the project, because a writer to `state/` could otherwise have the
 //! daemon believe in decisions that no entry holds. What does not fit is not taken.
 
-use std::fs::{File, Metadata};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-
-use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 
 use super::belief::Border;
 use super::check::Checker;
-use super::handle::Ledger;
-use super::index::{EntryIndex, SlotWords};
+use super::index::EntryIndex;
 use super::slots::Slot;
+use super::stamp::Stamp;
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::snapshot::Snapshot;
 use ctxrelay_core::wire::line::{hash_line, parse_link};
 
 mod disk;
 mod keeper;
-mod left_file;
 
 pub use disk::read;
 pub use keeper::CheckpointKeeper;
-pub(super) use left_file::LeftFile;
 
 /// The state of a ledger up to some entry.
 #[derive(Debug)]
@@ -95,63 +91,5 @@ impl Checkpoint {
         border
             .head()
             .is_some_and(|head| Seq(head.seq) <= self.snapshot.seq)
-    }
-}
-
-/// What the file system says of a file. Each write to it changes this, at least the time of the
-/// last change, which nobody can set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
-    dev: u64,
-    ino: u64,
-    pub(super) len: u64,
-    changed_s: i64,
-    changed_ns: i64,
-}
-
-impl Stamp {
-    pub(super) fn of(file: &File) -> Option<Self> {
-        file.metadata().ok().map(|found| Self::from(&found))
-    }
-}
-
-impl From<&Metadata> for Stamp {
-    fn from(found: &Metadata) -> Self {
-        Self {
-            dev: found.dev(),
-            ino: found.ino(),
-            len: found.len(),
-            changed_s: found.ctime(),
-            changed_ns: found.ctime_nsec(),
-        }
-    }
-}
-
-/// The part of a checkpoint that is taken under the ledger's locks; the slots are copied later,
-/// those that are not on the disk yet.
-pub(super) struct Taken {
-    pub checker: Checker,
-    pub words: SlotWords,
-    /// How many entries it covers.
-    pub entries: usize,
-}
-
-impl Ledger {
-    /// The state at the entry that a snapshot ends with. `None` when that is not an entry which
-    /// this run wrote, or when somebody else cut the file.
-    pub(super) fn take_checkpoint(&self, world: &Snapshot, hash: &str) -> Option<Taken> {
-        let index = self.shared.index();
-        let health = self.shared.health();
-        if health.was_cut || world.seq.0 < health.first_own? {
-            return None;
-        }
-        let entries = index.count_to(world.seq)?;
-        let (head, _) = health.checker.head()?;
-        let later = (index.count_to(Seq(head))? - entries) as u64;
-        Some(Taken {
-            checker: health.checker.before(later, world.seq.0, hash),
-            words: index.words().clone(),
-            entries,
-        })
     }
 }

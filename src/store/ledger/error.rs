@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk_space::SpaceRefusal;
+use crate::head::Heads;
 
 /// Why a ledger cannot be opened or did not take an entry.
 ///
@@ -85,6 +86,14 @@ impl LedgerError {
     /// Whether the ledger itself takes everything else.
     pub(super) fn is_of_head(&self) -> bool {
         matches!(self, Self::HeadUnwritable { .. })
+    }
+
+    /// The head outside cannot be written.
+    pub(super) fn head_unwritable(heads: &Heads, source: io::Error) -> Self {
+        Self::HeadUnwritable {
+            path: heads.path(),
+            source: Arc::new(source),
+        }
     }
 
     /// Names what the system said.

@@ -25,28 +25,6 @@ pub enum NotTaken {
     WriterGone,
 }
 
-/// Figures of an open ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Stats {
-    /// Entries in the file.
-    pub entries: u64,
-    /// Bytes in the file.
-    pub bytes: u64,
-    /// As many of ours may stand behind them: a write that is under way, or that failed and was not
-    /// taken back yet.
-    pub ahead: u64,
-    /// Lines that are no entries.
-    pub bad_lines: u64,
-    /// Number and hash of the last chained entry.
-    pub head: Option<(u64, String)>,
-    /// Whether every chained line continued the one before it, when the file was opened and
-    /// since then.
-    pub chain_ok: bool,
-    /// Bytes that somebody else wrote to the open file. They are no part of the record and were
-    /// moved to `sessions/<id>.foreign-<ms>`.
-    pub foreign_bytes: u64,
-}
-
 /// An open ledger, to be written and, as [`SharedLedger`], read. Clones are the same ledger.
 #[derive(Debug, Clone)]
 pub struct Ledger {

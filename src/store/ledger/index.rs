@@ -5,8 +5,8 @@ use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 
+use super::entry_filter::EntryFilter;
 use super::names::{NONE, Names, OTHER};
-use super::page::EntryFilter;
 use super::slots::{Slot, Slots};
 use ctxrelay_core::entry::Entry;
 use ctxrelay_core::id::{EntryId, Seq};

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::LINE_MAX;
+use ctxrelay_core::wire::line::LINE_MAX;
 
 /// How much is read at once. Large enough that system calls do not count.
 const READ_BYTES: usize = 256 * 1024;

@@ -12,11 +12,14 @@ mod aside;
 mod belief;
 mod check;
 mod checkpoint;
+mod coming_head;
+mod entry_filter;
 mod error;
 mod file;
 mod handle;
 mod index;
 mod keep;
+mod left_file;
 mod lines;
 mod names;
 mod open;
@@ -26,8 +29,10 @@ mod read;
 mod reading;
 mod scan;
 mod seal;
+mod settle;
 mod shared;
 mod slots;
+mod stamp;
 mod unread_lines;
 mod verify;
 mod verify_blobs;
@@ -44,18 +49,18 @@ mod tests;
 pub use belief::Border;
 pub use check::{ChainFault, Reason};
 pub use checkpoint::{Checkpoint, CheckpointKeeper, read as read_checkpoint};
+pub use entry_filter::EntryFilter;
 pub use error::LedgerError;
-pub use handle::{Ledger, NotTaken, Stats};
-pub use open::{
-    OpenOptions, OpenReport, OpenedLedger, Origin, Outside, RECENT_MAX, open, open_watched,
-};
-pub use page::{EntryFilter, Page};
+pub use handle::{Ledger, NotTaken};
+pub use open::{OpenOptions, OpenReport, OpenedLedger, Origin, Outside, open, open_watched};
+pub use page::Page;
 pub use progress::{ReadProgress, ReadSoFar};
-pub use read::{has_line, read, read_to};
 pub(crate) use read::{line_at, read_placed};
+pub use read::{read, read_to};
 pub use reading::Reading;
+pub use scan::RECENT_MAX;
 pub use seal::seal;
-pub use shared::SharedLedger;
+pub use shared::{SharedLedger, Stats};
 pub(crate) use unread_lines::UnreadLines;
 pub use verify::{AlarmReport, OutsideHead, VerifyReport, verify, verify_chain, verify_with};
 pub use verify_blobs::{BlobReport, whole_texts};
@@ -63,8 +68,3 @@ pub use verify_signing::{SignedEntry, SignedWhat, SigningCheck};
 pub use writer::WriterEvent;
 
 pub use ctxrelay_core::wire::line::Stored;
-
-/// The longest line that is written or read, in bytes without newline: more than any message
-/// that a control frame can carry, even when every character of it is escaped. What is longer is
-/// counted as a bad line without being held in memory.
-pub const LINE_MAX: usize = 32 * 1024 * 1024;

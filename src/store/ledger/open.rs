@@ -21,18 +21,18 @@ use ctxrelay_core::wire::plain_value::PlainValue;
 
 use super::Stored;
 use super::aside::{Aside, set_aside};
-use super::belief::{Border, settle};
-use super::checkpoint::{Checkpoint, LeftFile, Stamp};
+use super::belief::Border;
+use super::checkpoint::Checkpoint;
 use super::error::LedgerError;
 use super::file::{DiskFile, LedgerFile};
 use super::handle::Ledger;
+use super::left_file::LeftFile;
 use super::progress::ReadProgress;
 use super::scan::{End, Scan, scan_after};
+use super::settle::settle;
 use super::shared::{LedgerHealth, SharedLedger};
+use super::stamp::Stamp;
 use super::writer::{Next, WAITING_MAX, Writer, WriterEvent};
-
-/// How many of the last entries are handed out by [`open`].
-pub const RECENT_MAX: usize = 1000;
 
 /// What to open.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ pub struct OpenReport {
     pub is_read: bool,
     /// The last entry that the checkpoint spared reading.
     pub spared_to: Seq,
-    /// The last entries, oldest first, [`RECENT_MAX`] at most.
+    /// The last entries, oldest first, [`RECENT_MAX`](super::RECENT_MAX) at most.
     pub recent: VecDeque<Arc<Stored>>,
     /// What somebody else did to it, as far as it does not tell of that itself.
     pub alarms: Vec<Alarm>,

@@ -1,14 +1,13 @@
-//! [`Page`] and [`EntryFilter`]: the ledger in pieces.
+//! [`Page`]: the ledger in pieces.
 
 use std::io;
 
 use super::Stored;
+use super::entry_filter::EntryFilter;
 use super::shared::SharedLedger;
 use super::unread_lines::{LinesLeftOut, UnreadLines};
-use ctxrelay_core::agent::Party;
-use ctxrelay_core::entry::Entry;
-use ctxrelay_core::id::{RuntimeSession, Seq};
-use ctxrelay_core::wire::control::{EntryLine, EntryPage, LedgerListParams};
+use ctxrelay_core::id::Seq;
+use ctxrelay_core::wire::control::{EntryLine, EntryPage};
 
 /// How many places are taken from the index at once, so that appends never wait for a reader.
 const SLOTS_AT_ONCE: usize = 256;
@@ -23,80 +22,6 @@ const LEFT_OUT_MAX: usize = 5_000;
 /// How many pages of what is left out are looked through for the end of an id, from the newest entry
 /// on: a person names what is new, and a long record would take seconds for a name that is mistyped.
 const END_PAGES_MAX: usize = 20;
-
-/// Which entries are wanted; everything when empty.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct EntryFilter {
-    /// Only this `type`.
-    pub entry_type: Option<String>,
-    /// Only from this party.
-    pub source: Option<Party>,
-    /// Only for this party.
-    pub target: Option<Party>,
-    /// Only of this pair, and what belongs to no pair.
-    pub runtime_session: Option<RuntimeSession>,
-    /// Not before, ms since the epoch.
-    pub since_ms: Option<i64>,
-    /// Not after, ms since the epoch.
-    pub until_ms: Option<i64>,
-    /// Only with this text in the content, whatever its case.
-    pub text: Option<String>,
-    /// Only with an id that ends like this.
-    pub id_end: Option<String>,
-}
-
-impl From<&LedgerListParams> for EntryFilter {
-    fn from(params: &LedgerListParams) -> Self {
-        Self {
-            entry_type: params.entry_type.clone(),
-            source: params.source.clone().map(Party::from),
-            target: params.target.clone().map(Party::from),
-            runtime_session: params.runtime_session_id.clone(),
-            since_ms: params.since_ms,
-            until_ms: params.until_ms,
-            text: params.text.clone(),
-            id_end: None,
-        }
-    }
-}
-
-impl EntryFilter {
-    /// Whether an entry is wanted.
-    pub fn takes(&self, entry: &Entry) -> bool {
-        let kind = self
-            .entry_type
-            .as_deref()
-            .is_none_or(|wanted| entry.kind.type_name() == wanted);
-        let source = self
-            .source
-            .as_ref()
-            .is_none_or(|wanted| entry.source == *wanted);
-        let target = self
-            .target
-            .as_ref()
-            .is_none_or(|wanted| entry.target.as_ref() == Some(wanted));
-        let session = match (&self.runtime_session, &entry.runtime_session) {
-            (Some(wanted), Some(has)) => wanted == has,
-            _ => true,
-        };
-        let at = entry.timestamp_ms;
-        let time = self.since_ms.is_none_or(|since| at >= since)
-            && self.until_ms.is_none_or(|until| at <= until);
-        let text = || {
-            self.text.as_deref().is_none_or(|wanted| {
-                entry
-                    .content
-                    .to_lowercase()
-                    .contains(&wanted.to_lowercase())
-            })
-        };
-        let id = || {
-            let end = self.id_end.as_deref();
-            end.is_none_or(|end| entry.id.as_str().ends_with(end))
-        };
-        kind && source && target && session && time && id() && text()
-    }
-}
 
 /// A piece of the ledger.
 #[derive(Debug, Clone, PartialEq, Default)]

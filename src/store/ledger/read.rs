@@ -8,12 +8,12 @@ use std::path::Path;
 
 use super::Stored;
 use super::check::{Checker, LineVerdict};
-use super::handle::Stats;
 use super::lines::Lines;
+use super::shared::Stats;
 use super::walk::walk;
 use crate::dirs::open_private;
 use ctxrelay_core::id::Seq;
-use ctxrelay_core::wire::line::{hash_line, parse, parse_link};
+use ctxrelay_core::wire::line::parse;
 
 /// Reads a ledger from its beginning and hands every entry to `each`, in the order of the file,
 /// until it says that it has enough. One line is held at a time.
@@ -95,27 +95,4 @@ pub(crate) fn line_at(path: &Path, offset: u64) -> io::Result<Option<Stored>> {
         hash: parsed.link.map_or_else(String::new, |link| link.hash),
         entry: parsed.entry,
     }))
-}
-
-/// Whether a ledger has the line that this hash was made of, chained to the ones before it or not.
-///
-/// # Errors
-///
-/// When the file cannot be read, or is a link.
-pub fn has_line(path: &Path, hash: &str) -> io::Result<bool> {
-    let mut lines = Lines::new(open_private(path)?, 0);
-    let tail = format!("{hash}\"}}");
-    while let Some(line) = lines.next(|_| {})? {
-        let Some(text) = line.text.filter(|_| line.complete) else {
-            continue;
-        };
-        if !text.ends_with(tail.as_bytes()) {
-            continue;
-        }
-        let link = parse_link(text).ok().flatten();
-        if link.is_some_and(|link| hash_line(text, &link.prev).as_deref() == Some(hash)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -16,13 +16,16 @@ use ctxrelay_core::wire::line::{ParsedLine, parse};
 use super::Stored;
 use super::belief::{Belief, Border, JudgedLine, Judgement, lost};
 use super::check::Checker;
-use super::checkpoint::{Checkpoint, Stamp};
+use super::checkpoint::Checkpoint;
 use super::index::EntryIndex;
 use super::lines::Lines;
-use super::open::RECENT_MAX;
 use super::progress::ReadProgress;
 use super::shared::load;
+use super::stamp::Stamp;
 use super::walk::{Walked, walk};
+
+/// How many of the last entries are handed out by [`open`](super::open).
+pub const RECENT_MAX: usize = 1000;
 
 /// How a file ends.
 #[derive(Debug, PartialEq, Eq)]

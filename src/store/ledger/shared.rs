@@ -1,5 +1,5 @@
-//! [`SharedLedger`]: what the writer and the readers of an open ledger share, and [`LedgerHealth`], how the
-//! ledger stands.
+//! [`SharedLedger`]: what the writer and the readers of an open ledger share; [`LedgerHealth`], how the
+//! ledger stands, and [`Stats`], what of that is told.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -9,14 +9,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Stored;
 use super::check::Checker;
-use super::checkpoint::LeftFile;
-use super::handle::Stats;
 use super::index::EntryIndex;
+use super::left_file::LeftFile;
 use super::slots::Slot;
 use crate::disk_space::DiskSpace;
 use ctxrelay_core::id::{EntryId, Seq};
 use ctxrelay_core::lock::lock;
 use ctxrelay_core::wire::line::parse;
+
+/// Figures of an open ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Entries in the file.
+    pub entries: u64,
+    /// Bytes in the file.
+    pub bytes: u64,
+    /// As many of ours may stand behind them: a write that is under way, or that failed and was not
+    /// taken back yet.
+    pub ahead: u64,
+    /// Lines that are no entries.
+    pub bad_lines: u64,
+    /// Number and hash of the last chained entry.
+    pub head: Option<(u64, String)>,
+    /// Whether every chained line continued the one before it, when the file was opened and
+    /// since then.
+    pub chain_ok: bool,
+    /// Bytes that somebody else wrote to the open file. They are no part of the record and were
+    /// moved to `sessions/<id>.foreign-<ms>`.
+    pub foreign_bytes: u64,
+}
 
 /// How an open ledger stands.
 #[derive(Debug)]

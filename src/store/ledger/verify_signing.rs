@@ -6,8 +6,9 @@ use ctxrelay_core::agent::Party;
 use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::entry::{Entry, EntryKind, LifecycleEvent, Predecessor};
 use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::signer::Signer;
 use ctxrelay_core::signing::{
-    ActSignature, NotSigned, OperatorAct, SignedProposal, Signer, SigningChange, SigningState,
+    ActSignature, NotSigned, OperatorAct, SignedProposal, SigningChange, SigningState,
 };
 use ctxrelay_core::wire::line::parse;
 

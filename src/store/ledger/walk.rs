@@ -8,11 +8,10 @@ use std::thread;
 
 use sha2::{Digest as _, Sha256};
 
-use super::LINE_MAX;
 use super::check::Checker;
 use super::lines::Lines;
 use ctxrelay_core::entry::Entry;
-use ctxrelay_core::wire::line::{BadLine, ChainLink, ParsedLine, hash_line};
+use ctxrelay_core::wire::line::{BadLine, ChainLink, LINE_MAX, ParsedLine, hash_line};
 
 /// How many bytes of lines are worked on together: enough to make the handing over cheap.
 const BATCH_BYTES: usize = 256 * 1024;

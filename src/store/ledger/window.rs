@@ -12,10 +12,9 @@ use super::unread_lines::UnreadLines;
 use super::window_steps::WindowSteps;
 use super::window_walk::{Piece, Sieve, Walk};
 use ctxrelay_core::id::Seq;
-use ctxrelay_core::row_class::{MachineRow, RowClass};
 use ctxrelay_core::wire::window::{
-    MARKS_MAX, MachineRun, RecordMark, RowQuery, WINDOW_ROWS_MAX, WindowPage, WindowParams,
-    WindowPlace, WindowRow,
+    MARKS_MAX, RecordMark, RowQuery, WINDOW_ROWS_MAX, WindowPage, WindowParams, WindowPlace,
+    WindowRow,
 };
 
 /// Rows when nobody names a number.
@@ -28,7 +27,7 @@ const LEFT_OUT_MAX: usize = 2_000;
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Places that are looked at under one lock, so that appends never wait for a reader.
-pub(super) const LOOK_AT_ONCE: usize = 64 * 1024;
+const LOOK_AT_ONCE: usize = 64 * 1024;
 
 impl SharedLedger {
     /// The rows of a timeline around a place; `waiting` are the lines of what waits for somebody. A
@@ -407,9 +406,4 @@ fn marks(shared: &SharedLedger, stretches: u32) -> Vec<RecordMark> {
         }
         from = to;
     }
-}
-
-/// The run of a single slot of the machine.
-pub(super) fn run_of(slot: &Slot, class: RowClass, machine: MachineRow) -> MachineRun {
-    MachineRun::of(slot.seq.into(), slot.at_ms, class, machine)
 }

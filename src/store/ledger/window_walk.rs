@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use super::index::{EntryIndex, SlotWords};
 use super::names::{NONE, OTHER};
 use super::slots::{Slot, Slots};
-use super::window::run_of;
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::row_class::{MachineRow, RowClass};
 use ctxrelay_core::wire::window::{MachineRun, RowQuery};
@@ -265,7 +264,7 @@ impl Walk {
             pieces.push(Piece::Entry(slot));
             return;
         }
-        let one = run_of(&slot, class, machine);
+        let one = MachineRun::of(slot.seq.into(), slot.at_ms, class, machine);
         let run = match self.run {
             None => one,
             Some((mut run, _)) if self.ascending => {

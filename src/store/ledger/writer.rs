@@ -19,7 +19,6 @@ use ctxrelay_core::redact::Redactor;
 
 use super::Stored;
 use super::aside::Aside;
-use super::belief::unwritable;
 use super::error::LedgerError;
 use super::file::LedgerFile;
 use super::shared::SharedLedger;
@@ -326,7 +325,7 @@ impl Writer {
         if let Some(heads) = &self.heads {
             heads
                 .take_mark()
-                .map_err(|error| unwritable(heads, error))?;
+                .map_err(|error| LedgerError::head_unwritable(heads, error))?;
         }
         let seq = self.next.seq;
         self.prepare()?;
@@ -357,7 +356,7 @@ impl Writer {
         };
         let vouched = heads.vouch(head);
         if let Err(error) = vouched {
-            let error = unwritable(heads, error);
+            let error = LedgerError::head_unwritable(heads, error);
             self.len = start;
             // After a crash before that succeeds nobody believes it.
             self.give_up(text);

@@ -1,5 +1,5 @@
 //! [`Search`]: the index of the open ledger, kept up by a thread of its own, and searches,
-//! answered by another. What the first one does is in `keep_up`.
+//! answered by another. The first one runs an [`IndexKeeper`].
 //!
 //! Neither delays an append: the daemon's loop only says that the ledger has grown. Searches read
 //! the index while it is written (SQLite's write-ahead log) and look through what it lacks.
@@ -7,7 +7,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,12 @@ use super::capsules::{CapsuleRequest, find_capsules};
 use super::error::SearchError;
 use super::find::{LOOK, SearchRequest, find};
 use super::index::SearchIndex;
+use super::index_keeper::IndexKeeper;
+use super::indexer::{IndexerState, SearchState, SharedIndexer, Target};
 use super::sealed::{SealedRequest, search_sealed};
 use crate::dirs::ProjectDirs;
 use crate::ledger::Ledger;
 use ctxrelay_core::id::SessionId;
-use ctxrelay_core::lock::lock;
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::wire::search::{FoundPage, SealedPage, SearchPage};
 
@@ -31,50 +32,6 @@ type SearchReply = Box<dyn FnOnce(Result<SearchPage, SearchError>) + Send>;
 
 /// As [`SearchReply`].
 type CapsuleReply = Box<dyn FnOnce(Result<FoundPage, SearchError>) + Send>;
-
-/// How far the index is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SearchState {
-    /// The last entry in it; 0 when it is empty.
-    pub indexed_to: u64,
-    /// How often it was thrown away and rebuilt since the start.
-    pub rebuilds: u64,
-    /// Why it does not go on, when it does not.
-    pub fault: Option<String>,
-}
-
-/// What the index is to be of.
-#[derive(Debug, Clone)]
-pub(super) struct Target {
-    pub(super) ledger: Ledger,
-    pub(super) session: SessionId,
-}
-
-/// What the loop wants, and how far the indexing thread is.
-#[derive(Debug)]
-pub(super) struct IndexerState {
-    pub(super) target: Target,
-    /// Counts targets and wishes for a rebuild; when it changes the index is looked at again.
-    pub(super) wish: u64,
-    /// Throw the index away, whatever it is of.
-    pub(super) fresh: bool,
-    /// There are entries that were not looked at yet.
-    pub(super) grown: bool,
-    pub(super) closed: bool,
-    pub(super) state: SearchState,
-}
-
-#[derive(Debug)]
-pub(super) struct SharedIndexer {
-    pub(super) dirs: ProjectDirs,
-    pub(super) redactor: Arc<Redactor>,
-    pub(super) indexer: Mutex<IndexerState>,
-    /// The state changed.
-    pub(super) changed: Condvar,
-    /// Held for writing while the index's file is removed: a connection that is open then would
-    /// remove the next file's log when it closes.
-    pub(super) gate: RwLock<()>,
-}
 
 enum Job {
     Entries(Target, SearchRequest, SearchReply),
@@ -124,12 +81,12 @@ impl Search {
             gate: RwLock::new(()),
         });
         let (jobs, searches) = sync_channel(SEARCHES_MAX);
-        let indexing = Arc::clone(&shared);
+        let keeper = IndexKeeper::new(Arc::clone(&shared));
         let searching = Arc::clone(&shared);
         let threads = vec![
             thread::Builder::new()
                 .name("search-index".to_owned())
-                .spawn(move || indexing.keep_up())?,
+                .spawn(move || keeper.run())?,
             thread::Builder::new()
                 .name("search".to_owned())
                 .spawn(move || searching.serve(&searches))?,
@@ -300,21 +257,6 @@ impl Drop for Search {
 }
 
 impl SharedIndexer {
-    pub(super) fn indexer(&self) -> MutexGuard<'_, IndexerState> {
-        lock(&self.indexer)
-    }
-
-    pub(super) fn wait<'a>(
-        &self,
-        indexer: MutexGuard<'a, IndexerState>,
-        at_most: Duration,
-    ) -> MutexGuard<'a, IndexerState> {
-        self.changed
-            .wait_timeout(indexer, at_most)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-    }
-
     /// The searching thread.
     fn serve(&self, searches: &Receiver<Job>) {
         while let Ok(job) = searches.recv() {

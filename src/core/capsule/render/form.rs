@@ -5,7 +5,7 @@ use super::beginning;
 use crate::capsule::Capsule;
 use crate::hidden::letters;
 use crate::id::CapsuleId;
-use crate::review::in_quotes;
+use crate::in_quotes::in_quotes;
 
 /// For whom a capsule is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use crate::capsule::{
     Capsule, CapsuleFinding, CapsuleHandoff, CapsuleRun, CapsuleStatement, ChangedFile, FoundText,
 };
 use crate::cut_text::one_line;
-use crate::review::{in_quotes, named};
+use crate::in_quotes::{in_quotes, named};
 use crate::told_path::told_path;
 
 /// A part of it.

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::continuity::packet_sections::sections;
-use crate::delivery::OnBusy;
 use crate::entry::{
-    DeliveryRecord, DeliveryResult, FinalityDecision, FinalityProposal, Handoff, Message, TurnFiles,
+    DeliveryRecord, DeliveryResult, FinalityDecision, FinalityProposal, Handoff, Message, OnBusy,
+    TurnFiles,
 };
 use crate::id::TurnId;
 

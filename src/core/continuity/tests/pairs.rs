@@ -3,11 +3,10 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::carried::CarriedEntry;
 use crate::continuity::work_files::WorkSources;
 use crate::entry::{
     ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep, Artifact, ArtifactStatus,
-    CommandRun, Handoff, TurnFiles,
+    CarriedEntry, CommandRun, Handoff, TurnFiles,
 };
 
 /// What an agent is given in a runtime session.

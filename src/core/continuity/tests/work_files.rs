@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::carried::CarriedEntry;
 use crate::continuity::work_files::WorkSources;
-use crate::entry::{Compaction, CompactionTrigger, Reload, ReloadStep, ReloadWay};
+use crate::entry::{CarriedEntry, Compaction, CompactionTrigger, Reload, ReloadStep, ReloadWay};
 
 /// The files of Claude's work, by their names.
 fn files(record: &Record, entries: &[Entry]) -> BTreeMap<String, String> {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::RangeBounds;
 
-use super::lane::LaneRow;
-use crate::delivery::{DeliveryState, OnBusy, Rung};
+use super::lane_row::LaneRow;
+use crate::delivery::{DeliveryState, Rung};
+use crate::entry::OnBusy;
 use crate::id::Seq;
 
 /// How many rows stand where.

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::index::LaneIndex;
+use super::lane_row::LaneRow;
 use crate::agent::Agent;
 use crate::delivery::Delivery;
-use crate::delivery::ladder::Offer;
 use crate::id::{RuntimeSession, Seq};
 
 /// One way to a receiver. What is decided for each entry of the record goes through one lane and
@@ -34,16 +34,6 @@ impl LaneId {
             Self::Claude(_) => agent == Agent::Claude,
         }
     }
-}
-
-/// A message that is not settled.
-#[derive(Debug)]
-pub(super) struct LaneRow {
-    pub(super) delivery: Delivery,
-    /// Its place on the ladder, once it was offered.
-    pub(super) offer: Option<Offer>,
-    /// Its text is on its way to nobody, and nothing about it is being recorded.
-    pub(super) is_free: bool,
 }
 
 /// The rows of one lane.

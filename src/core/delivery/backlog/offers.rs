@@ -3,9 +3,10 @@
 
 use super::claims::Claim;
 use super::index::{LaneIndex, Untold};
-use super::lane::{LaneId, LaneRow};
+use super::lane::LaneId;
+use super::lane_row::LaneRow;
 use super::{Backlog, Shown};
-use crate::delivery::ladder::Offer;
+use crate::delivery::offer::Offer;
 use crate::delivery::{Delivery, DeliveryEffect, Rung};
 use crate::id::{EntryId, RuntimeSession, Seq, ThreadId};
 

@@ -1,7 +1,8 @@
 //! What hooks carry into a turn, and what becomes of it at the end of that turn.
 
 use super::{HookPoint, Ladder, Rung};
-use crate::delivery::{Backlog, DeliveryEffect, Moment, OnBusy};
+use crate::delivery::{Backlog, DeliveryEffect, Moment};
+use crate::entry::OnBusy;
 use crate::id::{EntryId, Seq};
 
 impl Ladder {

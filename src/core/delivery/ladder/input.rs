@@ -1,35 +1,8 @@
 //! [`LadderInput`]: what can come in about one Claude.
 
-use crate::delivery::DeliveryWay;
-use crate::entry::DeliveryResult;
+use crate::entry::{DeliveryResult, DeliveryWay};
 use crate::id::{EntryId, Seq};
 use crate::word::words;
-
-words! {
-    /// The ways to Claude, best first, as they stand on the wire.
-    #[derive(PartialOrd, Ord)]
-    pub closed enum Rung {
-        /// A channel notification through the bridge, with the body.
-        Channel = "channel",
-        /// A line of the plugin's monitor; the hook of the turn that it begins hands the bodies over.
-        Doorbell = "doorbell",
-        /// The context of other hooks.
-        Hooks = "hook",
-        /// It waits until Claude asks.
-        Pull = "pull",
-    }
-}
-
-impl Rung {
-    /// The next worse one.
-    pub fn below(self) -> Self {
-        match self {
-            Self::Channel => Self::Doorbell,
-            Self::Doorbell => Self::Hooks,
-            Self::Hooks | Self::Pull => Self::Pull,
-        }
-    }
-}
 
 words! {
     /// What the operator chose for this Claude by `CONTEXTRELAY_MODE`.

@@ -1,6 +1,6 @@
 //! What a [`Ladder`] offers next: each message by the best way that it has not come down from.
 
-use super::offer::Offer;
+use super::super::offer::Offer;
 use super::{DeliveryMode, Ladder, Rung};
 use crate::delivery::backlog::Untold;
 use crate::delivery::{Backlog, Delivery, DeliveryEffect, DeliveryFact, Moment, Shown};

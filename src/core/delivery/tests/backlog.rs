@@ -9,10 +9,9 @@ use crate::agent::{Agent, Party};
 use crate::delivery::backlog::page_afresh;
 use crate::delivery::{
     Backlog, CodexFlow, CodexInput, CodexTimeouts, CutMessage, Delivery, DeliveryFact,
-    DeliveryMode, DeliveryState, DeliveryWay, Ladder, LadderInput, LadderTimeouts, MessageCursor,
-    Moment, OnBusy, Shown,
+    DeliveryMode, DeliveryState, Ladder, LadderInput, LadderTimeouts, MessageCursor, Moment, Shown,
 };
-use crate::entry::DeliveryResult;
+use crate::entry::{DeliveryResult, DeliveryWay, OnBusy};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
 use crate::more_cases::more_cases;
 use crate::snapshot::MessageSnapshot;

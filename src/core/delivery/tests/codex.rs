@@ -6,9 +6,9 @@ mod compaction;
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, AdapterAnswer, Backlog, CodexFlow, CodexInput, CodexTimeouts, Delivery,
-    DeliveryEffect, DeliveryState, Moment, OnBusy, Outcome, Shown,
+    DeliveryEffect, DeliveryState, Moment, Shown,
 };
-use crate::entry::{DeliveryResult, TurnStatus};
+use crate::entry::{DeliveryResult, OnBusy, Outcome, TurnStatus};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq, ThreadId, TurnId};
 
 struct Lane {

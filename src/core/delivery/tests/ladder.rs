@@ -2,10 +2,10 @@
 
 use crate::agent::Agent;
 use crate::delivery::{
-    Backlog, Delivery, DeliveryEffect, DeliveryMode, DeliveryWay, HookPoint, Ladder, LadderInput,
-    LadderTimeouts, Moment, OnBusy, Rung,
+    Backlog, Delivery, DeliveryEffect, DeliveryMode, HookPoint, Ladder, LadderInput,
+    LadderTimeouts, Moment, Rung,
 };
-use crate::entry::DeliveryResult;
+use crate::entry::{DeliveryResult, DeliveryWay, OnBusy};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 struct Way {

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use crate::agent::Agent;
-use crate::delivery::{Delivery, DeliveryFact, DeliveryState, OnBusy, Shown};
+use crate::delivery::{Delivery, DeliveryFact, DeliveryState, Shown};
+use crate::entry::OnBusy;
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
 
 fn delivery() -> Delivery {

@@ -1,8 +1,7 @@
 use crate::agent::{Agent, Party};
-use crate::delivery::OnBusy;
 use crate::entry::{
     ApprovalChoice, ApprovalEnd, ApprovalKind, ApprovalRecord, ApprovalRequest, ApprovalStep,
-    ChoiceEffect, Entry, EntryKind, LifecycleEvent, Message, NoteKind,
+    ChoiceEffect, Entry, EntryKind, LifecycleEvent, Message, NoteKind, OnBusy,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, Seq, SessionId};

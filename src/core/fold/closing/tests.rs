@@ -1,8 +1,7 @@
 use crate::agent::{Agent, Party};
-use crate::delivery::OnBusy;
 use crate::entry::{
     Artifact, ArtifactKind, ArtifactStatus, DeliveryRecord, DeliveryResult, Entry, EntryKind,
-    FinalityDecision, FinalityProposal, Handoff, Message, NoteKind,
+    FinalityDecision, FinalityProposal, Handoff, Message, NoteKind, OnBusy,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, RuntimeSession, Seq, SessionId};

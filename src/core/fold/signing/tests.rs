@@ -3,15 +3,16 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use crate::agent::{Agent, Party};
 use crate::alarm::Alarm;
 use crate::entry::{
-    Artifact, ArtifactStatus, Entry, EntryKind, Fate, FinalityDecision, FinalityProposal,
-    LifecycleEvent, Predecessor, WorkTree,
+    Artifact, ArtifactStatus, DecisionSignature, Entry, EntryKind, Fate, FinalityDecision,
+    FinalityProposal, LifecycleEvent, Predecessor, WorkTree,
 };
 use crate::fold::fold;
 use crate::hex::hex;
 use crate::id::{EntryId, Seq, SessionId};
+use crate::signer::Signer;
 use crate::signing::{
-    ActSignature, DecisionSignature, DecisionStatement, META, NotSigned, OperatorAct, SignedPlace,
-    Signer, SigningChange, SigningNotice, SigningStatement, TRUSTED,
+    ActSignature, DecisionStatement, META, NotSigned, OperatorAct, SignedPlace, SigningChange,
+    SigningNotice, SigningStatement, TRUSTED,
 };
 use crate::snapshot::Snapshot;
 

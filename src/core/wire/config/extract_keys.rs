@@ -4,10 +4,8 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
-use super::keys::Bounded;
-use super::read::read;
+use super::bounded::Bounded;
 
 /// The most that one question may cost, in US dollars.
 const USD_MAX: f64 = 10.0;
@@ -74,14 +72,5 @@ impl JsonSchema for Usd {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "number", "minimum": 0, "maximum": USD_MAX})
-    }
-}
-
-/// What `continuity.extract` is among keys with power, dotted.
-pub(super) fn extract_keys(power: &Map<String, Value>) -> ExtractKeys {
-    let extract = power.get("continuity.extract");
-    match json!({"continuity": {"extract": extract}}) {
-        Value::Object(file) if extract.is_some() => read(&file).0.continuity.extract,
-        _ => ExtractKeys::default(),
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::keys::Seconds;
-use super::power::sorted;
+use super::bounded::Seconds;
+use super::sorted::sorted;
 use crate::entry::GateRun;
 use crate::hex::hex;
 use crate::snapshot::GateInForce;

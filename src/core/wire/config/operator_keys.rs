@@ -2,10 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
-use super::keys::Bounded;
-use super::read::read;
+use super::bounded::Bounded;
 
 /// Keys of `operator`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
@@ -30,20 +28,4 @@ pub enum SigningMode {
     Passphrase,
     /// By the person's own SSH key: `ctxrelay operator key new --ssh`.
     Ssh,
-}
-
-/// What `operator` is among keys with power, dotted.
-pub fn operator_keys(power: &Map<String, Value>) -> OperatorKeys {
-    let Some(operator) = power.get("operator") else {
-        return OperatorKeys::default();
-    };
-    let Value::Object(file) = json!({"operator": operator}) else {
-        return OperatorKeys::default();
-    };
-    read(&file).0.operator
-}
-
-/// What `operator.signing` is among keys with power, dotted.
-pub fn signing_mode(power: &Map<String, Value>) -> SigningMode {
-    operator_keys(power).signing
 }

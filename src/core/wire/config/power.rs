@@ -1,14 +1,16 @@
 //! Keys with power: what an agent that can write `config.json` must not be able to decide. They
 //! count only as the operator last trusted them, and what was trusted lies outside the project.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::extract_keys::extract_keys;
+use super::extract_keys::ExtractKeys;
 use super::gate_list::GateList;
 use super::keys::Config;
-use super::operator_keys::operator_keys;
-use super::policy_keys::{set_policy, trusted_policy};
+use super::operator_keys::{OperatorKeys, SigningMode};
+use super::policy::{set_policy, trusted_policy};
+use super::read::read;
+use super::sorted::sorted;
 use crate::hex::hex;
 use crate::managed_block::diff;
 
@@ -153,24 +155,33 @@ pub fn only_trusted(config: &mut Config, trusted: &Map<String, Value>) {
     });
 }
 
+/// What `continuity.extract` is among keys with power, dotted.
+fn extract_keys(power: &Map<String, Value>) -> ExtractKeys {
+    let extract = power.get("continuity.extract");
+    match json!({"continuity": {"extract": extract}}) {
+        Value::Object(file) if extract.is_some() => read(&file).0.continuity.extract,
+        _ => ExtractKeys::default(),
+    }
+}
+
+/// What `operator` is among keys with power, dotted.
+fn operator_keys(power: &Map<String, Value>) -> OperatorKeys {
+    let Some(operator) = power.get("operator") else {
+        return OperatorKeys::default();
+    };
+    let Value::Object(file) = json!({"operator": operator}) else {
+        return OperatorKeys::default();
+    };
+    read(&file).0.operator
+}
+
+/// What `operator.signing` is among keys with power, dotted.
+pub fn signing_mode(power: &Map<String, Value>) -> SigningMode {
+    operator_keys(power).signing
+}
+
 /// The SHA-256, in hex, of the keys with power, whatever order they stand in.
 pub fn digest(power: &Map<String, Value>) -> String {
     let sorted = sorted(&Value::Object(power.clone()));
     hex(&Sha256::digest(sorted.to_string().as_bytes()))
-}
-
-/// The same value with the keys of every object in order.
-pub(super) fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let mut keys: Vec<&String> = object.keys().collect();
-            keys.sort();
-            let pairs = keys
-                .into_iter()
-                .map(|key| (key.clone(), sorted(&object[key])));
-            Value::Object(pairs.collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
-    }
 }

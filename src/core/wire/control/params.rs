@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::delivery::{DeliveryWay, MessageCursor, OnBusy};
-use crate::entry::{ArtifactStatus, NoteKind, WorkTree};
+use crate::delivery::MessageCursor;
+use crate::entry::{ArtifactStatus, DecisionSignature, DeliveryWay, NoteKind, OnBusy, WorkTree};
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
-use crate::signing::{ActSignature, DecisionSignature, Signer, SigningChange};
+use crate::signer::Signer;
+use crate::signing::{ActSignature, SigningChange};
 use crate::word::words;
 
 /// Arguments of [`Command::Send`](super::Command::Send).

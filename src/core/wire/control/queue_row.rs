@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::delivery::{DeliveryState, OnBusy};
+use crate::delivery::DeliveryState;
+use crate::entry::OnBusy;
 use crate::id::{EntryId, RuntimeSession};
 use crate::snapshot::Snapshot;
 use crate::word::OpenWord;

@@ -11,8 +11,8 @@ use super::{
     ApprovalAnswer, CapsuleCheck, CapsuleList, CapsuleText, EntryLine, FindingText, GateReport,
     GatesReport, PlacedFinding, QueueRow, ReviewChanged, TaskChanged,
 };
-use crate::delivery::{MessageCursor, Outcome};
-use crate::entry::Entry;
+use crate::delivery::MessageCursor;
+use crate::entry::{Entry, Outcome};
 use crate::envelope::MessageKind;
 use crate::id::{AttemptId, EntryId, Seq, SessionId, ThreadId};
 use crate::live_turn::LiveTurn;

@@ -8,12 +8,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::agent::{Agent, AgentState, Party};
-use crate::carried::CarriedEntry;
-use crate::delivery::{DeliveryWay, OnBusy, Outcome};
 use crate::entry::{
-    AgentChanged, DeliveryRecord, DeliveryResult, Entry, EntryKind, FINDING, Fate, Handoff,
-    Message, NoteKind, Predecessor, SealedSession, TASK, TaskRecord, TurnFiles, TurnRecord,
-    TurnStatus, WorkTree,
+    AgentChanged, CarriedEntry, DeliveryRecord, DeliveryResult, DeliveryWay, Entry, EntryKind,
+    FINDING, Fate, Handoff, Message, NoteKind, OnBusy, Outcome, Predecessor, SealedSession, TASK,
+    TaskRecord, TurnFiles, TurnRecord, TurnStatus, WorkTree,
 };
 use crate::id::{
     AttemptId, CapsuleId, EntryId, FindingId, RuntimeSession, Seq, SessionId, ThreadId, TurnId,

@@ -10,7 +10,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess
 use serde_json::{Map, Value};
 
 use super::RUNTIME_SESSION;
-use super::read::BadLine;
+use super::bad_line::BadLine;
 use crate::wire::plain_value::PlainValue;
 
 /// The values on a line, of whatever type they are; of a key that comes twice the last one.

@@ -6,6 +6,7 @@ mod take;
 
 use serde_json::Value;
 
+use super::bad_line::BadLine;
 use super::members::{Members, Meta, members};
 use super::{CARRIED, ChainLink, WHOLE, is_hash};
 use crate::agent::Party;
@@ -26,23 +27,6 @@ pub struct ParsedLine {
     /// A later version wrote it, in a shape of its own: what is understood of it is taken, and
     /// nobody of this version should write behind it.
     pub is_newer: bool,
-}
-
-/// Why a line is no entry.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadLine {
-    /// Neither JSON nor, perhaps, text.
-    #[error("not JSON: {0}")]
-    NotJson(String),
-    /// JSON, but a list, a number, `null`.
-    #[error("not an object")]
-    NotObject,
-    /// An object that lacks what makes it an entry, or has it in another type.
-    #[error("no {0}")]
-    Missing(&'static str),
-    /// Longer than a reader takes.
-    #[error("longer than {0} bytes")]
-    TooLong(usize),
 }
 
 /// Reads one line, with or without its newline.
@@ -141,8 +125,7 @@ mod tests {
     use super::super::serialize;
     use super::*;
     use crate::agent::Agent;
-    use crate::delivery::DeliveryWay;
-    use crate::entry::{DeliveryRecord, DeliveryResult};
+    use crate::entry::{DeliveryRecord, DeliveryResult, DeliveryWay};
 
     fn delivery(rung: Option<DeliveryWay>) -> Entry {
         Entry {

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use super::arbitrary::entry;
 use super::*;
 use crate::agent::{Agent, Party};
-use crate::delivery::{OnBusy, Outcome};
-use crate::entry::{ArtifactStatus, DeliveryResult, EntryKind, NoteKind};
+use crate::entry::{ArtifactStatus, DeliveryResult, EntryKind, NoteKind, OnBusy, Outcome};
 use crate::id::{EntryId, RuntimeSession, Seq};
 
 /// A ledger as it has to stay readable for ever, and its hashes, computed by another program.

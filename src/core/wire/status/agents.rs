@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::REASON_CHARS_MAX;
 use crate::agent::{Agent, AgentState};
 use crate::context_fill::ContextFill;
-use crate::continuity::{ContinuityState, Staleness};
-use crate::delivery::{DeliveryWay, LimitMode, Watched};
-use crate::entry::{ReloadCause, ReloadWay};
+use crate::continuity::Staleness;
+use crate::continuity_state::ContinuityState;
+use crate::delivery::{DeliveryMode, LimitMode, Watched};
+use crate::entry::{DeliveryWay, ReloadCause, ReloadWay};
 use crate::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::instructions::FileName;
 use crate::relay_cost::RelayCost;
 use crate::snapshot::ApprovalSnapshot;
-use crate::wire::control::DeliveryMode;
 use crate::word::{OpenWord, words};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]

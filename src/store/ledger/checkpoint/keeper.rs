@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::super::check::Checker;
 use super::super::handle::Ledger;
-use super::super::index::hash_probe;
+use super::super::index::{SlotWords, hash_probe};
 use super::super::slots::{SLOT_BYTES, Slot};
+use super::super::stamp::Stamp;
 use super::disk::{BLOCK_SLOTS, Build, Header, OutsideDigests, VERSION, digest, own_digest};
-use super::{Stamp, Taken};
 use crate::derived::discard_checkpoint;
 use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, sweep_unplaced, write_private};
 use crate::hashed_file::HashedFile;
 use crate::latest::Latest;
-use ctxrelay_core::id::SessionId;
+use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::snapshot::Snapshot;
 
 /// How long between two checkpoints at least: they cost the disk some syncs that the ledger
@@ -289,7 +290,34 @@ impl SlotsFile {
     }
 }
 
+/// The part of a checkpoint that is taken under the ledger's locks; the slots are copied later,
+/// those that are not on the disk yet.
+struct Taken {
+    checker: Checker,
+    words: SlotWords,
+    /// How many entries it covers.
+    entries: usize,
+}
+
 impl Ledger {
+    /// The state at the entry that a snapshot ends with. `None` when that is not an entry which
+    /// this run wrote, or when somebody else cut the file.
+    fn take_checkpoint(&self, world: &Snapshot, hash: &str) -> Option<Taken> {
+        let index = self.shared.index();
+        let health = self.shared.health();
+        if health.was_cut || world.seq.0 < health.first_own? {
+            return None;
+        }
+        let entries = index.count_to(world.seq)?;
+        let (head, _) = health.checker.head()?;
+        let later = (index.count_to(Seq(head))? - entries) as u64;
+        Some(Taken {
+            checker: health.checker.before(later, world.seq.0, hash),
+            words: index.words().clone(),
+            entries,
+        })
+    }
+
     /// The slots from one place to another, as they lie in a file.
     fn slot_bytes(&self, from: usize, to: usize) -> Vec<u8> {
         let index = self.shared.index();

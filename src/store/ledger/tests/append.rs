@@ -7,10 +7,10 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::support::{DEADLINE, Project};
-use crate::ledger::{LINE_MAX, LedgerError, Reason, WriterEvent, open, seal, verify};
+use crate::ledger::{LedgerError, Reason, WriterEvent, open, seal, verify};
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
 use ctxrelay_core::id::{EntryId, Seq, SessionId};
-use ctxrelay_core::wire::line::{GENESIS, arbitrary, parse};
+use ctxrelay_core::wire::line::{GENESIS, LINE_MAX, arbitrary, parse};
 
 #[test]
 fn what_was_acknowledged_is_in_the_file_and_found_again() {

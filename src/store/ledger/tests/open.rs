@@ -6,10 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use proptest::prelude::*;
 
 use super::support::Project;
-use crate::ledger::{
-    LINE_MAX, LedgerError, RECENT_MAX, ReadProgress, ReadSoFar, open_watched, verify,
-};
+use crate::ledger::{LedgerError, RECENT_MAX, ReadProgress, ReadSoFar, open_watched, verify};
 use ctxrelay_core::id::{EntryId, Seq};
+use ctxrelay_core::wire::line::LINE_MAX;
 
 #[test]
 fn a_torn_tail_of_every_length_costs_only_itself() {

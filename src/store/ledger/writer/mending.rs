@@ -6,7 +6,6 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::PoisonError;
 
 use super::super::aside::copy_aside;
-use super::super::belief::foreign;
 use super::super::error::LedgerError;
 use super::super::index::is_id;
 use super::super::scan::{End, Scan, scan};
@@ -113,7 +112,7 @@ impl Writer {
         }
         if let Some(aside) = self.aside.take() {
             self.shared.health().foreign_bytes += aside.bytes;
-            (self.on_event)(WriterEvent::Foreign(foreign(&aside)));
+            (self.on_event)(WriterEvent::Foreign(aside.alarm()));
         }
         if let Some(found) = edited {
             let found = match end.offset < len {
@@ -244,7 +243,7 @@ impl Writer {
             _ => copy_aside(self.file.as_ref(), &self.shared.path, "foreign", offset)
                 .map_err(failed)?,
         };
-        let alarm = foreign(&aside);
+        let alarm = aside.alarm();
         self.aside = Some(aside);
         if let Some(heads) = &self.heads
             && let Err(error) = heads.raise(std::slice::from_ref(&alarm))

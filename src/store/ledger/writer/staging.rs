@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use ctxrelay_core::entry::{Entry, EntryKind};
 use ctxrelay_core::id::Seq;
-use ctxrelay_core::wire::line::{GENESIS, is_hash, parse, seal, serialize};
+use ctxrelay_core::wire::line::{GENESIS, LINE_MAX, is_hash, parse, seal, serialize};
 
+use super::super::Stored;
 use super::super::error::LedgerError;
 use super::super::keep::{keep_raw, keep_whole};
-use super::super::{LINE_MAX, Stored};
 use super::{Next, Writer};
 
 /// One append, turned into lines or refused.

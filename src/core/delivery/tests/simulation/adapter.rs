@@ -9,8 +9,8 @@ use super::fault::Fault;
 use super::server::{Message, Request};
 use super::world::{Event, World};
 use crate::delivery::recovery::Unconfirmed;
-use crate::delivery::{Activity, AdapterAnswer, CodexInput, OnBusy, Way, way};
-use crate::entry::TurnStatus;
+use crate::delivery::{Activity, AdapterAnswer, CodexInput, Way, way};
+use crate::entry::{OnBusy, TurnStatus};
 use crate::id::{AttemptId, EntryId, ThreadId, TurnId};
 
 /// An idle thread that does not take a message at once is looked at after this long, ms.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::world::World;
 use crate::agent::Agent;
-use crate::delivery::{CodexInput, HeldEffect, OnBusy, Outcome, Watched};
-use crate::entry::{DeliveryResult, TurnStatus};
+use crate::delivery::{CodexInput, HeldEffect, Watched};
+use crate::entry::{DeliveryResult, OnBusy, Outcome, TurnStatus};
 use crate::id::{EntryId, TurnId};
 
 /// How a message is offered by a line of the doorbell.

@@ -5,7 +5,8 @@
 use super::checks::Showing;
 use super::daemon::Call;
 use super::world::{Event, World};
-use crate::delivery::{ClaudeInput, DeliveryWay, HookPoint, LadderInput, MessageCursor, Rung};
+use crate::delivery::{ClaudeInput, HookPoint, LadderInput, MessageCursor, Rung};
+use crate::entry::DeliveryWay;
 use crate::id::EntryId;
 
 /// A call is given up after this long, ms.

@@ -9,10 +9,10 @@ use super::server::ServerStep;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
-    AdapterAnswer, ClaimedTexts, CodexInput, Delivery, DeliveryState, DeliveryWay, LaterInput,
-    MessageCursor, OnBusy, Shown,
+    AdapterAnswer, ClaimedTexts, CodexInput, Delivery, DeliveryState, LaterInput, MessageCursor,
+    Shown,
 };
-use crate::entry::DeliveryResult;
+use crate::entry::{DeliveryResult, DeliveryWay, OnBusy};
 use crate::id::{EntryId, TurnId};
 
 /// How long one call waits, ms.

@@ -6,10 +6,10 @@ use serde_json::Map;
 
 use super::world::{Draft, Event, World};
 use crate::agent::{Agent, Party};
-use crate::delivery::{Delivery, DeliveryWay, OnBusy};
+use crate::delivery::Delivery;
 use crate::entry::{
-    DeliveryRecord, DeliveryResult, Entry, EntryKind, LifecycleEvent, Message, TurnRecord,
-    TurnStatus,
+    DeliveryRecord, DeliveryResult, DeliveryWay, Entry, EntryKind, LifecycleEvent, Message, OnBusy,
+    TurnRecord, TurnStatus,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, Seq, SessionId, ThreadId, TurnId};

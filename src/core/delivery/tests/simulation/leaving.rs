@@ -10,8 +10,9 @@ use super::world::{Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
     ClaimedTexts, ClaudeInput, Delivery, DeliveryEffect, HeldEffect, HeldTooMuch, LadderInput,
-    OnBusy, RowsDue, leaves, stays,
+    RowsDue, leaves, stays,
 };
+use crate::entry::OnBusy;
 use crate::id::{EntryId, RuntimeSession, Seq};
 
 /// Why a Claude that asked gets nothing: the rows that would say so are not on the disk.

@@ -8,9 +8,9 @@ use super::fault::Fault;
 use crate::agent::Agent;
 use crate::delivery::{
     Admission, Backlog, CarriedFlow, CodexFlow, CodexInput, DeliveryEffect, DeliveryFact,
-    DeliveryState, DeliveryWay, Ladder, LadderInput, Moment,
+    DeliveryState, Ladder, LadderInput, Moment,
 };
-use crate::entry::DeliveryResult;
+use crate::entry::{DeliveryResult, DeliveryWay};
 use crate::id::EntryId;
 
 /// What a mistake remembers of one life of the daemon; without one, nothing changes.

@@ -6,8 +6,8 @@ use super::fault::Fault;
 use super::leaving::RowWrite;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
-use crate::delivery::{Admission, CodexInput, DeliveryState, OnBusy};
-use crate::entry::DeliveryResult;
+use crate::delivery::{Admission, CodexInput, DeliveryState};
+use crate::entry::{DeliveryResult, OnBusy};
 use crate::id::EntryId;
 use crate::snapshot::MessageSnapshot;
 

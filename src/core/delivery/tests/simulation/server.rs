@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::adapter::Note;
 use super::checks::Showing;
 use super::world::{Event, World};
-use crate::delivery::{Activity, OnBusy};
-use crate::entry::TurnStatus;
+use crate::delivery::Activity;
+use crate::entry::{OnBusy, TurnStatus};
 use crate::id::{EntryId, TurnId};
 
 /// A message as the app-server gets it.

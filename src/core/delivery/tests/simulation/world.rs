@@ -11,7 +11,7 @@ use super::disk::{Disk, Write};
 use super::leaving::RowWrite;
 use super::server::{Request, Server, ServerStep, Thread};
 use crate::agent::Agent;
-use crate::delivery::OnBusy;
+use crate::entry::OnBusy;
 use crate::id::{EntryId, TurnId};
 
 /// How long things go wrong, ms.

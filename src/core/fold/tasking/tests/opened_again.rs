@@ -6,12 +6,10 @@ use serde_json::json;
 
 use super::{CLAUDE, CODEX, Record, claim, handoff, id, note};
 use crate::agent::{Agent, AgentState, Party};
-use crate::carried::CarriedEntry;
-use crate::delivery::OnBusy;
 use crate::entry::{
-    AgentChanged, ApprovalKind, ApprovalRequest, ApprovalStep, ArtifactStatus, ContinuityFact,
-    Entry, EntryKind, ErrorCode, FINDING, FinalityProposal, FindingRecord, FindingStep, Message,
-    NoteKind, TASK, TASK_ONLY, TaskStep, TurnFiles,
+    AgentChanged, ApprovalKind, ApprovalRequest, ApprovalStep, ArtifactStatus, CarriedEntry,
+    ContinuityFact, Entry, EntryKind, ErrorCode, FINDING, FinalityProposal, FindingRecord,
+    FindingStep, Message, NoteKind, OnBusy, TASK, TASK_ONLY, TaskStep, TurnFiles,
 };
 use crate::fold::fold;
 use crate::id::{EntryId, FindingId, Seq, SessionId};

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use super::{finding_id, id, ids, text, texts, tree};
 use crate::agent::Agent;
 use crate::entry::{
-    Artifact, ArtifactStatus, CommandRun, EntryKind, FinalityDecision, FinalityProposal,
-    FindingFacts, FindingRecord, GapCause, GateRun, IsolatedRun, RewrittenFiles,
+    Artifact, ArtifactStatus, CommandRun, DecisionSignature, EntryKind, FinalityDecision,
+    FinalityProposal, FindingFacts, FindingRecord, GapCause, GateRun, IsolatedRun, RewrittenFiles,
 };
 use crate::id::Seq;
-use crate::signing::{DecisionSignature, Signer};
+use crate::signer::Signer;
 
 pub(super) fn artifact() -> impl Strategy<Value = EntryKind> {
     let status = prop::sample::select(vec![

@@ -10,11 +10,11 @@ use super::take::{
 };
 use crate::agent::{Agent, Party};
 use crate::base64::decode;
-use crate::delivery::Outcome;
 use crate::entry::{
     AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ArtifactKind,
     ContinuityFact, ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind,
-    FinalityDecision, FinalityProposal, FindingRecord, Handoff, Message, TaskRecord, TurnRecord,
+    FinalityDecision, FinalityProposal, FindingRecord, Handoff, Message, Outcome, TaskRecord,
+    TurnRecord,
 };
 use crate::id::{AttemptId, EntryId, TurnId};
 

@@ -1,13 +1,15 @@
 //! [`Signer`]: a public key.
 
+mod ssh;
+
 use std::fmt;
 
 use ed25519_dalek::{Signature, VerifyingKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::ssh::{self, NoSshKey};
 use crate::hex::{hex, unhex};
+pub use ssh::{NoSshKey, SSH_NAMESPACE, signature_of_armor};
 
 /// Bytes of a public key.
 pub const KEY_BYTES: usize = 32;

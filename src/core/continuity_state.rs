@@ -1,16 +1,19 @@
 //! [`ContinuityState`]: what one agent is at, in one runtime session.
 
+mod inferred;
+mod stated_text;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::inference::{INFERRED_TURNS, InferencesSeen, InferredSeen, day_of};
-use super::stated::{StateTag, StatedText, is_state};
 use crate::entry::{
     ChangedRules, Compaction, ContinuityFact, Entry, Inference, NoteKind, Reload, ReloadCause,
     ReloadStep, ReloadWay, TurnFiles,
 };
 use crate::id::{EntryId, Seq};
+pub use inferred::{INFERRED_TURNS, InferencesSeen, InferredSeen, day_of};
+pub use stated_text::{PINNED, STATE_TAG, StateTag, StatedText, is_note_for, is_state};
 
 /// How many files an agent works on, at most: the latest ones.
 pub const WORKING_SET_MAX: usize = 10;
@@ -310,7 +313,7 @@ impl ContinuityState {
     }
 
     /// What it holds of what this entry told of a turn.
-    pub(super) fn held_of(&self, seq: Seq) -> TurnFiles {
+    pub(crate) fn held_of(&self, seq: Seq) -> TurnFiles {
         let of = |kept: &VecDeque<TouchedFile>| {
             let kept = kept.iter().filter(|file| file.seq == seq);
             kept.map(|file| file.path.clone()).collect()
@@ -405,7 +408,7 @@ impl ContinuityState {
     }
 
     /// Drops every value that is not to be kept.
-    pub(super) fn keep_stated(&mut self, is_kept: impl Fn(&StatedText) -> bool) {
+    pub(crate) fn keep_stated(&mut self, is_kept: impl Fn(&StatedText) -> bool) {
         for single in [&mut self.objective, &mut self.plan, &mut self.hypothesis] {
             single.take_if(|said| !is_kept(said));
         }

@@ -1,16 +1,16 @@
-//! The indexing thread: opens the index, checks that it is of the ledger, and keeps it up.
+//! [`IndexKeeper`], the indexing thread: opens the index, checks that it is of the ledger, and keeps it up.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::capsules::follow_capsules;
 use super::error::SearchError;
-use super::follow::{SharedIndexer, Target};
 use super::follow_sealed::follow_sealed;
 use super::index::{Mark, SearchIndex, discard};
+use super::indexer::{SharedIndexer, Target};
 use crate::dirs::{ProjectDirs, exists};
 use crate::ledger::{EntryFilter, Stored};
 use ctxrelay_core::id::{Seq, SessionId};
@@ -28,9 +28,18 @@ const TRY_AGAIN: Duration = match cfg!(test) {
 /// How many entries are read from the ledger at once; they may be large.
 const PAGE: usize = 16;
 
-impl SharedIndexer {
+/// Keeps the index up, on a thread of its own.
+pub(super) struct IndexKeeper {
+    shared: Arc<SharedIndexer>,
+}
+
+impl IndexKeeper {
+    pub(super) fn new(shared: Arc<SharedIndexer>) -> Self {
+        Self { shared }
+    }
+
     /// The indexing thread.
-    pub(super) fn keep_up(&self) {
+    pub(super) fn run(&self) {
         step_back();
         let mut index: Option<SearchIndex> = None;
         let mut done = 0;
@@ -65,7 +74,7 @@ impl SharedIndexer {
     /// Waits for something to do. Growth alone is answered late, so that one transaction takes
     /// all that comes meanwhile.
     fn next(&self, done: u64) -> Option<(Target, u64, bool)> {
-        let mut indexer = self.indexer();
+        let mut indexer = self.shared.indexer();
         loop {
             if indexer.closed {
                 return None;
@@ -74,6 +83,7 @@ impl SharedIndexer {
                 break;
             }
             indexer = self
+                .shared
                 .changed
                 .wait(indexer)
                 .unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +93,7 @@ impl SharedIndexer {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 break;
             };
-            indexer = self.wait(indexer, left);
+            indexer = self.shared.wait(indexer, left);
         }
         if indexer.closed {
             return None;
@@ -113,7 +123,12 @@ impl SharedIndexer {
         // Who waits for the entries has the tasks too.
         if target.ledger.has_room_to_grow() {
             let goes_on = || !self.is_called(wish);
-            follow_capsules(&mut index, &self.dirs, &self.redactor, goes_on)?;
+            follow_capsules(
+                &mut index,
+                &self.shared.dirs,
+                &self.shared.redactor,
+                goes_on,
+            )?;
         }
         self.reached(wish, from);
         let fault = match self.index(&mut index, target, wish, from) {
@@ -124,9 +139,13 @@ impl SharedIndexer {
         };
         if *sealed != wish && !self.is_called(wish) && target.ledger.has_room_to_grow() {
             let session = &target.session;
-            let all = follow_sealed(&mut index, &self.dirs, session, &self.redactor, |index| {
-                self.meanwhile(index, target, wish)
-            })?;
+            let all = follow_sealed(
+                &mut index,
+                &self.shared.dirs,
+                session,
+                &self.shared.redactor,
+                |index| self.meanwhile(index, target, wish),
+            )?;
             *sealed = if all { wish } else { 0 };
         }
         match fault {
@@ -142,7 +161,7 @@ impl SharedIndexer {
         target: &Target,
         wish: u64,
     ) -> Result<bool, SearchError> {
-        if std::mem::take(&mut self.indexer().grown) {
+        if std::mem::take(&mut self.shared.indexer().grown) {
             let from = index.mark()?.map_or(0, |mark| mark.seq);
             self.index(index, target, wish, from)?;
         }
@@ -152,14 +171,18 @@ impl SharedIndexer {
     /// Opens the index of this ledger; throws away one that is not, or is damaged.
     fn open(&self, target: &Target, fresh: bool) -> Result<SearchIndex, SearchError> {
         if !fresh {
-            let opened = SearchIndex::open(&self.dirs).and_then(|mut index| {
+            let opened = SearchIndex::open(&self.shared.dirs).and_then(|mut index| {
                 let mark = index.mark()?;
                 // Begun and not gone on with: what is in may be deleted by now.
                 if mark.is_none() && index.is_begun()? {
                     return Ok(None);
                 }
                 // Deleted for good, and a crash came before the index was thrown away.
-                if index.sealed()?.keys().any(|it| !is_there(&self.dirs, it)) {
+                if index
+                    .sealed()?
+                    .keys()
+                    .any(|it| !is_there(&self.shared.dirs, it))
+                {
                     return Ok(None);
                 }
                 let is_of_it = mark.as_ref().map(|mark| is_of(mark, target)).transpose()?;
@@ -169,12 +192,13 @@ impl SharedIndexer {
                 // What it goes up to is sealed by now, and all else in it stays. Of a session that
                 // was deleted nothing does.
                 let before = mark.map(|mark| mark.session);
-                let is_sealed = |it: &SessionId| *it != target.session && is_there(&self.dirs, it);
+                let is_sealed =
+                    |it: &SessionId| *it != target.session && is_there(&self.shared.dirs, it);
                 if !before.as_ref().is_some_and(is_sealed) {
                     return Ok(None);
                 }
                 index.begin_anew()?;
-                self.indexer().state.rebuilds += 1;
+                self.shared.indexer().state.rebuilds += 1;
                 Ok(Some(index))
             });
             match opened {
@@ -187,13 +211,17 @@ impl SharedIndexer {
                 Err(error) => return Err(error),
             }
         }
-        let _alone = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-        discard(&self.dirs).map_err(|source| SearchError::Io {
-            path: self.dirs.state.clone(),
+        let _alone = self
+            .shared
+            .gate
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        discard(&self.shared.dirs).map_err(|source| SearchError::Io {
+            path: self.shared.dirs.state.clone(),
             source,
         })?;
-        self.indexer().state.rebuilds += 1;
-        SearchIndex::open(&self.dirs)
+        self.shared.indexer().state.rebuilds += 1;
+        SearchIndex::open(&self.shared.dirs)
     }
 
     /// Puts in what comes after `from`, to the end of the ledger or until something else is wanted.
@@ -206,7 +234,7 @@ impl SharedIndexer {
         wish: u64,
         from: u64,
     ) -> Result<(), SearchError> {
-        let mut batch = Batch::new(&target.session, &self.redactor);
+        let mut batch = Batch::new(&target.session, &self.shared.redactor);
         let mut cursor = Some(from);
         let unreadable = |source| SearchError::Ledger {
             path: target.ledger.path().to_path_buf(),
@@ -269,39 +297,39 @@ impl SharedIndexer {
 
     /// Whether something else is wanted.
     fn is_called(&self, wish: u64) -> bool {
-        let indexer = self.indexer();
+        let indexer = self.shared.indexer();
         indexer.closed || indexer.wish != wish
     }
 
     fn reached(&self, wish: u64, seq: u64) {
-        let mut indexer = self.indexer();
+        let mut indexer = self.shared.indexer();
         if indexer.wish == wish {
             indexer.state.indexed_to = seq;
             indexer.state.fault = None;
-            self.changed.notify_all();
+            self.shared.changed.notify_all();
         }
     }
 
     fn failed(&self, fresh: bool, error: &SearchError) {
-        let mut indexer = self.indexer();
+        let mut indexer = self.shared.indexer();
         indexer.grown = true;
         indexer.fresh |= fresh || error.is_damage();
         indexer.state.fault = Some(error.to_string());
         if error.is_damage() {
             indexer.state.indexed_to = 0;
         }
-        self.changed.notify_all();
+        self.shared.changed.notify_all();
     }
 
     /// Waits before the disk is tried again, or until something else is wanted.
     fn pause(&self, wish: u64) {
         let until = Instant::now() + TRY_AGAIN;
-        let mut indexer = self.indexer();
+        let mut indexer = self.shared.indexer();
         while !indexer.closed && indexer.wish == wish {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return;
             };
-            indexer = self.wait(indexer, left);
+            indexer = self.shared.wait(indexer, left);
         }
     }
 }

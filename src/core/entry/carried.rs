@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agent::Agent;
-use super::delivery::DeliveryWay;
-use super::entry::TurnFiles;
-use super::id::{RuntimeSession, Seq, SessionId, TurnId};
+use super::{DeliveryWay, TurnFiles};
+use crate::agent::Agent;
+use crate::id::{RuntimeSession, Seq, SessionId, TurnId};
 
 /// Where a carried entry stood, and what of it is over already. The entry keeps its id, so that an
 /// id that was given out stays valid.

@@ -5,7 +5,7 @@ use ssh_key::{Algorithm, HashAlg, PublicKey, Signature, SshSig};
 
 use super::*;
 use crate::hex::hex;
-use crate::signing::Signer;
+use crate::signer::Signer;
 
 const MESSAGE: &[u8] = b"ctxrelay decision v2\n";
 

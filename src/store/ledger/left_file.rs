@@ -2,12 +2,12 @@
 
 use std::fs::File;
 
-use super::Stamp;
+use super::stamp::Stamp;
 
 /// Follows the file from the start that read it to the last checkpoint. Only a file that nobody else
 /// was at is vouched for: what a stamp spares the next start reading is read by nobody then.
 #[derive(Debug, Default)]
-pub(in super::super) struct LeftFile {
+pub(super) struct LeftFile {
     /// As our last write left it.
     left: Option<Stamp>,
     /// How often it was found otherwise. A write of ours that failed counts as well.
@@ -18,7 +18,7 @@ pub(in super::super) struct LeftFile {
 
 impl LeftFile {
     /// A file with this stamp; of one that is not read nobody knows yet what is in it.
-    pub(in super::super) fn new(left: Option<Stamp>, is_read: bool) -> Self {
+    pub(super) fn new(left: Option<Stamp>, is_read: bool) -> Self {
         Self {
             left,
             touches: 0,
@@ -28,7 +28,7 @@ impl LeftFile {
 
     /// Looks at the file: before a write of ours, which gives it another stamp, and before it is read
     /// over. Returns how often others were at it so far.
-    pub(in super::super) fn look(&mut self, file: &File) -> u64 {
+    pub(super) fn look(&mut self, file: &File) -> u64 {
         let found = Stamp::of(file);
         if found.is_none() || found != self.left {
             self.touches += 1;
@@ -38,18 +38,18 @@ impl LeftFile {
     }
 
     /// How often others were at it, as was found so far.
-    pub(in super::super) fn touches(&self) -> u64 {
+    pub(super) fn touches(&self) -> u64 {
         self.touches
     }
 
     /// A write of ours has just been made. Before it is on the disk [`Self::look`] tells whether others
     /// were at it meanwhile.
-    pub(in super::super) fn written(&mut self, file: &File) {
+    pub(super) fn written(&mut self, file: &File) {
         self.left = Stamp::of(file);
     }
 
     /// All of it was read; `touches`: what [`Self::look`] said before.
-    pub(in super::super) fn read_over(&mut self, touches: u64, is_whole: bool) {
+    pub(super) fn read_over(&mut self, touches: u64, is_whole: bool) {
         self.read_at = is_whole.then_some(touches);
     }
 
