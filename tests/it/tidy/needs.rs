@@ -23,7 +23,8 @@ struct Room<'a> {
     uses: BTreeMap<&'a str, Vec<Used>>,
 }
 
-/// Which file of a room needs which, but for the files above it in the same folders.
+/// Which file of a room needs which, but for the files above it in the same folders. A room that is
+/// a crate has no name.
 pub fn imports(room: &str, files: &[(String, String)]) -> Needs {
     let room = Room {
         name: room,
@@ -144,7 +145,8 @@ impl Room<'_> {
         match parts.peek()? {
             &"crate" => {
                 at.clear();
-                if parts.nth(1) != Some(self.name) {
+                parts.next();
+                if !self.name.is_empty() && parts.next() != Some(self.name) {
                     return None;
                 }
             }
