@@ -137,7 +137,7 @@ impl ProjectContext {
     }
 
     /// Has a program of ours go on in place of this process: see
-    /// [`give_takeover`](crate::daemon::takeover::give_takeover::give_takeover).
+    /// [`crate::daemon::takeover::give_takeover`].
     pub async fn give_takeover(
         &self,
         running: Running,

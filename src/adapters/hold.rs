@@ -1,4 +1,4 @@
-//! [`hold`], [`spawn_held`] and [`reap`]: children that die with their owner.
+//! [`hold`], [`spawn_held`] and [`reap()`]: children that die with their owner.
 //!
 //! A child runs under `ctxrelay hold -- CMD`, in a process group of its own and in the hold's
 //! session, which has no terminal. The hold's standard input is a socket whose other end only the

@@ -1,4 +1,4 @@
-//! [`ProcessStat`], [`StartedProcess`], [`age`] and [`loopback`]: what the kernel says about the
+//! [`ProcessStat`], [`StartedProcess`], [`age()`] and [`loopback`]: what the kernel says about the
 //! processes of others.
 
 mod age;

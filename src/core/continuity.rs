@@ -3,7 +3,7 @@
 //! - [`ContinuityState`]: per agent and runtime session what it is at, folded from entries.
 //! - [`StatedText`]: one value of it, with who said it and where.
 //! - [`markers`]: what an agent says of it in passing, in its own words.
-//! - [`reminder`]: what it reads when it has not said that for long.
+//! - [`reminder()`]: what it reads when it has not said that for long.
 //! - [`inference_prompt`]: what a model is asked that reads those words when they hold no mark.
 //! - [`Packet`]: the text that it is given, within a budget.
 //! - [`WorkFiles`]: all of this as files, to look at.

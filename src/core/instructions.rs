@@ -5,7 +5,7 @@
 //!   tells of a change of it.
 //! - [`included`]: the files that one names.
 //! - [`read_or_said`]: which of them an agent reads without us.
-//! - [`rules_diff`]: what differs between the rules that an agent has and those of now.
+//! - [`rules_diff()`]: what differs between the rules that an agent has and those of now.
 //! - [`SharedRules`]: the paragraphs that it does not have, within a budget, and a row for each
 //!   paragraph that says what became of it.
 //!

@@ -4,8 +4,8 @@
 //! - [`PolicyRules`]: who may write to git, and which permissions an agent has; [`PolicyRules::judge`]
 //!   says of one call of a tool what they make of it.
 //! - [`git_use`]: does a shell command write to git?
-//! - [`named_files`]: which files a request is about.
-//! - [`risk_hints`]: what the person should know of a request before it says yes; [`read_unmasked`]:
+//! - [`named_files()`]: which files a request is about.
+//! - [`risk_hints()`]: what the person should know of a request before it says yes; [`read_unmasked`]:
 //!   what of that only the text tells that the record masks.
 //!
 //! Only the text counts: what a script, a Makefile or a hook does when it runs is not seen. A rule on

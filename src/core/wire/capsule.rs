@@ -1,4 +1,4 @@
-//! The capsule as a file: [`write`], [`read`] and [`check_lines`].
+//! The capsule as a file: [`write()`], [`read()`] and [`check_lines`].
 //!
 //! Canonical JSON: UTF-8, keys sorted by code point, no spaces, integers only, one newline at the
 //! end. `digest` is the SHA-256 of these bytes without that member. What is read is written again
@@ -105,7 +105,7 @@ pub fn write(capsule: &Capsule) -> Result<(Vec<u8>, String), serde_json::Error> 
     Ok((canonical(&Value::Object(members)).into_bytes(), digest))
 }
 
-/// The JSON schema of a capsule, in the form that [`read`] takes: a member that may be absent is so
+/// The JSON schema of a capsule, in the form that [`read()`] takes: a member that may be absent is so
 /// where there is nothing to say, and neither null nor empty.
 pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();

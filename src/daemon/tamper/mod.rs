@@ -1,5 +1,5 @@
 //! Watching what lies in the project: [`TamperWatch`] starts a thread that is told by the system when
-//! something in `.contextrelay/` changed, looks, and says what it found as a [`WatchFact`].
+//! something in `.contextrelay/` changed, looks, and says what it found as a [`WatchFact`](fact::WatchFact).
 //!
 //! ```text
 //! system ─► Signs (a set of bits) ─► watcher thread: wait, look, verify ─► Event::Watch ─► loop

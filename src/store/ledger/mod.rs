@@ -1,4 +1,4 @@
-//! The ledger: [`open`], then [`Ledger::append`] and the reading calls; [`verify`] and [`seal`]
+//! The ledger: [`open()`], then [`Ledger::append`] and the reading calls; [`verify()`] and [`seal()`]
 //! work on files that nobody has open.
 //!
 //! ```text

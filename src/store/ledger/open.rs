@@ -101,7 +101,7 @@ pub struct OpenReport {
     /// Every chained line continues the one before it.
     pub chain_ok: bool,
     /// Every line was read, or none was changed since a run that read them. If not, only
-    /// [`super::verify`] knows whether what the checkpoint covers is as it was.
+    /// [`super::verify()`] knows whether what the checkpoint covers is as it was.
     pub is_read: bool,
     /// The last entry that the checkpoint spared reading.
     pub spared_to: Seq,

@@ -24,7 +24,7 @@ use super::shared::load;
 use super::stamp::Stamp;
 use super::walk::{Walked, walk};
 
-/// How many of the last entries are handed out by [`open`](super::open).
+/// How many of the last entries are handed out by [`open`](fn@super::open).
 pub const RECENT_MAX: usize = 1000;
 
 /// How a file ends.

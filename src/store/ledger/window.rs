@@ -1,4 +1,4 @@
-//! [`window`]: the rows of a timeline around any place of the ledger.
+//! [`SharedLedger::window`]: the rows of a timeline around any place of the ledger.
 //!
 //! Places come from the index: what a row is, and whether a query wants it, costs no reading. Only
 //! the rows that are given are read.

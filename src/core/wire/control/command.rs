@@ -109,7 +109,7 @@ pub enum Command {
     /// The gates that are trusted, and what they came to.
     #[serde(rename = "gates/list")]
     ListGates,
-    /// Entries from now on as [`Notification::Entry`].
+    /// Entries from now on as [`Notification::Entry`](super::Notification::Entry).
     #[serde(rename = "entries/subscribe")]
     Subscribe,
     /// The process at the other end of this connection is about to become an agent: from now on
@@ -133,7 +133,7 @@ pub enum Command {
     /// message in reply to it.
     #[serde(rename = "user/ask")]
     AskUser(AskUserParams),
-    /// This connection is the doorbell of a Claude process; rings as [`Notification::Ring`].
+    /// This connection is the doorbell of a Claude process; rings as [`Notification::Ring`](super::Notification::Ring).
     #[serde(rename = "doorbell/attach")]
     DoorbellAttach,
     /// Start what the Codex terminal needs, and say where it is.
