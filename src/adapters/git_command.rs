@@ -159,7 +159,7 @@ pub(super) fn bytes(command: &mut GitCommand) -> Option<Vec<u8>> {
     bytes_with(command, Stdio::null())
 }
 
-/// As [`bytes`], of a command that reads something.
+/// As [`bytes()`], of a command that reads something.
 pub(super) fn bytes_with(command: &mut GitCommand, input: Stdio) -> Option<Vec<u8>> {
     let to = &mut command.command;
     to.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
