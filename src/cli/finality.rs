@@ -17,7 +17,9 @@ use crate::adapters::git::work_tree;
 use crate::core::entry::{DecisionSignature, ProposalState, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
-use crate::core::snapshot::{GateInForce, GateStatus, ProposalEnd, ProposalSnapshot, Snapshot};
+use crate::core::snapshot::{
+    GateInForce, GateSnapshot, GateStatus, ProposalEnd, ProposalSnapshot, Snapshot,
+};
 use crate::wire::control::{
     Command, DecideParams, GateReport, PolicySet, ProgramCode, Recorded, Refusal, RefusalCode,
 };
@@ -349,8 +351,15 @@ fn gate_status(
 ) {
     let on = look.on(proposal);
     let need = look.world.gate_need(gate, &on);
+    let no_result;
     let (tone, word) = match look.world.gate_status(gate, &on) {
         GateStatus::Green => (Tone::Good, "green"),
+        GateStatus::NoResult => {
+            let latest = look.world.gates.get(&gate.name);
+            let how = latest.map(GateSnapshot::how).unwrap_or_default();
+            no_result = format!("no result: {how}");
+            (Tone::Warning, no_result.as_str())
+        }
         GateStatus::Red => (Tone::Bad, "red"),
         GateStatus::Stale if on.is_unreadable => (Tone::Warning, "the work tree could not be read"),
         GateStatus::Stale => (Tone::Warning, "not run on this tree"),

@@ -13,10 +13,11 @@ use super::disk;
 use super::exit::{CliOutcome, Failure};
 use super::output::Tone;
 use super::report::{Report, ReportText};
-use super::words::short;
+use super::words::{count, now_ms, short, time};
 use super::{operator, operator_key};
+use crate::adapters::git_found::tree_found;
 use crate::client::Connection;
-use crate::core::entry::ArtifactStatus;
+use crate::core::entry::{ArtifactStatus, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::signing::OperatorAct;
 use crate::core::snapshot::{GateInForce, Snapshot};
@@ -26,6 +27,7 @@ use crate::wire::control::{
     Command, EndedRun, GateReport, GatesReport, Recorded, RefusalCode, ReleaseOutcome,
     ReleaseToSign, RunGatesParams, SignReleaseParams,
 };
+use crate::wire::status::GateRunning;
 
 /// How often the daemon is asked whether a run is over; gates take seconds to minutes.
 const LOOK: Duration = Duration::from_millis(200);
@@ -82,22 +84,64 @@ pub fn release(context: &CliContext) -> CliOutcome {
 }
 
 fn list(context: &CliContext) -> CliOutcome {
-    let report = wait_for(async {
+    let (mut report, running) = wait_for(async {
         match connect::control(&context.setting).await {
-            DaemonFound::Live(live) => ask(&live, Command::ListGates).await,
-            DaemonFound::Nobody | DaemonFound::Unfit(_) => from_disk(context),
+            DaemonFound::Live(live) => {
+                let report = ask(&live, Command::ListGates).await?;
+                let running = match report.running {
+                    Some(_) => live.status().await?.gates.running,
+                    None => None,
+                };
+                Ok::<_, Failure>((report, running))
+            }
+            DaemonFound::Nobody | DaemonFound::Unfit(_) => Ok((from_disk(context)?, None)),
         }
     })?;
+    let is_unreadable = mark_other_trees(context, &mut report.gates);
     let gates: Vec<GateReport> = {
         let untrusted = untrusted(context, &report.gates);
         report.gates.into_iter().chain(untrusted).collect()
     };
     let mut text = rows(&gates);
+    if is_unreadable {
+        text.note("git could not read the work tree: no gate is green on it");
+    }
+    if let Some(running) = &running {
+        text.line(runs_now(running));
+    }
     if gates.is_empty() {
         text.note("no gates: name commands in `gates` of config.json, then `ctxrelay trust`");
     }
-    let value = json!({"gates": gates, "running": report.running});
+    let value = json!({"gates": gates, "running": report.running, "runningGate": running.as_ref()});
     context.out.report(Report::new(&value, text))
+}
+
+/// That a gate runs, and how its run is stopped.
+fn runs_now(running: &GateRunning) -> String {
+    let more = match running.left {
+        0 => String::new(),
+        left => format!(", {} after it", count(left, "gate", "gates")),
+    };
+    format!(
+        "gate {} runs since {}{more}; `g` on a proposal's card stops the run, or ctrl-c at the \
+         command that began it",
+        running.name,
+        time(running.since, now_ms()),
+    )
+}
+
+/// Marks the runs of which the work tree of now is not told, and says whether git could not read it.
+fn mark_other_trees(context: &CliContext, gates: &mut [GateReport]) -> bool {
+    if gates.iter().all(|gate| gate.tree.is_none()) {
+        return false;
+    }
+    let now = tree_found(&context.setting.dirs.root);
+    for gate in gates {
+        let ran = gate.tree.as_ref().map(|tree| &tree.tree);
+        let is_other = |now: &WorkTree| ran.is_some_and(|ran| *ran != now.tree);
+        gate.other_tree = now.tree().is_some_and(is_other);
+    }
+    now.is_unreadable()
 }
 
 /// What is known without a daemon: the trusted ones, and the record.
@@ -348,6 +392,7 @@ fn row(out: &mut ReportText, gate: &GateReport) {
         (false, _) => (Tone::Warning, "not trusted"),
         (true, None) => (Tone::Faint, "not run"),
         (true, Some(_)) if gate.stale => (Tone::Warning, "STALE"),
+        (true, Some(ArtifactStatus::Passed)) if gate.other_tree => (Tone::Warning, "green"),
         (true, Some(ArtifactStatus::Passed)) => (Tone::Good, "green"),
         (true, Some(ArtifactStatus::TimedOut)) => (Tone::Bad, "timed out"),
         (true, Some(ArtifactStatus::Skipped)) => (Tone::Warning, "stopped"),
@@ -361,7 +406,11 @@ fn row(out: &mut ReportText, gate: &GateReport) {
     }
     how.extend(gate.how.clone());
     if let Some(tree) = &gate.tree {
-        how.push(format!("tree {}", short(&tree.tree, 13)));
+        let tree = short(&tree.tree, 13);
+        how.push(match gate.other_tree {
+            true => format!("on another tree ({tree}) than the work tree of now"),
+            false => format!("tree {tree}"),
+        });
     }
     if gate.ran_isolated || gate.isolated && gate.status.is_none() {
         how.push("in a work tree of its own".to_owned());

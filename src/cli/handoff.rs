@@ -4,17 +4,21 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::by_id::{Wanted, by_id};
-use super::connect::{self, wait_for};
+use super::connect::{self, Live, wait_for};
 use super::context::CliContext;
 use super::exit::CliOutcome;
 use super::operator;
 use super::queue_names;
-use super::report::Report;
+use super::report::{Report, ReportText};
 use super::words::{said, short};
+use crate::core::agent::Agent;
+use crate::core::delivery::DeliveryState;
 use crate::core::entry::NoteKind;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::kept_text::BRIEF_CHARS_MAX;
-use crate::wire::control::{Command, NoteParams, Recorded};
+use crate::wire::control::{
+    Command, NoteParams, QueueChange, QueueChangeParams, QueueRow, Recorded,
+};
 
 const WANTED: Wanted = Wanted {
     what: "open handoff or question",
@@ -88,8 +92,18 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
             None => by_id(debts, |debt| debt.id, &args.id, &WANTED)?,
         };
         let (id, ask) = (debt.id.clone(), short(debt.ask, BRIEF_CHARS_MAX));
+        let rows: Vec<QueueRow> = live.ask_for(Command::QueueList).await?;
+        let on_its_way = rows
+            .into_iter()
+            .find(|row| row.id == id && is_on_its_way(row));
+        let and_back = match &on_its_way {
+            Some(row) if can_come_back(row) => {
+                format!(", and taken back before {} begins with it", row.to.title())
+            }
+            _ => String::new(),
+        };
         let what = format!(
-            "{} {id} is to be closed, unanswered or not: {ask}",
+            "{} {id} is to be closed, unanswered or not{and_back}: {ask}",
             debt.what
         );
         // A note closes what it names, and wakes nobody.
@@ -98,9 +112,72 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
             runtime_session_id: debt.pair.cloned(),
             ..NoteParams::new(None, NoteKind::Note, args.why)
         });
-        let recorded: Recorded = operator::ask(context, note, &what, "close").await?;
-        let value = json!({"id": id, "entryId": recorded.entry_id, "seq": recorded.seq});
-        let text = format!("closed, on record: entry {}", recorded.seq);
+        let operators = operator::live(context, &note).await?;
+        operator::confirm(context, &what, "close")?;
+        let recorded: Recorded = operators.ask_for(note).await?;
+        let mut text = ReportText::from(format!("closed, on record: entry {}", recorded.seq));
+        let delivery = match &on_its_way {
+            Some(row) => take_back(&operators, row, &mut text).await,
+            None => NOTHING_TO_TAKE_BACK,
+        };
+        let value = json!({"id": id, "entryId": recorded.entry_id, "seq": recorded.seq,
+            "delivery": delivery});
         context.out.report(Report::new(&value, text))
     })
+}
+
+/// Its receiver has it, or nobody can know.
+const NOTHING_TO_TAKE_BACK: &str = "none";
+
+/// Whether it is still going to be given to its receiver.
+fn is_on_its_way(row: &QueueRow) -> bool {
+    use DeliveryState::{Ambiguous, Confirmed};
+    let state = row.state.known();
+    state.is_some_and(|state| !matches!(state, Ambiguous | Confirmed))
+}
+
+/// Whether its receiver was not shown it yet: it waits here, or in Codex's own queue.
+fn can_come_back(row: &QueueRow) -> bool {
+    match row.state.known() {
+        Some(DeliveryState::Queued) => true,
+        Some(DeliveryState::Offered) => row.to == Agent::Codex,
+        _ => false,
+    }
+}
+
+/// Keeps what was closed from being delivered, where that is still possible. What became of it, in a
+/// word.
+async fn take_back(live: &Live, row: &QueueRow, text: &mut ReportText) -> &'static str {
+    let (id, to) = (&row.id, row.to.title());
+    if !can_come_back(row) {
+        text.note(format!(
+            "{to} may still read it: `ctxrelay queue remove {id} --apply` keeps it from being given again"
+        ));
+        return "goes_on";
+    }
+    let removal = Command::QueueChange(QueueChangeParams {
+        id: id.clone(),
+        change: QueueChange::Remove,
+        placed: false,
+    });
+    match live.ask_for::<()>(removal).await {
+        Err(failure) => {
+            text.note(format!(
+                "it was not taken back, and may still be delivered: {}; see `ctxrelay queue list`",
+                failure.message
+            ));
+            "goes_on"
+        }
+        Ok(()) if row.state.known() == Some(&DeliveryState::Offered) => {
+            text.note(
+                "asked back from Codex's own queue: `ctxrelay queue list` no longer has it once Codex \
+                 gave it back",
+            );
+            "asked_back"
+        }
+        Ok(()) => {
+            text.note(format!("taken back: {to} does not get it"));
+            "taken_back"
+        }
+    }
 }

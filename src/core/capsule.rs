@@ -18,6 +18,7 @@ mod found;
 mod freshness;
 mod git;
 mod mask;
+mod mask_name;
 mod origin;
 mod passage;
 mod patch;

@@ -15,6 +15,7 @@ use crate::core::entry::{
 };
 use crate::core::id::EntryId;
 use crate::core::policy::named_files;
+use crate::core::snapshot::ApprovalSnapshot;
 use crate::wire::control::{Recorded, Reply};
 
 /// How many files of the other agent's are named with a request.
@@ -81,9 +82,26 @@ impl Decisions {
             KnownRequest::Same(id) => Some(id),
             KnownRequest::Other(id) => {
                 self.approvals.forget(&id);
-                self.end_approval(base, id, agent, ApprovalEnd::Lost);
+                self.other_is_asked(base, id, agent);
                 None
             }
+        }
+    }
+
+    /// An agent asks about something else in the place of this request. Claude's hook does where the
+    /// plan has changed behind the card: the answer that it has it does not pass on.
+    fn other_is_asked(&mut self, base: &mut Base, id: EntryId, agent: Agent) {
+        let asked = base.recorder.world().open_approvals.get(&id);
+        let asked = asked.filter(|_| agent == Agent::Claude);
+        let Some(label) = asked.and_then(ApprovalSnapshot::given_label) else {
+            return self.end_approval(base, id, agent, ApprovalEnd::Lost);
+        };
+        let content = format!(
+            "what Claude asked has changed since then and is asked again; the operator's answer was not \
+             passed on, which was {label}"
+        );
+        if self.approvals.end(&id, ApprovalEnd::Lost) {
+            self.append_end(base, id, agent, ApprovalEnd::Lost, content);
         }
     }
 

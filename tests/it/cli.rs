@@ -413,8 +413,23 @@ fn the_operator_closes_a_handoff_and_nobody_else_does() {
     let (code, screen) = confirm(&project.ctxrelay(args), "Type `close`", "no");
     assert_eq!(code, 5, "{screen}");
     assert!(screen.contains("sort the plums"), "{screen}");
-    let (code, screen) = confirm(&project.ctxrelay(args), "Type `close`", "close");
-    assert_eq!(code, 0, "{screen}");
+    let queued = || {
+        let told = project.run(["queue", "list", "--json"]).expect_success();
+        told.json()["messages"].as_array().unwrap().clone()
+    };
+    assert_eq!(queued()[0]["id"], json!(id));
+    let launch = project.ctxrelay(args);
+    let mut line = Pty::spawn_sized(&launch, 200, 40);
+    line.wait_for_text("Type `close`");
+    let screen = line.screen();
+    let wanted = "taken back before Codex begins with it";
+    assert!(screen.contains(wanted), "{screen}");
+    line.type_text("close\r");
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    // Nobody begins with what is over.
+    let screen = line.screen();
+    assert!(screen.contains("Codex does not get it"), "{screen}");
+    assert_eq!(queued(), Vec::<Value>::new());
     let ledger = project.ledger();
     let note = ledger.iter().find(|line| line["type"] == "note").unwrap();
     assert_eq!(note["source"], "human");

@@ -8,65 +8,16 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::Capsule;
+use super::mask_name::name_expressions;
 use crate::hidden::letters;
 use crate::redact::{Redactor, mark_names, marks_of};
 
 /// How often the rules are applied to one text: a mark of one can uncover what another looks for.
 const ROUNDS_MAX: usize = 6;
 
-/// Names of users and hosts that tell nothing of anybody, and that other texts are full of.
-const COMMON_NAMES: [&str; 20] = [
-    "root",
-    "user",
-    "admin",
-    "ubuntu",
-    "debian",
-    "runner",
-    "node",
-    "git",
-    "build",
-    "test",
-    "home",
-    "nobody",
-    "guest",
-    "docker",
-    "vscode",
-    "localhost",
-    "claude",
-    "codex",
-    "human",
-    "import",
-];
-
-/// Names that are given to users and hosts, and are everyday words of software.
-const ORDINARY_NAMES: &str = "access account actions agent alpha api app apps auth azure \
-    azureuser backend base beta bill bin bot box cache ci cli client cloud code codespace coder \
-    computer container core cron daemon data database debug default demo deploy deployer dev \
-    devel developer develop devops docs edge engine example exec file front frontend ftp gateway \
-    generic gitea github gitlab gpu grafana graph host http image infra jenkins job kafka lab \
-    laptop lib linux local log login mac machine mail main manager mark master max memory min \
-    minio mobile model mongo monitor mysql net network next nginx open ops oracle package parser \
-    pipeline player postgres prod production project prometheus proxy public queue redis release \
-    remote report repo router run sandbox sales search secure server service session shared shell \
-    shop site source spark src ssh stage staging state step storage store stream support sync \
-    system task team temp terminal tests token tool tools train ui update upload vagrant video \
-    virtual vpn web website will win windows work worker workspace workstation www";
-
-/// Shorter names are parts of other words too often, in characters.
-const NAME_CHARS_MIN: usize = 3;
-
-/// Shorter ones are beside `_` parts of other names too often, in characters.
-const JOINED_CHARS_MIN: usize = 4;
-
 /// What stands before an absolute path: an option of one letter too, as in `-I/opt/x`, and in the
 /// address of a program on this machine no server, but at most a word such as `file`.
 const START: &str = r#"(?P<before>^|[^A-Za-z0-9._~/%-]|(?:^|[\s"'`=])-[A-Za-z]|file://[a-z]*|:///?|(?:[^ps]|insiders)://file)"#;
-
-/// What stands before a name: `_` joins words and is no letter, and in an address a `/` is `%2F`.
-const NAME_START: &str = r"(?P<before>^|[^\p{L}\p{N}]|%2[Ff]|%5[Cc])";
-
-/// What stands behind a name.
-const NAME_END: &str = r"(?P<after>$|[^\p{L}\p{N}])";
 
 /// What a path goes on with.
 const REST: &str = r#"(?:/[^\s"'`<>|;:,()\[\]{}]*)"#;
@@ -165,27 +116,8 @@ impl MaskedPlaces {
             .then(|| Regex::new(&format!("{START}/(?:{}){REST}+", top.join("|"))).ok());
         let names = [(at.host, "HOST"), (host, "HOST"), (at.user, "USER")];
         let names = names.into_iter().flat_map(|(name, mark)| {
-            let name = name.filter(|name| is_telling(name)).unwrap_or_default();
-            let is_own = at.own.iter().any(|own| is_called(own, name));
-            let escaped = regex::escape(name);
-            let words = match (name, mark) {
-                ("", _) => Vec::new(),
-                // Other texts are full of it: only where it certainly names the user or the host.
-                (_, "USER") if is_own || is_ordinary(name) => vec![
-                    format!("(?P<before>~){escaped}\\b(?P<after>)"),
-                    format!("(?P<before>)\\b{escaped}(?P<after>@[A-Za-z\\[])"),
-                ],
-                _ if is_own || is_ordinary(name) => {
-                    vec![format!("(?P<before>[\\w\\]]@){escaped}\\b(?P<after>)")]
-                }
-                // `max_len` is nobody's.
-                _ if name.chars().count() < JOINED_CHARS_MIN => {
-                    vec![format!("(?P<before>)\\b(?i:{escaped})\\b(?P<after>)")]
-                }
-                // Systems write them small, people as names are written.
-                _ => vec![format!("{NAME_START}(?i:{escaped}){NAME_END}")],
-            };
-            let words = words.into_iter();
+            let name = name.unwrap_or_default();
+            let words = name_expressions(name, mark == "USER", at.own).into_iter();
             words.filter_map(move |word| Some((Regex::new(&word).ok()?, mark)))
         });
         let project = if is_folder(&project) { project } else { "" };
@@ -463,27 +395,6 @@ fn quoted_end(rest: &str) -> usize {
 /// What no path goes on with that stands in no quotation marks.
 fn is_no_part(letter: char) -> bool {
     letter.is_whitespace() || "\"'`<>|;:,()[]{}".contains(letter)
-}
-
-/// Whether somebody's name is an everyday word.
-fn is_ordinary(name: &str) -> bool {
-    let name = name.to_lowercase();
-    ORDINARY_NAMES.split(' ').any(|word| word == name)
-}
-
-/// Whether a file or a folder has this name, whatever its ending is.
-fn is_called(own: &str, name: &str) -> bool {
-    let first = own.split('.').find(|part| !part.is_empty());
-    first.is_some_and(|first| first.to_lowercase() == name.to_lowercase())
-}
-
-/// A name that somebody could be known by.
-fn is_telling(name: &str) -> bool {
-    let is_long = name.chars().count() >= NAME_CHARS_MIN;
-    let is_in_mark = ["REDACTED_PATH", "REDACTED_USER", "REDACTED_HOST"]
-        .iter()
-        .any(|mark| mark.contains(name));
-    is_long && !is_in_mark && !COMMON_NAMES.contains(&name.to_lowercase().as_str())
 }
 
 /// The text without characters that a reader does not see.

@@ -86,8 +86,11 @@ pub struct TreeInQuestion<'a> {
 pub enum GateStatus {
     /// It was green on this tree.
     Green,
-    /// It was not, or timed out, or could not begin.
+    /// It was not, or timed out.
     Red,
+    /// It was stopped or could not begin: the run says nothing of this tree, and takes the place of
+    /// what an earlier one said.
+    NoResult,
     /// It ran on another tree, or the tree changed while it ran, or it ran another command.
     Stale,
     /// It never ran.
@@ -119,6 +122,11 @@ impl GateSnapshot {
             _ => false,
         };
         is_same_tree && self.run.spec == spec && !self.run.stale
+    }
+
+    /// Whether this command came to nothing before there was a tree to run it on.
+    fn never_began(&self, spec: &str) -> bool {
+        self.run.tree.is_none() && self.run.spec == spec && verdict(self.status).is_none()
     }
 
     /// The last entry when it began; at the latest, where that is not known, the one before its own.
@@ -189,10 +197,14 @@ impl Snapshot {
             Some(latest) if latest.is_of(&gate.spec, on.tree, on.since) => match latest.status {
                 ArtifactStatus::Passed if on.is_unreadable => GateStatus::Stale,
                 ArtifactStatus::Passed => GateStatus::Green,
+                status if verdict(status).is_none() => GateStatus::NoResult,
                 _ => GateStatus::Red,
             },
             _ if !self.is_needed(gate, on) => GateStatus::NotNeeded,
             None => GateStatus::Unrun,
+            Some(latest) if latest.never_began(&gate.spec) && on.tree.is_some() => {
+                GateStatus::NoResult
+            }
             Some(_) => GateStatus::Stale,
         }
     }
@@ -243,6 +255,9 @@ impl Snapshot {
             let why = match self.gate_status(gate, on) {
                 GateStatus::Green | GateStatus::NotNeeded => return None,
                 GateStatus::Red => format!("required gate {name} is red: {}", self.how(name)),
+                GateStatus::NoResult => {
+                    format!("required gate {name} has no result: {}", self.how(name))
+                }
                 GateStatus::Stale if on.is_unreadable => format!(
                     "required gate {name} is green on no known tree: the work tree could not be read"
                 ),

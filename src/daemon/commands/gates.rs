@@ -69,7 +69,7 @@ impl Decisions {
             return Err(Refusal::new(
                 RefusalCode::InFlight,
                 "gates are running",
-                "wait for their end: `ctxrelay gates list`",
+                "wait for their end, or stop them: `ctxrelay gates list` says how",
             ));
         }
         let gates = base.configuration.gates();

@@ -462,6 +462,42 @@ async fn claude_is_answered_by_its_hook_and_what_it_does_next_ends_the_request()
 }
 
 #[tokio::test]
+async fn a_yes_to_what_claude_has_changed_since_is_on_record_as_not_passed_on() {
+    let mut rig = Rig::fresh().await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    let id = rig.only_open();
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    waiting.await.unwrap().unwrap();
+    // As its hook does with a plan whose file is another one by now.
+    let again = Command::AskApproval(AskApprovalParams {
+        request: request("k1"),
+        details: "2. Drop it.".to_owned(),
+        claude_pid: Some(CLAUDE),
+        tool_use: Some("touch".to_owned()),
+    });
+    let mut waiting = rig.ask(&hook, again);
+    rig.settle().await;
+    assert!(waiting.try_recv().is_err());
+    assert_ne!(rig.only_open(), id);
+    assert_eq!(
+        rig.steps().await,
+        ["claude asked", "human given", "system lost", "claude asked"]
+    );
+    let place = rig.daemon.base.recorder.world().seq.0;
+    let stored = (1..=place).filter_map(|seq| rig.daemon.base.recorder.stored(Seq(seq)));
+    let mut told = stored.filter(|stored| match &stored.entry.kind {
+        EntryKind::Approval(record) => record.step.as_str() == "lost",
+        _ => false,
+    });
+    let told = told.next().unwrap().entry.content.clone();
+    assert!(told.contains("not passed on"), "{told}");
+    assert!(told.ends_with("accept it"), "{told}");
+}
+
+#[tokio::test]
 async fn an_answer_that_stops_the_turn_ends_with_its_hook_and_leaves_claude_idle() {
     let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);

@@ -23,6 +23,9 @@ fn shown(model: &Model, on: &TreeInQuestion<'_>, gate: &GateInForce) -> ui::Gate
         (Some(_), ..) => (ui::GateState::Running, "runs".to_owned()),
         (None, GateStatus::Green, Some(latest)) => (ui::GateState::Passed, latest.how()),
         (None, GateStatus::Red, Some(latest)) => (ui::GateState::Failed, latest.how()),
+        (None, GateStatus::NoResult, Some(latest)) => {
+            (missing(gate), format!("no result: {}", latest.how()))
+        }
         (None, GateStatus::Stale, _) if on.is_unreadable => {
             (missing(gate), "the work tree could not be read".to_owned())
         }

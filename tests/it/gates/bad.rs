@@ -269,7 +269,7 @@ fn of_what_did_not_run_the_command_says_why_and_where_more_is_told() {
     let mut line = Pty::spawn_sized(&project.ctxrelay(["release-gate"]), 400, 40);
     assert_eq!(line.wait_exit(), 6, "{}", line.screen());
     let screen = line.screen();
-    let wanted = "required gate web is red: could not begin: ";
+    let wanted = "required gate web has no result: could not begin: ";
     assert!(screen.contains(wanted), "{screen}");
 }
 

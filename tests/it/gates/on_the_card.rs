@@ -87,3 +87,22 @@ fn the_card_says_what_a_gate_did_not_cover_also_where_the_work_tree_has_changed(
     deck.wait_for_text("has changed since");
     deck.wait_for_text("did not cover 1 file (left.txt): commit them");
 }
+
+#[test]
+fn the_card_says_of_a_gate_that_could_not_begin_that_it_has_no_result_and_why() {
+    let project = Project::live();
+    trust(
+        &project,
+        &json!([{"name": "tests", "cmd": "true", "cwd": "gone"}]),
+    );
+    let _scene = Scene::new(&project);
+    let mut operator = Operator::connect(&project);
+    run_gates(&mut operator, json!({}));
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50);
+    wait_for_waiting(&mut deck);
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| {
+        screen.contains("run the gates")
+    });
+    deck.wait_for_text("required gate tests has no result: could not begin: ");
+}

@@ -192,6 +192,80 @@ fn nothing_is_approved_while_a_required_gate_is_not_green_on_the_tree_of_now() {
 }
 
 #[test]
+fn a_run_that_is_stopped_is_no_result_everywhere_and_the_list_says_how_it_is_stopped() {
+    let project = Project::live();
+    let cmd = "until [ -e ../go ]; do sleep 0.05; done";
+    trust(
+        &project,
+        &json!([
+            {"name": "tests", "cmd": cmd},
+            {"name": "style", "cmd": "true", "cwd": "gone", "required": false},
+        ]),
+    );
+    let go = project.base().join("go");
+    std::fs::write(&go, "").unwrap();
+    let scene = Scene::new(&project);
+    let show = |more: &[&str]| {
+        let words = [&["finality", "show", &scene.proposal], more].concat();
+        project.run(words).expect_success()
+    };
+    {
+        let mut operator = Operator::connect(&project);
+        run_gates(&mut operator, json!({}));
+    }
+    assert_eq!(show(&["--json"]).json()["blockers"], json!([]));
+    let text = show(&[]).stdout;
+    assert!(text.contains("no result: could not begin: "), "{text}");
+
+    std::fs::remove_file(&go).unwrap();
+    let mut line = Pty::spawn_sized(&project.ctxrelay(["gates", "run", "tests"]), 200, 50);
+    let listed = wait_until("the gate that runs", timeout(), || {
+        let listed = project.run(["gates", "list", "--json"]).json();
+        listed["runningGate"].is_object().then_some(listed)
+    });
+    assert_eq!(listed["runningGate"]["name"], "tests", "{listed}");
+    let text = project.run(["gates", "list"]).expect_success().stdout;
+    assert!(text.contains("gate tests runs since "), "{text}");
+    assert!(text.contains("stops the run"), "{text}");
+    line.send(b"\x03");
+    assert_eq!(line.wait_exit(), 6, "{}", line.screen());
+
+    // It says nothing of the tree: neither green as before, nor red.
+    let text = show(&[]).stdout;
+    assert!(text.contains("· no result: stopped after "), "{text}");
+    assert!(!text.contains("is red"), "{text}");
+    let screen = refused(&scene);
+    let wanted = "required gate tests has no result: stopped after ";
+    assert!(screen.contains(wanted), "{screen}");
+    let listed = project.run(["gates", "list", "--json"]).json();
+    assert_eq!(listed["runningGate"], json!(null));
+}
+
+#[test]
+fn the_list_says_of_a_green_run_that_the_work_tree_is_another_one_now() {
+    let project = Project::live();
+    trust(&project, &json!([{"name": "tests", "cmd": "true"}]));
+    {
+        let mut operator = Operator::connect(&project);
+        run_gates(&mut operator, json!({}));
+    }
+    let is_other = || {
+        let listed = project.run(["gates", "list", "--json"]).json();
+        listed["gates"][0]["other_tree"].clone()
+    };
+    assert_eq!(is_other(), json!(null));
+    let log = project.root().join("log");
+    std::fs::write(&log, "what the run printed\n").unwrap();
+    assert_eq!(is_other(), json!(true));
+    let text = project.run(["gates", "list"]).expect_success().stdout;
+    let wanted = "on another tree (";
+    assert!(text.contains("green") && text.contains(wanted), "{text}");
+    assert!(text.contains("than the work tree of now"), "{text}");
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(is_other(), json!(null));
+}
+
+#[test]
 fn a_tree_that_git_cannot_read_is_approved_by_no_gate() {
     let project = Project::new();
     project.write("state.txt", "whole\n");

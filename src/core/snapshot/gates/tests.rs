@@ -246,6 +246,37 @@ fn a_gate_counts_on_the_tree_on_which_it_ran_and_on_no_other() {
 }
 
 #[test]
+fn a_run_that_came_to_nothing_is_no_result_and_takes_the_place_of_a_green_one() {
+    let one = tree("aa");
+    let gates = [required("tests")];
+    let ended = |exit_code, why: Option<&str>, tree: Option<&WorkTree>| GateRun {
+        exit_code,
+        why: why.map(str::to_owned),
+        ..run(tree, 0)
+    };
+    let mut told = Told::default();
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    let mut says = |status, run, wanted: &str| {
+        told.ran(Party::System, status, run);
+        assert_eq!(told.status(Some(&one), 0), GateStatus::NoResult);
+        let blockers = told.world.gate_blockers(&gates, &on(Some(&one), None));
+        assert_eq!(
+            blockers,
+            [format!("required gate tests has no result: {wanted}")]
+        );
+    };
+    let stopped = ended(None, None, Some(&one));
+    says(ArtifactStatus::Skipped, stopped, "stopped after 12.4 s");
+    let why = "could not begin: no such folder";
+    let on_tree = ended(None, Some(why), Some(&one));
+    says(ArtifactStatus::Blocked, on_tree, why);
+    // Where it did not come to a tree at all.
+    says(ArtifactStatus::Blocked, ended(None, Some(why), None), why);
+    told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
+    assert_eq!(told.status(Some(&one), 0), GateStatus::Green);
+}
+
+#[test]
 fn a_run_during_which_the_tree_changed_or_of_another_command_is_stale() {
     let one = tree("aa");
     let mut told = Told::default();

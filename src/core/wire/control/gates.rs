@@ -135,6 +135,9 @@ pub struct GateReport {
     pub ran_isolated: bool,
     /// The work tree on which it ran.
     pub tree: Option<WorkTree>,
+    /// The work tree of now is another one, as far as somebody looked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub other_tree: bool,
     /// The work tree changed while it ran.
     pub stale: bool,
     /// Files that were written while it ran and hold again what they held, in words.
@@ -172,6 +175,7 @@ impl GateReport {
             how: latest.map(GateSnapshot::how),
             ran_isolated: latest.is_some_and(|latest| latest.run.isolated.is_some()),
             tree: latest.and_then(|latest| latest.run.tree.clone()),
+            other_tree: false,
             stale: latest.is_some_and(|latest| latest.run.stale),
             rewritten: latest
                 .and_then(|latest| latest.run.rewritten.as_ref())
