@@ -271,7 +271,7 @@ fn config(setting: &ProjectContext) -> Check {
             false => bad(ID, said.join("\n"), hint),
         };
     }
-    let waiting: Vec<&str> = loaded.waiting.iter().map(|one| one.key.as_str()).collect();
+    let waiting = loaded.ignored_keys();
     if waiting.is_empty() {
         return good(ID, "config.json is as it has to be");
     }
