@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_told_once_whoever_repeats_it_and_a_title_names_no_entry() {
+    fn a_statement_that_is_repeated_is_told_once_and_a_title_names_no_entry() {
         let of_task = |seq| {
             let mut found = hit(&(seq, "capsule"));
             (found.kind, found.hit.id) = (FoundIn::Capsule, EntryId::new("cap_1"));
