@@ -127,8 +127,8 @@ fn text(loaded: &Loaded, counts: &Value) -> ReportText {
     if loaded.file.is_none() {
         out.spans(&[(Tone::Faint, NOT_TOLD)]);
     }
-    for waiting in &loaded.waiting {
-        let text = format!("{} waits for your trust: `ctxrelay trust`", waiting.key);
+    for key in loaded.ignored_keys() {
+        let text = format!("{key} waits for your trust: `ctxrelay trust`");
         out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &text)]);
     }
     out

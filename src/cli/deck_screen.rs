@@ -171,10 +171,10 @@ pub(super) fn options(
             let loaded = config::load(&trusting.dirs, &trusting.user_dirs);
             let is_lost = loaded.trust_lost.is_some();
             let acts = is_lost || loaded.waiting.iter().any(Waiting::matters_now);
-            (acts && loaded.file.is_some()).then_some(WaitingTrust {
+            (acts && loaded.file.is_some()).then(|| WaitingTrust {
+                problems: loaded.ineffective(),
                 digest: loaded.digest,
                 waiting: loaded.waiting,
-                problems: loaded.problems,
             })
         }),
         read_rules: Arc::new(move |agent, said| rules_of_files(&reader, agent, said)),

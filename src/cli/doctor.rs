@@ -33,7 +33,7 @@ use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{config, ledger, sentinel};
-use crate::wire::config::unknown_keys;
+use crate::wire::config::{Problem, unknown_keys};
 use crate::wire::status::HookReview;
 
 /// A ledger above this is not verified as a whole here; `ledger verify` is there for it.
@@ -253,10 +253,9 @@ fn config(setting: &ProjectContext) -> Check {
     }
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
     let unknown = loaded.file.as_ref().map(unknown_keys).unwrap_or_default();
-    let unknown = unknown.iter().map(|key| {
-        let key = short(key, KEY_CHARS);
-        format!("{key}: no such key is known, so it does nothing")
-    });
+    let unknown = unknown
+        .iter()
+        .map(|key| Problem::unknown(short(key, KEY_CHARS)).to_string());
     let problems = loaded.problems.iter().map(ToString::to_string);
     let mut said: Vec<String> = problems.chain(unknown).collect();
     let more = said.len().saturating_sub(PROBLEMS_TOLD_MAX);
@@ -271,7 +270,7 @@ fn config(setting: &ProjectContext) -> Check {
             false => bad(ID, said.join("\n"), hint),
         };
     }
-    let waiting: Vec<&str> = loaded.waiting.iter().map(|one| one.key.as_str()).collect();
+    let waiting = loaded.ignored_keys();
     if waiting.is_empty() {
         return good(ID, "config.json is as it has to be");
     }

@@ -10,7 +10,7 @@ use super::screen_files::CONFIG;
 const WORDS_MAX: usize = 64;
 
 /// Reads `notify`, `notifyCommand` and `quietHours`. What is wrong counts as not set and is among
-/// the problems.
+/// the problems; of several ways those that are known count.
 pub(super) fn notification_settings(
     keys: &Map<String, Value>,
     problems: &mut Vec<FileProblem>,
@@ -28,7 +28,9 @@ pub(super) fn notification_settings(
     let mut settings = NotificationSettings::default();
     let wanted = "\"off\", \"bell\", \"osc9\", \"osc777\", or a list of these";
     read("notify", wanted, &mut |value| {
-        ways(value).map(|ways| settings.ways = ways).is_some()
+        let (ways, is_right) = ways(value);
+        settings.ways = ways;
+        is_right
     });
     let wanted = "a list of words: a program and its arguments";
     read("notifyCommand", wanted, &mut |value| {
@@ -42,20 +44,22 @@ pub(super) fn notification_settings(
     settings
 }
 
-fn ways(value: &Value) -> Option<Vec<NotificationWay>> {
-    let names: Vec<&str> = match value {
-        Value::String(name) => vec![name],
-        Value::Array(names) => names.iter().map(Value::as_str).collect::<Option<_>>()?,
-        _ => return None,
+/// The ways that are known, each once, and whether all of them are.
+fn ways(value: &Value) -> (Vec<NotificationWay>, bool) {
+    let named = match value {
+        Value::Array(named) => named.as_slice(),
+        one => std::slice::from_ref(one),
     };
-    let mut ways = Vec::new();
-    for name in names.into_iter().filter(|name| *name != "off") {
-        let way = NotificationWay::from_name(name)?;
-        if !ways.contains(&way) {
-            ways.push(way);
+    let (mut ways, mut is_right) = (Vec::new(), true);
+    let named = named.iter().map(Value::as_str);
+    for name in named.filter(|name| *name != Some("off")) {
+        match name.and_then(NotificationWay::from_name) {
+            None => is_right = false,
+            Some(way) if ways.contains(&way) => {}
+            Some(way) => ways.push(way),
         }
     }
-    Some(ways)
+    (ways, is_right)
 }
 
 fn command(value: &Value) -> Option<Vec<String>> {
@@ -115,6 +119,9 @@ mod tests {
         }));
         assert!(settings.is_off());
         assert_eq!(problems.len(), 3, "{problems:?}");
+        let (settings, problems) = read(&json!({"notify": ["nope", "bell", 7]}));
+        assert_eq!(settings.ways, [NotificationWay::Bell]);
+        assert_eq!(problems.len(), 1, "{problems:?}");
         let (settings, problems) = read(&json!({"notify": "bell", "notifyCommand": ["", "x"]}));
         assert_eq!(settings.ways, [NotificationWay::Bell]);
         assert_eq!(problems.len(), 1, "{problems:?}");

@@ -159,7 +159,7 @@ fn list(context: &CliContext) -> CliOutcome {
     if rows.iter().any(|row| row.waits_for_you) {
         text.note(
             "held: the agents answered each other for long without you; the rest goes on with \
-             `ctxrelay queue retry` of one, or your next prompt to either",
+             `ctxrelay queue retry ID --apply` for one, or your next prompt to either",
         );
     }
     context
@@ -225,7 +225,11 @@ fn cells(row: &QueueRow, names: &QueueNames) -> [String; 8] {
             true => format!("{}, held", row.state),
             false => row.state.to_string(),
         },
-        row.attempts.to_string(),
+        match row.is_cut_off() {
+            // Its receiver has it: what it took is not kept.
+            true => "-".to_owned(),
+            false => row.attempts.to_string(),
+        },
         age(row.age_ms),
         row.on_busy.as_str().to_owned(),
         words.to_owned(),
@@ -383,6 +387,24 @@ mod tests {
     use super::*;
     use crate::cli::report::ReportPart;
     use crate::core::delivery::OnBusy;
+
+    #[test]
+    fn of_a_message_that_lost_its_turn_no_number_of_tries_is_told() {
+        let row = |state| QueueRow {
+            id: "m1".into(),
+            to: Agent::Codex,
+            state,
+            attempts: 0,
+            age_ms: 0,
+            on_busy: OnBusy::Queue,
+            pair: None,
+            waits_for_you: false,
+        };
+        let tries = |state| cells(&row(state), &QueueNames::default())[4].clone();
+        assert_eq!(COLUMNS[4], "TRIES");
+        assert_eq!(tries(QueueRow::cut_off()), "-");
+        assert_eq!(tries(DeliveryState::Queued.into()), "0");
+    }
 
     #[test]
     fn a_list_longer_than_what_is_named_says_why_its_end_has_no_names() {

@@ -16,7 +16,7 @@ use super::report::{Report, ReportText};
 use super::words::{left_out, now_ms, time};
 use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
-pub use alike::{find_alike, found_text};
+pub use alike::{find_alike, found_text, said_words};
 use everywhere::Everywhere;
 
 /// Hits when nobody names a number.

@@ -114,6 +114,7 @@ async fn sign(
 }
 
 fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
+    let problems = loaded.ineffective();
     let waiting: Vec<Value> = loaded
         .waiting
         .iter()
@@ -123,7 +124,7 @@ fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
                 "trusted": waiting.trusted,
                 "found": waiting.found,
                 "actsUpon": waiting.matters_now(),
-                "problems": problems_of(loaded, &waiting.key)
+                "problems": problems_of(&problems, &waiting.key)
                     .map(|problem| json!({"key": problem.key, "why": problem.why}))
                     .collect::<Vec<_>>(),
             })
@@ -140,14 +141,16 @@ fn show(context: &CliContext, loaded: &Loaded) -> CliOutcome {
 }
 
 /// What of a key's value does not count as it stands there.
-fn problems_of<'a>(loaded: &'a Loaded, key: &'a str) -> impl Iterator<Item = &'a Problem> {
-    let problems = loaded.problems.iter();
-    problems.filter(move |problem| problem.is_within(key))
+fn problems_of<'a>(problems: &'a [Problem], key: &'a str) -> impl Iterator<Item = &'a Problem> {
+    problems
+        .iter()
+        .filter(move |problem| problem.is_within(key))
 }
 
 /// The keys that wait, each with what was trusted and what the file says.
 fn text(loaded: &Loaded) -> ReportText {
     let mut out = ReportText::new();
+    let problems = loaded.ineffective();
     for waiting in &loaded.waiting {
         let note = if waiting.matters_now() {
             ""
@@ -156,7 +159,7 @@ fn text(loaded: &Loaded) -> ReportText {
         };
         out.spans(&[(Tone::Strong, &waiting.key), (Tone::Faint, note)]);
         out.diff(waiting.diff());
-        for problem in problems_of(loaded, &waiting.key) {
+        for problem in problems_of(&problems, &waiting.key) {
             out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())]);
         }
     }

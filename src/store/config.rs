@@ -18,7 +18,7 @@ use super::trust;
 use ctxrelay_core::redact::OwnRules;
 use ctxrelay_core::wire::config::{
     Config, Migrated, Problem, Waiting, digest, is_contextrelay_3, migrate, only_trusted,
-    own_rules, power, read, waiting,
+    own_rules, power, read, unknown_keys, waiting,
 };
 use kept_rules::rules_of_before;
 
@@ -56,6 +56,13 @@ impl Loaded {
     /// The keys with power, dotted.
     pub fn power(&self) -> Map<String, Value> {
         self.file.as_ref().map(power).unwrap_or_default()
+    }
+
+    /// What of the file does not count as it stands there: what is wrong, and keys that mean nothing.
+    pub fn ineffective(&self) -> Vec<Problem> {
+        let unknown = self.file.iter().flat_map(unknown_keys);
+        let unknown = unknown.map(Problem::unknown);
+        self.problems.iter().cloned().chain(unknown).collect()
     }
 
     /// Sentences for the operator; empty when all is well.

@@ -780,6 +780,38 @@ fn what_was_said_before_goes_along_as_far_as_the_person_ticks_it() {
 }
 
 #[test]
+fn a_statement_is_offered_once_and_never_to_the_task_that_it_was_taken_from() {
+    let project = Project::live();
+    let id = login(&project);
+    let like = ["new", "Tokens again", "--like", "tokens hour", "--yes"];
+    done(&project, &like);
+    let new = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    assert_ne!(new, id);
+    let assumed = texts(&json_of(&project, "show", &new), "assumptions");
+    assert_eq!(assumed.len(), 1, "{assumed:?}");
+    assert!(
+        assumed[0].ends_with("claude] tokens live for one hour"),
+        "{assumed:?}"
+    );
+    let args = ["--to", "codex", "--hydrate=tokens live", &id, "--yes"];
+    let args = ["capsule", "handoff", "--json"].into_iter().chain(args);
+    let told = project.run(args).expect_success().json();
+    assert_eq!(told["found"], json!([]), "{told}");
+    // No entry says a title.
+    done(
+        &project,
+        &["new", "Again", "--like", "Fix the login", "--yes"],
+    );
+    let last = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let assumed = texts(&json_of(&project, "show", &last), "assumptions");
+    let mut titles = assumed.iter().filter(|it| it.ends_with("] Fix the login"));
+    let title = titles.next().unwrap();
+    assert!(title.starts_with(&format!("[{id}, ")), "{title}");
+    assert!(!title.contains(", entry "), "{title}");
+    assert_eq!(titles.next(), None, "{assumed:?}");
+}
+
+#[test]
 fn a_task_that_is_closed_while_the_person_ticks_keeps_how_it_was_at_its_close() {
     let project = Project::live();
     let id = said_before(&project);

@@ -158,7 +158,8 @@ fn recover_tells_what_a_crash_cut_off() {
         "Codex: the daemon ended in it: wait for the build",
         "Claude: its program ended in it",
         "Cut off  1",
-        "claude → codex: its turn ended early; `ctxrelay queue retry ID` sends it again",
+        "claude → codex: its turn ended early; `ctxrelay queue retry ID --apply` sends it again, \
+         `queue remove ID --apply` gives it up",
         "Asked, and waits for you  0",
         "Asked, and cut off before an answer  1",
         "Codex asked to run a command: rm -r build",

@@ -258,6 +258,41 @@ fn a_changed_current_is_told_and_put_back() {
 }
 
 #[test]
+fn a_key_without_effect_is_said_to_wait_where_it_is_trusted_and_nowhere_else() {
+    let project = Project::new();
+    project.daemon().stop();
+    let without = ["autonomy", "notify", "headless"];
+    write_config(
+        &project,
+        &json!({"permissions": {"git": "deny"}, "autonomy": {"enabled": true},
+            "notify": ["bell"], "headless": {"max": 1}}),
+    );
+    let doctor = project.run(["doctor", "--json"]).json();
+    let mut checks = doctor["checks"].as_array().unwrap().iter();
+    let config = checks.find(|check| check["id"] == "config").unwrap();
+    assert_eq!(
+        config["message"], "permissions waits for your trust",
+        "{config}"
+    );
+    let status = notices(&project);
+    let shown = project.run(["config", "show"]).expect_success().stdout;
+    let trust = project.run(["trust", "--show"]).expect_success().stdout;
+    for told in [&status, &shown] {
+        assert!(told.contains("permissions waits for your trust"), "{told}");
+    }
+    for key in without {
+        let waits = format!("{key} waits");
+        assert!(!status.contains(&waits), "{status}");
+        assert!(!shown.contains(&waits), "{shown}");
+        let mut lines = shown.lines().filter(|line| line.starts_with(key));
+        let line = lines.next().unwrap();
+        assert!(line.contains("no effect in this version"), "{line}");
+        let marked = format!("{key}  (no effect in this version)");
+        assert!(trust.contains(&marked), "{trust}");
+    }
+}
+
+#[test]
 fn a_call_is_asked_for_while_nobody_can_read_what_the_operator_trusts() {
     let project = Project::live();
     let judged = || judged(&project.ctxrelay(["hook", "PreToolUse"]));

@@ -96,6 +96,15 @@ fn the_doctor_tells_an_alarm_that_waits_from_a_chain_that_is_broken() {
     let message = found["message"].as_str().unwrap();
     assert!(message.starts_with("the chain is whole, and"), "{found}");
     assert!(found["hint"].as_str().unwrap().contains("Inbox"), "{found}");
+    // The same words on the command line.
+    let begins_with = |word: &str| {
+        let status = project.run(["status", "--json"]).json();
+        assert_eq!(status["ledger"]["chain"], word, "{status}");
+        let verify = project.run(["ledger", "verify"]);
+        assert_eq!(verify.code(), 6);
+        assert!(verify.stdout.starts_with(word), "{}", verify.stdout);
+    };
+    begins_with("touched");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(
         &path,
@@ -103,6 +112,7 @@ fn the_doctor_tells_an_alarm_that_waits_from_a_chain_that_is_broken() {
     )
     .unwrap();
     assert_eq!(record()["message"], "the chain is broken");
+    begins_with("broken");
 }
 
 #[test]

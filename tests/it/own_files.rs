@@ -173,6 +173,26 @@ fn a_theme_of_ones_own_is_drawn_anew_when_its_file_changes_and_a_broken_one_is_t
 }
 
 #[test]
+fn a_theme_that_does_not_exist_is_told_of_the_file_that_names_it_and_of_no_place() {
+    let project = Project::new();
+    let config = folder(&project).join("config.json");
+    fs::write(&config, r#"{"theme": "nosuch"}"#).unwrap();
+    let mut deck = deck(&project);
+    deck.wait_for_text("config.json: theme 'nosuch' does not exist");
+    deck.wait_for_text("● daemon");
+    wait_for_ground(&deck, "default-dark");
+    fs::write(&config, r#"{"theme": "nord"}"#).unwrap();
+    deck.wait_for_text("in order again");
+    wait_for_ground(&deck, "nord");
+    // The one in use stays.
+    fs::write(&config, r#"{"theme": "nowhere"}"#).unwrap();
+    deck.wait_for_text("config.json: theme 'nowhere' does not exist");
+    wait_for_ground(&deck, "nord");
+    deck.press(Key::Char('q'));
+    assert_eq!(deck.wait_exit(), 0);
+}
+
+#[test]
 fn huge_and_unreadable_files_are_told_and_the_deck_starts() {
     let project = Project::new();
     let folder = folder(&project);
@@ -342,7 +362,7 @@ fn a_try_says_how_one_is_told_and_what_is_wrong() {
     assert!(off.stdout.contains(&words), "{}", off.stdout);
     assert!(off.stdout.contains("bell, osc9, osc777"), "{}", off.stdout);
     let wrong = json!({
-        "notify": "bell",
+        "notify": ["loud", "bell"],
         "notifyCommand": ["/nowhere/at-all"],
         "quietHours": "at night",
         "notfyCommand": ["beep"],
@@ -352,12 +372,12 @@ fn a_try_says_how_one_is_told_and_what_is_wrong() {
     let said: Value = serde_json::from_str(&tried.stdout).unwrap();
     assert_eq!(said["notify"], json!(["bell"]));
     assert!(said["failed"].as_str().unwrap().contains("/nowhere/at-all"));
-    assert!(said["problems"][0].as_str().unwrap().contains("quietHours"));
-    assert!(
-        said["problems"][1]
-            .as_str()
-            .unwrap()
-            .contains("notfyCommand")
-    );
+    for (at, key) in ["notify has", "quietHours", "notfyCommand"]
+        .into_iter()
+        .enumerate()
+    {
+        let problem = said["problems"][at].as_str().unwrap();
+        assert!(problem.contains(key), "{problem}");
+    }
     assert_eq!(tried.code(), 6, "{said}");
 }

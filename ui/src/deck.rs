@@ -21,7 +21,7 @@ use crate::model::{
 };
 use crate::notification::NotificationSettings;
 use crate::overlays::Overlay;
-use crate::own_files::{FileProblem, put_theme_problem};
+use crate::own_files::{FileProblem, ThemeFault, put_theme_problem};
 use crate::pane::Pane;
 use crate::receipt::Receipt;
 use crate::record_search::RecordSearch;
@@ -194,7 +194,11 @@ impl Deck {
             Ok(theme) => deck.theme = theme,
             Err(error) => {
                 deck.theme = Theme::builtin(BUILTIN[0].0, deck.depth)?;
-                put_theme_problem(&mut deck.problems, &settings.theme, &error);
+                let fault = match deck.has_theme(&settings.theme) {
+                    true => ThemeFault::Text(error),
+                    false => ThemeFault::Unknown,
+                };
+                put_theme_problem(&mut deck.problems, &settings.theme, &fault);
             }
         }
         if let Some(text) = deck.problems_text() {
@@ -314,6 +318,11 @@ impl Deck {
             " "
         };
         Span::styled(cursor, self.theme.style(ThemeRole::Key))
+    }
+
+    /// Whether there is a theme of that name, of ours or of the user's.
+    pub(crate) fn has_theme(&self, name: &str) -> bool {
+        self.theme_names().iter().any(|known| known == name)
     }
 
     pub(crate) fn theme_names(&self) -> Vec<String> {

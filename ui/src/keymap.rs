@@ -336,9 +336,17 @@ impl Keymap {
         None
     }
 
+    /// The words for an action in a context: its own there, else those of a context that counts
+    /// together with it. Without them the binding of a nearer context would take the action off the
+    /// hint bar.
     fn describe(&self, context: KeyContext, action: Action) -> Option<(String, Option<String>)> {
-        self.bindings(context)
-            .iter()
+        let stacks = KeyContext::STACKS.iter();
+        let together = stacks.filter(|stack| stack.contains(&context));
+        let others = together.flat_map(|stack| stack.iter().copied());
+        let mut bindings = std::iter::once(context)
+            .chain(others)
+            .flat_map(|context| self.bindings(context));
+        bindings
             .find(|binding| binding.action == action)
             .map(|binding| (binding.desc.clone(), binding.hint.clone()))
     }

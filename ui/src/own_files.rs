@@ -26,7 +26,7 @@ pub struct OwnFiles {
 pub struct FileProblem {
     /// By the name under which they know it.
     pub file: String,
-    /// With line and column, where it could be read.
+    /// With line and column, where it is a TOML file that could be read.
     pub why: String,
 }
 
@@ -43,14 +43,29 @@ impl fmt::Display for FileProblem {
     }
 }
 
+/// Why a theme cannot be used.
+#[derive(Debug)]
+pub(crate) enum ThemeFault {
+    /// What is wrong in a text.
+    Text(SourceError),
+    /// `config.json` names it, and there is none of its name.
+    Unknown,
+    /// It is in use, and its file has gone.
+    Gone,
+}
+
 /// Puts first why a theme cannot be used: one whose file could not be read is not among the themes,
 /// and that there is none of its name would be said of a file that is there.
-pub(crate) fn put_theme_problem(problems: &mut Vec<FileProblem>, name: &str, error: &SourceError) {
+pub(crate) fn put_theme_problem(problems: &mut Vec<FileProblem>, name: &str, fault: &ThemeFault) {
     let file = format!("themes/{name}.toml");
     let unread = problems.iter().position(|known| known.file == file);
-    let problem = match unread {
-        Some(place) => problems.remove(place),
-        None => FileProblem::new(format!("theme {name}"), error),
+    let problem = match (unread, fault) {
+        (Some(place), _) => problems.remove(place),
+        (None, ThemeFault::Text(error)) => FileProblem::new(format!("theme {name}"), error),
+        (None, ThemeFault::Unknown) => {
+            FileProblem::new("config.json", format!("theme '{name}' does not exist"))
+        }
+        (None, ThemeFault::Gone) => FileProblem::new(format!("theme {name}"), "its file has gone"),
     };
     problems.insert(0, problem);
 }

@@ -325,6 +325,7 @@ mod tests {
             foreign: false,
             unvouched: false,
             title: None,
+            uncited: false,
         }
     }
 

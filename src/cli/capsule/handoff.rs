@@ -15,11 +15,12 @@ use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::operator;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::search::found_text;
+use crate::cli::search::{found_text, said_words};
 use crate::core::agent::Agent;
 use crate::core::capsule::{
     Capsule, FoundText, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,
 };
+use crate::core::cut_text::one_line;
 use crate::core::id::RuntimeSession;
 use crate::core::in_quotes::in_quotes;
 use crate::store::capsules::CapsuleOwner;
@@ -200,14 +201,20 @@ pub(super) fn goes_along(
     goes_along.then(|| found_text(hit).whole_words().each(masked))
 }
 
-/// Whether the capsule itself has it.
+/// Whether the capsule itself has it: the entry, or the words, as another task has them that began with
+/// what was said in this one.
 fn is_of(capsule: &Capsule, found: &FoundHit) -> bool {
     let place = (found.hit.session.as_ref(), found.hit.seq);
     let mut lines = capsule
         .statements()
         .filter_map(|(_, said)| said.line.as_ref());
+    let snippet = one_line(&found.hit.snippet);
+    let words = said_words(&snippet);
+    let has_words = |text: &str| one_line(text).contains(words);
+    let mut passages = capsule.passages().into_iter();
     found.hit.id.as_str() == capsule.id.as_str()
-        || lines.any(|line| (Some(&line.session), line.seq.0) == place)
+        || !found.uncited && lines.any(|line| (Some(&line.session), line.seq.0) == place)
+        || !words.is_empty() && passages.any(|it| has_words(it.text))
 }
 
 /// What is sent: it names the capsule. For which pair the daemon says where nobody has.

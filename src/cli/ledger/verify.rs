@@ -81,12 +81,12 @@ fn all(context: &CliContext, outside: Option<&Kept>) -> CliOutcome {
             value["unvouched"] = true.into();
             let why = why_apart(&world, &file.session, broken);
             let told = format!("{}  {why}", file.session);
-            text.spans(&[(Tone::Warning, "apart  "), (Tone::Plain, &told)]);
+            text.spans(&[(Tone::Warning, "apart   "), (Tone::Plain, &told)]);
         }
     }
     let values = lost.iter().map(|(session, why)| {
         text.spans(&[
-            (Tone::Bad, "broken "),
+            (Tone::Bad, "broken  "),
             (Tone::Plain, &format!("{session}  {why}")),
         ]);
         json!({"session": session, "why": why})
@@ -341,10 +341,11 @@ fn unsigned(report: &AlarmReport) -> Option<Value> {
 
 fn text(path: &Path, report: &VerifyReport) -> ReportText {
     let mut out = ReportText::new();
-    let (tone, word) = if report.ok {
-        (Tone::Good, "ok     ")
-    } else {
-        (Tone::Bad, "broken ")
+    // The words of `status` for the same chain.
+    let (tone, word) = match (report.ok, &report.first_bad) {
+        (true, _) => (Tone::Good, "ok      "),
+        (false, Some(_)) => (Tone::Bad, "broken  "),
+        (false, None) => (Tone::Warning, "touched "),
     };
     let mut text = format!(
         "{}  {}, {} chained",
@@ -365,7 +366,7 @@ fn text(path: &Path, report: &VerifyReport) -> ReportText {
     out.spans(&[(tone, word), (Tone::Plain, &text)]);
     if let Some(fault) = &report.first_bad {
         let text = format!(
-            "       entry {} (line {}) is {}",
+            "        entry {} (line {}) is {}",
             fault.seq,
             fault.line,
             fault.reason.as_str()
@@ -378,13 +379,13 @@ fn text(path: &Path, report: &VerifyReport) -> ReportText {
         } else {
             (Tone::Bad, "not acknowledged: see the deck's Inbox")
         };
-        let text = format!("       {} ({state})", report.alarm.text());
+        let text = format!("        {} ({state})", report.alarm.text());
         out.spans(&[(tone, &text)]);
     }
     for signed in &report.signed {
         let what = signed.what.text();
         let text = format!(
-            "       entry {}: {what}, signed by {}",
+            "        entry {}: {what}, signed by {}",
             signed.seq, signed.signer
         );
         out.spans(&[(Tone::Good, &text)]);
@@ -392,19 +393,19 @@ fn text(path: &Path, report: &VerifyReport) -> ReportText {
     if report.blobs.texts > 0 {
         let texts = count(report.blobs.texts, "long text", "long texts");
         out.line(format!(
-            "       {texts} beside it, {} missing, {} altered",
+            "        {texts} beside it, {} missing, {} altered",
             report.blobs.missing, report.blobs.altered
         ));
     }
     if report.torn_bytes > 0 {
         let bytes = count(report.torn_bytes, "byte", "bytes");
         out.line(format!(
-            "       the last line is not complete ({bytes}): a crash, or a write that is going on"
+            "        the last line is not complete ({bytes}): a crash, or a write that is going on"
         ));
     }
     if let Some((seq, hash)) = &report.head {
         let text = format!(
-            "       head {seq} {hash}, kept outside: {}",
+            "        head {seq} {hash}, kept outside: {}",
             report.outside_head.as_str()
         );
         out.spans(&[(Tone::Faint, &text)]);

@@ -253,8 +253,8 @@ impl RecoveredTurns {
         let messages = messages.into_iter().map(|(id, message)| {
             let mark = pairs.mark(message.runtime_session.as_ref());
             let text = format!(
-                "{} → {}{mark}: its turn ended early; `ctxrelay queue retry ID` sends it again, \
-                 `queue remove ID` gives it up",
+                "{} → {}{mark}: its turn ended early; `ctxrelay queue retry ID --apply` sends it \
+                 again, `queue remove ID --apply` gives it up",
                 message.from, message.to
             );
             row(message.at_ms, id.as_str(), text)

@@ -44,7 +44,8 @@ const NAMED_MAX: usize = 5;
         GitHub's counts there only where the comment's address, or you, say that it is of that pull \
         request. A file is one review by its path: one that lies elsewhere is another review. \
         Imported again, each finding is the same one: changed, resolved or gone; none is gone \
-        where a value could not be read. What blocks \
+        where a value could not be read, nor by a file of a pull request's comments, which need not be \
+        all of them. What blocks \
         sign-off and is gone or rated lower goes on blocking until you say so.")]
 pub struct ReviewSourceArgs {
     /// The number or address of a pull request, or with --from file the file

@@ -3,6 +3,8 @@
 use super::everywhere::Everywhere;
 use crate::cli::exit::Failure;
 use crate::core::capsule::{FOUND_MAX, FoundText};
+use crate::core::cut_text::one_line;
+use crate::core::id::SessionId;
 use crate::host::ProjectContext;
 use crate::store::search::Query;
 use crate::wire::search::{FoundHit, FoundIn};
@@ -63,6 +65,7 @@ fn alike(
     single.retain(|word| letters(word) >= WORD_CHARS_MIN && *word != all);
     single.sort_by_key(|word| std::cmp::Reverse(letters(word)));
     let mut found: Vec<FoundText> = Vec::new();
+    let mut statements: Vec<Statement> = Vec::new();
     for question in std::iter::once(all.as_str()).chain(single) {
         if question.is_empty() || !Query::is_searched(question) {
             continue;
@@ -71,9 +74,20 @@ fn alike(
             if !SAYING.contains(&hit.hit.entry_type.as_str()) {
                 continue;
             }
-            let text = take(&hit);
-            let text = text.filter(|text| !found.iter().any(|it| it.cited == text.cited));
-            found.extend(text);
+            let Some(text) = take(&hit) else {
+                continue;
+            };
+            let statement = Statement::of(&hit);
+            let is_known = found.iter().any(|it| it.cited == text.cited)
+                || statements.iter().any(|it| it.is_same(&statement));
+            if is_known {
+                continue;
+            }
+            // A stranger's does not stand in the way of one of ours.
+            if !hit.is_strangers() {
+                statements.push(statement);
+            }
+            found.push(text);
         }
         // Each question reads all that the index has not.
         if FoundText::bounded(found.iter().cloned()).len() == FOUND_MAX {
@@ -81,6 +95,47 @@ fn alike(
         }
     }
     Ok(FoundText::bounded(found))
+}
+
+/// What was said, by which the same is known again: a task tells what an entry says, and one that began
+/// with it says it once more.
+struct Statement {
+    session: Option<SessionId>,
+    /// `None` where no entry is known.
+    seq: Option<u64>,
+    words: String,
+}
+
+impl Statement {
+    fn of(found: &FoundHit) -> Self {
+        Self {
+            session: found.hit.session.clone(),
+            seq: (!found.uncited).then_some(found.hit.seq),
+            words: said_words(&one_line(&found.hit.snippet)).to_owned(),
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let is_there = self.seq.is_some() && self.seq == other.seq && self.session == other.session;
+        is_there || self.words == other.words
+    }
+}
+
+/// The words of a text that was found, without what marks its cut ends, and without the places in front
+/// of what a task took in, of which the first may be cut as well.
+pub fn said_words(text: &str) -> &str {
+    let cut = |letter: char| letter == '…' || letter.is_whitespace();
+    let mut words = text.trim_matches(cut);
+    let mut may_be_place = words.starts_with('[') || text.trim_start().starts_with('…');
+    while may_be_place && let Some((place, rest)) = words.split_once("] ") {
+        let place = place.strip_prefix('[').unwrap_or(place);
+        if !place.contains(", ") || place.contains('[') {
+            break;
+        }
+        may_be_place = rest.starts_with(['[', '…']);
+        words = rest.trim_matches(cut);
+    }
+    words
 }
 
 /// The beginning of these words, as long as one search takes: of some scripts each letter is a word.
@@ -105,7 +160,10 @@ pub fn found_text(found: &FoundHit) -> FoundText {
         }
         None => hit.source.clone(),
     };
-    let place = format!("{session}, entry {}, {source}", hit.seq);
+    let place = match found.uncited {
+        true => format!("{session}, {source}"),
+        false => format!("{session}, entry {}, {source}", hit.seq),
+    };
     let cited = match (found.kind, found.foreign) {
         (FoundIn::Capsule, true) => format!("{} from elsewhere, {place}", hit.id),
         (FoundIn::Capsule, false) => format!("{}, {place}", hit.id),
@@ -123,7 +181,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::core::id::{EntryId, SessionId};
+    use crate::core::id::EntryId;
     use crate::wire::search::SearchHit;
 
     /// Answers each question with entries of these numbers and types.
@@ -162,6 +220,7 @@ mod tests {
             foreign: false,
             unvouched: false,
             title: None,
+            uncited: false,
         }
     }
 
@@ -229,6 +288,73 @@ mod tests {
         );
         assert_eq!(found.unwrap().len(), 5);
         assert_eq!(retriever.asked.borrow().len(), 1);
+    }
+
+    #[test]
+    fn a_statement_that_is_repeated_is_told_once_and_a_title_names_no_entry() {
+        let of_task = |seq| {
+            let mut found = hit(&(seq, "capsule"));
+            (found.kind, found.hit.id) = (FoundIn::Capsule, EntryId::new("cap_1"));
+            found.hit.snippet = format!("said\n in {seq}");
+            found
+        };
+        let mut titled = of_task(10);
+        (titled.uncited, titled.hit.source) = (true, "acme".to_owned());
+        titled.hit.snippet = "Payments".to_owned();
+        // A task that began with it.
+        let mut copied = hit(&(16, "note"));
+        copied.hit.snippet = "…entry 9, claude] said in 9".to_owned();
+        // What stands elsewhere under the same number, and what a stranger says of it.
+        let mut brought = of_task(10);
+        (brought.foreign, brought.hit.snippet) = (true, "said in 11".to_owned());
+        let all = [
+            titled,
+            brought,
+            of_task(9),
+            hit(&(9, "note")),
+            copied,
+            hit(&(10, "note")),
+            hit(&(11, "note")),
+        ];
+        let found = alike(
+            |_| Ok(all.to_vec()),
+            "login",
+            |found| Some(found_text(found)),
+        );
+        let found: Vec<String> = found.unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "[cap_1, session_1, acme] Payments",
+                "[cap_1 from elsewhere, session_1, entry 10, codex] said in 11",
+                "[cap_1, session_1, entry 9, codex] said in 9",
+                "[session_1, entry 10, codex] said in 10",
+                "[session_1, entry 11, codex] said in 11",
+            ]
+        );
+    }
+
+    #[test]
+    fn places_in_front_and_cut_ends_are_no_words() {
+        for (text, words) in [
+            ("use cookies", "use cookies"),
+            ("…use cookies…", "use cookies"),
+            (
+                "[cap_1, session_1, entry 9, claude] use cookies",
+                "use cookies",
+            ),
+            ("…10, claude] use cookies", "use cookies"),
+            (
+                "[cap_2, session_1, entry 15, human] …entry 11, claude] use cookies …",
+                "use cookies",
+            ),
+            // What is no place.
+            ("[x] use cookies", "[x] use cookies"),
+            ("see a, b] and c", "see a, b] and c"),
+            ("", ""),
+        ] {
+            assert_eq!(said_words(text), words, "{text}");
+        }
     }
 
     #[test]

@@ -239,7 +239,7 @@ fn certain_worktree(what: &str) -> Vec<Need> {
 
 /// Of a service: itself, and the files that it is sent or saves.
 fn of_service(call: &ToolUse<'_>) -> Vec<Need> {
-    let what = format!("{} reaches beyond this machine", call.tool);
+    let what = format!("{} can reach beyond this machine", call.tool);
     let mut needs = vec![Need::certain(Permission::Network, what)];
     let one = ["file_path", "local_path"].into_iter();
     let one = one.filter_map(|name| call.input.get(name));

@@ -303,6 +303,35 @@ fn each_permission_has_calls_that_need_it_and_calls_that_do_not() {
 }
 
 #[test]
+fn an_address_of_this_machine_counts_as_any_other_and_is_not_said_to_lie_beyond_it() {
+    let no_network = denies(Permission::Network);
+    let said = [
+        (
+            bash(&no_network, "curl http://127.0.0.1:8000"),
+            "`curl` can reach beyond this machine",
+        ),
+        (
+            bash(&no_network, "nc localhost 8000"),
+            "`nc` can reach beyond this machine",
+        ),
+        (
+            judge(
+                &no_network,
+                "WebFetch",
+                json!({"url": "http://localhost:3"}),
+            ),
+            "WebFetch can reach beyond this machine",
+        ),
+    ];
+    for (verdict, words) in said {
+        let PolicyVerdict::Denied(why) = verdict else {
+            panic!("not denied: {words}");
+        };
+        assert!(why.contains(words), "{why}");
+    }
+}
+
+#[test]
 fn a_tool_of_claudes_that_is_not_known_is_asked_for_while_any_rule_restricts() {
     let read_only = PolicyRules::default().with(PolicyChange::ReadOnly { on: true });
     let left = coordinator(Coordinator::Codex);

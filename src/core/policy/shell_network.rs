@@ -8,7 +8,8 @@ use super::shell::{BETWEEN_WORDS, ShellWord, SimpleCommand};
 use super::shell_lexer;
 use super::subcommands::{SubcommandUse, git_subcommand, git_words};
 
-/// Programs whose purpose is another machine.
+/// Programs whose purpose is another machine. That an address is one of this machine changes nothing: a
+/// redirect, a proxy of the environment's or a configuration file leads on from there, unseen here.
 const NETWORK: [&str; 20] = [
     "aria2c", "curl", "dig", "ftp", "http", "https", "mosh", "nc", "ncat", "netcat", "nslookup",
     "ping", "rclone", "rsync", "scp", "sftp", "ssh", "telnet", "wget", "xh",
@@ -233,13 +234,13 @@ fn network(
     match role {
         ProgramRole::Git => return of_git(name, arguments),
         ProgramRole::GitHub if only_tells_of_itself(arguments) => return None,
-        ProgramRole::GitHub => return certain(format!("`{name}` reaches beyond this machine")),
+        ProgramRole::GitHub => return certain(format!("`{name}` can reach beyond this machine")),
         // A text that is only shown or searched may name whatever it likes.
         ProgramRole::OnlyLooks => return None,
         _ => {}
     }
     if NETWORK.contains(&name) {
-        return certain(format!("`{name}` reaches beyond this machine"));
+        return certain(format!("`{name}` can reach beyond this machine"));
     }
     if let Some(need) = fetching(name, arguments) {
         return Some(need);

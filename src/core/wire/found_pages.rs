@@ -50,6 +50,7 @@ impl PlaceFound {
                 freshness: None,
                 foreign: false,
                 title: None,
+                uncited: false,
             };
             (found, cursor)
         });
@@ -205,6 +206,7 @@ mod tests {
             foreign: false,
             unvouched: false,
             title: None,
+            uncited: false,
         }
     }
 

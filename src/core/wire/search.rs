@@ -168,6 +168,10 @@ pub struct FoundHit {
     /// Of a capsule: its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Of a capsule: no entry is known that says so, as of a title, so that the place is only that of
+    /// the last entry that it was made from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uncited: bool,
 }
 
 /// What was found in several places: capsules, then the current session, then the others, youngest

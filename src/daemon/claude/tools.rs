@@ -45,9 +45,10 @@ pub(in crate::daemon) fn gone(
             .filter(|_| is_of_claude && is_of_pair(&other.hello));
         claude.is_some_and(|claude| claudes.has_no_tools(claude))
     });
+    // What helps comes first: a card of the deck has one line for it.
     is_gone.then(|| {
         format!(
-            "{}'s bridge died and its tools are gone: in its terminal, `/mcp` → Reconnect",
+            "`/mcp` → Reconnect in {}'s terminal: its bridge died and its tools are gone",
             Agent::Claude.title()
         )
     })

@@ -370,7 +370,10 @@ async fn a_claude_whose_bridge_died_is_still_reached() {
     pair.rig.daemon.disconnect(pair.bridge.conn);
     pair.rig.settle().await;
     assert_eq!(pair.state(), AgentState::Idle);
-    assert!(pair.delivery().why.contains("bridge died"));
+    let why = pair.delivery().why;
+    assert!(why.contains("bridge died"), "{why}");
+    // A card of the deck is as wide as this.
+    assert!(why.starts_with("`/mcp` → Reconnect in Claude's"), "{why}");
     let id = pair.send("plum").await;
     assert_eq!(pair.rung().len(), 1);
     // Of another Claude it is not the message.

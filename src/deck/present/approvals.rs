@@ -146,7 +146,7 @@ mod tests {
         let network = PolicyRules::default().with(deny(Permission::Network));
         let rule = "your rule: network deny for Codex (ADVISORY)";
         let hints = hints_under(&network, ApprovalKind::Command, "curl x.org");
-        assert_eq!(hints, [rule, "`curl` reaches beyond this machine"]);
+        assert_eq!(hints, [rule, "`curl` can reach beyond this machine"]);
         assert!(hints_under(&network, ApprovalKind::Command, "make").is_empty());
         let read_only = PolicyRules::default().with(PolicyChange::ReadOnly { on: true });
         let rule = "your rule: write deny for Codex (ADVISORY)";

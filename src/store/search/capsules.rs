@@ -248,7 +248,7 @@ impl CapsulePage<'_> {
     }
 
     fn look_at(&mut self, capsule: &Capsule, whose: Whose, redactor: &Redactor) {
-        let Some(hit) = hit(capsule, &self.request.query, redactor) else {
+        let Some((hit, uncited)) = hit(capsule, &self.request.query, redactor) else {
             return;
         };
         if !self.shows_next() {
@@ -262,6 +262,7 @@ impl CapsulePage<'_> {
             foreign: matches!(whose, Whose::Imported | Whose::KeptForeign),
             unvouched: matches!(whose, Whose::Kept | Whose::KeptForeign),
             title: Some(redactor.redact_text(&capsule.title).0.into_owned()),
+            uncited,
         });
     }
 }
@@ -292,12 +293,13 @@ fn read(kept: &Capsules, file: &KeptCapsule) -> Option<Capsule> {
     }
 }
 
-fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<SearchHit> {
+/// The hit, and whether no entry is known that says so.
+fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<(SearchHit, bool)> {
     let passages = capsule.passages();
     let texts = passages.iter().map(|passage| passage.text);
     let (snippet, at) = find_in(texts, query, redactor)?;
     let (session, seq) = place(capsule, &passages[at]);
-    Some(SearchHit {
+    let hit = SearchHit {
         seq: seq.0,
         id: EntryId::new(capsule.id.as_str()),
         session: Some(session),
@@ -313,7 +315,8 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<SearchHi
         snippet: snippet.text,
         marks: snippet.marks,
         apart: false,
-    })
+    };
+    Some((hit, passages[at].line.is_none()))
 }
 
 /// Where the text stands in a record: the entry that says so, or the last one that the capsule was

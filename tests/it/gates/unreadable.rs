@@ -125,3 +125,22 @@ fn the_card_says_why_a_gate_cannot_be_run() {
     deck.press(Key::Char('g'));
     deck.wait_for_text("Run tests in the project's folder?");
 }
+
+#[test]
+fn a_key_that_means_nothing_is_told_before_it_is_trusted() {
+    const WHY: &str = "gates[0].requierd: no such key is known, so it does nothing";
+    let project = Project::live();
+    configure(
+        &project,
+        &json!([{"name": "tests", "cmd": "true", "requierd": false}]),
+    );
+    let shown = project.run(["trust", "--show"]).expect_success().stdout;
+    assert!(shown.contains(WHY), "{shown}");
+    let json = project.run(["trust", "--show", "--json"]).json();
+    let problem = &json["waiting"][0]["problems"][0];
+    assert_eq!(problem["key"], "gates[0].requierd", "{json}");
+    let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 160, 40);
+    wait_for_waiting(&mut deck);
+    deck.press(Key::Char('3'));
+    deck.press_until(Key::Enter, "the card", |screen| screen.contains(WHY));
+}

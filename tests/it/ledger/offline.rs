@@ -352,7 +352,7 @@ fn an_edited_session_is_named_where_the_way_back_to_earlier_ones_ends_at_it() {
     let apart = all.stdout.lines().filter(|line| line.contains("apart"));
     let apart: Vec<&str> = apart.collect();
     let said = |session: &str, words: &str| {
-        let is_it = |line: &&str| line.starts_with(&format!("apart  {session}"));
+        let is_it = |line: &&str| line.starts_with(&format!("apart   {session}"));
         let told = apart.iter().find(|line| is_it(line)).unwrap();
         assert!(told.contains(words), "{told}");
         let shown = project.run(["ledger", "list", "--session", session]);

@@ -110,6 +110,10 @@ fn a_flood_of_long_texts_ends_at_the_quota_and_nothing_else_does() {
     wait_for_notice(&project, "long texts take 80 %");
     let disk = doctor(&project);
     assert_eq!(disk["ok"], true, "a warning: {disk}");
+    let message = disk["message"].as_str().unwrap();
+    let tenths = bytes_in(&blobs) / 100_000;
+    let taken = format!("long texts take 0.{tenths} of their 1 MB");
+    assert!(message.ends_with(&taken), "{message}");
     assert!(
         disk["hint"]
             .as_str()

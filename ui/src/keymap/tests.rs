@@ -57,6 +57,34 @@ fn a_layer_takes_a_key_and_keeps_the_words() {
 }
 
 #[test]
+fn a_key_of_one_context_has_the_words_of_what_counts_together_with_it() {
+    let map = Keymap::builtin()
+        .unwrap()
+        .layered(
+            "timeline = [{ on = [\"w\"], run = \"message\" }]\n\
+             entry = [{ on = [\"b\"], run = \"back\" }]\n\
+             inbox = [{ on = [\"H\"], run = \"handoff\", desc = \"give it away\" }]\n\
+             agents = [{ on = [\"S\"], run = \"clear chips\" }]",
+        )
+        .unwrap();
+    let words = |context, action| {
+        let bindings = map.bindings(context).iter();
+        let mut of_it = bindings.filter(|binding| binding.action == action);
+        let binding = of_it.next().unwrap();
+        (binding.desc.as_str(), binding.hint.as_deref())
+    };
+    let message = words(KeyContext::Timeline, Action::Message);
+    assert_eq!(message, ("write to an agent", Some("message")));
+    let back = words(KeyContext::Entry, Action::Back);
+    assert_eq!(back, ("close", Some("close")));
+    let handoff = words(KeyContext::Inbox, Action::Handoff);
+    assert_eq!(handoff, ("give it away", Some("hand off")));
+    // Nothing that counts there says what it does.
+    let chips = words(KeyContext::Agents, Action::ClearChips);
+    assert_eq!(chips, ("clear chips", None));
+}
+
+#[test]
 fn mistakes_name_their_line() {
     assert_eq!(
         error("\n\nglobl = []"),

@@ -3,7 +3,7 @@
 use crate::deck::Deck;
 use crate::model::Level;
 use crate::overlays::Overlay;
-use crate::own_files::{OwnFiles, put_theme_problem};
+use crate::own_files::{OwnFiles, ThemeFault, put_theme_problem};
 
 /// Uses them from now on. A theme that cannot be read any more stays as it was.
 pub(super) fn take_own_files(deck: &mut Deck, own: OwnFiles) {
@@ -15,11 +15,19 @@ pub(super) fn take_own_files(deck: &mut Deck, own: OwnFiles) {
         .overlays
         .iter()
         .any(|overlay| matches!(overlay, Overlay::Choice(choice) if choice.theme_before.is_some()));
-    let name = own.theme.filter(|_| !is_choosing);
-    let name = name.unwrap_or_else(|| deck.theme.name.clone());
+    let named = own.theme.filter(|_| !is_choosing);
+    let is_named = named.is_some();
+    let name = named.unwrap_or_else(|| deck.theme.name.clone());
     match deck.load_theme(&name) {
         Ok(theme) => deck.theme = theme,
-        Err(error) => put_theme_problem(&mut problems, &name, &error),
+        Err(error) => {
+            let fault = match deck.has_theme(&name) {
+                true => ThemeFault::Text(error),
+                false if is_named => ThemeFault::Unknown,
+                false => ThemeFault::Gone,
+            };
+            put_theme_problem(&mut problems, &name, &fault);
+        }
     }
     let was_wrong = !std::mem::replace(&mut deck.problems, problems).is_empty();
     match deck.problems_text() {

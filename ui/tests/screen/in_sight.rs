@@ -85,7 +85,7 @@ fn the_answers_to_a_request_stand_with_why_it_is_risky() {
 #[test]
 fn the_answers_to_a_request_stand_with_all_lines_of_it() {
     let mut view = asked();
-    let hint = "`curl` reaches beyond this machine";
+    let hint = "`curl` can reach beyond this machine";
     view.inbox[0].asked.as_mut().expect("a request").hints = vec![hint.to_owned()];
     let begins = "cargo test";
     let shown_of = |summary: &str, size| {

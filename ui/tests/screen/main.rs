@@ -25,6 +25,7 @@ mod meanwhile;
 mod next_in_pane;
 mod notification;
 mod overlay_foot;
+mod own_themes;
 mod palette;
 mod recovering;
 mod reviewing;

@@ -200,3 +200,23 @@ fn a_key_of_ones_own_is_in_hints_help_and_palette() {
     keys(&mut deck, "<esc>:all keys");
     assert!(row(&deck, "▸ all keys").contains("f1"));
 }
+
+#[test]
+fn a_key_of_ones_own_in_one_pane_is_in_its_hints_and_the_other_panes_keep_theirs() {
+    let keymap = Keymap::builtin()
+        .and_then(|map| map.layered("timeline = [{ on = [\"w\"], run = \"message\" }]"))
+        .expect("a keymap");
+    let settings = Settings {
+        keymap,
+        ..Settings::new().expect("keymap")
+    };
+    let mut deck = deck_with(settings, pair_at_work(), (200, 50));
+    keys(&mut deck, "3");
+    assert!(shown(&deck).contains("m message"), "{}", shown(&deck));
+    keys(&mut deck, "2");
+    assert!(shown(&deck).contains("w message"), "{}", shown(&deck));
+    keys(&mut deck, ":write to an agent");
+    let found = row(&deck, "▸ write to an agent");
+    let (_, key) = found.split_once("write to an agent").expect("its words");
+    assert!(key.trim_start().starts_with('w'), "{found}");
+}

@@ -86,7 +86,7 @@ fn a_monitor_is_a_command_with_the_hints_of_one() {
     assert_eq!(ask.request.subject, "curl https://example.org");
     assert_eq!(ask.details, "tool: Monitor\nWatch it\ntimeout_ms: 9");
     let hints = crate::core::policy::risk_hints(Agent::Claude, &ask.request, &[], "/p");
-    assert_eq!(hints, ["`curl` reaches beyond this machine"]);
+    assert_eq!(hints, ["`curl` can reach beyond this machine"]);
     // A socket of its own is no command.
     let ws = read(json!({"tool_name": "Monitor", "tool_input": {"ws": {"url": "wss://x"}}}));
     assert_eq!(ws.request.kind, ApprovalKind::Tool);

@@ -23,6 +23,14 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Of a key that means nothing here.
+    pub fn unknown(key: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            why: "no such key is known, so it does nothing".to_owned(),
+        }
+    }
+
     /// Whether it is about this key, or something below it.
     pub fn is_within(&self, key: &str) -> bool {
         let rest = self.key.strip_prefix(key);
