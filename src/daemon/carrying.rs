@@ -53,7 +53,7 @@ pub struct SessionEnding {
 pub(super) struct CarryingRead {
     /// The last entry that was recorded then.
     pub(super) upto: Seq,
-    /// The places of the entries that are carried on.
+    /// The places of the entries that may be carried on.
     pub(super) wanted: BTreeSet<Seq>,
     pub(super) entries: BTreeMap<Seq, Entry>,
     /// Of a compaction.
@@ -72,7 +72,12 @@ impl CarryingRead {
         world: &Snapshot,
     ) -> Result<Self, Refusal> {
         let (wanted, digest) = match wish {
-            EndingWish::Clear(_) => (world.entries_of_open_tasks(), None),
+            EndingWish::Clear(_) => {
+                let mut wanted = world.entries_of_open_tasks();
+                // Which of them are of those tasks only their entries tell.
+                wanted.extend(world.entries_of_blockers());
+                (wanted, None)
+            }
             EndingWish::Compact(_) => {
                 check_unaltered(ledger)?;
                 let digest = DigestBeginning::read(ledger, world);
@@ -169,12 +174,11 @@ fn wanted(
         // Also where somebody has said more since.
         wanted.extend(handoff.final_answer);
     }
-    wanted.extend(world.open_blockers.iter().map(|blocker| blocker.seq));
+    wanted.extend(world.entries_of_blockers());
     wanted.extend(world.entries_of_states());
     wanted.extend(world.entries_of_open_tasks());
     wanted.extend(world.entries_of_findings());
     wanted.extend(world.gates.values().map(|gate| gate.seq));
-    wanted.extend(world.failed_artifacts().map(|claim| claim.seq));
     // What the next proposal is compared with. A signature is of where the decision stood.
     if world.signing.is_none() {
         wanted.extend(world.last_approval().into_iter().flatten());

@@ -90,6 +90,12 @@ pub(super) fn words(world: &Snapshot, entry: &Entry) -> (String, Option<String>)
     }
 }
 
+/// Whether somebody else wrote it. What leads to an entry of a sealed session, of which no world is
+/// known here, is told where it was found.
+pub(super) fn is_foreign(world: &Snapshot, entry: &Entry) -> bool {
+    world.session_id.is_some() && entry.seq <= world.foreign_through
+}
+
 /// Whose word an artifact is. In what stands before a place where the record was cut or brought from
 /// elsewhere anybody can have written what he likes.
 pub(super) fn vouched(world: &Snapshot, entry: &Entry) -> &'static str {

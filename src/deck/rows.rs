@@ -11,7 +11,7 @@ use super::own_messages::OwnMessages;
 use super::party::party_of;
 use super::queue_wait::{QueueWait, waits_for};
 use super::row_facts::RowFacts;
-use super::row_words::{of_artifact, of_finding, words};
+use super::row_words::{is_foreign, of_artifact, of_finding, words};
 use super::work::handoff_name;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryWay, OnBusy};
@@ -51,6 +51,7 @@ pub(super) fn row(facts: &RowFacts<'_>, entry: &Entry, is_cut: bool) -> ui::Time
         text,
         verdict: verdict(entry),
         mark,
+        is_foreign: is_foreign(facts.world, entry),
         thread: thread(facts, entry),
         outcome: outcome(facts, entry),
         bad_lines: None,

@@ -1001,7 +1001,9 @@ fn recover_tells_where_the_work_stands() {
         let resume = told["resume"][agent].as_str().unwrap();
         assert!(resume.contains("nobody is logged out"), "{resume}");
         assert!(resume.contains("reference, not orders"), "{resume}");
-        assert!(resume.contains("Blocker, by codex: there is no database"));
+        let blocker = told["blockers"][0]["id"].as_str().unwrap();
+        let blocker = format!("- blocker {blocker} by codex: there is no database\n");
+        assert!(resume.contains(&blocker), "{resume}");
         let asked = match agent {
             "claude" => "codex waits for your answer to",
             _ => "you wait for an answer of claude to",

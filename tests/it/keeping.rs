@@ -159,6 +159,44 @@ fn what_is_open_is_named_before_and_taken_back_when_the_session_is_cleared() {
 }
 
 #[test]
+fn what_stands_in_the_way_of_a_proposal_is_named_before_the_session_ends() {
+    let project = Project::new();
+    let daemon = project.daemon();
+    let mut codex = project.agent("codex");
+    let mut recorded = |method: &str, params: Value| {
+        let recorded = codex.expect(method, params);
+        recorded["value"]["entryId"].as_str().unwrap().to_owned()
+    };
+    let text = "there is\nno database";
+    let blocker = recorded(
+        "note/append",
+        json!({"agent": "codex", "kind": "blocker", "text": text}),
+    );
+    let failed = json!({
+        "agent": "codex", "kind": "test", "title": "unit tests", "summary": "2 of 9",
+        "status": "failed",
+    });
+    let failure = recorded("artifact/record", failed);
+    let lines = [
+        format!("blocker   {blocker}  codex  there is no database"),
+        format!("result    {failure}  codex  failed: unit tests"),
+    ];
+    let check = || {
+        for verb in ["clear", "compact"] {
+            let told = project.run(["ledger", verb]).expect_success().stdout;
+            assert!(lines.iter().all(|line| told.contains(line)), "{told}");
+            let dry = project.run(["ledger", verb, "--json"]).expect_success();
+            let open = dry.json()["open"].clone();
+            assert_eq!(open["blockers"], json!([blocker]));
+            assert_eq!(open["failures"], json!([failure]));
+        }
+    };
+    check();
+    daemon.stop();
+    check();
+}
+
+#[test]
 fn what_is_deleted_for_good_is_in_no_file_any_more() {
     let project = Project::new();
     let daemon = project.daemon();

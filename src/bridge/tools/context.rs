@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 
 use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, escaped_len, json_chars};
 use super::call::ToolCall;
+use super::context_line::{handoff_line, line};
 use super::definition::Definition;
 use super::{argument, resume, schema};
+use crate::client::ClientError;
 use crate::core::cut_text::excerpt;
 use crate::core::id::EntryId;
 use crate::wire::control::{
-    Command, ContextPage, ContextView, EntryLine, ReadContextParams, Refusal, RefusalCode,
+    Command, ContextPage, ContextView, EntryLine, EntryPage, ReadContextParams, Refusal,
+    RefusalCode, Reply,
 };
 
 /// How many entries a call gets when it does not say.
@@ -32,9 +35,6 @@ const ASK_CHARS: usize = 200;
 
 /// What the fields around a part of an entry may take, in characters.
 const PART_FIELDS_CHARS: usize = 1_000;
-
-/// What stands before each line of an entry but its first.
-const INDENT: &str = "  ";
 
 /// How often a page is asked for again with a smaller limit. New entries may arrive in between.
 const SHRINKS_MAX: usize = 8;
@@ -274,17 +274,35 @@ async fn whole(call: &ToolCall, id: &str) -> Result<(Value, Option<String>), Ref
     let show = |full| Command::LedgerShow {
         entry: id.to_owned(),
         full,
-        placed: false,
+        placed: true,
     };
-    let kept: EntryLine = call.ask_for(show(false)).await?;
-    let kept = kept.into_value();
+    let kept = marked(call.ask(show(false)).await?)?;
     if !is_cut(&kept) {
         return Ok((kept, None));
     }
-    match call.ask_for::<EntryLine>(show(true)).await {
+    match call.ask(show(true)).await.and_then(marked) {
         Err(refusal) if refusal.code.is_lost_text() => Ok((kept, Some(refusal.message))),
-        entry => Ok((entry?.into_value(), None)),
+        entry => Ok((entry?, None)),
     }
+}
+
+/// The only entry of a reply, with whether it is somebody else's. A daemon of an earlier build does
+/// not say where it stands.
+fn marked(reply: Reply) -> Result<Value, Refusal> {
+    let mut page = match reply {
+        Reply::Entry(line) => return Ok(line.into_value()),
+        other => EntryPage::try_from(other)
+            .map_err(|other| ClientError::of_reply(&other).to_refusal())?,
+    };
+    let is_foreign = page.places.iter().any(|at| *at <= page.foreign_through);
+    let mut entry = page
+        .entries
+        .pop()
+        .map_or(Value::Null, EntryLine::into_value);
+    if is_foreign && entry.is_object() {
+        entry["foreign"] = true.into();
+    }
+    Ok(entry)
 }
 
 /// Whether more of its text is kept elsewhere. What is kept of a review's finding is what stood in the
@@ -424,21 +442,6 @@ fn shortened(handoff: &Value) -> Value {
     Value::Object(short)
 }
 
-fn handoff_line(handoff: &Value) -> String {
-    let word = |name: &str| {
-        handoff
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    format!(
-        "open handoff {} from {}: {}",
-        word("id"),
-        word("from"),
-        word("ask")
-    )
-}
-
 /// How many of the newest entries fit. One whose text is cut here does not: it is read in parts.
 fn fitting(entries: &[Value], free: usize) -> usize {
     let mut free = free;
@@ -454,46 +457,4 @@ fn fitting(entries: &[Value], free: usize) -> usize {
             fits
         })
         .count()
-}
-
-fn line(view: ContextView, entry: &Value) -> String {
-    if view == ContextView::Raw {
-        return entry.to_string();
-    }
-    let word = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
-    let seq = entry.get("seq").and_then(Value::as_u64).unwrap_or_default();
-    let to = word("to");
-    let arrow = if to.is_empty() { "" } else { "→" };
-    let mut line = format!(
-        "#{seq} {} {}{arrow}{to} [{}]: {}",
-        word("type"),
-        word("from"),
-        word("id"),
-        indented(word("text"))
-    );
-    // What a handoff says beside its ask, as its receiver is told it.
-    let refs = entry.get("context_refs").and_then(Value::as_array);
-    let refs: Vec<&str> = refs
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    for (what, said) in [("Reason", word("reason")), ("See", &refs.join(", "))] {
-        if !said.is_empty() {
-            line.push_str(&indented(&format!("\n{what}: {said}")));
-        }
-    }
-    line
-}
-
-/// Words of several lines, of which none can be taken for another entry's.
-fn indented(text: &str) -> String {
-    let mut lines = String::with_capacity(text.len());
-    for character in text.chars() {
-        lines.push(character);
-        if matches!(character, '\n' | '\r') {
-            lines.push_str(INDENT);
-        }
-    }
-    lines
 }

@@ -11,6 +11,7 @@ mod ask_user;
 pub(super) mod call;
 mod capsule;
 mod context;
+mod context_line;
 mod definition;
 mod deliberate;
 mod finality;

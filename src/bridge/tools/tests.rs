@@ -692,6 +692,8 @@ async fn the_text_of_a_page_says_who_wrote_what_to_whom() {
             "context_refs": ["src/lock.rs", "e1"]}),
         json!({"id": "e5", "seq": 5, "at": 0, "type": "handoff", "from": "claude", "to": "codex",
             "text": "and test it", "reason": "it broke", "context_refs": []}),
+        json!({"id": "e6", "seq": 6, "at": 0, "type": "note", "from": "human", "to": null,
+            "text": "push it", "foreign": true}),
     ];
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, record(entries.clone(), Vec::new())).await;
@@ -713,6 +715,7 @@ async fn the_text_of_a_page_says_who_wrote_what_to_whom() {
             "  See: src/lock.rs, e1",
             "#5 handoff claude→codex [e5]: and test it",
             "  Reason: it broke",
+            "from elsewhere, #6 note human [e6]: push it",
         ];
         assert_eq!(answer.text, lines.join("\n"));
     }

@@ -15,8 +15,8 @@ use crate::core::signing::OperatorAct;
 use crate::wire::control::{ClearParams, Cleared, Command};
 
 /// Above what is open in a session that goes to the archives.
-const PUT_AWAY: &str = "open in it; messages would be taken back, tasks with their findings and \
-                        questions to you go on, the rest is not carried on:";
+const PUT_AWAY: &str = "open in it; messages would be taken back, tasks with their findings, blocker \
+                        notes and failures, and questions to you go on, the rest is not carried on:";
 
 /// Above what is open in a session that is deleted.
 const DELETED: &str = "open in it; messages would be taken back, and nothing is carried on:";

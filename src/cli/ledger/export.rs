@@ -21,12 +21,12 @@ use crate::cli::disk::{self, RecordReach};
 use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{count, now_ms};
-use crate::core::id::SessionId;
+use crate::core::id::{Seq, SessionId};
 use crate::core::word::words;
 use crate::store::dirs::ProjectDirs;
 use crate::store::ledger::{self, SigningCheck, Stats};
 
-use super::vouching::Vouching;
+use super::vouching::{FROM_ELSEWHERE, Vouching};
 use crate::cli::destination::{self, Destination};
 use card::Card;
 
@@ -83,13 +83,21 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let id = SessionId::new(session.as_str());
     let reach = disk::reach(&context.setting, &id, &path)
         .map_err(|error| disk::unreadable(&path, &error))?;
+    let vouching = Vouching::of(&context.setting);
     let named = args.session.is_some().then_some(&id);
-    let apart = named.and_then(|session| Vouching::of(&context.setting).why_apart(session));
+    let apart = named.and_then(|session| vouching.why_apart(session));
+    // Where all of it is, that is said once.
+    let foreign = vouching.foreign_through(&id).filter(|_| apart.is_none());
+    let (foreign_through, apart) = match foreign {
+        Some((seq, why)) => (seq, Some(why)),
+        None => (Seq(0), apart),
+    };
     let record = Record {
         dirs,
         path: &path,
         session: &session,
         reach,
+        foreign_through,
         apart: apart.as_deref(),
     };
     for remark in apart.clone().into_iter().chain(reach.remark()) {
@@ -133,6 +141,9 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     if apart.is_some() {
         value["unvouched"] = true.into();
     }
+    if foreign_through > Seq(0) {
+        value["unvouchedThrough"] = foreign_through.0.into();
+    }
     let mut text = ReportText::new();
     text.line(format!(
         "{} of {session} are in {}",
@@ -153,7 +164,9 @@ struct Record<'a> {
     session: &'a str,
     /// What stands behind it in the file is left out.
     reach: RecordReach,
-    /// Why nobody vouches for it.
+    /// Up to this entry it is somebody else's word.
+    foreign_through: Seq,
+    /// Why nobody vouches for it, or for that.
     apart: Option<&'a str>,
 }
 
@@ -169,6 +182,7 @@ fn write(
         path,
         session,
         reach,
+        foreign_through,
         apart,
     } = *record;
     if format == Format::Jsonl {
@@ -179,7 +193,11 @@ fn write(
     let mut signing = SigningCheck::default();
     let read = ledger::read_to(path, reach.bytes, |stored| {
         let judged = signing.judge(&stored.entry, &stored.hash);
-        let card = Card::of(&stored, content::whole(dirs, &stored), judged);
+        let mut card = Card::of(&stored, content::whole(dirs, &stored), judged);
+        if stored.entry.seq <= foreign_through {
+            let whose = ("whose".to_owned(), FROM_ELSEWHERE.to_owned());
+            card.details.insert(0, whose);
+        }
         failed = begin(format, session, &mut started, out).and_then(|()| match format {
             Format::Html => html::entry(&card, out),
             _ => markdown::entry(&card, out),

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::{Value, json};
 
-use super::vouching::Vouching;
+use super::vouching::{FROM_ELSEWHERE, Provenance};
 use crate::cli::connect::{self, DaemonFound, Live, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -99,11 +99,11 @@ pub enum Order {
 }
 
 pub fn run(context: &CliContext, args: Args) -> CliOutcome {
-    let named = args.session.as_deref().map(SessionId::new);
+    let named = args.session.clone();
     let page = wait_for(page(context, args))?;
-    let apart = named.and_then(|session| Vouching::of(&context.setting).why_apart(&session));
+    let whose = Provenance::of(&context.setting, named.as_deref(), page.foreign_through);
     let mut text = ReportText::new();
-    if let Some(apart) = &apart {
+    if let Some(apart) = &whose.apart {
         text.note(apart);
     }
     if page.entries.is_empty() {
@@ -111,7 +111,12 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     }
     let now_ms = now_ms();
     let lines = page.entries.into_iter().map(EntryLine::into_value);
-    let entries: Vec<Value> = lines.collect();
+    let mut entries: Vec<Value> = lines.collect();
+    for (entry, place) in entries.iter_mut().zip(&page.places) {
+        if entry.is_object() && whose.is_apart(*place) {
+            entry["unvouched"] = true.into();
+        }
+    }
     for entry in &entries {
         line(&mut text, entry, now_ms);
     }
@@ -119,7 +124,7 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
         text.note(format!("more with --after {cursor}"));
     }
     let mut value = json!({"entries": entries, "places": page.places, "cursor": page.cursor});
-    if apart.is_some() {
+    if whose.apart.is_some() {
         value["unvouched"] = true.into();
     }
     if let Some(note) = left_out(page.unread_lines) {
@@ -254,6 +259,7 @@ async fn fill(
         let page = ask(params.clone()).await?;
         all.entries.extend(page.entries);
         all.places.extend(page.places);
+        all.foreign_through = page.foreign_through;
         all.cursor = page.cursor;
         all.unread_lines += page.unread_lines;
         let missing = wanted.saturating_sub(u32::try_from(all.entries.len()).unwrap_or(u32::MAX));
@@ -283,7 +289,10 @@ fn from_file(reading: &Reading, params: &LedgerListParams) -> Result<EntryPage, 
     let page = reading
         .page(&EntryFilter::from(params), after, params.ascending, limit)
         .map_err(|error| disk::unreadable(reading.path(), &error))?;
-    Ok(EntryPage::from(page))
+    Ok(EntryPage {
+        foreign_through: reading.snapshot().foreign_through.0,
+        ..EntryPage::from(page)
+    })
 }
 
 /// When something was: a moment, or how long ago.
@@ -316,6 +325,10 @@ fn line(out: &mut ReportText, entry: &Value, now_ms: i64) {
         "" => String::new(),
         target => format!(" → {target}"),
     };
+    let whose = match entry["unvouched"] == true {
+        true => format!("  {FROM_ELSEWHERE}"),
+        false => String::new(),
+    };
     let kind = field(entry, "type");
     let word = entry_word(entry);
     let tone = match kind {
@@ -329,7 +342,7 @@ fn line(out: &mut ReportText, entry: &Value, now_ms: i64) {
         (tone, &word),
         (
             Tone::Plain,
-            &format!("  {}{target}  ", field(entry, "source")),
+            &format!("  {}{target}{whose}  ", field(entry, "source")),
         ),
         (Tone::Faint, &finding(entry)),
         (Tone::Plain, &short(field(entry, "content"), TEXT_CHARS)),

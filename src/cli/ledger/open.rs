@@ -11,7 +11,7 @@ use crate::cli::exit::Failure;
 use crate::cli::words::{count, field, short};
 use crate::core::cut_text;
 use crate::core::id::{Seq, SessionId};
-use crate::core::snapshot::{ApprovalSnapshot, Snapshot};
+use crate::core::snapshot::{ApprovalSnapshot, Blocker, Snapshot};
 use crate::store::ledger::Reading;
 use crate::wire::control::{Command, RefusalCode, Reply};
 use crate::wire::status::KeptOpen;
@@ -114,6 +114,8 @@ impl Open {
             "cutOff": world.cut_off.keys().collect::<Vec<_>>(),
             "asked": self.asked_of_person().map(|asked| &asked.id).collect::<Vec<_>>(),
             "tasks": world.open_tasks().map(|task| &task.id).collect::<Vec<_>>(),
+            "blockers": world.open_blockers.iter().map(|note| &note.id).collect::<Vec<_>>(),
+            "failures": world.failed_artifacts().map(|claim| &claim.id).collect::<Vec<_>>(),
             "findings": world.blocking_findings().map(|(id, _)| id).collect::<Vec<_>>(),
         })
     }
@@ -183,6 +185,16 @@ impl Open {
         for task in world.open_tasks() {
             let text = format!("task      {}  {}", task.id, one_line(&task.title));
             lines.push((task.seq, text));
+        }
+        for note in &world.open_blockers {
+            let text = one_line(&note.text);
+            let text = format!("blocker   {}  {}  {text}", note.id, note.by);
+            lines.push((note.seq, text));
+        }
+        for claim in world.failed_artifacts() {
+            let said = one_line(&Blocker::claim(claim));
+            let text = format!("result    {}  {}  {said}", claim.id, claim.by);
+            lines.push((claim.seq, text));
         }
         for (id, finding) in world.blocking_findings() {
             let title = one_line(&finding.facts.title);

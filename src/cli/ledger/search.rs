@@ -98,7 +98,11 @@ pub(in crate::cli) fn current(
         return dialed.wait_for(live.ask_for(Command::LedgerSearch(params.clone())));
     }
     match disk::current(setting)? {
-        Some((session, path)) => FileSearch::of(setting, note).page(&session, &path, params),
+        Some((session, path)) => {
+            let mut page = FileSearch::of(setting, note).page(&session, &path, params)?;
+            Vouching::of(setting).mark(&mut page.hits, Some(&session));
+            Ok(page)
+        }
         None => {
             request(params)?;
             Ok(nothing())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::list::reading;
-use super::vouching::Vouching;
+use super::vouching::{FROM_ELSEWHERE, Provenance};
 use crate::cli::connect::{self, DaemonFound, wait_for};
 use crate::cli::context::CliContext;
 use crate::cli::disk;
@@ -14,10 +14,11 @@ use crate::cli::output::Tone;
 use crate::cli::queue_names::numbered;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::words::{field, now_ms, time};
-use crate::core::id::{EntryId, Seq, SessionId};
+use crate::client::ClientError;
+use crate::core::id::{EntryId, Seq};
 use crate::store::blobs::Blobs;
 use crate::store::ledger::Reading;
-use crate::wire::control::{Command, EntryLine, RefusalCode};
+use crate::wire::control::{Command, EntryLine, EntryPage, RefusalCode, Reply};
 
 /// Arguments of `ledger show`.
 #[derive(Debug, clap::Args)]
@@ -39,34 +40,62 @@ pub fn run(context: &CliContext, mut args: Args) -> CliOutcome {
     if let Some(Seq(number)) = numbered(&args.entry) {
         args.entry = number.to_string();
     }
-    let mut entry = wait_for(find(context, &args))?.into_value();
+    let page = wait_for(find(context, &args))?;
+    let entry = page.entries.into_iter().next();
+    let mut entry = entry.ok_or_else(|| missing(&args.entry))?.into_value();
     let mut text = text(&entry);
-    let named = args.session.as_deref().map(SessionId::new);
-    let apart = named.and_then(|session| Vouching::of(&context.setting).why_apart(&session));
-    if let Some(apart) = apart {
+    let session = args.session.as_deref();
+    let whose = Provenance::of(&context.setting, session, page.foreign_through);
+    let is_apart = page.places.iter().any(|place| whose.is_apart(*place));
+    let one = is_apart.then(|| format!("it is {FROM_ELSEWHERE}"));
+    if let Some(apart) = whose.apart.or(one) {
         entry["unvouched"] = true.into();
         text.note(apart);
     }
     context.out.report(Report::new(&entry, text))
 }
 
-async fn find(context: &CliContext, args: &Args) -> Result<EntryLine, Failure> {
+/// The entry alone, with its place where that is known.
+async fn find(context: &CliContext, args: &Args) -> Result<EntryPage, Failure> {
+    let of_file = |session: &str| {
+        let reading = reading(context, session)?;
+        let entry = from_file(&reading, args)?;
+        let places = match &entry {
+            EntryLine::Read { stored, .. } => vec![stored.entry.seq.0],
+            EntryLine::Sent(_) => Vec::new(),
+        };
+        Ok(EntryPage {
+            entries: vec![entry],
+            places,
+            foreign_through: reading.snapshot().foreign_through.0,
+            ..EntryPage::default()
+        })
+    };
     if let Some(session) = &args.session {
-        return from_file(&reading(context, session)?, args);
+        return of_file(session);
     }
     match connect::control(&context.setting).await {
         DaemonFound::Live(live) => {
             let entry = args.entry.clone();
             let full = args.full;
-            live.ask_for(Command::LedgerShow {
+            let show = Command::LedgerShow {
                 entry,
                 full,
-                placed: false,
-            })
-            .await
+                placed: true,
+            };
+            match live.ask(show).await? {
+                // A daemon of an earlier build does not say where it stands.
+                Reply::Entry(entry) => Ok(EntryPage {
+                    entries: vec![entry],
+                    ..EntryPage::default()
+                }),
+                other => {
+                    EntryPage::try_from(other).map_err(|other| ClientError::of_reply(&other).into())
+                }
+            }
         }
         DaemonFound::Nobody | DaemonFound::Unfit(_) => match disk::current(&context.setting)? {
-            Some((session, _)) => from_file(&reading(context, session.as_str())?, args),
+            Some((session, _)) => of_file(session.as_str()),
             None => Err(missing(&args.entry)),
         },
     }

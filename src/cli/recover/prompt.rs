@@ -1,12 +1,11 @@
 //! [`ResumePrompts`]: what to tell an agent so that it goes on where it stopped.
 
+use super::Past;
 use super::tree::RecoveredTree;
-use super::{Past, TEXT_CHARS};
 use crate::cli::masking::Masking;
-use crate::cli::words::{now_ms, short, time};
+use crate::cli::words::{now_ms, time};
 use crate::core::agent::Agent;
 use crate::core::continuity::{PACKET_CHARS_MAX, Packet, PacketTerms};
-use crate::core::cut_text;
 use crate::core::entry::ReloadCause;
 use crate::core::redact::Redactor;
 
@@ -35,18 +34,11 @@ impl<'a> ResumePrompts<'a> {
         }
     }
 
-    /// A sentence to go on by, what stands in the way, and the packet that a resumed conversation
-    /// would be given, whole: [`PACKET_CHARS_MAX`] characters and a few hundred.
+    /// A sentence to go on by, and the packet that a resumed conversation would be given, whole:
+    /// [`PACKET_CHARS_MAX`] characters and a few hundred.
     pub(super) fn of(&self, agent: Agent) -> String {
         let world = &self.past.world;
         let mut text = GO_ON.to_owned();
-        // As in the packet: what is somebody else's record, nobody asked for.
-        let ours = world.foreign_through;
-        let blocker = world.open_blockers.back();
-        if let Some(blocker) = blocker.filter(|blocker| blocker.seq > ours) {
-            let said = one_line(&blocker.text);
-            text.push_str(&format!("\nBlocker, by {}: {said}", blocker.by));
-        }
         let terms = PacketTerms {
             agent,
             pair: &world.pair_of_work(agent, self.past.pairs.own()),
@@ -60,9 +52,4 @@ impl<'a> ResumePrompts<'a> {
         }
         self.redactor.redact_text(&text).0.into_owned()
     }
-}
-
-/// Somebody's words, as one line that no heading of ours can be taken for.
-fn one_line(text: &str) -> String {
-    short(&cut_text::one_line(text), TEXT_CHARS)
 }

@@ -19,6 +19,9 @@ use crate::snapshot::{HandoffSnapshot, Snapshot};
 /// How many done handoffs and artifacts are named.
 const DONE_MAX: usize = 8;
 
+/// How many blocker notes are named: the latest ones.
+const BLOCKERS_MAX: usize = 8;
+
 /// A part of a packet.
 #[derive(Debug)]
 pub(super) struct Section {
@@ -306,9 +309,24 @@ impl View<'_> {
         names
     }
 
+    /// The blocker notes that stand, whichever pair wrote them: each is in the way of every proposal.
+    fn blockers(&self) -> Vec<String> {
+        let standing = self.world.open_blockers.iter().rev();
+        let mut standing = standing.filter(|blocker| self.is_ours(blocker.seq, None));
+        let named = standing.by_ref().take(BLOCKERS_MAX);
+        let mut items: Vec<String> = named
+            .map(|blocker| format!("blocker {} by {}: {}", blocker.id, blocker.by, blocker.text))
+            .collect();
+        let more = standing.count();
+        if more > 0 {
+            items.push(format!("earlier blocker notes that stand too: {more}"));
+        }
+        items
+    }
+
     fn waiting(&self) -> Vec<String> {
         let world = self.world;
-        let mut items = Vec::new();
+        let mut items = self.blockers();
         let mail = world
             .unsettled
             .values()

@@ -38,6 +38,11 @@ impl Snapshot {
         notes.chain(claims.map(Blocker::Artifact))
     }
 
+    /// The places of the notes and artifacts that stand in the way of every proposal.
+    pub fn entries_of_blockers(&self) -> impl Iterator<Item = Seq> {
+        self.blockers_since(Seq(0)).filter_map(|it| it.seq())
+    }
+
     /// The order in which a compaction carries entries on: what the last approval did not end stands
     /// behind it.
     pub fn place_when_carried(&self, seq: Seq) -> (Seq, Seq) {

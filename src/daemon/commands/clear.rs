@@ -113,11 +113,18 @@ impl Daemon {
 }
 
 impl Base {
-    /// What the open tasks are made of. What was said for one that is not current is nothing that
+    /// What the open tasks are made of, and what of them stands in the way of a proposal. What was said for one that is not current is nothing that
     /// the agents are at, and what was handed over is the task's alone: its messages are taken back.
     fn entries_of_tasks(&self, read: &CarryingRead) -> Result<Vec<Entry>, Refusal> {
         let world = self.recorder.world();
-        let mut entries = self.carried_entries(world.entries_of_open_tasks(), read)?;
+        let mut wanted = world.entries_of_open_tasks();
+        for seq in world.entries_of_blockers() {
+            let task = self.carried_entry(seq, read)?.task();
+            if task.is_some_and(|task| world.open_tasks().any(|open| open.id == task)) {
+                wanted.insert(seq);
+            }
+        }
+        let mut entries = self.carried_entries(wanted, read)?;
         entries.retain(|entry| {
             let is_handoff = matches!(entry.kind, EntryKind::Handoff(_));
             !is_handoff || world.open_tasks().any(|task| task.has_handoff(entry))

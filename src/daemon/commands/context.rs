@@ -188,6 +188,7 @@ pub(in crate::daemon) fn context(
     params: &ReadContextParams,
 ) -> Result<ContextPage, Refusal> {
     let now = now_ms();
+    let foreign_through = world.foreign_through;
     let open_handoffs = world
         .standing_handoffs()
         .filter(|handoff| {
@@ -201,12 +202,14 @@ pub(in crate::daemon) fn context(
                 .is_none_or(|id| handoff.id == *id)
         })
         .map(|handoff| {
-            json!({
+            let mut shown = json!({
                 "id": handoff.id, "seq": handoff.seq, "from": handoff.from,
                 "to": handoff.to, "ask": handoff.ask, "reason": handoff.reason,
                 "lane": handoff.column(now).as_str(),
                 "age_s": (now - handoff.at_ms).max(0) / 1000,
-            })
+            });
+            mark(&mut shown, handoff.seq <= foreign_through);
+            shown
         })
         .collect();
     // While it is held, the loop has to copy it before it folds the next entry.
@@ -248,7 +251,7 @@ pub(in crate::daemon) fn context(
             newest = newest.or(last);
             scanned += 1;
             if fits(stored) {
-                entries.push(rendered(stored, params.view));
+                entries.push(rendered(stored, params.view, foreign_through));
             }
             is_first = first.is_some_and(|first| seq <= first);
             is_full = entries.len() == limit || is_first;
@@ -274,7 +277,7 @@ pub(in crate::daemon) fn context(
     // Who asks for a handoff has it at once, however far back it stands.
     if let (Some(seq), true, None) = (first, next.is_some(), &params.cursor) {
         let handoff = ledger.read(seq).map_err(|error| unreadable(&error))?;
-        entries.extend(handoff.map(|stored| rendered(&stored, params.view)));
+        entries.extend(handoff.map(|stored| rendered(&stored, params.view, foreign_through)));
     }
     // What names one of a sealed session may stand here without it.
     if let (Some(id), None, true) = (&params.handoff_id, first, entries.is_empty()) {
@@ -307,11 +310,21 @@ fn is_substance(entry: &Entry) -> bool {
     }
 }
 
-fn rendered(stored: &Stored, view: ContextView) -> Value {
-    if view == ContextView::Raw {
-        return stored.to_value();
+/// As `search_record` marks what nobody vouches for.
+fn mark(shown: &mut Value, is_foreign: bool) {
+    if is_foreign {
+        shown["foreign"] = true.into();
     }
+}
+
+fn rendered(stored: &Stored, view: ContextView, foreign_through: Seq) -> Value {
     let entry = &stored.entry;
+    let is_foreign = entry.seq <= foreign_through;
+    if view == ContextView::Raw {
+        let mut raw = stored.to_value();
+        mark(&mut raw, is_foreign);
+        return raw;
+    }
     let mut shown = json!({
         "id": entry.id, "seq": entry.seq, "at": entry.timestamp_ms,
         "type": entry.kind.type_name(), "from": entry.source, "to": entry.target,
@@ -329,5 +342,6 @@ fn rendered(stored: &Stored, view: ContextView) -> Value {
     if let Some(whole) = entry.whole.as_ref().filter(|_| is_text) {
         shown["whole"] = json!(whole);
     }
+    mark(&mut shown, is_foreign);
     shown
 }

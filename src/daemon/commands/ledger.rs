@@ -31,7 +31,14 @@ pub(super) fn list<T>(
     reply: ReplySender,
 ) {
     let ledger = recorder.ledger().clone();
-    readers.read(conn, reply, move || page(&ledger, &params));
+    let foreign_through = recorder.world().foreign_through;
+    readers.read(conn, reply, move || {
+        let page = page(&ledger, &params)?;
+        Ok(Reply::Entries(EntryPage {
+            foreign_through: foreign_through.0,
+            ..page
+        }))
+    });
 }
 
 /// The rows of a timeline around a place.
@@ -78,12 +85,14 @@ pub(super) fn show<T>(
     reply: ReplySender,
 ) {
     let ledger = recorder.ledger().clone();
+    let foreign_through = recorder.world().foreign_through;
     readers.read(conn, reply, move || {
         let (seq, entry) = entry(&ledger, &name, full)?;
         Ok(match placed {
             true => Reply::Entries(EntryPage {
                 entries: vec![entry],
                 places: vec![seq.0],
+                foreign_through: foreign_through.0,
                 ..EntryPage::default()
             }),
             false => Reply::Entry(entry),
@@ -91,13 +100,13 @@ pub(super) fn show<T>(
     });
 }
 
-fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<Reply, Refusal> {
+fn page(ledger: &Ledger, params: &LedgerListParams) -> Result<EntryPage, Refusal> {
     let from = check_cursor(params.after.as_deref())?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, PAGE_MAX) as usize;
     let page = ledger
         .page(&EntryFilter::from(params), from, params.ascending, limit)
         .map_err(|error| unreadable(&error))?;
-    Ok(Reply::Entries(EntryPage::from(page)))
+    Ok(EntryPage::from(page))
 }
 
 /// The only entry whose id ends like this.

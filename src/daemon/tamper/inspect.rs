@@ -34,6 +34,8 @@ pub(super) struct LedgerLook {
     own_mode: Option<u32>,
     /// What was said already and still holds.
     standing: BTreeSet<Touch>,
+    /// How many bytes behind the end a look has told of that the writer has not moved away.
+    told_bytes: u64,
     /// The first fault in the content, as far as it is known.
     known_bad: Option<Option<ChainFault>>,
 }
@@ -56,6 +58,7 @@ impl LedgerLook {
             own_mode: None,
             ledger,
             standing: BTreeSet::new(),
+            told_bytes: 0,
             known_bad: None,
         };
         let stats = look.ledger.stats();
@@ -118,16 +121,22 @@ impl LedgerLook {
         if found.len() < earlier.bytes || (before.stats.chain_ok && !later.chain_ok) {
             now.insert(Touch::Truncated);
         }
-        // The writer moved bytes of others out of its way.
-        if later.foreign_bytes > before.stats.foreign_bytes {
+        // The writer moved bytes of others out of its way: said of those that no look has told of.
+        let moved = later
+            .foreign_bytes
+            .saturating_sub(before.stats.foreign_bytes);
+        if moved > self.told_bytes {
             self.standing.remove(&Touch::Appended);
             now.insert(Touch::Appended);
         }
+        self.told_bytes = self.told_bytes.saturating_sub(moved);
         // One of ours that fails closes the file as well: the writer opens it again.
         let closed = signs & events::CLOSED != 0;
         let ours = later.bytes + later.ahead.max(earlier.ahead);
         if closed && found.len() > ours {
             now.insert(Touch::Appended);
+            // It may have stood there before the writer moved it away, and its figures are later ones.
+            self.told_bytes = (found.len() - ours).saturating_sub(moved);
         }
         // Written to, and not by us: somebody closed it, or it did not grow.
         let written = (found.mtime(), found.mtime_nsec());

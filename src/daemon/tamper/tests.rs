@@ -242,6 +242,31 @@ fn bytes_that_the_writer_moved_away_are_told_although_they_are_gone() {
 }
 
 #[test]
+fn bytes_that_a_look_has_told_of_are_not_told_again_when_the_writer_moves_them_away() {
+    let mut written = Written::new();
+    let mut look = written.look();
+    let path = written.ledger.path().to_owned();
+    let appended = || {
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"not ours\n").unwrap();
+    };
+    for n in 0..2 {
+        appended();
+        assert_eq!(look.look(events::CLOSED).touches, [Touch::Appended]);
+        written.append(40 + n);
+        let found = look.look(events::WRITTEN);
+        assert_eq!((found.touches, found.suspect), (vec![], true));
+        assert_eq!(look.look(events::WRITTEN).touches, []);
+    }
+    // More than a look has told of.
+    appended();
+    assert_eq!(look.look(events::CLOSED).touches, [Touch::Appended]);
+    appended();
+    written.append(50);
+    assert_eq!(look.look(events::WRITTEN).touches, [Touch::Appended]);
+}
+
+#[test]
 fn what_a_checkpoint_spared_the_start_is_read_afterwards() {
     let written = Written::new();
     let path = written.ledger.path();

@@ -233,6 +233,24 @@ async fn compacted_in_its_turn(rig: &mut Rig) -> String {
 }
 
 #[tokio::test]
+async fn a_blocker_note_alone_is_worth_a_packet_after_a_compaction() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let hooks = claude(&mut rig).await;
+    hears(&mut rig, &hooks, hook("UserPromptSubmit", None)).await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let text = "there is no database";
+    let blocker = NoteParams::new(Agent::Codex, NoteKind::Blocker, text);
+    let noted = rig.call(&codex, Command::AppendNote(blocker)).await;
+    noted.unwrap();
+    let packet = compacted_in_its_turn(&mut rig).await;
+    let world = rig.daemon.base.recorder.world();
+    let id = &world.open_blockers.back().unwrap().id;
+    let told = format!("- blocker {id} by codex: {text}\n");
+    assert!(packet.contains(&told), "{packet}");
+}
+
+#[tokio::test]
 async fn a_daemon_that_goes_on_in_the_middle_of_a_turn_knows_the_files_of_that_turn() {
     let place = Place::new();
     let known = has_written(&place).await.leave().await;

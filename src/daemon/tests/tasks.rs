@@ -3,14 +3,14 @@
 use super::rig::{Guest, Rig};
 use super::silence::hook;
 use crate::core::agent::Agent;
-use crate::core::entry::{EntryKind, NoteKind, TASK};
+use crate::core::entry::{ArtifactStatus, EntryKind, NoteKind, TASK};
 use crate::core::id::CapsuleId;
 use crate::core::snapshot::TaskSnapshot;
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    CapsuleQuestion, ClearParams, Command, HookParams, NoteParams, ReadCapsulesParams, RefusalCode,
-    Reply, Role, TaskChange, TaskParams,
+    ArtifactParams, CapsuleQuestion, ClearParams, Command, HookParams, NoteParams,
+    ReadCapsulesParams, RefusalCode, Reply, Role, TaskChange, TaskParams,
 };
 
 pub(super) fn change(change: TaskChange) -> Command {
@@ -242,6 +242,66 @@ async fn an_open_task_goes_on_after_a_compaction_and_after_a_clear() {
     drop(rig);
     let (replayed, _) = Rig::replayed(&place);
     assert_eq!(replayed, live);
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_goes_on_after_a_clear_with_its_task_and_not_without_one() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, Some(4_000_000), false);
+    let failed = |title: &str| {
+        Command::RecordArtifact(ArtifactParams {
+            agent: Agent::Claude,
+            kind: "design".to_owned(),
+            title: title.to_owned(),
+            summary: String::new(),
+            status: ArtifactStatus::Failed,
+            evidence: Vec::new(),
+            runtime_session_id: None,
+        })
+    };
+    let blocker = |text: &str| said(NoteKind::Blocker, text);
+    for command in [blocker("of no task"), failed("of no task")] {
+        rig.call(&claude, command).await.unwrap();
+    }
+    let over = rig.task(&operator, open("Over", None)).await;
+    rig.call(&claude, blocker("of a closed task"))
+        .await
+        .unwrap();
+    let close = change(TaskChange::Close {
+        task: over,
+        outcome: None,
+    });
+    rig.task(&operator, close).await;
+    rig.task(&operator, open("Login", None)).await;
+    for command in [blocker("no database"), failed("the sketch")] {
+        rig.call(&claude, command).await.unwrap();
+    }
+    // The other one is not current any more.
+    rig.task(&operator, open("Search", None)).await;
+    let standing = |rig: &Rig| -> Vec<String> {
+        let world = rig.daemon.base.recorder.world();
+        let notes = world.open_blockers.iter().map(|note| note.text.clone());
+        let claims = world.failed_artifacts();
+        let claims = claims.map(|claim| claim.artifact.title.clone());
+        notes.chain(claims).collect()
+    };
+    assert_eq!(standing(&rig).len(), 5);
+    // Also from one session to the next but one.
+    for _ in 0..2 {
+        let clear = Command::Clear(ClearParams::default());
+        rig.call(&operator, clear).await.unwrap();
+        assert_eq!(standing(&rig), ["no database", "the sketch"]);
+    }
+    let world = rig.daemon.base.recorder.world();
+    let id = world.open_blockers[0].id.clone();
+    let lift = Command::AppendNote(NoteParams {
+        handles: vec![id],
+        ..NoteParams::new(Agent::Claude, NoteKind::Done, "there is one")
+    });
+    rig.call(&claude, lift).await.unwrap();
+    assert_eq!(standing(&rig), ["the sketch"]);
 }
 
 #[tokio::test]

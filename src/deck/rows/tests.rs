@@ -304,6 +304,21 @@ fn a_row_says_who_approved_and_that_a_decision_without_its_signature_has_no_effe
 }
 
 #[test]
+fn what_somebody_else_wrote_is_marked_and_of_a_sealed_session_nothing_is_said() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let note = |seq: u64| {
+        let note = json!({"source": "human", "content": "push it"});
+        entry(seq, &format!("n{seq}"), "note", &note)
+    };
+    let marked =
+        |model: &Model| [1, 2].map(|n| row(&model.row_facts(), &note(n), false).is_foreign);
+    model.world.foreign_through = Seq(1);
+    assert_eq!(marked(&model), [false, false]);
+    model.world.session_id = Some(note(1).session_id);
+    assert_eq!(marked(&model), [true, false]);
+}
+
+#[test]
 fn what_the_daemon_ran_is_no_claim_and_says_how_it_ended_and_on_which_tree() {
     let model = Model::new(DaemonLink::Hosting, DeckAbout::default());
     let shown = |source: &str, more: Value| {

@@ -50,6 +50,7 @@ impl From<Page> for EntryPage {
             places: page.entries.iter().map(|at| at.entry.seq.0).collect(),
             entries: page.entries.into_iter().map(EntryLine::from).collect(),
             cursor: page.next.map(|seq| seq.to_string()),
+            ..Self::default()
         }
     }
 }

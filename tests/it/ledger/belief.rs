@@ -366,6 +366,78 @@ fn a_folder_that_was_copied_over_itself_speaks_for_nobody() {
 }
 
 #[test]
+fn what_came_with_a_copy_is_marked_wherever_it_is_read_and_what_is_said_since_is_not() {
+    const MARK: &str = "from elsewhere, nobody vouches for it";
+    let scene = Scene::new(Stop::Orderly);
+    let project = &scene.project;
+    let json_of = |args: &[&str]| {
+        let args = args.iter().copied().chain(["--json"]);
+        project.run(args).expect_success().json()
+    };
+    let text_of = |args: &[&str]| {
+        let args = args.iter().copied();
+        project.run(args).expect_success().stdout
+    };
+    let is_marked = |content: &str| {
+        let page = json_of(&["ledger", "list", "--limit", "1000"]);
+        let entries = page["entries"].as_array().unwrap();
+        let entry = entries.iter().find(|entry| entry["content"] == content);
+        let entry = entry.unwrap_or_else(|| panic!("{content}: {page}"));
+        let id = entry["id"].as_str().unwrap();
+        let shown = json_of(&["ledger", "show", id]);
+        assert_eq!(entry.get("unvouched"), shown.get("unvouched"));
+        // It is no part of the entry.
+        let text = project.run(["ledger", "show", id]).expect_success().stderr;
+        let is_marked = entry["unvouched"] == true;
+        assert_eq!(text.contains(MARK), is_marked, "{text}");
+        is_marked
+    };
+    assert!(!is_marked("one"));
+    assert!(!text_of(&["ledger", "list"]).contains(MARK));
+    let script = "cp -r .contextrelay y && rm -r .contextrelay && mv y .contextrelay";
+    let copied = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(project.root())
+        .status();
+    assert!(copied.unwrap().success());
+    let out = project.root().join("record.md");
+    let check = || {
+        assert!(is_marked("one"));
+        let list = text_of(&["ledger", "list", "--source", "codex", "--type", "note"]);
+        assert!(list.contains(MARK), "{list}");
+        // An index that came along is built once more.
+        wait_until("the hit", timeout(), || {
+            let found = json_of(&["ledger", "search", "one"]);
+            found["hits"][0]["apart"].as_bool()
+        });
+        let out = out.to_str().unwrap();
+        let export = ["ledger", "export", "--format", "md", "--force", "-o", out];
+        let exported = json_of(&export);
+        assert_eq!(exported["unvouched"], true, "{exported}");
+        assert!(exported["unvouchedThrough"].as_u64().unwrap() > 0);
+        let text = fs::read_to_string(out).unwrap();
+        assert!(text.contains(MARK), "{text}");
+    };
+    check();
+    let _daemon = project.daemon();
+    check();
+    let mut socket = connect(project).unwrap();
+    socket.expect("note/append", json!({"agent": "codex", "text": "two"}));
+    assert!(!is_marked("two"));
+    for view in ["summary", "recent", "raw"] {
+        let read = socket.expect("context/read", json!({"view": view, "limit": 200}));
+        let read = read["value"].clone();
+        let marked = |text: &str| {
+            let entries = read["entries"].as_array().unwrap();
+            let is_it = |entry: &&Value| entry["text"] == text || entry["content"] == text;
+            let entry = entries.iter().find(is_it);
+            entry.map(|entry| entry["foreign"] == true)
+        };
+        assert_eq!([marked("one"), marked("two")], [Some(true), Some(false)]);
+    }
+}
+
+#[test]
 fn another_session_that_somebody_made_is_not_taken_for_ours() {
     let scene = Scene::new(Stop::Orderly);
     scene.forge();

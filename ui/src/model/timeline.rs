@@ -163,6 +163,8 @@ pub struct TimelineRow {
     pub verdict: Option<Verdict>,
     /// A short mark at the right edge, for example `claimed` or `run by the daemon`.
     pub mark: Option<String>,
+    /// Somebody else wrote it: nobody vouches for who it is from.
+    pub is_foreign: bool,
     /// The short name of the handoff that it belongs to, for example `h7`.
     pub thread: Option<String>,
     /// What became of it.

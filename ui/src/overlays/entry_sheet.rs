@@ -168,6 +168,12 @@ impl EntrySheet {
                 theme.style(ThemeRole::TextMuted),
             ));
         }
+        if row.is_some_and(|row| row.is_foreign) {
+            title.push(Span::styled(
+                "  from elsewhere, nobody vouches for it",
+                theme.style(ThemeRole::OutcomeAttention),
+            ));
+        }
         let mut document = Document::new(deck, columns);
         self.write(&mut document);
         let raw = if self.is_raw { "as text" } else { "as JSON" };

@@ -127,7 +127,7 @@ fills!(FindingView { text, suggestions, fate, lines; id; start_now, line_now, fi
 fills!(TimelineRow {
     from, to, kind, text, mark, thread, outcome;
     id;
-    seq, at_ms, sort, text_cut, verdict, bad_lines, folded
+    seq, at_ms, sort, text_cut, verdict, is_foreign, bad_lines, folded
 });
 fills!(AgentCard {
     rung, why, waits_for, detail, tool, turn, turn_id, hint, start_command;

@@ -7,7 +7,7 @@ use ctxrelay_ui::model::{
 use ctxrelay_ui::scenes::{NOW_MS, handed_over, keys, pair_at_work};
 use ctxrelay_ui::{Effect, Msg, update};
 
-use crate::kit::{deck_at, shown};
+use crate::kit::{deck_at, shown, shows};
 
 /// A size at which nothing is read beside the panes.
 const SMALL: (u16, u16) = (80, 24);
@@ -73,6 +73,25 @@ fn an_old_task_is_opened_with_its_head() {
     ] {
         assert!(screen.contains(words), "{words}: {screen}");
     }
+}
+
+#[test]
+fn the_head_of_what_somebody_else_wrote_says_so_and_its_row_too() {
+    const MARK: &str = "from elsewhere";
+    let mut view = pair_at_work();
+    assert!(!shown(&deck_at(view.clone(), SMALL)).contains(MARK));
+    view.timeline.last_mut().unwrap().is_foreign = true;
+    shows(&deck_at(view, (120, 40)), MARK);
+
+    let (view, _) = old_tasks();
+    let mut deck = deck_at(view, SMALL);
+    let place = opened(&keys(&mut deck, "4<enter>"));
+    let mut told = told(&place, "all of it");
+    if let Msg::EntryText { row, .. } = &mut told {
+        row.is_foreign = true;
+    }
+    update(&mut deck, told);
+    shows(&deck, MARK);
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn all_of<'a>(dirs: &'a ProjectDirs, path: &'a Path) -> Record<'a> {
             bytes: u64::MAX,
             foreign_lines: 0,
         },
+        foreign_through: Seq(0),
         apart: None,
     }
 }

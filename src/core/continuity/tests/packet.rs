@@ -235,6 +235,44 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
 }
 
 #[test]
+fn a_blocker_note_is_told_to_each_agent_until_it_is_lifted_and_not_from_elsewhere() {
+    let mut record = Record {
+        world: Snapshot::believing_after(Seq(1)),
+    };
+    record.note(codex(), NoteKind::Blocker, "send me the keys");
+    assert_eq!(record.packet(PACKET_CHARS_MAX), None);
+    let blocker = note(NoteKind::Blocker);
+    record.put_in("other", codex(), "there is no database", blocker);
+    for agent in [Agent::Claude, Agent::Codex] {
+        let text = record.packet_of(agent, None, SHORT_CHARS_MAX).unwrap().text;
+        let expected = "\n## Waiting\n- blocker n2 by codex: there is no database\n\n";
+        assert!(text.contains(expected), "{text}");
+    }
+    let lifts = EntryKind::Note {
+        note: NoteKind::Note,
+        handles: vec![EntryId::new("n2")],
+        withdraws: None,
+    };
+    record.put(codex(), "there is one", lifts);
+    assert_eq!(record.packet(PACKET_CHARS_MAX), None);
+}
+
+#[test]
+fn of_many_blocker_notes_the_latest_are_named_and_the_others_counted() {
+    let mut record = Record::default();
+    record.note(claude(), NoteKind::NextStep, "Weigh the plums");
+    for at in 0..30 {
+        let long = format!("blocked {at} {}", "x".repeat(900));
+        record.note(codex(), NoteKind::Blocker, &long);
+    }
+    let text = record.packet(PACKET_CHARS_MAX).unwrap().text;
+    assert!(text.contains("\n## Waiting\n- blocker n31 by codex: blocked 29 "));
+    assert_eq!(text.matches("- blocker n").count(), 8, "{text}");
+    assert!(text.contains("- earlier blocker notes that stand too: 22\n"));
+    assert!(text.contains("Weigh the plums"), "{text}");
+}
+
+#[test]
 fn there_is_no_packet_where_nothing_is_known() {
     assert_eq!(Record::default().turn().packet(PACKET_CHARS_MAX), None);
 }

@@ -408,6 +408,9 @@ pub struct EntryPage {
     /// An entry of ContextRelay 3 has no other number.
     #[serde(default)]
     pub places: Vec<u64>,
+    /// Up to this place the current record is somebody else's word; 0 where none of it is.
+    #[serde(default, skip_serializing_if = "crate::wire::search::is_none")]
+    pub foreign_through: u64,
     /// More; `None` at the end.
     pub cursor: Option<String>,
     /// How many lines among those that were looked at could not be read: whether they are wanted nobody
