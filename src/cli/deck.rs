@@ -357,7 +357,7 @@ async fn attach(
         Arc::new(move || {
             let setting = setting.clone();
             Box::pin(async move {
-                let started = spawn_blocking(move || detach::start_unseen(&setting)).await;
+                let started = spawn_blocking(move || detach::start_again_unseen(&setting)).await;
                 match started {
                     // The clients look for it all the time.
                     Ok(Ok(_)) => Ok(None),

@@ -18,7 +18,9 @@ use super::gauge::Gauge;
 use super::lock_owner;
 use super::operator;
 use super::state_elsewhere::StateElsewhere;
-use crate::client::{Connection, WebsocketOptions, connect as dial, forget_agent, project_dial};
+use crate::client::{
+    ClientError, Connection, WebsocketOptions, connect as dial, forget_agent, project_dial,
+};
 use crate::host::ProjectContext;
 use crate::store::owner::is_held;
 use crate::store::published::Published;
@@ -77,13 +79,25 @@ pub fn start(context: &CliContext, clears_kill: bool) -> Result<Published, Failu
     start_with(&context.setting, clears_kill, gauge)
 }
 
-/// As [`start`] by a person, where the terminal is not ours to write to.
+/// As [`start`] by a person who had a daemon of this project, where the terminal is not ours to write
+/// to. Where the record is not there any more, none is begun in its place.
 ///
 /// # Errors
 ///
-/// As [`start`].
-pub fn start_unseen(setting: &ProjectContext) -> Result<Published, Failure> {
+/// As [`start`], and when the project is not where it was.
+pub fn start_again_unseen(setting: &ProjectContext) -> Result<Published, Failure> {
+    if !setting.dirs.relay.is_dir() {
+        return Err(gone(setting));
+    }
     start_with(setting, true, Gauge::of_reading(true))
+}
+
+fn gone(setting: &ProjectContext) -> Failure {
+    Failure::state(
+        RefusalCode::FolderLost,
+        ClientError::ProjectGone(setting.dirs.root.clone()).to_string(),
+        "run `ctxrelay` where it is now, or move it back",
+    )
 }
 
 fn start_with(
@@ -93,6 +107,9 @@ fn start_with(
 ) -> Result<Published, Failure> {
     if let Some(elsewhere) = StateElsewhere::of(setting) {
         return Err(elsewhere.failure());
+    }
+    if !setting.dirs.root.is_dir() {
+        return Err(gone(setting));
     }
     if clears_kill {
         // The child looks again: there may be a mark by then.

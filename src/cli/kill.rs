@@ -97,8 +97,8 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             }
         }
         match failed {
-            // One JSON value, also on failure.
-            Some(failure) if context.out.is_json() => Err(failure),
+            // One JSON value, also on failure. Where nothing was ended there is nothing to report.
+            Some(failure) if context.out.is_json() || killed.is_empty() => Err(failure),
             failed => {
                 let kind = context.out.report(report(&killed))?;
                 failed.map_or(Ok(kind), Err)

@@ -21,12 +21,12 @@ use super::key_slot::KeyFault;
 use super::model::{DaemonLink, Model};
 use super::on_signed::on_signed;
 use super::present::present;
-use super::reading::{read_all, read_turn};
+use super::reading::{read_all, read_status};
 use super::signing::{DeckSigning, SigningEnd, ToSign};
 use super::tree_looks::{TreeLooks, TreeOfNow};
 use crate::client::{Client, ClientError, Connection, Dormancy};
 use crate::core::id::EntryId;
-use crate::wire::control::{Command, Notification, Reply, ReportKeyParams};
+use crate::wire::control::{Command, Notification, ReportKeyParams};
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
 const GATHER: Duration = Duration::from_millis(16);
@@ -238,12 +238,8 @@ impl<'a> Following<'a> {
             // All of it is read when it is.
             return Ok(());
         }
-        let client = &self.options.client;
-        let read = async {
-            let status = client.call(Command::ReadStatus).await;
-            (status, read_turn(client).await)
-        };
-        if let (Ok(Reply::Status(status)), live_turn) = self.person.during(read).await? {
+        let read = read_status(&self.options.client);
+        if let Ok((status, live_turn)) = self.person.during(read).await? {
             let trusted = self.model.trust.clone();
             // That an agent is not there yet is told by the time that went by.
             let mut is_new = !self.model.started.is_empty();

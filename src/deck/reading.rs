@@ -38,14 +38,14 @@ pub(super) async fn read_all(client: &Client, model: &mut Model) -> Result<(), S
     let window = Command::LedgerWindow(model.timeline.params());
     let rows = client.ask_for(window).await;
     let mut rows: WindowPage = rows.map_err(unreadable("the record"))?;
-    let status = client.ask_for(Command::ReadStatus).await;
-    let status: Box<Status> = status.map_err(unreadable("the daemon's status"))?;
+    let status = read_status(client).await;
+    let (status, live_turn) = status.map_err(unreadable("the daemon's status"))?;
     if model.world.session_id == world.session_id {
         rows.steps.extend(steps_of_reader(client, model).await);
     }
     model.reset(Arc::unwrap_or_clone(world), rows, now_ms());
     model.take_status(*status);
-    model.live_turn = read_turn(client).await;
+    model.live_turn = live_turn;
     Ok(())
 }
 
@@ -71,9 +71,19 @@ async fn steps_of_reader(client: &Client, model: &Model) -> Vec<DeliveryStep> {
     steps
 }
 
-/// What Codex's turn has done so far; nothing where the daemon is of an earlier build.
-pub(super) async fn read_turn(client: &Client) -> LiveTurn {
-    client.ask_for(Command::ReadTurn).await.unwrap_or_default()
+/// The daemon's status, and what Codex's turn has done so far; nothing of that where the daemon is of
+/// an earlier build. One that is gone is not asked on: a call without a connection waits for one, and
+/// the deck shows nothing else meanwhile.
+///
+/// # Errors
+///
+/// When there is no status, or no daemon any more.
+pub(super) async fn read_status(client: &Client) -> Result<(Box<Status>, LiveTurn), ClientError> {
+    let status = client.ask_for(Command::ReadStatus).await?;
+    match client.ask_for(Command::ReadTurn).await {
+        Err(error) if error.is_lost() => Err(error),
+        live_turn => Ok((status, live_turn.unwrap_or_default())),
+    }
 }
 
 #[cfg(test)]
@@ -82,10 +92,12 @@ mod tests {
 
     use serde_json::json;
 
-    use super::read_all;
+    use super::{read_all, read_status};
+    use crate::client::ClientError;
     use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
     use crate::core::entry::EntryKind;
     use crate::core::id::Seq;
+    use crate::core::live_turn::LiveTurn;
     use crate::core::snapshot::Snapshot;
     use crate::deck::deck_about::DeckAbout;
     use crate::deck::model::{DaemonLink, Model, entry};
@@ -157,6 +169,34 @@ mod tests {
             .await,
             message
         );
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_went_away_under_its_status_is_asked_nothing_more() {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, |command| match command {
+            Command::ReadStatus => Answering::HangUp,
+            _ => Answering::Reply(Reply::Done),
+        })
+        .await;
+        let read = read_status(&place.client(Role::Deck)).await;
+        assert_eq!(read.unwrap_err(), ClientError::Unanswered);
+        // It could be asked: it takes connections as before.
+        let asked = daemon.so_far().into_iter();
+        let asked: Vec<_> = asked.map(|command| command.method()).collect();
+        assert_eq!(asked, [Command::ReadStatus.method()]);
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_knows_no_turn_tells_its_status_all_the_same() {
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, |command| match command {
+            Command::ReadStatus => Answering::Reply(Reply::Status(Box::default())),
+            _ => Answering::Refuse(Refusal::new(RefusalCode::Protocol, "unknown", "")),
+        })
+        .await;
+        let (_, live_turn) = read_status(&place.client(Role::Deck)).await.unwrap();
+        assert_eq!(live_turn, LiveTurn::default());
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ mod kept_rules;
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ctxrelay_core::wire::plain_value::PlainValue;
 use serde_json::{Map, Value};
@@ -45,8 +45,8 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// What waits for the operator's trust.
     pub waiting: Vec<Waiting>,
-    /// Why what is trusted could not be read. Nothing with power counts here then, and what counted
-    /// before is not known.
+    /// That what is trusted could not be read, in a sentence. Nothing with power counts here then, and
+    /// what counted before is not known.
     pub trust_lost: Option<String>,
     /// The SHA-256 of the keys with power, by which the operator says what is trusted.
     pub digest: String,
@@ -106,11 +106,8 @@ impl Loaded {
 
     /// That something in it waits for trust.
     pub fn trust_notice(&self) -> Option<String> {
-        if let Some(why) = &self.trust_lost {
-            return Some(format!(
-                "what you trusted of config.json cannot be read ({why}): trust it again with \
-                 `ctxrelay trust`"
-            ));
+        if let Some(lost) = &self.trust_lost {
+            return Some(lost.clone());
         }
         let waits = self.ignored_keys();
         (!waits.is_empty()).then(|| {
@@ -143,9 +140,13 @@ pub fn load(dirs: &ProjectDirs, user: &UserDirs) -> Loaded {
     let empty = Map::new();
     let (mut config, wrong) = read(file.as_ref().unwrap_or(&empty));
     problems.extend(wrong);
-    let (trusted, trust_lost) = match trust::read(user, &dirs.instance_id()) {
+    let id = dirs.instance_id();
+    let (trusted, trust_lost) = match trust::read(user, &id) {
         Ok(trusted) => (trusted, None),
-        Err(error) => (trust::Trusted::default(), Some(error.to_string())),
+        Err(error) => {
+            let lost = lost_trust(&user.trust(&id), &error);
+            (trust::Trusted::default(), Some(lost))
+        }
     };
     let power = file.as_ref().map(power).unwrap_or_default();
     only_trusted(&mut config, &trusted.keys);
@@ -223,6 +224,22 @@ pub fn save(dirs: &ProjectDirs, file: &Map<String, Value>) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(file)?;
     text.push(b'\n');
     write_private(&dirs.config(), &text)
+}
+
+/// Why what is trusted is not known, with the next step. A file that nobody may read is not replaced by
+/// trusting again, and perhaps there is none.
+fn lost_trust(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => format!(
+            "what you may have trusted of config.json cannot be read: make {} readable for you, and \
+             the folders that it lies in",
+            path.display()
+        ),
+        _ => format!(
+            "what you trusted of config.json cannot be read ({error}): trust it again with \
+             `ctxrelay trust`"
+        ),
+    }
 }
 
 /// Takes rights of others away from the folders that an older version left open. What is not ours

@@ -6,7 +6,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -319,6 +319,22 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(any(test, feature = "testing"))]
     crate::testing::room_for(path)?;
     let mut file = beside(path)?;
+    file.write_all(bytes)?;
+    take_place(file, path)
+}
+
+/// As [`write_private`], of a file that others may have as well: its mode is what the umask leaves.
+///
+/// # Errors
+///
+/// As [`write_private`].
+pub(crate) fn write_open(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(any(test, feature = "testing"))]
+    crate::testing::room_for(path)?;
+    let mut builder = tempfile::Builder::new();
+    let mode = fs::Permissions::from_mode(0o666);
+    let builder = builder.prefix(UNPLACED).permissions(mode);
+    let mut file = builder.tempfile_in(folder_of(path))?;
     file.write_all(bytes)?;
     take_place(file, path)
 }

@@ -66,21 +66,21 @@ impl SpaceRefusal {
         }
     }
 
-    /// The next step.
+    /// The next step, for an agent and for the person at the deck.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Quota { .. } => {
-                "nothing was recorded; say it in at most 20000 characters, or ask the operator to \
-                 make room: `ctxrelay ledger clear --discard`, or a larger storage.blobsMegabytes \
-                 in config.json"
+                "nothing was recorded; say it in at most 20000 characters; for longer ones the \
+                 operator makes room: `ctxrelay ledger clear --discard`, or a larger \
+                 storage.blobsMegabytes in config.json"
             }
             Self::LowForTexts { .. } => {
-                "nothing was recorded; say it in at most 20000 characters, or ask the operator to \
-                 free some space: it goes on by itself"
+                "nothing was recorded; say it in at most 20000 characters; longer ones are taken \
+                 again by themselves once the operator has made more space free"
             }
             Self::LowForMessages { .. } => {
-                "nothing was recorded; ask the operator to free some space: it goes on by itself, \
-                 and the operator's decisions count meanwhile"
+                "nothing was recorded; it goes on by itself once the operator has made more space \
+                 free, and what the operator decides counts meanwhile"
             }
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::dirs::write_private;
+use super::dirs::{write_open, write_private};
 
 /// The file behind a path, if it lies in the project: `AGENTS.md` is often a link to `CLAUDE.md`. A
 /// path at which nothing is stays as it is.
@@ -24,17 +24,16 @@ pub fn behind(root: &Path, path: &Path) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Replaces the file whole and keeps its mode; a new one gets the usual one.
+/// Replaces the file whole and keeps its mode; a new one gets the one that the umask leaves.
 ///
 /// # Errors
 ///
 /// When it cannot be written; the old one is then still there.
 pub fn replace(path: &Path, text: &str, exists: bool) -> io::Result<()> {
-    let mode = if exists {
-        path.metadata()?.permissions().mode() & 0o777
-    } else {
-        0o644
-    };
+    if !exists {
+        return write_open(path, text.as_bytes());
+    }
+    let mode = path.metadata()?.permissions().mode() & 0o777;
     write_private(path, text.as_bytes())?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }

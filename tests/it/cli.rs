@@ -1,6 +1,7 @@
 //! The command line as a user, a script and an agent meet it: shapes, exit codes, refusals.
 
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rustix::process::Signal;
@@ -569,6 +570,17 @@ fn kill_without_a_daemon_leaves_the_mark() {
 }
 
 #[test]
+fn a_kill_that_is_refused_says_nothing_of_what_comes_after_one() {
+    let project = Project::new();
+    project.begin();
+    project.write(".contextrelay/state/killed/in_the_way", "");
+    let (code, screen) = confirm(&project.ctxrelay(["kill"]), "Type `kill`", "kill");
+    assert_eq!(code, 3, "{screen}");
+    assert!(screen.contains("cannot write"), "{screen}");
+    assert!(!screen.contains("start it again with"), "{screen}");
+}
+
+#[test]
 fn kill_ends_a_daemon_that_cannot_be_asked() {
     let project = Project::new();
     let mut daemon = project.daemon();
@@ -899,6 +911,19 @@ fn uninit_deletes_the_state_wherever_it_lies_and_nothing_that_is_not_the_project
     assert_eq!(code, 0, "{screen}");
     assert!(!project.state().exists());
     assert!(theirs.join("thesis").is_file());
+}
+
+#[test]
+fn a_file_that_init_makes_has_the_rights_that_the_umask_leaves() {
+    for (umask, rights) in [("077", 0o600), ("022", 0o644)] {
+        let project = Project::new();
+        let init = format!("umask {umask}; exec \"$0\" init --yes");
+        let program = env!("CARGO_BIN_EXE_ctxrelay");
+        let launch = project.program("sh").envs(project.env());
+        run(&launch.args(["-c", init.as_str(), program])).expect_success();
+        let made = project.root().join("AGENTS.md").metadata().unwrap();
+        assert_eq!(made.permissions().mode() & 0o777, rights, "umask {umask}");
+    }
 }
 
 #[test]

@@ -455,3 +455,18 @@ fn what_was_written_of_a_task_outlives_the_daemon() {
     assert_eq!(shown["outcome"]["text"], "they are dry", "{shown}");
     deck.press_until_exit(Key::Ctrl('c'));
 }
+
+/// What the header says, the banner says too: nobody waits for an answer of one that was ended.
+#[test]
+fn a_daemon_that_the_operator_killed_is_said_to_be_killed() {
+    let project = project();
+    let _daemon = project.daemon();
+    let mut deck = deck(&project);
+    let mut kill = Pty::spawn(&project.ctxrelay(["kill"]));
+    kill.wait_for_text("Type `kill`");
+    kill.type_text("kill\r");
+    assert_eq!(kill.wait_exit(), 0, "{}", kill.screen());
+    deck.wait_for_text("the daemon was killed: `ctxrelay daemon` starts it again; what you see");
+    assert!(!deck.shows("does not answer"), "{}", deck.screen());
+    deck.press_until_exit(Key::Ctrl('c'));
+}

@@ -38,23 +38,26 @@ pub(crate) fn place_of(
     let utc_offset_s = zone.offset_s(now_ms);
     let offset_ms = i64::from(utc_offset_s) * 1_000;
     let now = local(now_ms.saturating_add(offset_ms)).ok_or_else(not_understood)?;
-    let at = match words.strip_prefix('-') {
-        Some(span) => {
-            let back = span_ms(span).ok_or_else(not_understood)?;
-            return Ok(TimelineGo::Time(now_ms.saturating_sub(back)));
-        }
-        None => moment(&words, now).ok_or_else(not_understood)?,
+    if let Some(span) = words.strip_prefix('-') {
+        let back = span_ms(span).ok_or_else(not_understood)?;
+        return Ok(TimelineGo::Time(now_ms.saturating_sub(back)));
+    }
+    // Moments are compared and not what clocks show: in autumn they show an hour twice.
+    let moment_of = |shown: DateTime| {
+        let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+        let shown_ms = i64::try_from(shown.duration_since(epoch).as_millis()).ok()?;
+        Some(zone.moment(shown_ms, now_ms))
     };
-    if at > now {
+    let has_been = |shown| moment_of(shown).is_some_and(|at_ms| at_ms <= now_ms);
+    let shown = day_and_clock(&words, now, has_been);
+    let at_ms = shown.and_then(moment_of).ok_or_else(not_understood)?;
+    if at_ms > now_ms {
         return Err(format!(
             "that is to come: it is {}",
             text::clock(now_ms, utc_offset_s)
         ));
     }
-    let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
-    let since = at.duration_since(epoch).as_millis();
-    let local_ms = i64::try_from(since).map_err(|_| not_understood())?;
-    Ok(TimelineGo::Time(zone.moment(local_ms)))
+    Ok(TimelineGo::Time(at_ms))
 }
 
 fn line_of(number: &str, head: u64) -> Result<TimelineGo, String> {
@@ -96,8 +99,12 @@ fn span_ms(text: &str) -> Option<i64> {
     (total > 0).then_some(total)
 }
 
-/// A day, a time of day, or both.
-fn moment(words: &str, now: DateTime) -> Option<DateTime> {
+/// A day, a time of day, or both, as clocks show it.
+fn day_and_clock(
+    words: &str,
+    now: DateTime,
+    has_been: impl Fn(DateTime) -> bool,
+) -> Option<DateTime> {
     let parts: Vec<&str> = words.split_whitespace().collect();
     let (day, clock) = match parts.split_last()? {
         (last, day) if last.contains(':') => (day, Some(time(last)?)),
@@ -105,7 +112,7 @@ fn moment(words: &str, now: DateTime) -> Option<DateTime> {
     };
     if day.is_empty() {
         let today = now.date().to_datetime(clock?);
-        return if today <= now {
+        return if has_been(today) {
             Some(today)
         } else {
             today.checked_sub(1.day()).ok()
@@ -201,6 +208,38 @@ mod tests {
         for (typed, meant) in table {
             assert_eq!(read(typed), meant, "{typed}");
         }
+    }
+
+    #[test]
+    fn of_the_hour_that_clocks_show_twice_the_last_moment_that_has_been_is_meant() {
+        /// Clocks in Berlin go from 3 o'clock back to 2 o'clock, 31 October 2027.
+        const BACK_MS: i64 = 1_824_944_400_000;
+        const MINUTE_MS: i64 = 60_000;
+        let berlin = LocalTime::new(7_200, vec![(BACK_MS, 3_600)]);
+        let minutes = |typed: &str, now: i64| {
+            let now_ms = BACK_MS + now * MINUTE_MS;
+            match place_of(typed, now_ms, &berlin, 1_204) {
+                Ok(TimelineGo::Time(at)) => Ok((at - BACK_MS) / MINUTE_MS),
+                Ok(other) => panic!("{other:?}"),
+                Err(why) => Err(why),
+            }
+        };
+        for day in ["", "31 oct ", "today "] {
+            let at = |clock: &str, now: i64| minutes(&format!("{day}{clock}"), now);
+            // It is 2:20 for the second time.
+            assert_eq!(at("2:45", 20), Ok(-15));
+            assert_eq!(at("2:20", 20), Ok(20));
+            assert_eq!(at("2:10", 20), Ok(10));
+            assert_eq!(at("1:50", 20), Ok(-70));
+            // And for the first time.
+            assert_eq!(at("2:10", -40), Ok(-50));
+            assert_eq!(at("2:45", 90), Ok(45));
+        }
+        let to_come = "that is to come: it is 02:20".to_owned();
+        assert_eq!(minutes("31 oct 3:00", 20), Err(to_come.clone()));
+        assert_eq!(minutes("31 oct 2:45", -40), Err(to_come));
+        // Yesterday's, when clocks showed it once.
+        assert_eq!(minutes("3:00", 20), Ok(-24 * 60));
     }
 
     #[test]

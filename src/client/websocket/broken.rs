@@ -20,7 +20,7 @@ pub(super) const SEND_WAIT: Duration = Duration::from_secs(10);
 pub(super) enum Broken {
     #[error(transparent)]
     Open(#[from] OpenError),
-    #[error("the daemon does not answer in time")]
+    #[error("the daemon does not answer")]
     Silent,
     #[error("the daemon closed the connection")]
     Closed,

@@ -27,7 +27,7 @@ pub struct Delivery {
     pub state: DeliveryState,
     /// How often it was tried.
     pub attempts: u32,
-    /// The attempt that runs or ran last.
+    /// The attempt that runs or ran last, or was taken back before anything left.
     pub attempt: Option<AttemptId>,
     /// The conversation of Codex's that this attempt goes into; none of one of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub struct Delivery {
     /// When the state last changed, or it was kept back no longer, ms since the epoch.
     pub changed_ms: i64,
     /// What of its text has left for the model. What leaves adds to it, proof makes it
-    /// whole, and a [`Backlog`] takes it back when nothing left after all.
+    /// whole, and a [`Backlog`] takes it back when nothing left after all, with the attempt.
     ///
     /// [`Backlog`]: super::Backlog
     #[serde(default)]

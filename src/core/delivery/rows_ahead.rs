@@ -84,8 +84,9 @@ impl RowsAhead {
         let (mut rows, mut waits) = (Vec::new(), None);
         for id in ids {
             // What was never attempted needs no row, unless it was asked for again: of that a lost
-            // queue could not be told.
-            let is_told = |row: &&Delivery| row.attempts > 0 || row.is_repeat();
+            // queue could not be told. An attempt that was taken back may have left a row.
+            let is_told =
+                |row: &&Delivery| row.attempts > 0 || row.attempt.is_some() || row.is_repeat();
             let Some(row) = backlog.get(id).filter(is_told).cloned() else {
                 continue;
             };

@@ -89,6 +89,17 @@ fn of_kind(error: &LedgerError) -> Refusal {
             format!("the record could not be written: {error}"),
             "end what else writes there; `ctxrelay ledger verify` tells what it did",
         ),
+        // These two say themselves that nothing was recorded.
+        LedgerError::NoSpace(_) => Refusal::new(
+            RefusalCode::LedgerUnwritable,
+            format!("the record could not be written: {error}"),
+            "once there is room it goes on by itself",
+        ),
+        LedgerError::ReadOnly(_) => Refusal::new(
+            RefusalCode::LedgerUnwritable,
+            format!("the record could not be written: {error}"),
+            "make the project writable, it goes on by itself",
+        ),
         error => Refusal::new(
             RefusalCode::LedgerUnwritable,
             format!("the record could not be written: {error}"),
@@ -103,6 +114,27 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+
+    #[test]
+    fn that_nothing_was_recorded_is_said_once() {
+        let path = || "/plums/ledger".into();
+        let source = Arc::new(io::Error::from(Errno::IO));
+        let (doing, io) = ("write", path());
+        for error in [
+            LedgerError::NoSpace(path()),
+            LedgerError::ReadOnly(path()),
+            LedgerError::Io {
+                doing,
+                path: io,
+                source,
+            },
+        ] {
+            let refusal = of_error(&error);
+            let said = format!("{}: {}", refusal.message, refusal.hint);
+            assert_eq!(said.matches("recorded").count(), 1, "{said}");
+            assert!(said.contains("goes on by itself"), "{said}");
+        }
+    }
 
     #[test]
     fn files_that_are_all_open_are_no_want_of_room() {

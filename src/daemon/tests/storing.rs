@@ -321,6 +321,29 @@ async fn waits_for_a_hook(place: &Place) -> (Rig, [Guest; 3], EntryId) {
 }
 
 #[tokio::test]
+async fn what_the_queue_could_not_write_was_not_attempted() {
+    let place = Place::new();
+    let (mut rig, [_hooks, bridge, _codex], id) = waits_for_a_hook(&place).await;
+    let row = |rig: &Rig| rig.daemon.deliveries.outbox.get(&id).unwrap().clone();
+    let before = row(&rig);
+    for _ in 0..2 {
+        let mut page = rig.ask_only(&bridge, get(Agent::Claude));
+        rig.fail_rows();
+        assert!(page.try_recv().unwrap().is_err());
+        let after = row(&rig);
+        let waits = (after.state, after.attempts);
+        assert_eq!(waits, (before.state, before.attempts));
+    }
+    // On a disk that takes it again the row says so as well.
+    let page = rig.ask_only(&bridge, get(Agent::Claude));
+    drop(page);
+    rig.store();
+    rig.settle().await;
+    assert_eq!(row(&rig).attempts, before.attempts);
+    assert_eq!(row_on_disk(&place, &id), Some(before.state));
+}
+
+#[tokio::test]
 async fn what_a_hook_was_too_late_to_take_comes_as_a_first_copy() {
     let place = Place::new();
     let (mut rig, [hooks, _bridge, _codex], id) = waits_for_a_hook(&place).await;

@@ -18,7 +18,7 @@ pub(super) fn missing(status: &Status) -> Vec<ui::FirstStep> {
         ui::FirstStep {
             text: notice.clone(),
             command: about(key).command.to_owned(),
-            act: ui::StepAct::Copy,
+            act: ui::StepAct::Beside,
             done: false,
         }
     }));

@@ -18,15 +18,13 @@ pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
             );
             return Some((ui::Level::Error, text));
         }
-        (link @ (DaemonLink::Reconnecting(_) | DaemonLink::FolderGone(_)), Some(lost_ms)) => {
+        (link @ (DaemonLink::Reconnecting(why) | DaemonLink::FolderGone(why)), Some(lost_ms)) => {
             // The time and no age: nothing is drawn again while it does not answer.
             let at = clock_seconds(lost_ms, model.about.local.offset_s(lost_ms));
             let as_it_was = format!("what you see is as it was at {at}");
             let text = match link {
-                DaemonLink::FolderGone(why) => format!("{why}; {as_it_was}."),
-                _ => format!(
-                    "the daemon does not answer; {as_it_was}. Nothing is lost: every entry is on disk."
-                ),
+                DaemonLink::FolderGone(_) => format!("{why}; {as_it_was}."),
+                _ => format!("{why}; {as_it_was}. Nothing is lost: every entry is on disk."),
             };
             return Some((ui::Level::Error, text));
         }
@@ -216,6 +214,21 @@ mod tests {
             assert!(row.is_some(), "{banner:?} in {:?}", view.inbox);
         }
         assert!(present(&read(DaemonLink::Hosting), 0).inbox.is_empty());
+    }
+
+    #[test]
+    fn a_daemon_that_was_ended_is_not_said_to_be_silent() {
+        let mut lost = read(DaemonLink::Attached);
+        for why in ["the daemon was killed", "no daemon runs for this project"] {
+            lost.set_link(DaemonLink::Reconnecting(why.to_owned()), 0);
+            let view = present(&lost, 0);
+            let banner = view.banner.unwrap().text;
+            assert!(
+                banner.starts_with(&format!("{why}; what you see")),
+                "{banner}"
+            );
+            assert_eq!(view.daemon.message.as_deref(), Some(why));
+        }
     }
 
     #[test]

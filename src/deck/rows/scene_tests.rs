@@ -288,11 +288,11 @@ fn what_a_lost_daemon_told_last_stands_in_the_scenes_as_the_deck_shows_it() {
         assert!(live.inbox.iter().any(is_stuck));
         // It is lost when it first does not answer, whatever is known of it later.
         let refused = DaemonLink::Reconnecting("refused".to_owned());
-        model.set_link(refused.clone(), NOW_MS - 20_000);
+        model.set_link(refused, NOW_MS - 20_000);
         let why = shown.daemon.message.clone().unwrap();
         let link = match shown.daemon.state {
             ui::DaemonState::Ended => DaemonLink::Ended(why),
-            _ => refused,
+            _ => DaemonLink::Reconnecting(why),
         };
         model.set_link(link, NOW_MS - 5_000);
         let lost = present(&model, NOW_MS);

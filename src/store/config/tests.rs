@@ -117,6 +117,16 @@ fn what_was_trusted_cannot_be_edited_by_hand() {
 }
 
 #[test]
+fn trust_that_nobody_may_read_is_not_to_be_given_again() {
+    let path = Path::new("/home/plum/trust/ctx_1.json");
+    let denied = lost_trust(path, &io::ErrorKind::PermissionDenied.into());
+    assert!(denied.contains("make /home/plum/trust/ctx_1.json readable"));
+    assert!(!denied.contains("ctxrelay trust"), "{denied}");
+    let damaged = lost_trust(path, &io::ErrorKind::InvalidData.into());
+    assert!(damaged.contains("`ctxrelay trust`"), "{damaged}");
+}
+
+#[test]
 fn an_older_products_file_is_taken_over_once_and_kept() {
     let place = Place::new();
     let text =
@@ -140,7 +150,7 @@ fn an_older_products_file_is_taken_over_once_and_kept() {
 #[test]
 fn folders_that_were_open_are_closed_and_links_are_not_followed() {
     let place = Place::new();
-    let open = |path: &std::path::Path| {
+    let open = |path: &Path| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     };
     open(&place.dirs.relay);

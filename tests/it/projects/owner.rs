@@ -14,7 +14,7 @@ use crate::support::child::{Child, is_alive, run};
 use crate::support::daemon::Daemon;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
 
 /// It answers again: `status` waits for less than a slow machine may take for that.
@@ -347,6 +347,26 @@ fn a_deck_does_not_say_of_a_record_that_is_gone_that_it_is_on_disk() {
     assert!(!deck.shows("on disk"), "{}", deck.screen());
     fs::rename(&away, &relay).unwrap();
     deck.wait_for_text("every entry is on disk");
+}
+
+#[test]
+fn a_deck_whose_project_moved_begins_no_other_one_in_its_place() {
+    for is_made_again in [false, true] {
+        let project = Project::new();
+        let _daemon = project.daemon();
+        let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50).labelled("deck");
+        deck.wait_for_text("✓ chain");
+        fs::rename(project.root(), project.base().join("moved")).unwrap();
+        if is_made_again {
+            fs::create_dir(project.root()).unwrap();
+        }
+        deck.wait_for_text("was moved or removed; what you see is as it was at");
+        deck.press(Key::Char('R'));
+        deck.wait_for_text("where it is now");
+        assert!(!deck.shows("was started again"), "{}", deck.screen());
+        assert!(!project.state().exists(), "nothing was begun there");
+        deck.press_until_exit(Key::Ctrl('c'));
+    }
 }
 
 /// Puts something in the way of a start, which opens its queue late.

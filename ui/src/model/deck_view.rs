@@ -170,7 +170,8 @@ pub struct DeckView {
     pub inbox: Vec<InboxCard>,
     /// What reviews say, what stands first, the worst first. Shared, because there may be many.
     pub findings: Arc<Vec<FindingRow>>,
-    /// What the pair needs, also what is there already; see [`FirstStep::done`].
+    /// What the pair needs, also what is there already; see [`FirstStep::done`]. Beside it what the
+    /// daemon has to say.
     pub missing: Vec<FirstStep>,
     /// No agent has worked in this session yet: the timeline begins with what is missing, until
     /// nothing is.

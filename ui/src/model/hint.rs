@@ -9,6 +9,8 @@ pub enum StepAct {
     Start(Agent),
     /// Nothing; the command is to be typed elsewhere (a key copies it).
     Copy,
+    /// As [`Self::Copy`], and it is no step of the pair: what the daemon says beside that.
+    Beside,
 }
 
 /// One line of the first run's explanation.

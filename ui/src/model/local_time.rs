@@ -34,13 +34,16 @@ impl LocalTime {
     }
 
     /// The moment at which the clocks show this, given as ms since the epoch as if it were UTC. Of
-    /// an hour that comes twice the first one; of one that is left out, the one after it.
-    pub(crate) fn moment(&self, shown_ms: i64) -> i64 {
+    /// an hour that comes twice the last one that is not to come at `now_ms`, else the first; of one
+    /// that is left out, the one after it.
+    pub(crate) fn moment(&self, shown_ms: i64, now_ms: i64) -> i64 {
         let moment = |offset_s: i32| shown_ms.saturating_sub(i64::from(offset_s) * 1_000);
         let offsets = self.changes.iter().map(|(_, offset_s)| *offset_s);
         let all = std::iter::once(self.first_s).chain(offsets);
         let fits = |at: &i64| moment(self.offset_s(*at)) == *at;
-        let shown = all.map(moment).filter(fits).min();
+        let shown: Vec<i64> = all.map(moment).filter(fits).collect();
+        let has_been = shown.iter().filter(|at| **at <= now_ms).max();
+        let shown = has_been.or(shown.iter().min()).copied();
         shown.unwrap_or_else(|| moment(self.offset_s(shown_ms)))
     }
 }
@@ -84,14 +87,23 @@ mod tests {
             12 * day,
         ] {
             let shown = at + i64::from(summer().offset_s(at)) * 1_000;
-            assert_eq!(summer().moment(shown), at);
+            assert_eq!(summer().moment(shown, i64::MAX), at);
+            assert_eq!(summer().moment(shown, i64::MIN), at);
         }
-        // Twice: the first one counts.
+        // Twice: the last one that has been counts.
         let shown = 9 * day + HOUR_MS + HOUR_MS / 2;
-        assert_eq!(summer().moment(shown), 9 * day - HOUR_MS / 2);
+        let (first, second) = (9 * day - HOUR_MS / 2, 9 * day + HOUR_MS / 2);
+        for (now, meant) in [
+            (first - 1, first),
+            (first, first),
+            (second - 1, first),
+            (second, second),
+        ] {
+            assert_eq!(summer().moment(shown, now), meant);
+        }
         // Never: it stands beside the change.
-        let near = summer().moment(3 * day + HOUR_MS + HOUR_MS / 2);
+        let near = summer().moment(3 * day + HOUR_MS + HOUR_MS / 2, i64::MAX);
         assert!((near - 3 * day).abs() <= HOUR_MS, "{near}");
-        assert_eq!(LocalTime::fixed(-3_600).moment(0), HOUR_MS);
+        assert_eq!(LocalTime::fixed(-3_600).moment(0, 0), HOUR_MS);
     }
 }

@@ -8,7 +8,7 @@ use super::party::direction;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::marked_words::MarkedWords;
-use crate::model::{FoundRow, RowSort, SearchScope, TimelineRow};
+use crate::model::{FoundRow, RowSort, SearchScope, StepAct, TimelineRow};
 use crate::sanitize;
 use crate::text;
 use crate::theme::ThemeRole;
@@ -290,7 +290,9 @@ fn day_heading(deck: &Deck, index: usize, row: &TimelineRow) -> Option<Line<'sta
 
 pub(super) fn preface(deck: &Deck, columns: usize) -> Vec<Line<'static>> {
     let theme = &deck.theme;
-    let open: Vec<_> = deck.view.missing.iter().collect();
+    let of_pair = deck.view.missing.iter();
+    let of_pair = of_pair.filter(|step| step.act != StepAct::Beside);
+    let open: Vec<_> = of_pair.collect();
     let mut out: Vec<Line<'static>> = chips(deck)
         .map(|line| fit_line(line, columns))
         .into_iter()

@@ -350,7 +350,7 @@ pub fn disconnected() -> DeckView {
     let mut view = pair_at_work();
     view.daemon = HeaderDaemon {
         state: DaemonState::Reconnecting,
-        message: Some("refused, next try in 4 s".to_owned()),
+        message: Some("the daemon does not answer".to_owned()),
     };
     for card in &mut view.agents {
         card.state = AgentState::Stale;

@@ -301,7 +301,7 @@ pub(super) fn ask_steps(deck: &mut Deck) {
                     "copies the command, for another terminal".to_owned(),
                     Pick::Effect(Effect::CopyText(step.command.clone())),
                 ),
-                StepAct::Copy => (
+                StepAct::Copy | StepAct::Beside => (
                     "copies the command".to_owned(),
                     Pick::Effect(Effect::CopyText(step.command.clone())),
                 ),

@@ -1474,6 +1474,26 @@ fn the_first_run_says_what_is_missing_and_does_it() {
 }
 
 #[test]
+fn what_the_daemon_says_is_no_step_of_the_pair() {
+    let mut view = empty_first_run();
+    view.missing.push(FirstStep {
+        text: "the record lies on a read-only disk".into(),
+        command: "ctxrelay doctor".into(),
+        act: StepAct::Beside,
+        done: false,
+    });
+    let mut open = deck(view.clone());
+    let screen = shown(&open);
+    assert!(screen.contains("To make the pair complete"), "{screen}");
+    assert!(!screen.contains("read-only disk"), "{screen}");
+    assert_eq!(keys(&mut open, "s"), []);
+    assert!(shown(&open).contains("read-only disk"));
+    view.missing.retain(|step| step.act == StepAct::Beside);
+    let screen = shown(&deck(view));
+    assert!(!screen.contains("To make the pair complete"), "{screen}");
+}
+
+#[test]
 fn what_is_missing_is_listed_also_after_the_first_message() {
     let mut view = pair_at_work();
     assert!(!view.first_run);

@@ -2,7 +2,7 @@
 //! gets a message meanwhile.
 
 use super::Backlog;
-use crate::delivery::{Delivery, DeliveryEffect, DeliveryFact, Shown};
+use crate::delivery::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, Shown};
 use crate::id::{AttemptId, EntryId};
 
 /// A text is on its way to an agent.
@@ -12,8 +12,8 @@ pub(super) struct Claim {
     takes_ms: i64,
     /// When it counts as taken or not; unknown before it has left, however long its row takes.
     until_ms: Option<i64>,
-    /// What had left before it.
-    shown_before: Shown,
+    /// The row before it.
+    before: BeforeClaim,
     /// It is not in this process any more.
     has_left: bool,
 }
@@ -21,6 +21,40 @@ pub(super) struct Claim {
 impl Claim {
     pub(super) fn is_leaving(&self) -> bool {
         self.until_ms.is_none()
+    }
+}
+
+/// What a claim changes in a row.
+#[derive(Debug, Clone, Copy)]
+struct BeforeClaim {
+    shown: Shown,
+    state: DeliveryState,
+    attempts: u32,
+    changed_ms: i64,
+}
+
+impl BeforeClaim {
+    fn of(row: &Delivery) -> Self {
+        Self {
+            shown: row.shown,
+            state: row.state,
+            attempts: row.attempts,
+            changed_ms: row.changed_ms,
+        }
+    }
+
+    /// Returns whether the row changes. It keeps the name of the attempt: answers about that one
+    /// still come, and its row may be on disk.
+    fn put_back(self, row: &mut Delivery) -> bool {
+        let was_shown = std::mem::replace(&mut row.shown, self.shown) != self.shown;
+        // A state that it has come to since the claim stays.
+        let was_attempted = row.state == DeliveryState::Attempted && row.attempts != self.attempts;
+        if was_attempted {
+            row.state = self.state;
+            row.attempts = self.attempts;
+            row.changed_ms = self.changed_ms;
+        }
+        was_shown || was_attempted
     }
 }
 
@@ -68,7 +102,7 @@ impl Backlog {
     pub fn is_cut_claimed(&self, id: &EntryId) -> bool {
         let is_cut = self.get(id).is_some_and(|row| row.shown == Shown::Head);
         let claim = self.claims.get(id);
-        claim.is_some_and(|claim| is_cut || claim.shown_before == Shown::Head)
+        claim.is_some_and(|claim| is_cut || claim.before.shown == Shown::Head)
     }
 
     /// Whether it was pushed a moment ago to a Claude that nothing has shown to hear pushes: it may
@@ -95,13 +129,13 @@ impl Backlog {
         now_ms: i64,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        let Some(shown_before) = self.get(id).map(|row| row.shown) else {
+        let Some(before) = self.get(id).map(BeforeClaim::of) else {
             return;
         };
         let claim = Claim {
             takes_ms,
             until_ms: None,
-            shown_before,
+            before,
             // One that is asked for again may be there already.
             has_left: self.has_left(id),
         };
@@ -112,7 +146,8 @@ impl Backlog {
         }
     }
 
-    /// Its text did not leave after all. Its row may be on disk already and say otherwise.
+    /// Its text did not leave after all: the attempt counts for nothing. Its row may be on disk
+    /// already and say otherwise.
     pub fn take_back(&mut self, id: &EntryId, now_ms: i64, effects: &mut Vec<DeliveryEffect>) {
         if self.has_left(id) {
             // Another time it did, and may be there already.
@@ -122,10 +157,7 @@ impl Backlog {
         let Some(claim) = self.end_claim(id) else {
             return;
         };
-        let taken_back = self.change(id, |row| {
-            let before = std::mem::replace(&mut row.delivery.shown, claim.shown_before);
-            before != claim.shown_before
-        });
+        let taken_back = self.change(id, |row| claim.before.put_back(&mut row.delivery));
         if taken_back == Some(true) {
             effects.push(DeliveryEffect::Store(id.clone()));
         }

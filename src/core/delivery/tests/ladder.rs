@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::delivery::{
-    Backlog, Delivery, DeliveryEffect, DeliveryMode, HookPoint, Ladder, LadderInput,
+    Backlog, Delivery, DeliveryEffect, DeliveryMode, DeliveryState, HookPoint, Ladder, LadderInput,
     LadderTimeouts, Moment, Rung,
 };
 use crate::entry::{DeliveryResult, DeliveryWay, OnBusy};
@@ -476,6 +476,44 @@ fn a_text_that_did_not_leave_is_no_repeat() {
         "{effects:?}"
     );
     assert!(!way.backlog.get(&id()).unwrap().is_repeat());
+}
+
+#[test]
+fn a_push_that_did_not_leave_is_no_attempt_however_often_it_is_tried() {
+    let mut way = Way::new(DeliveryMode::Push, false);
+    way.send();
+    let row = |way: &Way| way.backlog.get(&id()).unwrap().clone();
+    assert_eq!(row(&way).state, DeliveryState::Attempted);
+    for _ in 0..3 {
+        // A row that is on disk already says otherwise: it is written again.
+        let effects = way.hear(LadderInput::NotStored { id: id() });
+        assert!(effects.contains(&DeliveryEffect::Store(id())));
+        let waits = row(&way);
+        assert_eq!((waits.state, waits.attempts), (DeliveryState::Queued, 0));
+        assert_eq!(waits.changed_ms, 10_001, "as long as it waits");
+        let effects = way.wait(LadderTimeouts::default().outlet_ms);
+        assert!(is_pushed(&effects), "{effects:?}");
+        assert_eq!(row(&way).attempts, 1);
+    }
+    // Proof that comes in between stays, whatever becomes of the copy that is on its way.
+    let (ids, rung) = (vec![id()], DeliveryWay::Pull);
+    way.hear(LadderInput::Proven { ids, rung });
+    let result = DeliveryResult::Confirmed;
+    way.hear(LadderInput::Durable { id: id(), result });
+    way.hear(LadderInput::NotStored { id: id() });
+    assert_eq!(row(&way).state, DeliveryState::Confirmed);
+}
+
+#[test]
+fn a_copy_that_did_not_leave_leaves_the_attempts_before_it() {
+    let mut way = Way::new(DeliveryMode::Push, false);
+    way.send();
+    way.push_is_over();
+    way.hear(handed(true));
+    assert_eq!(way.backlog.get(&id()).unwrap().attempts, 2);
+    way.hear(LadderInput::NotStored { id: id() });
+    let row = way.backlog.get(&id()).unwrap();
+    assert_eq!((row.state, row.attempts), (DeliveryState::Attempted, 1));
 }
 
 #[test]
