@@ -58,15 +58,20 @@ fn the_clock_changes_with_the_season_and_old_times_keep_theirs() {
     let minute = (old + 7_200_000) / 60_000;
     let then = format!("{:02}:{:02}:", minute / 60 % 24, minute % 60);
     assert!(screen.contains(&then), "{then}: {screen}");
-    let asked = keys(&mut deck, "#15:03<enter>");
     let at = NOW_MS + 28_000;
-    let wish = asked.iter().find_map(|effect| match effect {
-        Effect::ShowTimeline(wish) => Some(wish.go),
-        _ => None,
-    });
+    let mut goes_to = |script: &str| {
+        let asked = keys(&mut deck, script);
+        asked.iter().find_map(|effect| match effect {
+            Effect::ShowTimeline(wish) => Some(wish.go),
+            _ => None,
+        })
+    };
+    let of_now = Some(TimelineGo::Time(at));
+    assert_eq!(goes_to("#15:03<enter>"), of_now, "the second 15:03 is now");
+    let first = Some(TimelineGo::Time(at - 3_600_000 + 60_000));
     assert_eq!(
-        wish,
-        Some(TimelineGo::Time(at - 3_600_000)),
-        "the first 15:03"
+        goes_to("#15:04<enter>"),
+        first,
+        "the second 15:04 is to come"
     );
 }
