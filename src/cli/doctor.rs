@@ -25,7 +25,6 @@ use super::report::{Report, ReportText};
 use super::settings::find_program;
 use super::shell::quote;
 use super::state_elsewhere::StateElsewhere;
-use super::words::short;
 use crate::adapters::port_holder::holder;
 use crate::host::ProjectContext;
 use crate::store::dirs::exists;
@@ -33,17 +32,11 @@ use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::store::published::Published;
 use crate::store::secrets::{Secret, read_token};
 use crate::store::{config, ledger, sentinel};
-use crate::wire::config::{Problem, unknown_keys};
+use crate::wire::config::Problem;
 use crate::wire::status::HookReview;
 
 /// A ledger above this is not verified as a whole here; `ledger verify` is there for it.
 const VERIFY_BYTES_MAX: u64 = 64 * 1024 * 1024;
-
-/// How many problems of `config.json` are told here.
-const PROBLEMS_TOLD_MAX: usize = 5;
-
-/// How much of a key that nobody knows is told, in characters.
-const KEY_CHARS: usize = 120;
 
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
@@ -252,17 +245,7 @@ fn config(setting: &ProjectContext) -> Check {
         return bad(ID, message, hint);
     }
     let loaded = config::load(&setting.dirs, &setting.user_dirs);
-    let unknown = loaded.file.as_ref().map(unknown_keys).unwrap_or_default();
-    let unknown = unknown
-        .iter()
-        .map(|key| Problem::unknown(short(key, KEY_CHARS)).to_string());
-    let problems = loaded.problems.iter().map(ToString::to_string);
-    let mut said: Vec<String> = problems.chain(unknown).collect();
-    let more = said.len().saturating_sub(PROBLEMS_TOLD_MAX);
-    said.truncate(PROBLEMS_TOLD_MAX);
-    if more > 0 {
-        said.push(format!("and {more} more"));
-    }
+    let said = Problem::told(&loaded.ineffective());
     if !said.is_empty() {
         let hint = "mend .contextrelay/config.json; `ctxrelay config show` says what counts";
         return match loaded.problems.is_empty() {

@@ -15,7 +15,7 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{count, now_ms, short, time};
 use super::{operator, operator_key};
-use crate::adapters::git_found::tree_found;
+use crate::adapters::git_found::tree_glanced_since;
 use crate::client::Connection;
 use crate::core::entry::{ArtifactStatus, WorkTree};
 use crate::core::id::EntryId;
@@ -135,7 +135,7 @@ fn mark_other_trees(context: &CliContext, gates: &mut [GateReport]) -> bool {
     if gates.iter().all(|gate| gate.tree.is_none()) {
         return false;
     }
-    let now = tree_found(&context.setting.dirs.root);
+    let now = tree_glanced_since(&context.setting.dirs.root, None).0;
     for gate in gates {
         let ran = gate.tree.as_ref().map(|tree| &tree.tree);
         let is_other = |now: &WorkTree| ran.is_some_and(|ran| *ran != now.tree);
@@ -391,12 +391,13 @@ fn row(out: &mut ReportText, gate: &GateReport) {
         _ if gate.unreadable.is_some() => (Tone::Bad, "cannot run"),
         (false, _) => (Tone::Warning, "not trusted"),
         (true, None) => (Tone::Faint, "not run"),
+        // Of one without a result nothing is told of a tree.
+        (true, Some(ArtifactStatus::Skipped)) => (Tone::Warning, "stopped"),
+        (true, Some(ArtifactStatus::Blocked)) => (Tone::Bad, "no result"),
         (true, Some(_)) if gate.stale => (Tone::Warning, "STALE"),
         (true, Some(ArtifactStatus::Passed)) if gate.other_tree => (Tone::Warning, "green"),
         (true, Some(ArtifactStatus::Passed)) => (Tone::Good, "green"),
         (true, Some(ArtifactStatus::TimedOut)) => (Tone::Bad, "timed out"),
-        (true, Some(ArtifactStatus::Skipped)) => (Tone::Warning, "stopped"),
-        (true, Some(ArtifactStatus::Blocked)) => (Tone::Bad, "no result"),
         (true, Some(_)) => (Tone::Bad, "red"),
     };
     let mut how = Vec::new();

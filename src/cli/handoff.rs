@@ -6,7 +6,7 @@ use serde_json::json;
 use super::by_id::{Wanted, by_id};
 use super::connect::{self, Live, wait_for};
 use super::context::CliContext;
-use super::exit::CliOutcome;
+use super::exit::{CliOutcome, Failure};
 use super::operator;
 use super::queue_names;
 use super::report::{Report, ReportText};
@@ -92,16 +92,8 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
             None => by_id(debts, |debt| debt.id, &args.id, &WANTED)?,
         };
         let (id, ask) = (debt.id.clone(), short(debt.ask, BRIEF_CHARS_MAX));
-        let rows: Vec<QueueRow> = live.ask_for(Command::QueueList).await?;
-        let on_its_way = rows
-            .into_iter()
-            .find(|row| row.id == id && is_on_its_way(row));
-        let and_back = match &on_its_way {
-            Some(row) if can_come_back(row) => {
-                format!(", and taken back before {} begins with it", row.to.title())
-            }
-            _ => String::new(),
-        };
+        let asked_of = row_of(&live, &id).await?.filter(is_on_its_way);
+        let and_back = asked_of.as_ref().map_or_else(String::new, what_is_promised);
         let what = format!(
             "{} {id} is to be closed, unanswered or not{and_back}: {ask}",
             debt.what
@@ -116,9 +108,16 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         operator::confirm(context, &what, "close")?;
         let recorded: Recorded = operators.ask_for(note).await?;
         let mut text = ReportText::from(format!("closed, on record: entry {}", recorded.seq));
-        let delivery = match &on_its_way {
-            Some(row) => take_back(&operators, row, &mut text).await,
-            None => NOTHING_TO_TAKE_BACK,
+        // The question may have stood for minutes, in which its receiver can have got it.
+        let delivery = match row_of(&live, &id).await {
+            Ok(Some(row)) if is_on_its_way(&row) => take_back(&operators, &row, &mut text).await,
+            Ok(row) => {
+                if asked_of.is_some() {
+                    text.note(what_came_of(row.as_ref()));
+                }
+                NOTHING_TO_TAKE_BACK
+            }
+            Err(failure) => not_taken_back(&failure, &mut text),
         };
         let value = json!({"id": id, "entryId": recorded.entry_id, "seq": recorded.seq,
             "delivery": delivery});
@@ -136,13 +135,53 @@ fn is_on_its_way(row: &QueueRow) -> bool {
     state.is_some_and(|state| !matches!(state, Ambiguous | Confirmed))
 }
 
-/// Whether its receiver was not shown it yet: it waits here, or in Codex's own queue.
+/// Where it stands in the queue, if it does.
+async fn row_of(live: &Live, id: &EntryId) -> Result<Option<QueueRow>, Failure> {
+    let rows: Vec<QueueRow> = live.ask_for(Command::QueueList).await?;
+    Ok(rows.into_iter().find(|row| row.id == *id))
+}
+
+/// Whether the operator can keep it from its receiver, or from being given again.
 fn can_come_back(row: &QueueRow) -> bool {
     match row.state.known() {
-        Some(DeliveryState::Queued) => true,
         Some(DeliveryState::Offered) => row.to == Agent::Codex,
-        _ => false,
+        Some(state) => QueueRow::can_be_removed(row.to, *state),
+        None => false,
     }
+}
+
+/// What else the question says of one that is on its way.
+fn what_is_promised(row: &QueueRow) -> String {
+    let to = row.to.title();
+    match row.state.known() {
+        Some(DeliveryState::Attempted) if can_come_back(row) => {
+            format!(", and not given to {to} again")
+        }
+        _ if can_come_back(row) => {
+            format!(", and taken back unless {to} begins a turn with it just then")
+        }
+        _ => String::new(),
+    }
+}
+
+/// What became of one that is not on its way any more.
+fn what_came_of(row: Option<&QueueRow>) -> String {
+    match row {
+        None => "it left the queue meanwhile: there is nothing to take back".to_owned(),
+        Some(row) if row.state.known() == Some(&DeliveryState::Ambiguous) => format!(
+            "nobody can know whether {} got it meanwhile; it is not given again by itself",
+            row.to.title()
+        ),
+        Some(row) => format!("{} has it by now", row.to.title()),
+    }
+}
+
+fn not_taken_back(failure: &Failure, text: &mut ReportText) -> &'static str {
+    text.note(format!(
+        "it was not taken back, and may still be delivered: {}; see `ctxrelay queue list`",
+        failure.message
+    ));
+    "goes_on"
 }
 
 /// Keeps what was closed from being delivered, where that is still possible. What became of it, in a
@@ -150,9 +189,7 @@ fn can_come_back(row: &QueueRow) -> bool {
 async fn take_back(live: &Live, row: &QueueRow, text: &mut ReportText) -> &'static str {
     let (id, to) = (&row.id, row.to.title());
     if !can_come_back(row) {
-        text.note(format!(
-            "{to} may still read it: `ctxrelay queue remove {id} --apply` keeps it from being given again"
-        ));
+        text.note(format!("it is just being given to {to}, which may read it"));
         return "goes_on";
     }
     let removal = Command::QueueChange(QueueChangeParams {
@@ -161,19 +198,19 @@ async fn take_back(live: &Live, row: &QueueRow, text: &mut ReportText) -> &'stat
         placed: false,
     });
     match live.ask_for::<()>(removal).await {
-        Err(failure) => {
-            text.note(format!(
-                "it was not taken back, and may still be delivered: {}; see `ctxrelay queue list`",
-                failure.message
-            ));
-            "goes_on"
-        }
+        Err(failure) => not_taken_back(&failure, text),
         Ok(()) if row.state.known() == Some(&DeliveryState::Offered) => {
             text.note(
                 "asked back from Codex's own queue: `ctxrelay queue list` no longer has it once Codex \
                  gave it back",
             );
             "asked_back"
+        }
+        Ok(()) if row.state.known() == Some(&DeliveryState::Attempted) => {
+            text.note(format!(
+                "{to} is not given it again; nobody can know whether it was read"
+            ));
+            "not_again"
         }
         Ok(()) => {
             text.note(format!("taken back: {to} does not get it"));

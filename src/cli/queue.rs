@@ -225,8 +225,8 @@ fn cells(row: &QueueRow, names: &QueueNames) -> [String; 8] {
             true => format!("{}, held", row.state),
             false => row.state.to_string(),
         },
-        match row.is_cut_off() {
-            // Its receiver has it: what it took is not kept.
+        match row.is_cut_off() && row.to == Agent::Codex {
+            // Codex has it: what that took is not kept.
             true => "-".to_owned(),
             false => row.attempts.to_string(),
         },
@@ -389,21 +389,26 @@ mod tests {
     use crate::core::delivery::OnBusy;
 
     #[test]
-    fn of_a_message_that_lost_its_turn_no_number_of_tries_is_told() {
-        let row = |state| QueueRow {
+    fn of_a_message_that_lost_its_turn_in_codex_no_number_of_tries_is_told() {
+        let row = |to, state, attempts| QueueRow {
             id: "m1".into(),
-            to: Agent::Codex,
+            to,
             state,
-            attempts: 0,
+            attempts,
             age_ms: 0,
             on_busy: OnBusy::Queue,
             pair: None,
             waits_for_you: false,
         };
-        let tries = |state| cells(&row(state), &QueueNames::default())[4].clone();
+        let tries = |to, state, attempts| {
+            let row = row(to, state, attempts);
+            cells(&row, &QueueNames::default())[4].clone()
+        };
         assert_eq!(COLUMNS[4], "TRIES");
-        assert_eq!(tries(QueueRow::cut_off()), "-");
-        assert_eq!(tries(DeliveryState::Queued.into()), "0");
+        assert_eq!(tries(Agent::Codex, QueueRow::cut_off(), 0), "-");
+        assert_eq!(tries(Agent::Codex, DeliveryState::Queued.into(), 0), "0");
+        // Of Claude's it is known.
+        assert_eq!(tries(Agent::Claude, QueueRow::cut_off(), 2), "2");
     }
 
     #[test]

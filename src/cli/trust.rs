@@ -159,8 +159,8 @@ fn text(loaded: &Loaded) -> ReportText {
         };
         out.spans(&[(Tone::Strong, &waiting.key), (Tone::Faint, note)]);
         out.diff(waiting.diff());
-        for problem in problems_of(&problems, &waiting.key) {
-            out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &problem.to_string())]);
+        for told in Problem::told(problems_of(&problems, &waiting.key)) {
+            out.spans(&[(Tone::Warning, "!  "), (Tone::Plain, &told)]);
         }
     }
     out

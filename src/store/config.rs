@@ -61,7 +61,7 @@ impl Loaded {
     /// What of the file does not count as it stands there: what is wrong, and keys that mean nothing.
     pub fn ineffective(&self) -> Vec<Problem> {
         let unknown = self.file.iter().flat_map(unknown_keys);
-        let unknown = unknown.map(Problem::unknown);
+        let unknown = unknown.map(|key| Problem::unknown(&key));
         self.problems.iter().cloned().chain(unknown).collect()
     }
 

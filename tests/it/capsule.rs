@@ -812,6 +812,24 @@ fn a_statement_is_offered_once_and_never_to_the_task_that_it_was_taken_from() {
 }
 
 #[test]
+fn what_the_task_contradicts_was_not_said_by_it() {
+    let project = Project::live();
+    let mut codex = project.agent("codex");
+    note(&mut codex, "codex", "note", "keep tokens in cookies");
+    let id = login(&project);
+    let mut claude = project.agent("claude");
+    let text = "do not keep tokens in cookies";
+    note(&mut claude, "claude", "constraint", text);
+    let args = ["--to", "codex", "--hydrate=tokens cookies", &id, "--yes"];
+    let args = ["capsule", "handoff", "--json"].into_iter().chain(args);
+    let told = project.run(args).expect_success().json();
+    let found = told["found"].as_array().unwrap();
+    assert_eq!(found.len(), 1, "{told}");
+    let said = found[0].as_str().unwrap();
+    assert!(said.ends_with("codex] keep tokens in cookies"), "{told}");
+}
+
+#[test]
 fn a_task_that_is_closed_while_the_person_ticks_keeps_how_it_was_at_its_close() {
     let project = Project::live();
     let id = said_before(&project);

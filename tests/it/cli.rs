@@ -423,7 +423,7 @@ fn the_operator_closes_a_handoff_and_nobody_else_does() {
     let mut line = Pty::spawn_sized(&launch, 200, 40);
     line.wait_for_text("Type `close`");
     let screen = line.screen();
-    let wanted = "taken back before Codex begins with it";
+    let wanted = "taken back unless Codex begins a turn with it just then";
     assert!(screen.contains(wanted), "{screen}");
     line.type_text("close\r");
     assert_eq!(line.wait_exit(), 0, "{}", line.screen());

@@ -293,6 +293,38 @@ fn a_key_without_effect_is_said_to_wait_where_it_is_trusted_and_nowhere_else() {
 }
 
 #[test]
+fn no_unknown_key_passes_for_another_or_for_words_about_one_that_waits() {
+    let project = Project::new();
+    project.daemon().stop();
+    let mut gate = json!({"name": "tests", "cmd": "true", "cmd was checked": 1});
+    for number in 0..8 {
+        gate[format!("k{number}")] = json!(1);
+    }
+    write_config(
+        &project,
+        &json!({"permissions": {"git": "allow"}, "permissions.git": 1,
+            "permissions was checked, safe to trust": 1, "gates": [gate]}),
+    );
+    let trust = project.run(["trust", "--show"]).expect_success().stdout;
+    assert!(trust.contains("permissions"), "{trust}");
+    for absent in ["permissions.git", "safe to trust", "]cmd", "].cmd"] {
+        assert!(!trust.contains(absent), "{trust}");
+    }
+    let of_gates = r#"gates[0]."cmd was checked": no such key is known"#;
+    assert!(trust.contains(of_gates), "{trust}");
+    assert_eq!(trust.matches("no such key is known").count(), 5, "{trust}");
+    assert!(trust.contains("and 4 more"), "{trust}");
+    let shown = project.run(["trust", "--show", "--json"]).json();
+    let mut waiting = shown["waiting"].as_array().unwrap().iter();
+    let permissions = waiting.find(|waiting| waiting["key"] == "permissions");
+    assert_eq!(permissions.unwrap()["problems"], json!([]), "{shown}");
+    // The doctor tells them as what they are.
+    let doctor = project.run(["doctor"]).stdout;
+    let told = r#""permissions.git": no such key is known"#;
+    assert!(doctor.contains(told), "{doctor}");
+}
+
+#[test]
 fn a_call_is_asked_for_while_nobody_can_read_what_the_operator_trusts() {
     let project = Project::live();
     let judged = || judged(&project.ctxrelay(["hook", "PreToolUse"]));

@@ -208,7 +208,7 @@ fn the_doctor_looks_at_the_configuration_and_its_columns_stay_apart() {
             "idleShutdownSeconds: it has to be a whole number from 5 to 604800, so it is ignored",
             "delivery.idleSeconds: it has to be a whole number from 1 to 3600, so it is ignored",
             "idleShutdownSecond: no such key is known, so it does nothing",
-            "delivery.retries^[[2J: no such key is known, so it does nothing",
+            r#"delivery."retries\u{1b}[2J": no such key is known, so it does nothing"#,
             "gates[0].comand: no such key is known, so it does nothing",
             "next: mend .contextrelay/config.json; `ctxrelay config show` says what counts",
         ],

@@ -1,9 +1,10 @@
 //! A message is named in a terminal as the deck names it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
+use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
 
 #[test]
@@ -93,6 +94,69 @@ fn what_is_taken_back_is_told_by_how_far_it_came() {
     let told = project.run(["queue", "remove", &name]).expect_success();
     assert!(told.stdout.contains("Claude has it"), "{}", told.stdout);
     assert!(!told.stdout.contains("never sent"), "{}", told.stdout);
+}
+
+/// A handoff to Claude; its id.
+fn handed(project: &Project) -> String {
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    let handoff = json!({"ask": "look at the parser", "reason": "you know it"});
+    let handed = codex.tool("handoff_to_claude", handoff);
+    handed["handoff_id"].as_str().unwrap().to_owned()
+}
+
+/// Its row in the queue.
+fn row_of(project: &Project, id: &str) -> Option<Value> {
+    let told = project.run(["queue", "list", "--json"]).expect_success();
+    let rows = told.json()["messages"].as_array().unwrap().clone();
+    rows.into_iter().find(|row| row["id"] == id)
+}
+
+/// The question whether it is to be closed, which says this of its way.
+#[track_caller]
+fn asked_to_close(project: &Project, id: &str, promised: &str) -> Pty {
+    let launch = project.ctxrelay(["handoff", "close", id]);
+    let mut line = Pty::spawn_sized(&launch, 240, 40);
+    line.wait_for_text("Type `close`");
+    assert!(line.screen().contains(promised), "{}", line.screen());
+    line
+}
+
+/// The answer to it, which says this.
+#[track_caller]
+fn close(mut line: Pty, told: &str) {
+    line.type_text("close\r");
+    assert_eq!(line.wait_exit(), 0, "{}", line.screen());
+    let screen = line.screen();
+    assert!(screen.contains(told), "{screen}");
+    assert!(!screen.contains("does not get it"), "{screen}");
+}
+
+#[test]
+fn a_handoff_that_is_read_while_its_close_is_asked_for_is_not_said_to_be_taken_back() {
+    let project = Project::live();
+    let id = handed(&project);
+    let promised = "taken back unless Claude begins a turn with it just then";
+    let line = asked_to_close(&project, &id, promised);
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    claude.tool("get_messages", json!({}));
+    wait_until("the proof", timeout(), || {
+        row_of(&project, &id).filter(|row| row["state"] == "confirmed")
+    });
+    close(line, "Claude has it by now");
+}
+
+#[test]
+fn a_closed_handoff_that_claude_was_given_is_not_given_again() {
+    let project = Project::live();
+    let _claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let id = handed(&project);
+    // The channel had it, and who knows whether anybody listened.
+    wait_until("the push", timeout(), || {
+        row_of(&project, &id).filter(|row| row["state"] == "attempted")
+    });
+    let line = asked_to_close(&project, &id, "not given to Claude again");
+    close(line, "nobody can know whether it was read");
+    assert_eq!(row_of(&project, &id), None);
 }
 
 #[test]

@@ -210,7 +210,13 @@ fn is_of(capsule: &Capsule, found: &FoundHit) -> bool {
         .filter_map(|(_, said)| said.line.as_ref());
     let snippet = one_line(&found.hit.snippet);
     let words = said_words(&snippet);
-    let has_words = |text: &str| one_line(text).contains(words);
+    let (before, after) = snippet.split_once(words).unwrap_or_default();
+    let is_piece = before.trim_end().ends_with('…') || after.trim_start().starts_with('…');
+    // `use cookies` is no part of what says not to use cookies.
+    let has_words = |text: &str| match one_line(text) {
+        line if is_piece => line.contains(words),
+        line => said_words(&line) == words,
+    };
     let mut passages = capsule.passages().into_iter();
     found.hit.id.as_str() == capsule.id.as_str()
         || !found.uncited && lines.any(|line| (Some(&line.session), line.seq.0) == place)

@@ -128,14 +128,36 @@ pub fn said_words(text: &str) -> &str {
     let mut words = text.trim_matches(cut);
     let mut may_be_place = words.starts_with('[') || text.trim_start().starts_with('…');
     while may_be_place && let Some((place, rest)) = words.split_once("] ") {
-        let place = place.strip_prefix('[').unwrap_or(place);
-        if !place.contains(", ") || place.contains('[') {
+        if !is_place(place) {
             break;
         }
         may_be_place = rest.starts_with(['[', '…']);
         words = rest.trim_matches(cut);
     }
     words
+}
+
+/// Whether this is the place in front of what a task took in, without the bracket behind it: all of it,
+/// or its end where it was cut. Anybody writes commas and brackets. A place names the entry; one of no
+/// entry is known where all of it is there, by the task or the session.
+fn is_place(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let (place, is_whole) = match text.strip_prefix('[') {
+        Some(place) => (place, true),
+        None => (text, false),
+    };
+    let mut parts = place.split(", ");
+    let first = parts.next().unwrap_or_default();
+    let is_first = match is_whole {
+        true => ["cap_", "session_"].iter().any(|it| first.starts_with(it)),
+        // The cut may be behind the word `entry`.
+        false => is_number(first),
+    };
+    let is_entry = |part: &str| part.strip_prefix("entry ").is_some_and(is_number);
+    let mut more = parts.peekable();
+    !place.contains('[')
+        && more.peek().is_some()
+        && (is_first || is_entry(first) || more.any(is_entry))
 }
 
 /// The beginning of these words, as long as one search takes: of some scripts each letter is a word.
@@ -351,6 +373,11 @@ mod tests {
             // What is no place.
             ("[x] use cookies", "[x] use cookies"),
             ("see a, b] and c", "see a, b] and c"),
+            ("…see a, b] and c", "see a, b] and c"),
+            ("[a, b] and c", "[a, b] and c"),
+            ("…see entry a, b] and c", "see entry a, b] and c"),
+            // Of no entry.
+            ("[cap_1, session_1, acme] Payments", "Payments"),
             ("", ""),
         ] {
             assert_eq!(said_words(text), words, "{text}");

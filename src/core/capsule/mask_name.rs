@@ -61,6 +61,10 @@ const GIT_USER: &str = "git";
 /// person (`@types/node@latest`, `first.root@`) it is a part of another name.
 const USER_START: &str = r"(?P<before>^|//|[^\w./@+-])";
 
+/// What stands behind the name of a user before that of a host, or its address: behind a package's
+/// name it is a version, of fewer numbers.
+const USER_END: &str = r"(?P<after>@(?:[A-Za-z\[]|\d{1,3}(?:\.\d{1,3}){3}\b))";
+
 /// The expressions that find a name, of a user or else of a host, where it certainly is that name.
 /// `own` are what the project's own files and folders are called.
 pub(super) fn name_expressions(name: &str, is_user: bool, own: &[String]) -> Vec<String> {
@@ -69,7 +73,7 @@ pub(super) fn name_expressions(name: &str, is_user: bool, own: &[String]) -> Vec
     let host = || vec![format!(r"(?P<before>[\w\]]@){escaped}\b(?P<after>)")];
     let chars = name.chars().count();
     let is_own = own.iter().any(|own| is_called(own, name));
-    if name.is_empty() || is_version(name) {
+    if name.is_empty() || !is_user && is_version(name) {
         return Vec::new();
     }
     if !is_telling(name) {
@@ -83,19 +87,15 @@ pub(super) fn name_expressions(name: &str, is_user: bool, own: &[String]) -> Vec
                     true => format!("(?P<before>~){escaped}(?P<after>/)"),
                     false => home(),
                 };
-                vec![
-                    home,
-                    format!(r"{USER_START}{escaped}(?P<after>@[A-Za-z\[])"),
-                ]
+                vec![home, format!("{USER_START}{escaped}{USER_END}")]
             }
         };
     }
     match () {
         // Other texts are full of it: only where it certainly names the user or the host.
-        () if is_user && (is_own || is_ordinary(name)) => vec![
-            home(),
-            format!(r"(?P<before>)\b{escaped}(?P<after>@[A-Za-z\[])"),
-        ],
+        () if is_user && (is_own || is_ordinary(name)) => {
+            vec![home(), format!(r"(?P<before>)\b{escaped}{USER_END}")]
+        }
         () if is_own || is_ordinary(name) => host(),
         // `max_len` is nobody's.
         () if chars < JOINED_CHARS_MIN => {
@@ -118,10 +118,11 @@ fn is_called(own: &str, name: &str) -> bool {
     first.is_some_and(|first| first.to_lowercase() == name.to_lowercase())
 }
 
-/// Whether it reads as a version behind the `@` of a package: `2`, `v4`.
+/// Whether the name of a host reads as a version behind the `@` of a package: `2`, `v4`.
 fn is_version(name: &str) -> bool {
     let digits = name.strip_prefix('v').unwrap_or(name);
-    name.chars().count() < NAME_CHARS_MIN && digits.chars().all(|digit| digit.is_ascii_digit())
+    let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
+    is_number && name.chars().count() < NAME_CHARS_MIN
 }
 
 /// A name that somebody could be known by, wherever it stands.

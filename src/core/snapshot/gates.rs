@@ -88,7 +88,7 @@ pub enum GateStatus {
     Green,
     /// It was not, or timed out.
     Red,
-    /// It was stopped or could not begin: the run says nothing of this tree, and takes the place of
+    /// It was stopped or could not begin: the run says nothing of any tree, and takes the place of
     /// what an earlier one said.
     NoResult,
     /// It ran on another tree, or the tree changed while it ran, or it ran another command.
@@ -124,9 +124,9 @@ impl GateSnapshot {
         is_same_tree && self.run.spec == spec && !self.run.stale
     }
 
-    /// Whether this command came to nothing before there was a tree to run it on.
-    fn never_began(&self, spec: &str) -> bool {
-        self.run.tree.is_none() && self.run.spec == spec && verdict(self.status).is_none()
+    /// Whether this command came to nothing.
+    fn is_without_result(&self, spec: &str) -> bool {
+        self.run.spec == spec && verdict(self.status).is_none()
     }
 
     /// The last entry when it began; at the latest, where that is not known, the one before its own.
@@ -202,7 +202,12 @@ impl Snapshot {
             },
             _ if !self.is_needed(gate, on) => GateStatus::NotNeeded,
             None => GateStatus::Unrun,
-            Some(latest) if latest.never_began(&gate.spec) && on.tree.is_some() => {
+            // Without git one from before what it is to prove is none of it at all.
+            Some(latest)
+                if latest.is_without_result(&gate.spec)
+                    && on.tree.is_some()
+                    && !on.is_unreadable =>
+            {
                 GateStatus::NoResult
             }
             Some(_) => GateStatus::Stale,
@@ -294,7 +299,9 @@ impl Snapshot {
         gate: &GateInForce,
         tree: Option<&WorkTree>,
     ) -> Option<(String, &'static str)> {
-        let run = &self.gates.get(&gate.name)?.run;
+        let latest = self.gates.get(&gate.name)?;
+        verdict(latest.status)?;
+        let run = &latest.run;
         let is_its_commit = run.spec == gate.spec && run.tree.as_ref()?.commit == tree?.commit;
         let isolated = run.isolated.as_ref().filter(|_| is_its_commit)?;
         Some((isolated.gap()?, isolated.advice()))

@@ -4,6 +4,7 @@ use ctxrelay_ui::model as ui;
 
 use crate::core::signing::SigningState;
 use crate::deck::model::Model;
+use crate::wire::config::Problem;
 
 /// The longest difference that a card shows, in lines: what is not shown is not trusted.
 const LINES_MAX: usize = 300;
@@ -30,7 +31,7 @@ pub(super) fn card(model: &Model) -> Option<ui::InboxCard> {
             warnings: {
                 let problems = trust.problems.iter();
                 let of_key = problems.filter(|problem| problem.is_within(&waiting.key));
-                of_key.map(ToString::to_string).collect()
+                Problem::told(of_key)
             },
         })
         .collect();
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
     use crate::deck::deck_about::{DeckAbout, WaitingTrust};
     use crate::deck::model::DaemonLink;
-    use crate::wire::config::{Problem, Waiting};
+    use crate::wire::config::Waiting;
 
     fn card_of(key: &str, trusted: Option<Value>, found: Option<Value>) -> ui::TrustCard {
         let mut model = Model::new(DaemonLink::Attached, DeckAbout::default());

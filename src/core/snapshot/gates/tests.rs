@@ -272,6 +272,22 @@ fn a_run_that_came_to_nothing_is_no_result_and_takes_the_place_of_a_green_one() 
     says(ArtifactStatus::Blocked, on_tree, why);
     // Where it did not come to a tree at all.
     says(ArtifactStatus::Blocked, ended(None, Some(why), None), why);
+    // Where it ran on the commit alone, and the work tree has more; where the tree changed meanwhile.
+    let (commit, other) = (tree("bb"), tree("cc"));
+    let isolated = GateRun {
+        isolated: Some(IsolatedRun {
+            not_covered: 1,
+            named: vec!["left.txt".to_owned()],
+            cause: None,
+        }),
+        ..ended(None, None, Some(&commit))
+    };
+    says(ArtifactStatus::Skipped, isolated, "stopped after 12.4 s");
+    let changed = GateRun {
+        stale: true,
+        ..ended(None, None, Some(&other))
+    };
+    says(ArtifactStatus::Skipped, changed, "stopped after 12.4 s");
     told.ran(Party::System, ArtifactStatus::Passed, run(Some(&one), 0));
     assert_eq!(told.status(Some(&one), 0), GateStatus::Green);
 }

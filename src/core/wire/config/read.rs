@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::gate_list::{GateList, UnreadableGate};
 use super::keys::{Allowed, Config};
 use super::schema::schema;
+use crate::cut_text::cut_text;
 use crate::redact::OwnRules;
 
 /// The key of the gates, of which no entry is left out.
@@ -12,6 +13,12 @@ const GATES: &str = "gates";
 
 /// How much of a rule's name is told, in characters.
 const NAME_CHARS_MAX: usize = 40;
+
+/// How much of an unknown key is told, in characters: a file can have any.
+const KEY_CHARS_MAX: usize = 120;
+
+/// How many problems are told where there are many.
+const TOLD_MAX: usize = 5;
 
 /// What is wrong with one key. Names the key and never its value: that may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,11 +31,23 @@ pub struct Problem {
 
 impl Problem {
     /// Of a key that means nothing here.
-    pub fn unknown(key: impl Into<String>) -> Self {
+    pub fn unknown(key: &str) -> Self {
         Self {
-            key: key.into(),
+            key: cut_text(key, KEY_CHARS_MAX).into_owned(),
             why: "no such key is known, so it does nothing".to_owned(),
         }
+    }
+
+    /// The first of them in words, and how many more there are.
+    pub fn told<'a>(problems: impl IntoIterator<Item = &'a Self>) -> Vec<String> {
+        let mut problems = problems.into_iter();
+        let first = problems.by_ref().take(TOLD_MAX);
+        let mut told: Vec<String> = first.map(ToString::to_string).collect();
+        match problems.count() {
+            0 => {}
+            more => told.push(format!("and {more} more")),
+        }
+        told
     }
 
     /// Whether it is about this key, or something below it.
@@ -190,7 +209,8 @@ fn resolve<'a>(schema: &'a Value, found: &'a Value) -> &'a Value {
 }
 
 /// The keys that mean nothing here and are not kept for another version either, dotted: most often
-/// ones that are not spelled right.
+/// ones that are not spelled right. What is no plain word is quoted, so that `"permissions.git"` is not
+/// taken for the key `git` of `permissions`.
 pub fn unknown_keys(file: &Map<String, Value>) -> Vec<String> {
     let schema = schema();
     let mut unknown = Vec::new();
@@ -198,10 +218,19 @@ pub fn unknown_keys(file: &Map<String, Value>) -> Vec<String> {
     for (key, value) in file {
         match schema["properties"].get(key) {
             Some(known) => find_unknown(&mut unknown, key, value, known, &schema),
-            None => unknown.push(key.clone()),
+            None => unknown.push(as_part(key)),
         }
     }
     unknown
+}
+
+/// A key of the file as one part of a dotted key.
+fn as_part(key: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-$".contains(letter);
+    match !key.is_empty() && key.chars().all(is_plain) {
+        true => key.to_owned(),
+        false => format!("{key:?}"),
+    }
 }
 
 /// `known`: what the schema says of the value at `path`.
@@ -219,7 +248,7 @@ fn find_unknown(
                 return;
             };
             for (key, value) in group {
-                let path = format!("{path}.{key}");
+                let path = format!("{path}.{}", as_part(key));
                 match properties.get(key) {
                     Some(known) => find_unknown(unknown, &path, value, known, schema),
                     None => unknown.push(path),

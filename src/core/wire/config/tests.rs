@@ -343,3 +343,28 @@ fn a_rule_with_a_word_that_is_none_costs_that_rule_alone() {
     );
     assert_eq!(config.permissions.both.git, None);
 }
+
+#[test]
+fn an_unknown_key_is_named_as_no_other_and_not_at_any_length() {
+    let file = json!({
+        "delivery": {"retries": 1, "idle seconds": 1},
+        "delivery.idleSeconds": 1,
+        "permissions was checked": 1,
+    });
+    let unknown = unknown_keys(file.as_object().unwrap());
+    let named = [
+        "delivery.retries",
+        r#"delivery."idle seconds""#,
+        r#""delivery.idleSeconds""#,
+        r#""permissions was checked""#,
+    ];
+    assert_eq!(unknown, named);
+    let is_within = |key: &&String| Problem::unknown(key).is_within("delivery");
+    assert_eq!(unknown.iter().filter(is_within).count(), 2);
+    assert!(!Problem::unknown(&unknown[3]).is_within("permissions"));
+
+    let long = Problem::unknown(&"k".repeat(1_000));
+    assert!(long.key.chars().count() < 200, "{long}");
+    let told = Problem::told(&vec![long; 7]);
+    assert_eq!((told.len(), told[5].as_str()), (6, "and 2 more"));
+}
