@@ -55,6 +55,11 @@ fn come_in(project: &Project) -> RpcSocket {
     });
     let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
     socket.expect("hello", hello);
+    // What it records of its start would carry out an order that is meant for what comes behind.
+    wait_until("its start in the record", timeout(), || {
+        let started = project.ledger_naming("the daemon started");
+        (!started.is_empty()).then_some(())
+    });
     socket
 }
 
