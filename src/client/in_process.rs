@@ -57,6 +57,7 @@ impl Client {
                 _ => Connection::Connecting {
                     why: "the daemon has ended".to_owned(),
                     refusal: None,
+                    is_raw: false,
                 },
             });
         });

@@ -38,6 +38,8 @@ pub enum Connection {
         why: String,
         /// What it refused us with, if it did.
         refusal: Option<Refusal>,
+        /// The sentence is the transport's, with what the system or the protocol says.
+        is_raw: bool,
     },
     /// It ran in this process and failed by a fault of our own. Nobody goes on trying.
     Ended {

@@ -100,6 +100,7 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
     let (state, connection) = watch::channel(Connection::Connecting {
         why: "not connected yet".to_owned(),
         refusal: None,
+        is_raw: false,
     });
     let dropped = CancellationToken::new();
     let link = Link {
@@ -277,7 +278,7 @@ impl Link {
     async fn run(mut self) {
         let mut pause = REDIAL_MIN;
         loop {
-            let (why, refusal) = match self.options.dial.look() {
+            let (why, refusal, is_raw) = match self.options.dial.look() {
                 Ok(endpoint) => {
                     let began = match timeout(HELLO_WAIT, socket::open(&endpoint)).await {
                         Ok(Ok(socket::Socket::Tcp(ws))) => self.converse(ws).await,
@@ -290,10 +291,10 @@ impl Link {
                         pause = REDIAL_MIN;
                     }
                     tracing::debug!(%broken, "not connected to the daemon");
-                    let why = broken.to_string();
+                    let (why, is_raw) = (broken.to_string(), broken.is_raw());
                     match broken {
-                        Broken::Refused(refusal) => (why, Some(refusal)),
-                        _ => (why, None),
+                        Broken::Refused(refusal) => (why, Some(refusal), is_raw),
+                        _ => (why, None, is_raw),
                     }
                 }
                 Err(DialError::Dormant(why)) => {
@@ -302,9 +303,13 @@ impl Link {
                     pause = REDIAL_MIN;
                     continue;
                 }
-                Err(DialError::NotYet(why)) => (why, None),
+                Err(DialError::NotYet(why)) => (why, None, false),
             };
-            self.tell(Connection::Connecting { why, refusal });
+            self.tell(Connection::Connecting {
+                why,
+                refusal,
+                is_raw,
+            });
             pause = tokio::select! {
                 () = sleep(pause) => (pause * 2).min(REDIAL_MAX),
                 () = self.options.dial.news() => REDIAL_MIN,

@@ -72,12 +72,7 @@ impl CarryingRead {
         world: &Snapshot,
     ) -> Result<Self, Refusal> {
         let (wanted, digest) = match wish {
-            EndingWish::Clear(_) => {
-                let mut wanted = world.entries_of_open_tasks();
-                // Which of them are of those tasks only their entries tell.
-                wanted.extend(world.entries_of_blockers());
-                (wanted, None)
-            }
+            EndingWish::Clear(_) => (world.entries_of_open_tasks(), None),
             EndingWish::Compact(_) => {
                 check_unaltered(ledger)?;
                 let digest = DigestBeginning::read(ledger, world);
@@ -88,6 +83,15 @@ impl CarryingRead {
         let mut entries = BTreeMap::new();
         for seq in &wanted {
             entries.insert(*seq, entry_at(ledger, *seq)?);
+        }
+        if matches!(wish, EndingWish::Clear(_)) {
+            // Which of them are of open tasks only their entries tell. One that cannot be read holds
+            // up no clear.
+            for seq in world.entries_of_own_blockers() {
+                if let Ok(entry) = entry_at(ledger, seq) {
+                    entries.insert(seq, entry);
+                }
+            }
         }
         Ok(Self {
             upto: world.seq,

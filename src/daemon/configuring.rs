@@ -145,7 +145,10 @@ impl Base {
         if let Some(lost) = lost
             && !self.notices.lines().contains(&lost)
         {
-            self.note_not_kept(lost);
+            // The notice names a file below the operator's home, and the record is exported and read
+            // by agents.
+            let why = "what is trusted of config.json cannot be read: `ctxrelay status` says why";
+            self.note_not_kept(why.to_owned());
         }
         for (key, line) in [
             (NoticeKey::Config, loaded.problem_notice()),

@@ -480,6 +480,9 @@ fn on_connection(connection: &Connection, hosting: bool, model: &mut Model) -> b
     let link = match connection {
         Connection::Connected(_) if hosting => DaemonLink::Hosting,
         Connection::Connected(_) => DaemonLink::Attached,
+        Connection::Connecting {
+            why, is_raw: true, ..
+        } => DaemonLink::Silent(why.clone()),
         Connection::Connecting { why, .. } => DaemonLink::Reconnecting(why.clone()),
         Connection::Ended { why } => DaemonLink::Ended(why.clone()),
         Connection::Dormant(Dormancy::Gone(root)) => {

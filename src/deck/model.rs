@@ -34,8 +34,10 @@ pub enum DaemonLink {
     Hosting,
     /// It runs in another one and answers.
     Attached,
-    /// It does not answer.
+    /// It does not answer; why, in a sentence of ours.
     Reconnecting(String),
+    /// It does not answer; why, as the transport says it.
+    Silent(String),
     /// It does not answer, and the project's folder with the record is not where it was; a sentence.
     FolderGone(String),
     /// It ran in this process and has ended.

@@ -134,10 +134,12 @@ fn daemon(model: &Model) -> ui::HeaderDaemon {
             state: ui::DaemonState::Attached,
             message: None,
         },
-        DaemonLink::Reconnecting(why) | DaemonLink::FolderGone(why) => ui::HeaderDaemon {
-            state: ui::DaemonState::Reconnecting,
-            message: Some(why.clone()),
-        },
+        DaemonLink::Reconnecting(why) | DaemonLink::Silent(why) | DaemonLink::FolderGone(why) => {
+            ui::HeaderDaemon {
+                state: ui::DaemonState::Reconnecting,
+                message: Some(why.clone()),
+            }
+        }
         DaemonLink::Ended(why) => ui::HeaderDaemon {
             state: ui::DaemonState::Ended,
             message: Some(why.clone()),
@@ -152,7 +154,9 @@ fn opening(model: &Model) -> Option<String> {
     }
     Some(match (model.link(), &model.unread) {
         (DaemonLink::Starting(doing), _) => doing.clone(),
-        (DaemonLink::Reconnecting(why), _) => format!("looking for the daemon: {why}"),
+        (DaemonLink::Reconnecting(why) | DaemonLink::Silent(why), _) => {
+            format!("looking for the daemon: {why}")
+        }
         (DaemonLink::Ended(why) | DaemonLink::FolderGone(why), _) => why.clone(),
         (_, Some(why)) => format!("{why}; trying again"),
         (_, None) => "reading the record …".to_owned(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::clock::now_ms;
 use super::model::Model;
-use crate::client::{Client, ClientError};
+use crate::client::{Client, ClientError, Connection};
 use crate::core::live_turn::LiveTurn;
 use crate::core::snapshot::Snapshot;
 use crate::wire::control::{Command, RefusalCode};
@@ -80,6 +80,9 @@ async fn steps_of_reader(client: &Client, model: &Model) -> Vec<DeliveryStep> {
 /// When there is no status, or no daemon any more.
 pub(super) async fn read_status(client: &Client) -> Result<(Box<Status>, LiveTurn), ClientError> {
     let status = client.ask_for(Command::ReadStatus).await?;
+    if !matches!(&*client.connection().borrow(), Connection::Connected(_)) {
+        return Err(ClientError::Unanswered);
+    }
     match client.ask_for(Command::ReadTurn).await {
         Err(error) if error.is_lost() => Err(error),
         live_turn => Ok((status, live_turn.unwrap_or_default())),

@@ -159,6 +159,11 @@ impl Glyphs {
         }
     }
 
+    /// What somebody else wrote.
+    pub fn foreign(self) -> &'static str {
+        self.pick("†", "%")
+    }
+
     /// Something is well.
     pub fn well(self) -> &'static str {
         self.pick("●", "*")

@@ -138,11 +138,10 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         "bytes": bytes,
         "foreignLines": reach.foreign_lines,
     });
-    if apart.is_some() {
-        value["unvouched"] = true.into();
-    }
     if foreign_through > Seq(0) {
         value["unvouchedThrough"] = foreign_through.0.into();
+    } else if apart.is_some() {
+        value["unvouched"] = true.into();
     }
     let mut text = ReportText::new();
     text.line(format!(

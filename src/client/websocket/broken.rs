@@ -35,6 +35,13 @@ pub(super) enum Broken {
     Frame(String),
 }
 
+impl Broken {
+    /// Whether it is said in the words of the system or the protocol.
+    pub(super) fn is_raw(&self) -> bool {
+        matches!(self, Self::Open(_) | Self::Socket(_) | Self::Frame(_))
+    }
+}
+
 /// Sends a frame.
 pub(super) async fn send<S>(ws: &mut WebSocketStream<S>, frame: &Frame) -> Result<(), Broken>
 where

@@ -33,6 +33,7 @@ async fn a_call_waits_for_a_daemon_that_starts_later() {
         Connection::Connecting {
             why: "nobody is there".to_owned(),
             refusal: None,
+            is_raw: false,
         }
     );
     let _daemon = FakeDaemon::start(&place, done).await;
@@ -92,7 +93,10 @@ async fn a_daemon_of_another_protocol_is_told_of_in_its_own_words_with_its_next_
     assert!(refusal.hint.contains("of one version"));
     let mut connection = client.connection();
     within(connection.changed()).await.unwrap();
-    let Connection::Connecting { why, refusal: told } = connection.borrow().clone() else {
+    let Connection::Connecting {
+        why, refusal: told, ..
+    } = connection.borrow().clone()
+    else {
         panic!("{:?}", connection.borrow());
     };
     assert!(why.contains("control protocol"), "{why}");
@@ -322,6 +326,7 @@ async fn the_wrong_token_is_told_apart() {
         Connection::Connecting {
             why: "the daemon refused the token".to_owned(),
             refusal: None,
+            is_raw: true,
         }
     );
     assert_eq!(attempts.load(Ordering::SeqCst), 1);

@@ -43,6 +43,16 @@ impl Snapshot {
         self.blockers_since(Seq(0)).filter_map(|it| it.seq())
     }
 
+    /// As [`Self::entries_of_blockers`], without the notes that handoffs end: where those do not go on,
+    /// such a note never ends.
+    pub fn entries_of_own_blockers(&self) -> impl Iterator<Item = Seq> {
+        let own = self.blockers_since(Seq(0)).filter(|it| match it {
+            Blocker::Note(note) => note.holds_up.is_empty(),
+            _ => true,
+        });
+        own.filter_map(|it| it.seq())
+    }
+
     /// The order in which a compaction carries entries on: what the last approval did not end stands
     /// behind it.
     pub fn place_when_carried(&self, seq: Seq) -> (Seq, Seq) {

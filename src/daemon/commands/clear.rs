@@ -113,13 +113,18 @@ impl Daemon {
 }
 
 impl Base {
-    /// What the open tasks are made of, and what of them stands in the way of a proposal. What was said for one that is not current is nothing that
-    /// the agents are at, and what was handed over is the task's alone: its messages are taken back.
+    /// What the open tasks are made of, and what of them stands in the way of a proposal. What was
+    /// said for one that is not current is nothing that the agents are at, and what was handed over is
+    /// the task's alone: its messages are taken back. With its handoff ends what holds up that one.
     fn entries_of_tasks(&self, read: &CarryingRead) -> Result<Vec<Entry>, Refusal> {
         let world = self.recorder.world();
         let mut wanted = world.entries_of_open_tasks();
-        for seq in world.entries_of_blockers() {
-            let task = self.carried_entry(seq, read)?.task();
+        for seq in world.entries_of_own_blockers() {
+            // One that cannot be read names no task: it stays in the session that ends.
+            let Ok(entry) = self.carried_entry(seq, read) else {
+                continue;
+            };
+            let task = entry.task();
             if task.is_some_and(|task| world.open_tasks().any(|open| open.id == task)) {
                 wanted.insert(seq);
             }

@@ -44,6 +44,7 @@ pub(super) struct LedgerLook {
 #[derive(Debug, Clone)]
 struct LastLook {
     identity: (u64, u64),
+    len: u64,
     mode: u32,
     written: (i64, i64),
     stats: Stats,
@@ -135,8 +136,17 @@ impl LedgerLook {
         let ours = later.bytes + later.ahead.max(earlier.ahead);
         if closed && found.len() > ours {
             now.insert(Touch::Appended);
-            // It may have stood there before the writer moved it away, and its figures are later ones.
-            self.told_bytes = (found.len() - ours).saturating_sub(moved);
+            // What comes behind bytes that were told of and still stand there is told once it is moved.
+            if !self.standing.contains(&Touch::Appended) {
+                // It may have stood there before the writer moved it away, and its figures are later
+                // ones.
+                self.told_bytes = (found.len() - ours).saturating_sub(moved);
+            }
+        }
+        // Another hand took them away. The writer counts what it moved only after it has cut the
+        // file: at one look alone that is the same.
+        if found.len() <= earlier.bytes && before.len <= before.stats.bytes {
+            self.told_bytes = 0;
         }
         // Written to, and not by us: somebody closed it, or it did not grow.
         let written = (found.mtime(), found.mtime_nsec());
@@ -194,6 +204,7 @@ impl LastLook {
     fn new(found: &Metadata, stats: Stats) -> Self {
         Self {
             identity: (found.dev(), found.ino()),
+            len: found.len(),
             mode: found.mode() & MODE,
             written: (found.mtime(), found.mtime_nsec()),
             stats,

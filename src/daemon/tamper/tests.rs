@@ -264,6 +264,25 @@ fn bytes_that_a_look_has_told_of_are_not_told_again_when_the_writer_moves_them_a
     appended();
     written.append(50);
     assert_eq!(look.look(events::WRITTEN).touches, [Touch::Appended]);
+    // Also where a look has seen the rest while the first of it stood there.
+    appended();
+    assert_eq!(look.look(events::CLOSED).touches, [Touch::Appended]);
+    appended();
+    assert_eq!(look.look(events::CLOSED).touches, []);
+    written.append(51);
+    assert_eq!(look.look(events::WRITTEN).touches, [Touch::Appended]);
+    // What another hand took away again was not moved.
+    let ours = fs::metadata(&path).unwrap().len();
+    appended();
+    assert_eq!(look.look(events::CLOSED).touches, [Touch::Appended]);
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(ours).unwrap();
+    for _ in 0..2 {
+        assert_eq!(look.look(events::WRITTEN).touches, []);
+    }
+    appended();
+    written.append(52);
+    assert_eq!(look.look(events::WRITTEN).touches, [Touch::Appended]);
 }
 
 #[test]

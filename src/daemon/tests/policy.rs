@@ -152,6 +152,23 @@ async fn what_counted_goes_on_counting_while_what_is_trusted_cannot_be_read() {
 }
 
 #[tokio::test]
+async fn the_record_does_not_say_where_the_file_of_trust_is() {
+    let place = Place::new();
+    let (mut rig, _operator) = configured(&place).await;
+    let path = place.user.trust(&place.dirs.instance_id());
+    let path = path.to_string_lossy();
+    let mut loaded = config::load(&place.dirs, &place.user);
+    loaded.trust_lost = Some(format!("make {path} readable for you"));
+    rig.daemon.reconfigure(loaded, &[]);
+    rig.settle().await;
+    let told = rig.daemon.base.notices.lines();
+    assert!(told[0].contains(&*path), "{told:?}");
+    let record = std::fs::read_to_string(rig.daemon.base.recorder.ledger().path()).unwrap();
+    assert!(record.contains("trust_not_kept"), "{record}");
+    assert!(!record.contains(&*path), "{record}");
+}
+
+#[tokio::test]
 async fn a_daemon_that_never_knew_what_is_trusted_approves_nothing() {
     let place = Place::new();
     let path = place.user.trust(&place.dirs.instance_id());

@@ -4,13 +4,14 @@ use super::compact::{hand_off, note};
 use super::rig::{Guest, Rig};
 use super::sent_again::spoil;
 use super::silence::ended;
+use super::tasks::open;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
 use crate::daemon::carrying::compaction_wants;
-use crate::wire::control::{Command, RefusalCode, Role, SendParams};
+use crate::wire::control::{ClearParams, Command, RefusalCode, Role, SendParams};
 
 /// More entries than are in memory.
 const LONG: usize = 1_001;
@@ -131,6 +132,23 @@ async fn a_compaction_leaves_nothing_out_that_was_said_of_a_handoff_and_cannot_b
     spoil(&rig, seq);
     let refused = compaction_wants(world, ledger).unwrap_err();
     assert_eq!(refused.code, RefusalCode::LedgerUnreadable);
+}
+
+#[tokio::test]
+async fn a_blocker_of_no_task_that_cannot_be_read_holds_up_no_clear() {
+    let mut rig = Rig::fresh().await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, None, false);
+    let blocked = note(NoteKind::Blocker, "of no task", Vec::new());
+    rig.call(&claude, blocked).await.unwrap();
+    rig.task(&operator, open("Login", None)).await;
+    let seq = rig.daemon.base.recorder.world().open_blockers[0].seq;
+    spoil(&rig, seq);
+    let clear = Command::Clear(ClearParams::default());
+    rig.call(&operator, clear).await.unwrap();
+    let world = rig.daemon.base.recorder.world();
+    assert!(world.open_blockers.is_empty());
+    assert_eq!(world.open_tasks().count(), 1);
 }
 
 #[tokio::test]

@@ -18,10 +18,20 @@ pub(super) fn link_fault(model: &Model) -> Option<(ui::Level, String)> {
             );
             return Some((ui::Level::Error, text));
         }
-        (link @ (DaemonLink::Reconnecting(why) | DaemonLink::FolderGone(why)), Some(lost_ms)) => {
+        (
+            link @ (DaemonLink::Reconnecting(why)
+            | DaemonLink::Silent(why)
+            | DaemonLink::FolderGone(why)),
+            Some(lost_ms),
+        ) => {
             // The time and no age: nothing is drawn again while it does not answer.
             let at = clock_seconds(lost_ms, model.about.local.offset_s(lost_ms));
             let as_it_was = format!("what you see is as it was at {at}");
+            let why = match link {
+                // The header has the words of the transport.
+                DaemonLink::Silent(_) => "the daemon does not answer",
+                _ => why.as_str(),
+            };
             let text = match link {
                 DaemonLink::FolderGone(_) => format!("{why}; {as_it_was}."),
                 _ => format!("{why}; {as_it_was}. Nothing is lost: every entry is on disk."),
@@ -229,6 +239,13 @@ mod tests {
             );
             assert_eq!(view.daemon.message.as_deref(), Some(why));
         }
+        let why = "nothing answers: Connection refused (os error 111)";
+        lost.set_link(DaemonLink::Silent(why.to_owned()), 0);
+        let view = present(&lost, 0);
+        let banner = view.banner.unwrap().text;
+        let wanted = "the daemon does not answer; what you see";
+        assert!(banner.starts_with(wanted), "{banner}");
+        assert_eq!(view.daemon.message.as_deref(), Some(why));
     }
 
     #[test]

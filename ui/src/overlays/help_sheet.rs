@@ -215,7 +215,8 @@ fn legend(document: &mut Document<'_>) {
     let party = |party: Party, word| (glyphs.party(&party), theme.party(&party), word);
     let state = |state: AgentState| (glyphs.state(state), theme.state(state), state.as_str());
     let outcome = |state: OutcomeState, word| (glyphs.outcome(state), theme.outcome(state), word);
-    let marks: [(&str, Style, &str); 13] = [
+    let muted = document.style(ThemeRole::TextMuted);
+    let marks: [(&str, Style, &str); 14] = [
         party(Agent::Claude.into(), "Claude"),
         party(Agent::Codex.into(), "Codex"),
         party(Party::Human, "you"),
@@ -229,8 +230,8 @@ fn legend(document: &mut Document<'_>) {
         outcome(OutcomeState::Done, "done"),
         outcome(OutcomeState::Failed, "failed"),
         outcome(OutcomeState::Attention, "look at it"),
+        (glyphs.foreign(), muted, "elsewhere"),
     ];
-    let muted = document.style(ThemeRole::TextMuted);
     let in_row = (document.columns / MARK).max(1);
     document.heading("Marks", "");
     for marks in marks.chunks(in_row) {

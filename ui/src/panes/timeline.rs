@@ -16,9 +16,6 @@ use crate::widgets::{RowLines, blank, fit_line, join, spread, width_of};
 
 /// From this width on there are seconds, wider columns and a second line of text.
 const ROOMY: usize = 64;
-/// At the right edge of what somebody else wrote.
-const FOREIGN: &str = "from elsewhere";
-
 /// From this width on the columns stand further apart.
 const SPACIOUS: usize = 96;
 /// Columns of the kind.
@@ -183,8 +180,14 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize, lines: usize) -> Ro
     let mut head = vec![time_shown, blank(gap)];
     head.extend(direction(deck, &row.from, row.to.as_ref()));
     head.push(blank(gap));
+    // One column: of a record that came along every row has it.
+    let foreign = match row.is_foreign {
+        true => deck.glyphs.foreign(),
+        false => "",
+    };
+    let kind = format!("{foreign}{}", sanitize::line(&row.kind));
     head.push(Span::styled(
-        text::pad(&sanitize::line(&row.kind), kind_columns),
+        text::pad(&kind, kind_columns),
         theme.style(ThemeRole::TextMuted),
     ));
     head.push(blank(1));
@@ -192,11 +195,6 @@ pub(super) fn row(deck: &Deck, index: usize, columns: usize, lines: usize) -> Ro
     let room = columns.saturating_sub(indent).max(1);
 
     let mark = row.mark.as_deref().map(sanitize::line).unwrap_or_default();
-    let mark = match (row.is_foreign, mark.is_empty()) {
-        (true, true) => FOREIGN.to_owned(),
-        (true, false) => format!("{mark}  {FOREIGN}"),
-        (false, _) => mark,
-    };
     let thread = row.thread.as_deref().filter(|_| roomy);
     let thread = thread.map(sanitize::line).unwrap_or_default();
     // What an artifact came to stands before its text, with a sign of its own.

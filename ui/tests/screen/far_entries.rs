@@ -78,10 +78,19 @@ fn an_old_task_is_opened_with_its_head() {
 #[test]
 fn the_head_of_what_somebody_else_wrote_says_so_and_its_row_too() {
     const MARK: &str = "from elsewhere";
+    const WIDE: (u16, u16) = (120, 40);
+    let sign = ctxrelay_ui::Glyphs::Unicode.foreign();
     let mut view = pair_at_work();
-    assert!(!shown(&deck_at(view.clone(), SMALL)).contains(MARK));
+    let newest = view.timeline.last_mut().unwrap();
+    newest.text = "one word and another ".repeat(20);
+    let before = shown(&deck_at(view.clone(), WIDE));
+    assert!(!before.contains(sign), "{before}");
     view.timeline.last_mut().unwrap().is_foreign = true;
-    shows(&deck_at(view, (120, 40)), MARK);
+    let marked = shown(&deck_at(view, WIDE));
+    assert!(marked.contains(sign), "{marked}");
+    // Its text has as much room as any other.
+    let words = |screen: &str| screen.matches("another").count();
+    assert_eq!(words(&marked), words(&before), "{marked}");
 
     let (view, _) = old_tasks();
     let mut deck = deck_at(view, SMALL);

@@ -89,7 +89,14 @@ impl Backlog {
     pub fn pushed(&mut self, id: &EntryId, now_ms: i64) {
         match self.get(id).is_some_and(|row| row.shown == Shown::Whole) {
             true => self.left(id, now_ms),
-            false => self.sent(id, now_ms),
+            false => {
+                self.sent(id, now_ms);
+                // What did leave counts, whatever becomes of another copy.
+                let now = self.get(id).map(BeforeClaim::of);
+                if let (Some(now), Some(claim)) = (now, self.claims.get_mut(id)) {
+                    claim.before = now;
+                }
+            }
         }
     }
 
@@ -129,9 +136,12 @@ impl Backlog {
         now_ms: i64,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        let Some(before) = self.get(id).map(BeforeClaim::of) else {
+        let Some(now) = self.get(id).map(BeforeClaim::of) else {
             return;
         };
+        // Two copies that wait for the same row: if neither leaves, there was no attempt.
+        let leaving = self.claims.get(id).filter(|claim| claim.is_leaving());
+        let before = leaving.map_or(now, |claim| claim.before);
         let claim = Claim {
             takes_ms,
             until_ms: None,

@@ -2,8 +2,8 @@
 
 use crate::agent::Agent;
 use crate::delivery::{
-    Backlog, Delivery, DeliveryEffect, DeliveryMode, DeliveryState, HookPoint, Ladder, LadderInput,
-    LadderTimeouts, Moment, Rung,
+    Backlog, Delivery, DeliveryEffect, DeliveryFact, DeliveryMode, DeliveryState, HookPoint,
+    Ladder, LadderInput, LadderTimeouts, Moment, Rung,
 };
 use crate::entry::{DeliveryResult, DeliveryWay, OnBusy};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
@@ -495,13 +495,39 @@ fn a_push_that_did_not_leave_is_no_attempt_however_often_it_is_tried() {
         assert!(is_pushed(&effects), "{effects:?}");
         assert_eq!(row(&way).attempts, 1);
     }
-    // Proof that comes in between stays, whatever becomes of the copy that is on its way.
-    let (ids, rung) = (vec![id()], DeliveryWay::Pull);
-    way.hear(LadderInput::Proven { ids, rung });
-    let result = DeliveryResult::Confirmed;
-    way.hear(LadderInput::Durable { id: id(), result });
+    // A state that it comes to in between stays, whatever becomes of the copy that is on its way.
+    way.backlog
+        .apply(&id(), DeliveryFact::Confirmed, way.now_ms);
     way.hear(LadderInput::NotStored { id: id() });
     assert_eq!(row(&way).state, DeliveryState::Confirmed);
+}
+
+#[test]
+fn two_copies_of_which_neither_left_are_no_attempts_and_one_that_did_is_one() {
+    for has_left in [false, true] {
+        let mut way = Way::new(DeliveryMode::Push, false);
+        way.insert(id(), 1, OnBusy::Queue);
+        let at = Moment {
+            now_ms: way.now_ms,
+            attempt: AttemptId::new("slow"),
+        };
+        let effects = way.ladder.apply(&mut way.backlog, LadderInput::News, &at);
+        assert!(is_pushed(&effects));
+        // Its beginning is asked for while the push waits for its row.
+        way.hear(handed(false));
+        if has_left {
+            way.backlog.pushed(&id(), way.now_ms);
+        }
+        for _ in 0..2 {
+            way.hear(LadderInput::NotStored { id: id() });
+        }
+        let row = way.backlog.get(&id()).unwrap();
+        let wanted = match has_left {
+            true => (DeliveryState::Attempted, 2),
+            false => (DeliveryState::Queued, 0),
+        };
+        assert_eq!((row.state, row.attempts), wanted);
+    }
 }
 
 #[test]
