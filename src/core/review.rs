@@ -12,7 +12,6 @@ mod body;
 mod comment;
 mod details;
 mod fence;
-mod head;
 #[cfg(any(test, feature = "testing"))]
 pub mod hostile;
 mod links;

@@ -2,8 +2,8 @@
 
 use super::body::{BODY_BYTES_MAX, CleanBody, comment_end};
 use super::fence::{fence, prose};
-use super::head::head;
 use super::links;
+use crate::cut_text::head;
 use crate::entry::{FindingSeverity, SeverityBy};
 
 /// So far the end of a picture's tag is looked for, in bytes.
