@@ -1,5 +1,5 @@
-//! [`Drawing`]: the thread that draws. It takes everything that waits, draws once, and does what the
-//! screen wants of the terminal; all other wishes it passes on.
+//! [`Drawing`]: the thread that draws. It takes what waits, up to a key that opens the editor, draws
+//! once, and does what the screen wants of the terminal; all other wishes it passes on.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -132,7 +132,8 @@ impl Drawing {
         self.screen.draw(&self.deck).map_err(|_| Ended)
     }
 
-    /// The deck takes a message; what it wants is done behind all that wait.
+    /// The deck takes a message; what it wants is done behind those that wait as well, but for the
+    /// editor of a draft: see [`Self::opens_editor`].
     fn update(&mut self, msg: Msg) {
         self.effects.extend(update(&mut self.deck, msg));
     }

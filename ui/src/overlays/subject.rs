@@ -96,14 +96,14 @@ impl Subject {
         }
     }
 
-    /// Why it has none.
-    pub(crate) const NO_THREAD: &str = "only an entry of the session that is open has a thread";
-
     /// Where it stands, if it has a thread: one is read from the record that is being written.
-    pub(crate) fn of_thread(&self, deck: &Deck) -> Option<EntryPlace> {
+    pub(crate) fn thread_place(&self, deck: &Deck) -> Option<EntryPlace> {
         let place = self.entry(deck)?;
         (deck.is_of_record(&place) && !deck.is_no_entry(&place)).then_some(place)
     }
+
+    /// Why it has none.
+    pub(crate) const NO_THREAD: &str = "only an entry of the session that is open has a thread";
 
     /// Whether it has a text and an id to be copied.
     pub(crate) fn has_text(&self, deck: &Deck) -> bool {
