@@ -41,7 +41,8 @@ const LARGE_BYTES: u64 = 512 * 1024;
 /// How many work trees' are kept. One of 100,000 files has some 10 MB.
 const KEPT_MAX: usize = 16;
 
-/// The files that say how others are hashed. What is known of those counts only for the same ones.
+/// Their paths, for git: the files that say how others are hashed. What is known of those counts only
+/// for the same ones.
 const ATTRIBUTE_PATHS: &str = ":(top,glob)**/.gitattributes";
 
 /// [`WorkDiff::since`], or [`WorkDiff::at_a_glance`].

@@ -25,7 +25,7 @@ use crate::core::hex::hex;
 /// What the index says of a repository within the work tree.
 pub(super) const GITLINK: &str = "160000";
 
-/// The files that say how others are hashed.
+/// The name of a file that says how others are hashed.
 const ATTRIBUTES: &[u8] = b".gitattributes";
 
 /// From which size on a file is not hashed as git does it, in bytes: its SHA-1, which looks for

@@ -22,9 +22,8 @@ mod tests;
 mod work_files;
 
 pub use crate::continuity_state::{
-    CHANGED_RULES_MAX, CompactionSeen, ContinuityState, INFERRED_TURNS, InferencesSeen,
-    InferredSeen, LISTED_MAX, PINNED, PacketSeen, READS_MAX, RulesSeen, STATE_TAG, StateTag,
-    StatedText, TouchedFile, WORKING_SET_MAX, day_of, is_note_for, is_state,
+    CHANGED_RULES_MAX, CompactionSeen, ContinuityState, LISTED_MAX, PINNED, PacketSeen, READS_MAX,
+    RulesSeen, STATE_TAG, StateTag, StatedText, TouchedFile, WORKING_SET_MAX, day_of, is_state,
 };
 pub use inference::{INFERENCE_WORDS_MAX, inference_prompt, inferred_values};
 pub use marker::{

@@ -1,8 +1,9 @@
-//! [`cut_text`], [`cut_apart`] and [`excerpt`]: the beginning of a text that is shown; [`one_line`]: a text without its lines.
+//! [`cut_text`], [`cut_apart`] and [`excerpt`]: the beginning of a text that is shown; [`head`]: of one
+//! that is read; [`one_line`]: a text without its lines.
 
 use std::borrow::Cow;
 
-use crate::hidden::letters;
+use crate::hidden::{is_joining, letters};
 
 /// At most so many characters of it, and a mark where there were more. Of a text that is not masked
 /// yet [`cut_between_words`](crate::between_words::cut_between_words) takes the beginning.
@@ -40,6 +41,15 @@ pub fn excerpt(text: &str, chars_max: usize) -> String {
         line.push('…');
     }
     line
+}
+
+/// The longest start of `text` that is no longer than `max` bytes and joins nothing that was cut off.
+pub(crate) fn head(text: &str, max: usize) -> &str {
+    let head = &text[..text.floor_char_boundary(max)];
+    if head.len() == text.len() {
+        return head;
+    }
+    head.trim_end_matches(is_joining)
 }
 
 /// Its words, with a space between any two.

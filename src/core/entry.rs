@@ -13,6 +13,7 @@ mod finding;
 mod gate_run;
 mod lifecycle;
 mod predecessor;
+mod referred;
 mod task;
 mod turn_meta;
 
@@ -443,42 +444,6 @@ impl Entry {
             let told = self.content.split_once('\n');
             told.is_none_or(|(_, behind)| behind != alone(run))
         })
-    }
-
-    /// The handoffs that this entry says it answers.
-    pub fn handles(&self) -> &[EntryId] {
-        match &self.kind {
-            EntryKind::Message(message) => &message.handles,
-            EntryKind::Handoff(handoff) => &handoff.handles,
-            EntryKind::Note { handles, .. } | EntryKind::Other { handles, .. } => handles,
-            EntryKind::FinalityProposal(proposal) => &proposal.handles,
-            EntryKind::FinalityDecision(decision) => &decision.handles,
-            _ => &[],
-        }
-    }
-
-    /// What it answers without closing it. What asks back is no answer, and neither is that nothing
-    /// came of it.
-    pub fn answer_to(&self) -> Option<&EntryId> {
-        let EntryKind::Message(message) = &self.kind else {
-            return None;
-        };
-        let is_answer = self.source != Party::System && !message.require_reply;
-        message.in_reply_to.as_ref().filter(|_| is_answer)
-    }
-
-    /// Takes out of what it closes what is open again: read once more it would close that a second
-    /// time. A proposal names what it would close, and a blocker what it blocks: neither closes it.
-    pub fn leave_open(&mut self, is_open: impl Fn(&EntryId) -> bool) {
-        let handles = match &mut self.kind {
-            EntryKind::Message(message) => &mut message.handles,
-            EntryKind::Handoff(handoff) => &mut handoff.handles,
-            EntryKind::Note { note, handles, .. } if *note != NoteKind::Blocker => handles,
-            EntryKind::FinalityDecision(decision) if decision.approved => &mut decision.handles,
-            EntryKind::Other { handles, .. } => handles,
-            _ => return,
-        };
-        handles.retain(|id| !is_open(id));
     }
 
     /// How the receiver's being busy is to be met, for what is delivered at all.

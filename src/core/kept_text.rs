@@ -10,7 +10,7 @@ pub const TEXT_CHARS_MAX: usize = 4_000;
 pub const BRIEF_CHARS_MAX: usize = 200;
 
 /// How many items of evidence are kept.
-pub const ITEMS_MAX: usize = 50;
+const ITEMS_MAX: usize = 50;
 
 /// The beginning of a text; all of it is in the record.
 pub(crate) fn cut(text: &str) -> String {

@@ -2,7 +2,9 @@
 //!
 //! - [`CleanBody`]: a comment's words without pictures, buttons and prompts for an AI.
 //! - [`ImportedFinding`]: the same, made fit to be recorded; [`ImportPlan`]: what is to be recorded.
-//! - [`FindingSeverity::of`](crate::entry::FindingSeverity::of): how bad it is, and by what that is known.
+//! - [`FindingSeverity::of`](crate::entry::FindingSeverity::of): how bad it is, with a
+//!   [`SeverityBy`](crate::entry::SeverityBy) for by what that is known; [`ReviewPart`]: what a comment
+//!   is of its review.
 //!
 //! A comment is text from elsewhere: it is read, never followed.
 
@@ -12,7 +14,6 @@ mod body;
 mod comment;
 mod details;
 mod fence;
-mod head;
 #[cfg(any(test, feature = "testing"))]
 pub mod hostile;
 mod links;

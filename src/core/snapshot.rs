@@ -265,7 +265,8 @@ pub struct QuestionSnapshot {
     /// When, ms since the epoch.
     #[serde(default)]
     pub at_ms: i64,
-    /// The beginning of what is asked, at most [`BRIEF_CHARS_MAX`](crate::kept_text::BRIEF_CHARS_MAX) characters.
+    /// The beginning of what is asked, at most
+    /// [`BRIEF_CHARS_MAX`](crate::kept_text::BRIEF_CHARS_MAX) characters.
     #[serde(default)]
     pub text: String,
 }
@@ -281,7 +282,8 @@ pub struct BlockerSnapshot {
     pub by: Party,
     /// When, ms since the epoch.
     pub at_ms: i64,
-    /// The beginning of what it says, at most [`BRIEF_CHARS_MAX`](crate::kept_text::BRIEF_CHARS_MAX) characters.
+    /// The beginning of what it says, at most
+    /// [`BRIEF_CHARS_MAX`](crate::kept_text::BRIEF_CHARS_MAX) characters.
     pub text: String,
     /// The handoffs that it holds up; with the last of them it is lifted.
     pub holds_up: Vec<EntryId>,

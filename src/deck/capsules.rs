@@ -164,7 +164,7 @@ impl CapsuleAccess {
             Effect::ReadCapsule { id } => vec![self.one(id).await],
             Effect::ExportCapsule { id, file, along } => {
                 let said = self.export(id.clone(), file, along, operator).await;
-                vec![said.map_or_else(fault, |lines| Msg::Exported { id, lines })]
+                vec![said.map_or_else(error_notice, |lines| Msg::Exported { id, lines })]
             }
             Effect::FindAlike(to) => vec![self.find_alike(to).await],
             Effect::BeginTask { title, found } => {
@@ -175,7 +175,7 @@ impl CapsuleAccess {
             Effect::HandCapsule { id, to, found } => {
                 let found = found.into_iter().map(found_text).collect();
                 let said = self.hand(id, core_agent_of(to), found, operator).await;
-                vec![said.map_or_else(fault, told)]
+                vec![said.map_or_else(error_notice, told)]
             }
             Effect::TellCapsule { id, to } => {
                 let tell = Arc::clone(&self.tell);
@@ -292,7 +292,7 @@ impl CapsuleAccess {
             };
             if let Err(why) = self.change(edit, operator).await {
                 let why = format!("{task} is open, and what was ticked is not recorded: {why}");
-                return Ok(fault(why));
+                return Ok(error_notice(why));
             }
         }
         Ok(told(format!(
@@ -382,7 +382,7 @@ impl CapsuleAccess {
         let keep = Box::new(move || keep(&name));
         Ok(match self.keep(id.clone(), keep, operator).await {
             Ok(()) => told(format!("{id} is closed by entry {}", grouped(seq.0))),
-            Err(why) => fault(format!("{id} is closed, and {why}")),
+            Err(why) => error_notice(format!("{id} is closed, and {why}")),
         })
     }
 }
@@ -429,7 +429,7 @@ fn told(said: String) -> Msg {
     Msg::Notice(Level::Info, said)
 }
 
-fn fault(why: String) -> Msg {
+fn error_notice(why: String) -> Msg {
     Msg::Notice(Level::Error, why)
 }
 

@@ -2,6 +2,7 @@
 //! of the screen; their callers share two bounded queues and one slot with them, so that a blocked
 //! terminal delays nobody but itself.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -120,6 +121,7 @@ impl Display {
             typed,
             unsent: Arc::clone(&unsent),
             effects: Vec::new(),
+            behind: VecDeque::new(),
             was_away: false,
         };
         let drawing = thread::Builder::new()

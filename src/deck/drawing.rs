@@ -1,6 +1,7 @@
-//! [`Drawing`]: the thread that draws. It takes everything that waits, draws once, and does what the
-//! screen wants of the terminal; all other wishes it passes on.
+//! [`Drawing`]: the thread that draws. It takes what waits, up to a key that opens the editor, draws
+//! once, and does what the screen wants of the terminal; all other wishes it passes on.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -15,7 +16,7 @@ use super::clock::now_ms;
 use super::display_host::DisplayHost;
 use super::editor::Edited;
 use super::input::{Input, UnsentSlot, ViewSlot};
-use super::lend::{edit, is_typed, keep};
+use super::lend::{Missed, edit, keep};
 use super::term::Screen;
 use super::terminal_input::TerminalInput;
 use super::unsent::dropped;
@@ -58,6 +59,8 @@ pub(super) struct Drawing {
     pub(super) unsent: UnsentSlot,
     /// What the deck wants and has not got.
     pub(super) effects: Vec<Effect>,
+    /// What was typed behind the key of an editor that has left a text: for that text.
+    pub(super) behind: VecDeque<Msg>,
     /// Somebody else had the terminal; a view may have come meanwhile.
     pub(super) was_away: bool,
 }
@@ -66,6 +69,10 @@ impl Drawing {
     /// Draws until the deck ends.
     pub(super) fn run(mut self) {
         while self.turn().is_ok() {}
+        // The words among it belong to what was written and not sent.
+        for msg in std::mem::take(&mut self.behind) {
+            self.update(msg);
+        }
         // What the deck wants still is not done any more: what was written for it is a draft again.
         for effect in std::mem::take(&mut self.effects) {
             update(&mut self.deck, dropped(&effect));
@@ -81,17 +88,10 @@ impl Drawing {
             self.take_inputs(None)?;
         }
         self.draw()?;
-        let wait = match self.deck.next_redraw_ms() {
-            _ if !self.effects.is_empty() => Duration::ZERO,
-            Some(ms) => Duration::from_millis(ms),
-            None => QUIET,
-        };
-        let first = match self.inputs.recv_timeout(wait) {
-            Ok(input) => Some(input),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return Err(Ended),
-        };
-        self.take_inputs(first)?;
+        if !self.opens_editor() {
+            let first = self.wait_for_input()?;
+            self.take_inputs(first)?;
+        }
         // What the deck wants because of what comes of these is done after the next frame.
         let mut wanted = std::mem::take(&mut self.effects).into_iter();
         while let Some(effect) = wanted.next() {
@@ -101,6 +101,20 @@ impl Drawing {
             }
         }
         Ok(())
+    }
+
+    /// Waits until the next frame is due at most.
+    fn wait_for_input(&self) -> Result<Option<Input>, Ended> {
+        let wait = match self.deck.next_redraw_ms() {
+            _ if !self.effects.is_empty() => Duration::ZERO,
+            Some(ms) => Duration::from_millis(ms),
+            None => QUIET,
+        };
+        match self.inputs.recv_timeout(wait) {
+            Ok(input) => Ok(Some(input)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Ended),
+        }
     }
 
     fn draw(&mut self) -> Result<(), Ended> {
@@ -118,7 +132,8 @@ impl Drawing {
         self.screen.draw(&self.deck).map_err(|_| Ended)
     }
 
-    /// The deck takes a message; what it wants is done behind all that wait.
+    /// The deck takes a message; what it wants is done behind those that wait as well, but for the
+    /// editor of a draft: see [`Self::opens_editor`].
     fn update(&mut self, msg: Msg) {
         self.effects.extend(update(&mut self.deck, msg));
     }
@@ -131,7 +146,7 @@ impl Drawing {
     fn take_inputs(&mut self, first: Option<Input>) -> Result<(), Ended> {
         let mut has_view = std::mem::take(&mut self.was_away);
         let mut is_resized = false;
-        let mut next = first.or_else(|| self.inputs.try_recv().ok());
+        let mut next = first.or_else(|| self.next_input());
         while let Some(input) = next {
             match input {
                 Input::Msg(msg) => {
@@ -152,7 +167,7 @@ impl Drawing {
                 }
                 Input::End => return Err(Ended),
             }
-            next = self.inputs.try_recv().ok();
+            next = self.next_input();
         }
         // Also to the size that was drawn for: a terminal that was smaller in between has lost what
         // stood there.
@@ -169,10 +184,18 @@ impl Drawing {
         Ok(())
     }
 
-    /// The editor is asked for: what is typed behind that is for what it leaves.
+    /// What waits already.
+    fn next_input(&mut self) -> Option<Input> {
+        match self.behind.pop_front() {
+            Some(msg) => Some(Input::Msg(Box::new(msg))),
+            None => self.inputs.try_recv().ok(),
+        }
+    }
+
+    /// A draft is to be edited: what is typed behind that is for what the editor leaves.
     fn opens_editor(&self) -> bool {
         let mut effects = self.effects.iter();
-        effects.any(|effect| matches!(effect, Effect::OpenEditor { .. }))
+        effects.any(|effect| matches!(effect, Effect::OpenEditor { is_draft: true, .. }))
     }
 
     fn perform(&mut self, effect: Effect) -> Result<(), Ended> {
@@ -229,22 +252,27 @@ impl Drawing {
     }
 
     fn open_editor(&mut self, text: &str, is_draft: bool) -> Result<(), Ended> {
-        let mut missed = Vec::new();
         let (screen, inputs) = (&mut self.screen, &self.inputs);
+        let mut missed = Missed::new(&self.host.key_slot, is_draft);
         let edited = edit(screen, self.typed, inputs, text, &mut missed);
         // What came meanwhile stands in the next frame.
         self.was_away = true;
-        let is_over = edited.is_err();
+        let mut is_over = edited.is_err();
         let edited = match edited {
             Ok(Edited::Text(text)) if is_draft => Some(Msg::EditorText(text)),
             Err(over) if is_draft => over.saved(text).map(Msg::EditorText),
             Ok(Edited::Failed(why)) => Some(Msg::Notice(Level::Warn, why)),
             Ok(Edited::Text(_)) | Err(_) => None,
         };
-        let (typed, told): (Vec<Msg>, Vec<Msg>) = missed.into_iter().partition(is_typed);
-        // Behind what came meanwhile: the last that was said is what is read. What was typed behind
-        // the editor's key is for the edited text.
-        for msg in told.into_iter().chain(edited).chain(typed) {
+        if is_draft && !matches!(edited, Some(Msg::EditorText(_))) {
+            // It was typed for a text that there is not: Enter would send the one before.
+            is_over |= missed.take_waiting(inputs);
+            self.behind.clear();
+        }
+        let (told, typed) = missed.parted(edited.as_ref());
+        self.behind.extend(typed);
+        // Behind what came meanwhile: the last that was said is what is read.
+        for msg in told.into_iter().chain(edited) {
             self.update(msg);
         }
         if is_over { Err(Ended) } else { Ok(()) }

@@ -1,4 +1,5 @@
 //! [`edit`]: lends the terminal to the person's editor, and takes it back whatever becomes of that.
+//! [`Missed`]: what comes meanwhile.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use ctxrelay_ui::Msg;
 
 use super::editor::{Edited, Editor, command};
 use super::input::Input;
+use super::key_slot::KeySlot;
 use super::term::{Screen, is_lost};
 use super::terminal_input::TerminalInput;
 
@@ -15,6 +17,60 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Messages that are kept for a screen that nobody sees: more than a person can have asked for.
 const MISSED_MAX: usize = 256;
+
+/// What comes for the screen while the editor has the terminal.
+#[derive(Debug)]
+pub(super) struct Missed<'a> {
+    /// Forgotten where this process was suspended.
+    key_slot: &'a KeySlot,
+    /// The editor has a draft: what was typed before it had the terminal is for the edited text.
+    is_draft: bool,
+    told: Vec<Msg>,
+    typed: Vec<Msg>,
+}
+
+impl<'a> Missed<'a> {
+    pub(super) fn new(key_slot: &'a KeySlot, is_draft: bool) -> Self {
+        Self {
+            key_slot,
+            is_draft,
+            told: Vec::new(),
+            typed: Vec::new(),
+        }
+    }
+
+    /// Returns whether the deck is to end.
+    fn take(&mut self, input: Input) -> bool {
+        match input {
+            Input::End => return true,
+            // Somebody else suspended it.
+            Input::Continued => self.key_slot.forget(),
+            // A view lies in its slot.
+            Input::Look => {}
+            // Nobody reads the terminal for the deck now: this came before.
+            Input::Msg(msg) if is_typed(&msg) => {
+                if self.is_draft && self.typed.len() < MISSED_MAX {
+                    self.typed.push(*msg);
+                }
+            }
+            Input::Msg(msg) => keep(&mut self.told, *msg),
+        }
+        false
+    }
+
+    /// Takes what waits already. Returns whether the deck is to end.
+    pub(super) fn take_waiting(&mut self, inputs: &Receiver<Input>) -> bool {
+        inputs.try_iter().any(|input| self.take(input))
+    }
+
+    /// What the screen is told, and what was typed for the edited text: nothing where there is none.
+    pub(super) fn parted(self, edited: Option<&Msg>) -> (Vec<Msg>, Vec<Msg>) {
+        match edited {
+            Some(Msg::EditorText(_)) => (self.told, self.typed),
+            _ => (self.told, Vec::new()),
+        }
+    }
+}
 
 /// The deck ends, or its terminal is gone, while the editor is open.
 #[derive(Debug)]
@@ -42,7 +98,7 @@ impl Over {
 
 /// Runs the editor on a copy of the text and waits for its end. Nothing else waits for it: who feeds
 /// the screen finds its slot and its queue as ever. What it is told meanwhile, a refused message
-/// say, is put into `missed`, and so is what was typed before the editor had the terminal.
+/// say, is put into `missed`.
 ///
 /// # Errors
 ///
@@ -52,7 +108,7 @@ pub(super) fn edit(
     typed: &TerminalInput,
     inputs: &Receiver<Input>,
     text: &str,
-    missed: &mut Vec<Msg>,
+    missed: &mut Missed<'_>,
 ) -> Result<Edited, Over> {
     let Some(command) = command() else {
         return Ok(Edited::Failed("no editor: set $EDITOR".to_owned()));
@@ -77,32 +133,30 @@ pub(super) fn edit(
 }
 
 /// Nothing where the deck is to end; the editor has ended then too.
-fn wait(editor: &mut Editor, inputs: &Receiver<Input>, missed: &mut Vec<Msg>) -> Option<Edited> {
+fn wait(editor: &mut Editor, inputs: &Receiver<Input>, missed: &mut Missed<'_>) -> Option<Edited> {
     loop {
         if let Some(edited) = editor.ended() {
             return Some(edited);
         }
-        match inputs.recv_timeout(LOOK_EVERY) {
-            Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => {
-                editor.end();
-                return None;
-            }
-            // Nobody reads the terminal for the deck now: this came before.
-            Ok(Input::Msg(msg)) if is_typed(&msg) && missed.len() < MISSED_MAX => missed.push(*msg),
-            Ok(Input::Msg(msg)) => keep(missed, *msg),
-            // A view lies in its slot.
-            Ok(Input::Look | Input::Continued) | Err(RecvTimeoutError::Timeout) => {}
+        let is_over = match inputs.recv_timeout(LOOK_EVERY) {
+            Ok(input) => missed.take(input),
+            Err(RecvTimeoutError::Disconnected) => true,
+            Err(RecvTimeoutError::Timeout) => false,
+        };
+        if is_over {
+            editor.end();
+            return None;
         }
     }
 }
 
 /// Whether it is text or a command of the person's.
-pub(super) fn is_typed(msg: &Msg) -> bool {
+fn is_typed(msg: &Msg) -> bool {
     matches!(msg, Msg::Key(_) | Msg::Paste(_))
 }
 
-/// Keeps what the screen is told while somebody else has the terminal. Keys were meant for that one;
-/// size, time and view are those of the next frame anyway.
+/// Keeps what the screen is told while somebody else has the terminal. Nothing that is typed: that is
+/// for the shell, or [`Missed`] keeps it apart. Size, time and view are those of the next frame anyway.
 pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
     let is_kept = !matches!(
         msg,
@@ -121,10 +175,51 @@ pub(super) fn keep(missed: &mut Vec<Msg>, msg: Msg) {
 
 #[cfg(test)]
 mod tests {
-    use ctxrelay_ui::Msg;
-    use ctxrelay_ui::model::FoundEntries;
+    use std::sync::mpsc::channel;
 
-    use super::keep;
+    use ctxrelay_ui::Msg;
+    use ctxrelay_ui::model::{FoundEntries, Level};
+
+    use super::{Missed, keep};
+    use crate::deck::input::Input;
+    use crate::deck::key_slot::KeySlot;
+
+    fn input(msg: Msg) -> Input {
+        Input::Msg(Box::new(msg))
+    }
+
+    #[test]
+    fn what_is_typed_behind_the_editors_key_is_for_the_text_that_it_leaves_alone() {
+        let key_slot = KeySlot::default();
+        let left = Msg::EditorText("edited".to_owned());
+        let failed = Msg::Notice(Level::Warn, "it failed".to_owned());
+        let of_draft = [(Some(&left), 1), (Some(&failed), 0), (None, 0)];
+        let of_view = [(Some(&failed), 0), (None, 0)];
+        for (is_draft, cases) in [(true, &of_draft[..]), (false, &of_view[..])] {
+            for (edited, wanted) in cases {
+                let mut missed = Missed::new(&key_slot, is_draft);
+                assert!(!missed.take(input(Msg::Paste("q".to_owned()))));
+                assert!(!missed.take(input(Msg::FindingPlaces(Vec::new()))));
+                let (told, typed) = missed.parted(*edited);
+                assert_eq!(typed.len(), *wanted, "{is_draft}, {edited:?}");
+                assert!(matches!(told[..], [Msg::FindingPlaces(_)]), "{told:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_key_is_forgotten_where_the_deck_was_suspended_while_the_editor_was_open() {
+        let key_slot = KeySlot::default();
+        let (inputs, waiting) = channel();
+        inputs.send(Input::Look).unwrap();
+        let mut missed = Missed::new(&key_slot, true);
+        assert!(!missed.take_waiting(&waiting));
+        assert_eq!(key_slot.forgotten(), 0);
+        inputs.send(Input::Continued).unwrap();
+        inputs.send(Input::End).unwrap();
+        assert!(missed.take_waiting(&waiting));
+        assert_eq!(key_slot.forgotten(), 1);
+    }
 
     #[test]
     fn what_becomes_of_a_signature_while_the_editor_is_open_is_not_lost() {
@@ -144,7 +239,7 @@ mod tests {
         let (commit, read) = ("abc".to_owned(), Ok("+ a line".to_owned()));
         keep(&mut missed, Msg::Diff { commit, read });
         keep(&mut missed, Msg::FindingPlaces(Vec::new()));
-        // What is typed there is no key here.
+        // What is typed is nothing that the screen is told.
         keep(&mut missed, Msg::Paste("q".to_owned()));
         keep(&mut missed, Msg::Tick(1));
         assert!(

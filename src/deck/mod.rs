@@ -15,7 +15,6 @@
 
 mod agent_work;
 mod attention;
-mod belongs_to;
 mod beside_work;
 pub mod capsules;
 mod clipboard;

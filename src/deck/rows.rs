@@ -6,7 +6,6 @@ use std::sync::Arc;
 use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::{grouped, tokens};
 
-use super::belongs_to::belongs_to;
 use super::own_messages::OwnMessages;
 use super::party::party_of;
 use super::queue_wait::{QueueWait, waits_for};
@@ -134,7 +133,7 @@ fn thread(facts: &RowFacts<'_>, entry: &Entry) -> Option<String> {
         return (entry.seq.0 > 0).then(|| format!("h{}", entry.seq));
     }
     let world = facts.world;
-    belongs_to(entry).into_iter().find_map(|id| {
+    entry.belongs_to().into_iter().find_map(|id| {
         let mut closed = world.closed_handoffs.iter();
         let handoff = world.open_handoffs.get(id).map(Arc::as_ref);
         let handoff = handoff.or_else(|| closed.find(|handoff| handoff.id == *id))?;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use ctxrelay_ui::model::{self as ui, EntryPlace};
 use tokio::time::timeout;
 
-use super::belongs_to::belongs_to;
 use super::model::{Model, entries, entry, session_name};
 use super::rows::row;
 use crate::client::{Client, Connection};
@@ -66,7 +65,7 @@ pub(super) async fn read_thread(
                 break;
             }
             if let Some(found) = show(client, line.to_string(), Some(line)).await
-                && belongs_to(&found).contains(&&id)
+                && found.belongs_to().contains(&&id)
             {
                 thread.take(found);
             }
@@ -152,7 +151,7 @@ pub(super) async fn named(client: &Client, model: &Model, entry: &Entry) -> Vec<
         EntryKind::Note { .. } => "withdraws",
         _ => "handles",
     };
-    let ids = belongs_to(entry);
+    let ids = entry.belongs_to();
     let direct = ids.len() - entry.handles().len();
     for (at, id) in ids.into_iter().enumerate().take(NAMED_MAX) {
         let label = if at < direct { first } else { "handles" };
@@ -183,7 +182,7 @@ async fn root(client: &Client, mut entry: Entry) -> Entry {
         if matches!(entry.kind, EntryKind::Handoff(_)) {
             break;
         }
-        let Some(id) = belongs_to(&entry).first().map(|id| id.to_string()) else {
+        let Some(id) = entry.belongs_to().first().map(|id| id.to_string()) else {
             break;
         };
         match show(client, id, None).await {

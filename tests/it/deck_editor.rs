@@ -252,6 +252,38 @@ fn what_is_sent_behind_the_editors_key_is_told_where_the_deck_ends_before_it_lea
     assert!(screen.contains("saved words"), "{screen}");
 }
 
+/// How often an entry of the record has this text.
+fn recorded(project: &Project, text: &str) -> usize {
+    let lines = project.ledger();
+    lines.iter().filter(|line| line["content"] == text).count()
+}
+
+#[test]
+fn enter_behind_the_editors_key_sends_what_the_editor_leaves() {
+    let project = Project::new();
+    let mut deck = deck(&project, "printf 'edited words' > \"$1\"");
+    deck.press(Key::Char('m'));
+    deck.type_text("plain words");
+    deck.wait_for_text("plain words");
+    deck.send(b"\x07\r");
+    deck.wait_for_text("1 queued");
+    assert_eq!(recorded(&project, "edited words"), 1);
+    assert_eq!(recorded(&project, "plain words"), 0);
+}
+
+#[test]
+fn enter_behind_two_of_the_editors_keys_sends_what_the_second_editor_leaves() {
+    let project = Project::new();
+    let mut deck = deck(&project, "printf ' more' >> \"$1\"");
+    deck.press(Key::Char('m'));
+    deck.type_text("plain words");
+    deck.wait_for_text("plain words");
+    deck.send(b"\x07\x07\r");
+    deck.wait_for_text("1 queued");
+    assert_eq!(recorded(&project, "plain words more more"), 1);
+    assert_eq!(recorded(&project, "plain words more"), 0);
+}
+
 #[test]
 fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
     let project = Project::new();

@@ -69,7 +69,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::LandmarkOlder | Action::LandmarkNewer => deck.focus == Pane::Timeline,
         Action::Open => Subject::selected(deck).is_some() || selected_fold(deck).is_some(),
         Action::Thread => {
-            Subject::selected(deck).is_some_and(|subject| subject.of_thread(deck).is_some())
+            Subject::selected(deck).is_some_and(|subject| subject.thread_place(deck).is_some())
         }
         Action::NextColumn | Action::PrevColumn => deck.focus == Pane::Tasks,
         Action::Copy | Action::CopyId | Action::Edit => {
@@ -183,7 +183,7 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         (_, Action::Return) => deck.visited.leads_from_overlay(),
         (overlay, Action::Thread) => {
             let subject = overlay.subject();
-            subject.is_some_and(|subject| subject.of_thread(deck).is_some())
+            subject.is_some_and(|subject| subject.thread_place(deck).is_some())
         }
         (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
         (

@@ -429,7 +429,12 @@ impl Deck {
 
     /// Whether no entry stands at a place: lines that cannot be read, or rows of the machine.
     pub(crate) fn is_no_entry(&self, place: &EntryPlace) -> bool {
-        place.session == self.view.session_id && self.view.is_no_entry(place.line)
+        self.is_of_record(place) && self.view.is_no_entry(place.line)
+    }
+
+    /// Whether a place is in the record that is shown. Another one may have begun since it was kept.
+    pub(crate) fn is_of_record(&self, place: &EntryPlace) -> bool {
+        place.session == self.view.session_id
     }
 
     /// The handoff on a line of the record that is shown, where it has a row.

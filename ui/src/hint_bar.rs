@@ -15,6 +15,7 @@ use crate::widgets::{blank, fit_line, width_of};
 
 /// Columns between two hints.
 const GAP: u16 = 3;
+
 /// One key with its word.
 struct Hint {
     action: Action,

@@ -1,8 +1,8 @@
-//! [`AttemptedMessage`]: what another process handed over to Codex, and has no proof of.
+//! [`AttemptedMessage`]: what the previous process handed over to Codex, and has no proof of.
 
 use crate::core::id::{EntryId, ThreadId, TurnId};
 
-/// A message that an earlier process handed over.
+/// A message that the previous process handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptedMessage {
     pub message_id: EntryId,

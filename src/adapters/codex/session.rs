@@ -14,7 +14,7 @@ mod hook;
 mod inject;
 mod limits;
 mod naming;
-mod outcome;
+mod not_handed;
 mod queue;
 mod recover;
 mod refused_thread;

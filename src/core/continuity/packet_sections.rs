@@ -9,11 +9,10 @@ use crate::agent::{Agent, Party};
 use crate::continuity_state::{
     ContinuityState, StateTag, StatedText, TouchedFile, WORKING_SET_MAX,
 };
-use crate::cut_text::{cut_text, one_line};
 use crate::entry::ArtifactStatus;
 use crate::hidden::letters;
 use crate::id::{RuntimeSession, Seq};
-use crate::kept_text::BRIEF_CHARS_MAX;
+use crate::kept_text::brief;
 use crate::snapshot::{HandoffSnapshot, Snapshot};
 
 /// How many done handoffs and artifacts are named.
@@ -440,10 +439,6 @@ pub(super) fn name(path: &str) -> String {
         false => letter,
     };
     letters(path).map(seen).collect()
-}
-
-fn brief(text: &str) -> String {
-    cut_text(&one_line(text), BRIEF_CHARS_MAX).into_owned()
 }
 
 fn tree(git: &GitFacts) -> Vec<String> {

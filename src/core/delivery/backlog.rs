@@ -7,7 +7,6 @@ mod claims;
 mod index;
 mod kept_back;
 mod lane;
-mod lane_row;
 mod offers;
 mod pages;
 
@@ -16,9 +15,9 @@ use std::sync::Arc;
 
 use claims::Claim;
 pub use index::LaneCounts;
+use index::LaneRow;
 pub(super) use index::{LaneIndex, Untold};
 use lane::{LaneId, LaneRows};
-use lane_row::LaneRow;
 #[cfg(test)]
 pub(super) use pages::page_afresh;
 

@@ -11,7 +11,6 @@
 
 #[cfg(test)]
 mod afresh;
-mod bridge;
 mod deadlines;
 mod hooked;
 mod input;
@@ -19,7 +18,6 @@ mod offering;
 mod ringing;
 mod timeouts;
 
-use bridge::Bridge;
 pub use input::{DeliveryMode, HookPoint, LadderInput};
 use ringing::Ringing;
 pub use timeouts::LadderTimeouts;
@@ -28,6 +26,16 @@ use super::{Backlog, Delivery, DeliveryEffect, DeliveryState, DeliveryWay, Momen
 use crate::agent::Agent;
 use crate::entry::DeliveryResult;
 use crate::id::{EntryId, RuntimeSession, Seq};
+
+/// The bridge that gets the deliveries.
+#[derive(Debug, Clone, Copy)]
+struct Bridge {
+    id: u64,
+    process: Option<u32>,
+    mode: DeliveryMode,
+    /// Until then a doorbell may still come.
+    bell_due: i64,
+}
 
 /// The ways to the Claude of one pair.
 #[derive(Debug)]

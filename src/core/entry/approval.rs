@@ -1,4 +1,5 @@
 //! [`ApprovalRecord`]: what an agent asks the person before it goes on, and what became of that.
+//! [`RuleName`]: what the operator's rule about it is about.
 
 use serde::{Deserialize, Serialize};
 

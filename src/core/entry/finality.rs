@@ -1,4 +1,5 @@
 //! [`FinalityProposal`] and [`FinalityDecision`]: that the work is done, and what the operator says.
+//! [`DecisionSignature`]: what a signed decision carries. [`ProposalState`]: where a proposal stands.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,11 @@
-//! [`is_secret_path`]: where keys, tokens and passwords usually lie.
+//! [`is_secret_path`]: where keys, tokens and passwords usually lie. [`BETWEEN_WORDS`]: what divides
+//! the words of a command that may name such a file.
+
+/// What divides the words in which a file may be named. `@`: `curl -d @FILE` sends it.
+pub(super) const BETWEEN_WORDS: [char; 19] = [
+    ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', '<', '>', ',', ':', '@', '{',
+    '}',
+];
 
 /// Folders all of whose files count.
 const FOLDERS: [&str; 4] = [".aws", ".gnupg", ".ssh", ".kube"];

@@ -1,10 +1,5 @@
 //! [`ShellText`]: the simple commands of a shell text, whatever stands around them.
 
-/// What divides the words in which a file may be named. `@`: `curl -d @FILE` sends it.
-pub(super) const BETWEEN_WORDS: [char; 19] = [
-    ' ', '\t', '\n', '\'', '"', '`', '=', ';', '|', '&', '(', ')', '<', '>', ',', ':', '@', '{',
-    '}',
-];
 /// A word after quotes are taken away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ShellWord {

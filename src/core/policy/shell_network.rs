@@ -4,7 +4,8 @@ use super::Permission;
 use super::given_commands::{SHELLS_MAX, given_commands};
 use super::need::{Certainty, Need, named};
 use super::programs::{ProgramRole, program, program_name, program_role};
-use super::shell::{BETWEEN_WORDS, ShellWord, SimpleCommand};
+use super::secret_paths::BETWEEN_WORDS;
+use super::shell::{ShellWord, SimpleCommand};
 use super::shell_lexer;
 use super::subcommands::{SubcommandUse, git_subcommand, git_words};
 

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::fence::fence;
-use super::head::head;
 use super::{details, links, tags};
+use crate::cut_text::head;
 use crate::envelope::is_line_end;
 use crate::hidden::letters;
 

@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::body::CleanBody;
 use super::fence::prose;
-use super::head::head;
 use super::severity::{ReviewPart, header};
+use crate::cut_text::head;
 use crate::entry::{FindingFacts, FindingSeverity};
 use crate::hex::hex;
 use crate::hidden::{is_joining, letters};

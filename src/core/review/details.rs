@@ -1,8 +1,8 @@
 //! Folded blocks that hold an order for an AI instead of words for the author.
 
 use super::fence::fence;
-use super::head::head;
 use super::tags;
+use crate::cut_text::head;
 
 /// So far into a block its summary is looked for, in bytes.
 const SUMMARY_BYTES_MAX: usize = 512;

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use super::body::seen;
-use super::head::head;
 use super::{
     CLEAN_BYTES_MAX, CleanBody, ImportedFinding, ReviewComment, ReviewPart, SUGGESTIONS_MAX,
 };
+use crate::cut_text::head;
 use crate::entry::{FindingSeverity, SeverityBy};
 use crate::hidden::has_hidden;
 use crate::id::FindingId;

@@ -1,9 +1,10 @@
 //! [`FindingSeverity::of`]: a badge first, then a priority, then a word where it is a label.
+//! [`ReviewPart`]: what a comment is of its review, which says how much of it is read.
 
 use super::body::{BODY_BYTES_MAX, CleanBody, comment_end};
 use super::fence::{fence, prose};
-use super::head::head;
 use super::links;
+use crate::cut_text::head;
 use crate::entry::{FindingSeverity, SeverityBy};
 
 /// So far the end of a picture's tag is looked for, in bytes.

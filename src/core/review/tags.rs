@@ -1,6 +1,6 @@
 //! The HTML that comments are made of. Any other `<` belongs to the words: `Option<T>`.
 
-use super::head::head;
+use crate::cut_text::head;
 
 const TAGS: [&str; 43] = [
     "a",

@@ -1,4 +1,5 @@
-//! [`DecisionStatement`], [`SigningStatement`]: the very bytes that are signed.
+//! [`DecisionStatement`], [`ActStatement`], [`SigningStatement`]: the very bytes that are signed.
+//! [`SignedPlace`]: where a key announced itself.
 
 use serde::{Deserialize, Serialize};
 

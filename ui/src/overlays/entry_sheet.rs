@@ -65,15 +65,10 @@ impl EntrySheet {
 
     fn loaded<'d>(&self, deck: &'d Deck) -> Option<&'d TimelineRow> {
         let rows = &deck.view.timeline;
-        let index = (self.is_of_record(deck))
+        let index = (deck.is_of_record(&self.place))
             .then(|| rows.binary_search_by_key(&self.place.line, |row| row.seq))?;
         let row = rows.get(index.ok()?);
         row.filter(|row| row.folded.is_none() || !self.is_named)
-    }
-
-    /// Another record may have begun meanwhile.
-    fn is_of_record(&self, deck: &Deck) -> bool {
-        self.place.session == deck.view.session_id
     }
 
     /// Its text, once all of it is here.
@@ -113,7 +108,7 @@ impl EntrySheet {
     fn refs<'d>(&self, deck: &'d Deck) -> &'d [EntryRef] {
         // What a record names that has ended meanwhile stands nowhere in this one.
         let fetched = deck.fetched.get(&self.place);
-        let fetched = fetched.filter(|_| self.is_of_record(deck));
+        let fetched = fetched.filter(|_| deck.is_of_record(&self.place));
         fetched.map_or(&[], |fetched| &fetched.refs)
     }
 
@@ -155,7 +150,7 @@ impl EntrySheet {
             None => format!("Entry {}", text::grouped(self.place.line)),
         };
         let mut title = vec![Span::styled(name, theme.style(ThemeRole::TitleFocus))];
-        if !self.is_of_record(deck) {
+        if !deck.is_of_record(&self.place) {
             let session = sanitize::line(session_label(&self.place.session));
             title.push(Span::styled(
                 format!("  of session {session}, sealed"),
@@ -224,18 +219,20 @@ impl EntrySheet {
             return write_folded(document, row, folded);
         }
         if let Some(row) = row {
-            let standing = self.is_of_record(deck).then(|| deck.handoff(row.seq));
+            let standing = deck
+                .is_of_record(&self.place)
+                .then(|| deck.handoff(row.seq));
             document.line(from_to(deck, row, standing.flatten()));
             if let Some(outcome) = &row.outcome {
                 document.line(outcome_line(deck, outcome, document.columns));
             }
-            if self.is_of_record(deck) {
+            if deck.is_of_record(&self.place) {
                 write_ways_back(document, row, standing.flatten());
             }
             document.gap();
         }
         self.write_refs(document);
-        let can_come = deck.view.daemon.state.can_act() || !self.is_of_record(deck);
+        let can_come = deck.view.daemon.state.can_act() || !deck.is_of_record(&self.place);
         match (fetched, row) {
             (Some(fetched), _) => {
                 let (text, rest) = beginning(fetched.words());
@@ -253,7 +250,7 @@ impl EntrySheet {
                 }
             }
             (None, None) => {
-                let text = match (can_come, self.is_of_record(deck)) {
+                let text = match (can_come, deck.is_of_record(&self.place)) {
                     (true, false) => "being read from the disk …",
                     (true, true) => "being read from the record …",
                     (false, _) => "not connected to the daemon: it cannot be read now",

@@ -5,6 +5,7 @@ use super::{AgentSheet, CardSheet, EntrySheet, MessagesSheet, Overlay};
 use crate::deck::Deck;
 use crate::model::{Agent, EntryPlace, InboxKind, Party};
 use crate::pane::Pane;
+use crate::selected::{selected_agent, selected_card};
 use crate::task_list::TaskItem;
 
 /// Something that can be read in full.
@@ -24,12 +25,10 @@ impl Subject {
         let view = &deck.view;
         let seq = match deck.focus {
             Pane::Agents => {
-                let card = view.agents.get(deck.agents.selected)?;
-                return Some(Self::Agent(card.agent));
+                return selected_agent(deck).map(Self::Agent);
             }
             Pane::Inbox => {
-                let row = deck.inbox.selected()?;
-                let card = row.gone_until_ms.is_none().then_some(&row.card)?;
+                let card = selected_card(deck)?;
                 return Some(match (card.kind, &card.by) {
                     // Its keys stand on the agent's own sheet.
                     (
@@ -62,7 +61,7 @@ impl Subject {
         };
         let rows = &deck.view.timeline;
         deck.focus == Pane::Timeline
-            && place.session == deck.view.session_id
+            && deck.is_of_record(place)
             && rows
                 .binary_search_by_key(&place.line, |row| row.seq)
                 .is_ok()
@@ -97,15 +96,14 @@ impl Subject {
         }
     }
 
+    /// Where it stands, if it has a thread: one is read from the record that is being written.
+    pub(crate) fn thread_place(&self, deck: &Deck) -> Option<EntryPlace> {
+        let place = self.entry(deck)?;
+        (deck.is_of_record(&place) && !deck.is_no_entry(&place)).then_some(place)
+    }
+
     /// Why it has none.
     pub(crate) const NO_THREAD: &str = "only an entry of the session that is open has a thread";
-
-    /// Where it stands, if it has a thread: one is read from the record that is being written.
-    pub(crate) fn of_thread(&self, deck: &Deck) -> Option<EntryPlace> {
-        let place = self.entry(deck)?;
-        let is_open = place.session == deck.view.session_id;
-        (is_open && !deck.is_no_entry(&place)).then_some(place)
-    }
 
     /// Whether it has a text and an id to be copied.
     pub(crate) fn has_text(&self, deck: &Deck) -> bool {

@@ -18,7 +18,7 @@ fn go_to(deck: &mut Deck, overlay: Overlay) {
 
 /// Opens the thread that a subject belongs to.
 pub(super) fn open_thread(deck: &mut Deck, subject: Option<Subject>) -> Vec<Effect> {
-    let Some(place) = subject.and_then(|subject| subject.of_thread(deck)) else {
+    let Some(place) = subject.and_then(|subject| subject.thread_place(deck)) else {
         deck.say(Level::Info, Subject::NO_THREAD);
         return Vec::new();
     };

@@ -9,7 +9,6 @@ mod following;
 mod message;
 mod mouse;
 mod moving;
-mod none_next;
 mod opening;
 mod outdated;
 mod overlay_key;

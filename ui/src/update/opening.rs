@@ -1,7 +1,7 @@
 //! Opening overlays: what they ask and say.
 
 use super::moving::{list_of, step};
-use super::none_next::say_none_next;
+use super::refuse::say_none_next;
 use super::searching::search_now;
 use super::taking_text::copy;
 use super::tasking::tick;

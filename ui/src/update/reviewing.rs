@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use super::none_next::say_none_next;
 use super::opening::{compose, likely_receiver};
-use super::refuse::refuse;
+use super::refuse::{refuse, say_none_next};
 use super::taking_text::copy;
 use crate::action::Action;
 use crate::applies::applies;

@@ -1,7 +1,6 @@
 //! Tasks that can travel: the list, one of them, and what the operator does with it.
 
-use super::none_next::say_none_next;
-use super::refuse::refuse;
+use super::refuse::{refuse, say_none_next};
 use super::taking_text::copy;
 use crate::action::Action;
 use crate::applies::applies;

@@ -1,10 +1,10 @@
-//! [`LaneIndex`]: what is asked of all rows of a lane, kept up with each change of one of them.
+//! [`LaneRow`]: one row of a lane. [`LaneIndex`]: what is asked of all rows of a lane, kept up with each change of one of them.
 
 use std::collections::BTreeSet;
 use std::ops::RangeBounds;
 
-use super::lane_row::LaneRow;
-use crate::delivery::{DeliveryState, Rung};
+use crate::delivery::offer::Offer;
+use crate::delivery::{Delivery, DeliveryState, Rung};
 use crate::entry::OnBusy;
 use crate::id::Seq;
 
@@ -28,6 +28,16 @@ impl LaneCounts {
             ambiguous: self.ambiguous + other.ambiguous,
         }
     }
+}
+
+/// A message that is not settled.
+#[derive(Debug)]
+pub(super) struct LaneRow {
+    pub(super) delivery: Delivery,
+    /// Its place on the ladder, once it was offered.
+    pub(super) offer: Option<Offer>,
+    /// Its text is on its way to nobody, and nothing about it is being recorded.
+    pub(super) is_free: bool,
 }
 
 /// The rows of a lane by what is done with them next. Those that are not free have no rung, are not

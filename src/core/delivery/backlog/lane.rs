@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::index::LaneIndex;
-use super::lane_row::LaneRow;
+use super::index::{LaneIndex, LaneRow};
 use crate::agent::Agent;
 use crate::delivery::Delivery;
 use crate::id::{RuntimeSession, Seq};

@@ -2,9 +2,8 @@
 //! changes the index with it.
 
 use super::claims::Claim;
-use super::index::{LaneIndex, Untold};
+use super::index::{LaneIndex, LaneRow, Untold};
 use super::lane::LaneId;
-use super::lane_row::LaneRow;
 use super::{Backlog, Shown};
 use crate::delivery::offer::Offer;
 use crate::delivery::{Delivery, DeliveryEffect, Rung};

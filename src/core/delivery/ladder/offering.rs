@@ -1,8 +1,8 @@
 //! What a [`Ladder`] offers next: each message by the best way that it has not come down from.
 
-use super::super::offer::Offer;
 use super::{DeliveryMode, Ladder, Rung};
 use crate::delivery::backlog::Untold;
+use crate::delivery::offer::Offer;
 use crate::delivery::{Backlog, Delivery, DeliveryEffect, DeliveryFact, Moment, Shown};
 
 /// How many messages are pushed at once. Each needs its row on disk first and a place in the

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::delivery::LimitMode;
-use crate::policy::{Coordinator, Permission, PermissionRule, PermissionRules, SignOffMode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+
+use crate::delivery::LimitMode;
+use crate::policy::{Coordinator, Permission, PermissionRule, PermissionRules, SignOffMode};
 
 /// Keys of `collaboration`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
