@@ -264,6 +264,7 @@ fn bytes_that_a_look_has_told_of_are_not_told_again_when_the_writer_moves_them_a
     appended();
     written.append(50);
     assert_eq!(look.look(events::WRITTEN).touches, [Touch::Appended]);
+    assert_eq!(look.look(events::WRITTEN).touches, []);
     // Also where a look has seen the rest while the first of it stood there.
     appended();
     assert_eq!(look.look(events::CLOSED).touches, [Touch::Appended]);
@@ -271,6 +272,7 @@ fn bytes_that_a_look_has_told_of_are_not_told_again_when_the_writer_moves_them_a
     assert_eq!(look.look(events::CLOSED).touches, []);
     written.append(51);
     assert_eq!(look.look(events::WRITTEN).touches, [Touch::Appended]);
+    assert_eq!(look.look(events::WRITTEN).touches, []);
     // What another hand took away again was not moved.
     let ours = fs::metadata(&path).unwrap().len();
     appended();

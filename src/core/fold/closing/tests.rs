@@ -346,6 +346,9 @@ fn a_blocker_stands_until_it_is_named_or_what_it_holds_up_is_over() {
         .put("key", codex(), None, note(NoteKind::Blocker, &[]))
         .put("more", codex(), None, note(NoteKind::Blocker, &["key"]));
     assert_eq!(blockers(&record), ["db", "key", "more"]);
+    assert_eq!(record.0.entries_of_blockers().count(), 3);
+    // The first goes with its handoff.
+    assert_eq!(record.0.entries_of_own_blockers().count(), 2);
     let EntryKind::FinalityProposal(plain) = proposal(&[]) else {
         unreachable!("a proposal");
     };
