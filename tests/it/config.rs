@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::child::Child;
+use crate::support::child::{Child, descendants};
 use crate::support::hand_over::{Tidy, end_daemon};
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
@@ -482,6 +482,10 @@ fn a_daemon_that_a_bridge_starts_has_the_registry_of_the_plugin() {
         listed.is_file().then_some(())
     });
     assert!(!elsewhere.exists());
+    // Who started it says so before it ends; until then both would be ended with the bridge.
+    wait_until("the daemon to stand alone", timeout(), || {
+        descendants(claude.pid()).is_empty().then_some(())
+    });
     drop(claude);
     end_daemon(&project);
 }

@@ -96,9 +96,16 @@ fn what_is_taken_back_is_told_by_how_far_it_came() {
     assert!(!told.stdout.contains("never sent"), "{}", told.stdout);
 }
 
+/// An agent's tools below a shell of its own: below the agent itself nobody is the operator.
+fn tools(project: &Project, verb: &str) -> McpClient {
+    let script = format!("{} {verb}; :", env!("CARGO_BIN_EXE_ctxrelay"));
+    let shell = project.program("sh").args(["-c", &script]);
+    McpClient::start(&shell.envs(project.env()))
+}
+
 /// A handoff to Claude; its id.
 fn handed(project: &Project) -> String {
-    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    let mut codex = tools(project, "codex-mcp server");
     let handoff = json!({"ask": "look at the parser", "reason": "you know it"});
     let handed = codex.tool("handoff_to_claude", handoff);
     handed["handoff_id"].as_str().unwrap().to_owned()
@@ -137,7 +144,7 @@ fn a_handoff_that_is_read_while_its_close_is_asked_for_is_not_said_to_be_taken_b
     let id = handed(&project);
     let promised = "taken back unless Claude begins a turn with it just then";
     let line = asked_to_close(&project, &id, promised);
-    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let mut claude = tools(&project, "bridge");
     claude.tool("get_messages", json!({}));
     wait_until("the proof", timeout(), || {
         row_of(&project, &id).filter(|row| row["state"] == "confirmed")
@@ -148,7 +155,7 @@ fn a_handoff_that_is_read_while_its_close_is_asked_for_is_not_said_to_be_taken_b
 #[test]
 fn a_closed_handoff_that_claude_was_given_is_not_given_again() {
     let project = Project::live();
-    let _claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let _claude = tools(&project, "bridge");
     let id = handed(&project);
     // The channel had it, and who knows whether anybody listened.
     wait_until("the push", timeout(), || {

@@ -408,7 +408,9 @@ fn what_came_with_a_copy_is_marked_wherever_it_is_read_and_what_is_said_since_is
         // An index that came along is built once more.
         wait_until("the hit", timeout(), || {
             let found = json_of(&["ledger", "search", "one"]);
-            found["hits"][0]["apart"].as_bool()
+            let hits = found["hits"].as_array().unwrap();
+            let hit = hits.iter().find(|hit| hit["snippet"] == "one")?;
+            hit["apart"].as_bool()
         });
         let out = out.to_str().unwrap();
         let export = ["ledger", "export", "--format", "md", "--force", "-o", out];
