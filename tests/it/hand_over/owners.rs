@@ -45,7 +45,10 @@ fn a_deck_whose_program_is_gone_names_it_and_goes_on() {
     let project = Project::new();
     let program = project.base().join("program/ctxrelay");
     std::fs::create_dir(program.parent().unwrap()).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_ctxrelay"), &program).unwrap();
+    // By a process of its own: what one of us writes, no child that another thread begins meanwhile
+    // may run.
+    let copy = [env!("CARGO_BIN_EXE_ctxrelay"), program.to_str().unwrap()];
+    assert_eq!(run(&project.program("cp").args(copy)).code(), 0);
     let launch = project.program(&program).envs(project.env());
     let mut deck = Pty::spawn_sized(&launch, 240, 50).labelled("deck");
     deck.wait_for_text("● daemon");
