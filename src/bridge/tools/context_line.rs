@@ -1,4 +1,4 @@
-//! [`line`] and [`handoff_line`]: what `read_context` has of an entry and of an open handoff, as text.
+//! [`line()`] and [`handoff_line`]: what `read_context` has of an entry and of an open handoff, as text.
 
 use serde_json::Value;
 
