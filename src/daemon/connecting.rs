@@ -4,16 +4,16 @@
 use tokio::time::Instant;
 
 use super::attach::{ConnId, Outlet};
-use super::claude::tools;
-use super::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
-use super::clock::now_ms;
 use super::owners::{Base, Daemon};
 use super::peer::ClientProcess;
-use super::registering::know_agents;
 use super::reply::stopping;
 use crate::core::agent::Party;
 use crate::core::delivery::LadderInput;
 use crate::core::entry::LifecycleEvent;
+use crate::daemon::agents::claude::tools;
+use crate::daemon::agents::registering::know_agents;
+use crate::daemon::base::clients::{ANSWER_MS, Clients, Newcomer, PlaceLost};
+use crate::daemon::base::clock::now_ms;
 use crate::wire::control::{Hello, PROTOCOL, Refusal, Role, Welcome};
 
 impl Daemon {

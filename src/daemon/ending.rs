@@ -6,15 +6,15 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::clock::now_ms;
 use super::event::{Event, TreePurpose};
 use super::fault::DaemonFault;
 use super::owners::{Base, Daemon};
-use super::recorder::{CloseHow, ClosingRecord};
 use super::reply::answer;
 use super::stop::{STEP, Stop};
 use crate::core::agent::Party;
 use crate::core::entry::LifecycleEvent;
+use crate::daemon::base::clock::now_ms;
+use crate::daemon::base::recorder::{CloseHow, ClosingRecord};
 use crate::store::queue::QueueWriter;
 
 /// How long clients may take to receive their last answers when the daemon ends.

@@ -8,13 +8,13 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::attach::ConnId;
-use super::codex_lane::CodexLane;
 use super::ending::{LAST_ANSWERS, close_writers};
 use super::event::Event;
 use super::fault::DaemonFault;
 use super::owners::{Base, Daemon};
-use super::recorder::{CloseHow, ClosingRecord};
 use crate::core::agent::Party;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::base::recorder::{CloseHow, ClosingRecord};
 use crate::store::queue::QueueWriter;
 use crate::wire::status::NoticeKey;
 

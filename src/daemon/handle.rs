@@ -8,17 +8,17 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::agent_programs::ProgramLook;
-use super::approval_texts::{ReadApproval, is_too_long};
 use super::attach::{ConnId, Outlet, OutletReceiver};
 use super::event::Event;
 use super::fault::{DaemonFault, FaultSlot};
 use super::peer::ClientProcess;
-use super::tree_commit::TreeCommit;
 use crate::adapters::process::StartedProcess;
 use crate::core::agent::Agent;
 use crate::core::entry::ApprovalRequest;
 use crate::core::redact::Redactor;
+use crate::daemon::base::agent_programs::ProgramLook;
+use crate::daemon::base::tree_commit::TreeCommit;
+use crate::daemon::decisions::approval_texts::{ReadApproval, is_too_long};
 use crate::wire::control::{
     AskApprovalParams, Command, Hello, Refusal, RefusalCode, Reply, Welcome,
 };

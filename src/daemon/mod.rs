@@ -10,6 +10,11 @@
 //! asks for it. The owners stand in four groups, and the compiler holds these walls: a method of a
 //! group changes what the group has and what it is lent, and nothing else.
 //!
+//! Each group's owners, and the flows that are about them alone, stand in a folder of its name;
+//! [`sessions`] has how one session follows another. What needs more than one group stands above the
+//! folders. A file is named here by the end of its path where that says which it is: `codex::facts`
+//! for `agents/codex/facts.rs`.
+//!
 //! | group | what belongs in it | its flows, above all |
 //! |---|---|---|
 //! | [`Base`](owners::Base) | what any flow may need: the record and what follows from it alone, who is told, what is said to the operator, work beside the loop, what is told later | `beside`, `rendering`, `commands::task`; it is lent to the flows of the other groups |
@@ -27,64 +32,64 @@
 //!
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
-//! | [`Recorder`](recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](recorder::RecorderAction)s, when asked |
-//! | [`Clients`](clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
+//! | [`Recorder`](base::recorder::Recorder) | ledger, world, latest entries, what waits for the disk | entries, the writer's word, a deadline | [`RecorderAction`](base::recorder::RecorderAction)s, when asked |
+//! | [`Clients`](base::clients::Clients) | connections, waiters, calls that wait for the record, liveness probes | hello, goodbye, deadlines | who hears what, and who is answered |
 //! | [`LaterInputs`](crate::core::delivery::LaterInputs) | what the machines are told on account of what was just done | inputs | these, behind that |
-//! | [`Operations`](operations::Operations) | fault, stop, takeover, work beside the loop, the session that waits for its end, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
-//! | [`Notices`](notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
-//! | [`Readers`](readers::Readers) | reads beside the loop, those that ask git apart | a read | its answer, to who asked |
-//! | [`TreeReads`](tree_reads::TreeReads) | the places in which git is asked for the work tree | what the tree is for | its event |
-//! | [`WorkLane`](work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
-//! | [`TreeCommit`](tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | requests to read it again | what is known |
-//! | [`AgentPrograms`](agent_programs::AgentPrograms) | where the agents' programs are | what a look found | whether that is news |
-//! | [`Configuration`](configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
-//! | [`Renderings`](renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
-//! | `Board`, [`LoopTimes`](loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
-//! | [`Identity`](identity::Identity), `dirs`, [`Clock`](clock::Clock) | what does not change in a daemon's life; the project's folders; the time that the machines of delivery are told | | |
+//! | [`Operations`](base::operations::Operations) | fault, stop, takeover, work beside the loop, the session that waits for its end, since when nobody needs it | each of these, a deadline | whether it goes on, the refusal of what comes too late |
+//! | [`Notices`](base::notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
+//! | [`Readers`](base::readers::Readers) | reads beside the loop, those that ask git apart | a read | its answer, to who asked |
+//! | [`TreeReads`](base::tree_reads::TreeReads) | the places in which git is asked for the work tree | what the tree is for | its event |
+//! | [`WorkLane`](base::work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
+//! | [`TreeCommit`](base::tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | requests to read it again | what is known |
+//! | [`AgentPrograms`](base::agent_programs::AgentPrograms) | where the agents' programs are | what a look found | whether that is news |
+//! | [`Configuration`](base::configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
+//! | [`Renderings`](base::renderings::Renderings) | when the files about the agents' work are made | entries, another session | when the next one is due |
+//! | `Board`, [`LoopTimes`](base::loop_times::LoopTimes) | what others read on the disk; how long the loop was busy | the state of now; a time | |
+//! | [`Identity`](base::identity::Identity), `dirs`, [`Clock`](base::clock::Clock) | what does not change in a daemon's life; the project's folders; the time that the machines of delivery are told | | |
 //! | `events` | the way back into the loop for what is done beside it | | |
 //!
 //! Of [`Deliveries`](owners::Deliveries):
 //!
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
-//! | [`Outbox`](outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
+//! | [`Outbox`](deliveries::outbox::Outbox) | messages that are not proven yet, the writer of `queue.db` | rows | rows, tokens of their writes |
 //! | `held`: [`HeldEffects`](crate::core::delivery::HeldEffects) | what waits for rows to be on the disk, and who has nothing to wait for any more | effects of delivery, who goes on behind them; the writer's word | what may leave, what does not, who goes on |
-//! | [`BodyReads`](bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
-//! | [`GivenHeads`](given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
-//! | [`HandoffDedup`](handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
-//! | [`BlockedOnce`](blocked_once::BlockedOnce) | which messages came with a prompt that another hook blocked | such a message | whether it was the first time |
+//! | [`BodyReads`](deliveries::bodies::BodyReads) | who waits for messages that are read from the disk | a read, how to go on | how to go on with what was read |
+//! | [`GivenHeads`](deliveries::given_heads::GivenHeads) | how each message was given last | a message that is given | its first line |
+//! | [`HandoffDedup`](deliveries::handoff_dedup::HandoffDedup) | handoffs of the last minutes, who waits for one of them | a handoff, what became of it | whether it is new |
+//! | [`BlockedOnce`](deliveries::blocked_once::BlockedOnce) | which messages came with a prompt that another hook blocked | such a message | whether it was the first time |
 //!
 //! Of [`Agents`](owners::Agents):
 //!
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
-//! | [`CodexLane`](codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
-//! | [`ClaudeLane`](claude_lane::ClaudeLane) | the Claude of each pair: its state, its ladder, and what its turn shows ([`ShownClaude`](shown_claude::ShownClaude)) | `ClaudeInput`, `LadderInput` and hooks of a pair | `ClaudeStep`s; `DeliveryEffect`s |
-//! | [`ClaudeProcesses`](claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
-//! | [`Limits`](limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
-//! | [`Contexts`](contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
-//! | [`Costs`](costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
-//! | [`Silences`](silence::Silences) | since when nothing is heard of the turns that run | signs, whether a turn runs and waits, as its agent's state has it, a look | [`SilenceStep`](silence::SilenceStep) |
-//! | [`ShownTurn`](shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, that its model is tried again, its end | the same, for who looks |
-//! | [`SpokenTurns`](spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
-//! | `transcripts_work`: [`WorkLane`](work_lane::WorkLane) | readings of these transcripts, each behind the one before | work | its event, or that it failed |
-//! | [`Inferences`](inferences::Inferences) | the agents' latest words without a mark, the one question to a model that is open | words, a question | the words to be read, and what stops that |
-//! | [`TouchedFiles`](touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
-//! | [`RecentWrites`](recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
-//! | [`Reloads`](reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
-//! | [`Reminders`](reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
-//! | [`RulesWatch`](rules_watch::RulesWatch) | which rules of the project each agent was told | what it is told, a look | when they are looked at again |
-//! | [`AgentProcesses`](agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
+//! | [`CodexLane`](agents::codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
+//! | [`ClaudeLane`](agents::claude_lane::ClaudeLane) | the Claude of each pair: its state, its ladder, and what its turn shows ([`ShownClaude`](agents::shown_claude::ShownClaude)) | `ClaudeInput`, `LadderInput` and hooks of a pair | `ClaudeStep`s; `DeliveryEffect`s |
+//! | [`ClaudeProcesses`](agents::claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
+//! | [`Limits`](agents::limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
+//! | [`Contexts`](agents::contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
+//! | [`Costs`](agents::costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |
+//! | [`Silences`](agents::silence::Silences) | since when nothing is heard of the turns that run | signs, whether a turn runs and waits, as its agent's state has it, a look | [`SilenceStep`](agents::silence::SilenceStep) |
+//! | [`ShownTurn`](agents::shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, that its model is tried again, its end | the same, for who looks |
+//! | [`SpokenTurns`](agents::spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
+//! | `transcripts_work`: [`WorkLane`](base::work_lane::WorkLane) | readings of these transcripts, each behind the one before | work | its event, or that it failed |
+//! | [`Inferences`](agents::inferences::Inferences) | the agents' latest words without a mark, the one question to a model that is open | words, a question | the words to be read, and what stops that |
+//! | [`TouchedFiles`](agents::touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
+//! | [`RecentWrites`](agents::recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |
+//! | [`Reloads`](agents::reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
+//! | [`Reminders`](agents::reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
+//! | [`RulesWatch`](agents::rules_watch::RulesWatch) | which rules of the project each agent was told | what it is told, a look | when they are looked at again |
+//! | [`AgentProcesses`](agents::agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
 //!
 //! Of [`Decisions`](owners::Decisions), and beside the groups:
 //!
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
-//! | [`Approvals`](approvals::Approvals) | where each request for approval can be answered, and which of them the record does not have yet | what is asked and resolved, answers that begin | the request of a key, where to send an answer, which end is to be recorded now |
-//! | [`ApprovalTexts`](approval_texts::ApprovalTexts) | what was read of long texts that agents are about to ask | a request that was read | the text for the record |
-//! | [`PendingDecisions`](pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
-//! | [`Gates`](gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
-//! | [`Imports`](imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
+//! | [`Approvals`](decisions::approvals::Approvals) | where each request for approval can be answered, and which of them the record does not have yet | what is asked and resolved, answers that begin | the request of a key, where to send an answer, which end is to be recorded now |
+//! | [`ApprovalTexts`](decisions::approval_texts::ApprovalTexts) | what was read of long texts that agents are about to ask | a request that was read | the text for the record |
+//! | [`PendingDecisions`](decisions::pending_decisions::PendingDecisions) | proposals whose decision is being recorded | begin, end | a refusal |
+//! | [`Gates`](decisions::gates::Gates) | the run of gates that is under way | gates, what the running one tells | the gate to run next, who waits for the end |
+//! | [`Imports`](decisions::imports::Imports) | whether findings of a review are on their way to the record | findings | what keeps the next ones away |
 //! | [`FileWatch`](tamper::FileWatch) | the watch over the project's files, when `current` is put back | facts of the watch | what is due |
 //!
 //! An owner does not know the loop, nor another owner's fields. A flow is a method of the group that
@@ -114,7 +119,7 @@
 //! owner until the flow is over, and is done before the next event:
 //! [`LaterInputs`](crate::core::delivery::LaterInputs) has what the machines are told,
 //! [`HeldEffects`](crate::core::delivery::HeldEffects) who has nothing to wait for any more,
-//! [`Recorder`](recorder::Recorder) what became of entries. A flow that has to wait for the disk, for
+//! [`Recorder`](base::recorder::Recorder) what became of entries. A flow that has to wait for the disk, for
 //! rows or for a body leaves a [continuation](owners::continuation) with an owner. The loop calls it behind
 //! that flow, with the whole [`Daemon`](owners::Daemon), and it has to look again at whatever may have
 //! changed meanwhile.
@@ -145,7 +150,7 @@
 //!   read, and reads a short text itself
 //! - in: `codex::facts` is told by the adapter, `commands` by a hook of Claude's
 //! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here, and
-//!   have [`Approvals`](approvals::Approvals) know where it can be answered; as many as the world has
+//!   have [`Approvals`](decisions::approvals::Approvals) know where it can be answered; as many as the world has
 //!   room for. What asks for something else under a name that waits already ends the one before
 //! - recorded: `approving` makes the entry, for both agents and `ask_user`, of the kinds of
 //!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
@@ -168,123 +173,40 @@
 //!
 //! Knows nothing of screens and command lines.
 
-mod adopt;
-mod agent_processes;
-mod agent_programs;
-mod agent_ran;
-mod altered;
-mod approval_texts;
-mod approvals;
-mod approving;
+mod agents;
 pub mod attach;
-mod beside;
-mod blocked_once;
-mod bodies;
-mod bounded_map;
-mod carrying;
-mod claiming;
-mod claude;
-mod claude_lane;
-mod claude_processes;
-mod clients;
-mod clock;
-mod codex;
-mod codex_lane;
+mod base;
 mod commands;
-mod configuration;
-mod configuring;
 mod connecting;
-mod contexts;
 pub mod control;
-mod costs;
-mod decision_messages;
-mod deletion;
-mod delivery_record;
-mod delivery_results;
-mod digest;
-mod effects;
+mod decisions;
+mod deliveries;
 mod ending;
-mod envelope;
 pub mod event;
-mod exchanging;
 mod failing;
 pub mod fault;
-mod foreign;
-mod gates;
-mod given_heads;
 pub mod handle;
-mod handoff_dedup;
-mod identity;
-mod imports;
-mod inferences;
-mod inferring;
 mod later_inputs;
-mod limiting;
-mod limits;
-mod loop_times;
-mod managed_blocks;
 mod may_end;
-mod mended;
-mod message_page;
-mod metering;
 mod metrics;
-mod nothing_came;
-mod notices;
-mod operations;
 mod operator;
 mod operator_refusals;
-mod outbox;
 mod owners;
 mod peer;
-mod pending_decisions;
-mod readers;
-mod reading_bodies;
-mod recent_writes;
-mod recorder;
-mod recording;
-mod registering;
-mod reloading;
-mod reloads;
-mod reminders;
-mod rendering;
-mod renderings;
-pub mod reopening;
 pub mod reply;
-mod rollover;
-mod rules_reading;
-mod rules_watch;
 mod run;
 pub mod running;
-mod running_tools;
-mod sending_again;
-mod settings;
+mod sessions;
 mod show;
-mod shown_claude;
-mod shown_turn;
-mod signing;
-mod silence;
-mod space;
-mod spoken_turns;
 pub mod start;
 mod start_error;
 mod status;
 mod stop;
-mod storing;
 mod supervise;
 pub mod takeover;
 mod tamper;
-mod touched_files;
-mod tree;
-mod tree_commit;
-mod tree_reads;
-mod under_way;
 mod waiting;
-mod waiting_ending;
-mod watching_rules;
-mod watching_turns;
 mod work_failed;
-mod work_lane;
-mod working_set;
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::attach::ConnId;
-use super::clients::{Clients, Counted};
-use super::clock::Clock;
 use super::owners::Base;
-use super::recorder::Recorder;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
+use crate::daemon::base::clients::{Clients, Counted};
+use crate::daemon::base::clock::Clock;
+use crate::daemon::base::recorder::Recorder;
 
 /// Somebody else gave an operator's command. The number of them, when it is to be recorded now.
 pub(super) fn count_refused_operator(

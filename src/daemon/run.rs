@@ -23,17 +23,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::clock::LOOK_FOR_SLEEP;
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
-use super::metering::on_transcript;
 use super::owners::Daemon;
-use super::registering::know_agents;
 use super::reply::answer;
 use super::show::show;
 use super::stop::Stop;
 use crate::core::agent::Agent;
 use crate::core::delivery::LimitInput;
+use crate::daemon::agents::metering::on_transcript;
+use crate::daemon::agents::registering::know_agents;
+use crate::daemon::base::clock::LOOK_FOR_SLEEP;
 use crate::wire::control::Reply;
 
 /// When a thing happens by itself, and what is done then: each sees itself whether it is due.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::clients::Clients;
-use super::codex_lane::CodexLane;
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::base::clients::Clients;
 use crate::store::publisher::{Board, PublishedState};
 
 /// Has the disk show who is there now.

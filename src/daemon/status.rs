@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::claude::tools;
-use super::clock::now_ms;
 use super::commands::policy::policy_status;
-use super::foreign::has_open_alarm;
-use super::notices::Notices;
 use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
-use super::shown_claude::ShownClaude;
 use super::tamper::FileWatch;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::AgentStatus;
+use crate::daemon::agents::claude::tools;
+use crate::daemon::agents::shown_claude::ShownClaude;
+use crate::daemon::base::clock::now_ms;
+use crate::daemon::base::foreign::has_open_alarm;
+use crate::daemon::base::notices::Notices;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{

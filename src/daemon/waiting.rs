@@ -1,4 +1,4 @@
-//! Answers the calls that wait in [`Clients`](super::clients::Clients): for messages, for what
+//! Answers the calls that wait in [`Clients`](crate::daemon::base::clients::Clients): for messages, for what
 //! becomes of one, for the record.
 
 use std::borrow::Cow;
@@ -9,19 +9,19 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::attach::ConnId;
-use super::bodies::{Body, BodyOrder, ReadBodies};
-use super::clients::{
-    AckWaiter, Waiter, WaiterId, Wants, When, too_many_ack_waiters, too_many_waiters,
-};
-use super::codex_lane::CodexLane;
-use super::envelope::answers;
-use super::message_page::PageQuery;
 use super::owners::{Base, Daemon, Deliveries};
 use super::reply::{ReplySender, answer, too_much};
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Delivery, LaterInput, MessageCursor, Outcome, page_order};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::base::clients::{
+    AckWaiter, Waiter, WaiterId, Wants, When, too_many_ack_waiters, too_many_waiters,
+};
+use crate::daemon::deliveries::bodies::{Body, BodyOrder, ReadBodies};
+use crate::daemon::deliveries::envelope::answers;
+use crate::daemon::deliveries::message_page::PageQuery;
 use crate::wire::control::{
     AckedPartly, GetMessagesParams, MessagePage, Refusal, RefusalCode, Reply, Sent,
 };

@@ -2,10 +2,10 @@
 
 use super::event::WordsRead;
 use super::owners::Daemon;
-use super::under_way::WorkBeside;
 use crate::adapters::claude::inference::InferenceAnswer;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
+use crate::daemon::base::under_way::WorkBeside;
 
 impl Daemon {
     /// Work beside the loop panicked. Who asked for it hears so by its reply, which is gone; here

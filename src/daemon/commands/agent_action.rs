@@ -10,7 +10,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{CodexInput, LimitInput};
 use crate::core::entry::LifecycleEvent;
 use crate::core::id::EntryId;
-use crate::daemon::claude_lane::ClaudeLane;
+use crate::daemon::agents::claude_lane::ClaudeLane;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer, no_adapter};

@@ -6,10 +6,10 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::Entry;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::snapshot::{QuestionSnapshot, Snapshot};
-use crate::daemon::agent_programs::AgentPrograms;
-use crate::daemon::clients::Clients;
-use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::recorder::Recorder;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::base::agent_programs::AgentPrograms;
+use crate::daemon::base::clients::Clients;
+use crate::daemon::base::recorder::Recorder;
 use crate::wire::control::{Refusal, Role};
 
 /// How many open questions a refusal, or an answer to a sender, names.

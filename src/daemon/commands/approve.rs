@@ -10,11 +10,11 @@ use crate::core::entry::{
 };
 use crate::core::id::EntryId;
 use crate::core::snapshot::ApprovalSnapshot;
-use crate::daemon::approvals::AnswerNumber;
-use crate::daemon::clock::now_ms;
-use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::decision_messages::track_recorded;
-use crate::daemon::envelope::note_head;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::base::clock::now_ms;
+use crate::daemon::decisions::approvals::AnswerNumber;
+use crate::daemon::decisions::decision_messages::track_recorded;
+use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};

@@ -14,11 +14,11 @@ use crate::core::entry::{
 use crate::core::hex::hex;
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::ApprovalSnapshot;
-use crate::daemon::approvals::AskedAs;
+use crate::daemon::agents::recent_writes::RecentWrites;
 use crate::daemon::attach::ConnId;
-use crate::daemon::envelope::note_head;
+use crate::daemon::decisions::approvals::AskedAs;
+use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::owners::{Base, Decisions};
-use crate::daemon::recent_writes::RecentWrites;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{AskUserParams, Recorded, Refusal, RefusalCode, Reply};
 

@@ -11,7 +11,7 @@ use crate::core::policy::SignOffMode;
 use crate::core::snapshot::{
     ChangedFiles, GateInForce, GateStatus, ProposalSnapshot, ToldBlockers, TreeInQuestion,
 };
-use crate::daemon::envelope::note_head;
+use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::{Base, Decisions};
 use crate::wire::config::Gate;

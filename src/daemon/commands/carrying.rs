@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::core::entry::Entry;
 use crate::core::id::Seq;
-use crate::daemon::carrying::{CarryingRead, EndingWish, SessionEnding, entry_at};
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Base;
 use crate::daemon::reply::ReplySender;
-use crate::daemon::under_way::WorkBeside;
+use crate::daemon::sessions::carrying::{CarryingRead, EndingWish, SessionEnding, entry_at};
 use crate::wire::control::Refusal;
 
 impl Base {

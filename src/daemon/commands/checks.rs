@@ -6,7 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::EntryId;
-use crate::daemon::recorder::Recorder;
+use crate::daemon::base::recorder::Recorder;
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, TEXT_CHARS_MAX};
 
 /// How many open handoffs a refusal names; `read_context` has all.

@@ -6,12 +6,12 @@ use crate::core::entry::{
     Entry, EntryKind, Fate, LifecycleEvent, TASK_ONLY, TaskStep, imported_words,
 };
 use crate::core::signing::{ActSignature, OperatorAct};
-use crate::daemon::carrying::{CarryingRead, EndingWish};
-use crate::daemon::deletion::Deletion;
+use crate::daemon::decisions::signing::check_act;
 use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::rollover::Rollover;
-use crate::daemon::signing::check_act;
+use crate::daemon::sessions::carrying::{CarryingRead, EndingWish};
+use crate::daemon::sessions::deletion::Deletion;
+use crate::daemon::sessions::rollover::Rollover;
 use crate::store::erase::KeptTexts;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
 

@@ -11,12 +11,12 @@ use crate::core::entry::{
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::core::snapshot::Snapshot;
-use crate::daemon::carrying::{CarryingRead, compaction_wants};
-use crate::daemon::digest::Digest;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
+use crate::daemon::sessions::carrying::{CarryingRead, compaction_wants};
+use crate::daemon::sessions::digest::Digest;
 
-use crate::daemon::rollover::Rollover;
-use crate::daemon::signing::check_act;
+use crate::daemon::decisions::signing::check_act;
+use crate::daemon::sessions::rollover::Rollover;
 use crate::wire::control::{Compacted, Refusal};
 
 impl Daemon {

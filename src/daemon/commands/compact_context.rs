@@ -1,9 +1,9 @@
 //! Whether the operator can have an agent's context compacted now.
 
 use crate::core::agent::{Agent, AgentState};
-use crate::daemon::clock::Clock;
-use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::reloads::Reloads;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::agents::reloads::Reloads;
+use crate::daemon::base::clock::Clock;
 use crate::wire::control::{Refusal, RefusalCode};
 
 /// Refuses what Codex cannot do now. Claude's context can be compacted in its terminal only.

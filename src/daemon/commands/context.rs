@@ -17,13 +17,13 @@ use crate::core::entry::{Entry, EntryKind, ReloadCause};
 use crate::core::id::{RuntimeSession, Seq};
 use crate::core::review::with_suggestions;
 use crate::core::snapshot::Snapshot;
+use crate::daemon::agents::rules_reading::RulesReading;
 use crate::daemon::attach::ConnId;
-use crate::daemon::clock::now_ms;
+use crate::daemon::base::clock::now_ms;
+use crate::daemon::base::readers::Readers;
+use crate::daemon::base::recorder::Recorder;
 use crate::daemon::owners::{Agents, Base};
-use crate::daemon::readers::Readers;
-use crate::daemon::recorder::Recorder;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::rules_reading::RulesReading;
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
     ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply, Role, WorkText,

@@ -8,7 +8,7 @@ use crate::core::entry::{DecisionSignature, EntryKind, FinalityDecision, TreeFou
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{NotSigned, SignedProposal, SigningState};
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
-use crate::daemon::decision_messages::{decision_messages, track_recorded};
+use crate::daemon::decisions::decision_messages::{decision_messages, track_recorded};
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{DecideParams, Recorded, Refusal, RefusalCode, Reply};

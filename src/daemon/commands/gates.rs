@@ -11,14 +11,14 @@ use crate::core::entry::{
 use crate::core::id::Seq;
 use crate::core::signing::{OperatorAct, SigningState};
 use crate::core::snapshot::{GateInForce, GateSnapshot, TreeInQuestion};
+use crate::daemon::agents::registering::tell_agents;
+use crate::daemon::base::under_way::WorkBeside;
+use crate::daemon::decisions::gates::ReleaseEnd;
+use crate::daemon::decisions::signing::check_act;
 use crate::daemon::event::Event;
-use crate::daemon::gates::ReleaseEnd;
 use crate::daemon::owners::{Base, Decisions};
-use crate::daemon::registering::tell_agents;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::signing::check_act;
 use crate::daemon::supervise::supervise;
-use crate::daemon::under_way::WorkBeside;
 use crate::wire::config::Gate;
 use crate::wire::control::{
     GateReport, GatesReport, Recorded, Refusal, RefusalCode, ReleaseOutcome, ReleaseToSign, Reply,

@@ -9,11 +9,11 @@ use crate::core::delivery::{ClaudeInput, ClaudeState, HookPoint, LadderInput};
 use crate::core::entry::ReloadStep;
 use crate::core::id::RuntimeSession;
 use crate::core::relay_cost::CostSort;
+use crate::daemon::agents::claude::conversing::conversation;
+use crate::daemon::agents::claude::receivers_hook::is_receivers_hook;
+use crate::daemon::agents::metering::{meter_claude, meter_status_line};
 use crate::daemon::attach::ConnId;
-use crate::daemon::claude::conversing::conversation;
-use crate::daemon::claude::receivers_hook::is_receivers_hook;
-use crate::daemon::metering::{meter_claude, meter_status_line};
-use crate::daemon::outbox::Outbox;
+use crate::daemon::deliveries::outbox::Outbox;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer, is_answered};
 use crate::wire::control::{

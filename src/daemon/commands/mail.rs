@@ -11,7 +11,7 @@ use crate::core::delivery::{ClaudeInput, DeliveryWay, LadderInput};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::attach::ConnId;
-use crate::daemon::clients::{Waiter, Wants, When};
+use crate::daemon::base::clients::{Waiter, Wants, When};
 use crate::daemon::owners::{Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{

@@ -48,20 +48,20 @@ use self::review::{change_review, read_finding, read_places};
 use self::to_record::ToRecord;
 use self::work_state::{forget_work, state_work};
 use super::attach::ConnId;
-use super::carrying::EndingWish;
-use super::claude::tools;
-use super::envelope::sender;
 use super::event::TreePurpose;
-use super::foreign::acknowledgement;
 use super::operator_refusals::{count_refused_operator, note_refusals};
 use super::owners::Daemon;
-use super::registering::register_agent;
 use super::reply::{ReplySender, answer, no_hello};
-use super::settings::SettingsChange;
-use super::signing::meet_key;
-use super::space::check_space;
 use super::stop::Stop;
 use crate::core::delivery::ClaudeInput;
+use crate::daemon::agents::claude::tools;
+use crate::daemon::agents::registering::register_agent;
+use crate::daemon::base::foreign::acknowledgement;
+use crate::daemon::base::settings::SettingsChange;
+use crate::daemon::base::space::check_space;
+use crate::daemon::decisions::signing::meet_key;
+use crate::daemon::deliveries::envelope::sender;
+use crate::daemon::sessions::carrying::EndingWish;
 use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
 
 impl Daemon {

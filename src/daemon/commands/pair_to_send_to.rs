@@ -6,11 +6,11 @@ use std::io;
 use super::checks::unreadable;
 use crate::core::agent::Agent;
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
+use crate::daemon::agents::claude_lane::ClaudeLane;
+use crate::daemon::agents::codex_lane::CodexLane;
 use crate::daemon::attach::ConnId;
-use crate::daemon::claude_lane::ClaudeLane;
-use crate::daemon::clients::Clients;
-use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::recorder::Recorder;
+use crate::daemon::base::clients::Clients;
+use crate::daemon::base::recorder::Recorder;
 use crate::wire::control::{Refusal, RefusalCode};
 
 /// How much of an unknown pair's name is said.

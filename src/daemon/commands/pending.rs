@@ -4,8 +4,8 @@ use super::checks::not_found;
 use crate::core::agent::Party;
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
-use crate::daemon::approvals::Approvals;
-use crate::daemon::pending_decisions::PendingDecisions;
+use crate::daemon::decisions::approvals::Approvals;
+use crate::daemon::decisions::pending_decisions::PendingDecisions;
 use crate::wire::control::{Refusal, RefusalCode};
 
 /// Only its own proposal or question can an agent take back, and only one that nobody decides or

@@ -5,8 +5,8 @@ use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::RuntimeSession;
-use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::outbox::Outbox;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::deliveries::outbox::Outbox;
 use crate::wire::control::{QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode};
 
 /// What is to be done with a message.

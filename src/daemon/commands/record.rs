@@ -7,9 +7,9 @@ use super::sender;
 use super::to_record::ToRecord;
 use crate::core::entry::{Artifact, EntryKind, NoteKind};
 use crate::core::id::RuntimeSession;
-use crate::daemon::approvals::Approvals;
-use crate::daemon::pending_decisions::PendingDecisions;
-use crate::daemon::recorder::Recorder;
+use crate::daemon::base::recorder::Recorder;
+use crate::daemon::decisions::approvals::Approvals;
+use crate::daemon::decisions::pending_decisions::PendingDecisions;
 use crate::wire::control::{ArtifactParams, NoteParams, Refusal};
 
 /// A note, which may take back what its author asked or proposed.

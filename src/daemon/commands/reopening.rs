@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::core::id::{CapsuleId, RuntimeSession};
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Base;
-use crate::daemon::reopening::{SealedTask, SealedTaskRead};
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::under_way::WorkBeside;
+use crate::daemon::sessions::reopening::{SealedTask, SealedTaskRead};
 
 impl Base {
     /// Looks for a task that this record does not know.

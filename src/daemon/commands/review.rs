@@ -17,9 +17,9 @@ use crate::core::review::{
 };
 use crate::core::snapshot::{FINDINGS_MAX, FINDINGS_NAMED_MAX, FindingSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
-use crate::daemon::imports::Imports;
-use crate::daemon::readers::Readers;
-use crate::daemon::recorder::Recorder;
+use crate::daemon::base::readers::Readers;
+use crate::daemon::base::recorder::Recorder;
+use crate::daemon::decisions::imports::Imports;
 use crate::daemon::reply::{ReplySender, too_much};
 use crate::wire::control::{
     FindingText, IMPORT_BATCH_MAX, PlacedFinding, ReadFindingParams, ReadFindingPlacesParams,

@@ -15,12 +15,12 @@ use crate::core::delivery::{Admission, OnBusy, Outcome};
 use crate::core::entry::{ANSWERED_TURN, DeliveryResult, Entry, EntryKind, Handoff, Message, TASK};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::trace;
+use crate::daemon::agents::claude::tools;
 use crate::daemon::attach::ConnId;
-use crate::daemon::claude::tools;
-use crate::daemon::clients::{Waiter, Wants};
-use crate::daemon::decision_messages::track;
-use crate::daemon::envelope::note_head;
-use crate::daemon::handoff_dedup::Ask;
+use crate::daemon::base::clients::{Waiter, Wants};
+use crate::daemon::decisions::decision_messages::track;
+use crate::daemon::deliveries::envelope::note_head;
+use crate::daemon::deliveries::handoff_dedup::Ask;
 use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, Reply, SendParams, Sent};
@@ -352,7 +352,7 @@ impl Deliveries {
                 RefusalCode::QueueFull,
                 format!(
                     "{} messages wait for {}",
-                    crate::daemon::outbox::LANE_MAX,
+                    crate::daemon::deliveries::outbox::LANE_MAX,
                     to.title()
                 ),
                 "nothing was recorded; let the operator look at `ctxrelay queue list`",

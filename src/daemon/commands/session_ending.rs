@@ -1,12 +1,12 @@
 //! A session ends once what it leaves was read, if it still can.
 
-use crate::daemon::carrying::{EndingWish, SessionEnding};
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::{DeletionAsked, DeletionDone, Event};
 use crate::daemon::owners::Daemon;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::rollover::{being_written, ends_already};
-use crate::daemon::under_way::WorkBeside;
-use crate::daemon::waiting_ending::WaitingEnding;
+use crate::daemon::sessions::carrying::{EndingWish, SessionEnding};
+use crate::daemon::sessions::rollover::{being_written, ends_already};
+use crate::daemon::sessions::waiting_ending::WaitingEnding;
 use crate::wire::control::{Cleared, Reply};
 
 impl Daemon {

@@ -8,16 +8,16 @@ use crate::core::entry::Entry;
 use crate::core::id::Seq;
 use crate::core::instructions::managed_instructions;
 use crate::core::policy::{PolicyChange, PolicyRules};
-use crate::daemon::configuring::failed;
-use crate::daemon::event::Event;
-use crate::daemon::managed_blocks::{RewrittenBlocks, rewrite};
-use crate::daemon::owners::{Base, Daemon};
-use crate::daemon::reply::{ReplySender, answer};
-use crate::daemon::settings::{
+use crate::daemon::base::configuring::failed;
+use crate::daemon::base::managed_blocks::{RewrittenBlocks, rewrite};
+use crate::daemon::base::settings::{
     KeptPolicy, KeptTrust, SettingsChange, SettingsKept, SettingsRead, SettingsWritten,
 };
-use crate::daemon::signing::keep_signer;
-use crate::daemon::under_way::WorkBeside;
+use crate::daemon::base::under_way::WorkBeside;
+use crate::daemon::decisions::signing::keep_signer;
+use crate::daemon::event::Event;
+use crate::daemon::owners::{Base, Daemon};
+use crate::daemon::reply::{ReplySender, answer};
 use crate::store::config;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::wire::control::{PolicySet, Recorded, Refusal, Reply};

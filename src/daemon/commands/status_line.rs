@@ -4,8 +4,8 @@ use crate::core::agent::Agent;
 use crate::core::context_fill::ContextFill;
 use crate::core::snapshot::Snapshot;
 use crate::core::status_line::StatusLine;
-use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::outbox::Outbox;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::deliveries::outbox::Outbox;
 
 /// The width that is taken where none is told, in columns.
 const COLUMNS: u16 = 80;

@@ -14,8 +14,8 @@ use crate::core::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::owners::Base;
-use crate::daemon::reopening::SealedTask;
 use crate::daemon::reply::{ReplySender, answer};
+use crate::daemon::sessions::reopening::SealedTask;
 use crate::wire::control::{
     Refusal, RefusalCode, Reply, STATED_MAX, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged,
     TaskParams,

@@ -9,7 +9,7 @@ use crate::core::continuity::PINNED;
 use crate::core::entry::{ContinuityFact, Entry};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::Snapshot;
-use crate::daemon::recorder::Recorder;
+use crate::daemon::base::recorder::Recorder;
 use crate::wire::control::{ForgetWorkParams, Refusal, RefusalCode, STATED_MAX, StateWorkParams};
 
 /// What the operator says that the agents are at.

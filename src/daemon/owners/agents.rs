@@ -1,23 +1,23 @@
 //! [`Agents`]: what is known of the agents.
 
 use super::continuation::ThenReloaded;
-use crate::daemon::agent_processes::AgentProcesses;
-use crate::daemon::claude_lane::ClaudeLane;
-use crate::daemon::claude_processes::ClaudeProcesses;
-use crate::daemon::codex_lane::CodexLane;
-use crate::daemon::contexts::Contexts;
-use crate::daemon::costs::Costs;
-use crate::daemon::inferences::Inferences;
-use crate::daemon::limits::Limits;
-use crate::daemon::recent_writes::RecentWrites;
-use crate::daemon::reloads::Reloads;
-use crate::daemon::reminders::Reminders;
-use crate::daemon::rules_watch::RulesWatch;
-use crate::daemon::shown_turn::ShownTurn;
-use crate::daemon::silence::Silences;
-use crate::daemon::spoken_turns::SpokenTurns;
-use crate::daemon::touched_files::TouchedFiles;
-use crate::daemon::work_lane::WorkLane;
+use crate::daemon::agents::agent_processes::AgentProcesses;
+use crate::daemon::agents::claude_lane::ClaudeLane;
+use crate::daemon::agents::claude_processes::ClaudeProcesses;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::agents::contexts::Contexts;
+use crate::daemon::agents::costs::Costs;
+use crate::daemon::agents::inferences::Inferences;
+use crate::daemon::agents::limits::Limits;
+use crate::daemon::agents::recent_writes::RecentWrites;
+use crate::daemon::agents::reloads::Reloads;
+use crate::daemon::agents::reminders::Reminders;
+use crate::daemon::agents::rules_watch::RulesWatch;
+use crate::daemon::agents::shown_turn::ShownTurn;
+use crate::daemon::agents::silence::Silences;
+use crate::daemon::agents::spoken_turns::SpokenTurns;
+use crate::daemon::agents::touched_files::TouchedFiles;
+use crate::daemon::base::work_lane::WorkLane;
 
 /// What is known of the two agents, of each pair: whether they run, what they are at, what they were
 /// told and what they did. Their lanes are among it, which say what can be delivered.

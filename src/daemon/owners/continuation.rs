@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use super::Daemon;
-use crate::daemon::bodies::ReadBodies;
-use crate::daemon::reloads::RecordedPacket;
+use crate::daemon::agents::reloads::RecordedPacket;
+use crate::daemon::deliveries::bodies::ReadBodies;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 

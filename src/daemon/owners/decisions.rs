@@ -1,10 +1,10 @@
 //! [`Decisions`]: what is decided about the agents' work.
 
-use crate::daemon::approval_texts::ApprovalTexts;
-use crate::daemon::approvals::Approvals;
-use crate::daemon::gates::Gates;
-use crate::daemon::imports::Imports;
-use crate::daemon::pending_decisions::PendingDecisions;
+use crate::daemon::decisions::approval_texts::ApprovalTexts;
+use crate::daemon::decisions::approvals::Approvals;
+use crate::daemon::decisions::gates::Gates;
+use crate::daemon::decisions::imports::Imports;
+use crate::daemon::decisions::pending_decisions::PendingDecisions;
 
 /// What is decided about the agents' work, by the operator, by gates or by a review, and is not in
 /// the record yet.

@@ -3,11 +3,11 @@
 use super::continuation::ThenRead;
 use super::continuation::ThenStored;
 use crate::core::delivery::HeldEffects;
-use crate::daemon::blocked_once::BlockedOnce;
-use crate::daemon::bodies::BodyReads;
-use crate::daemon::given_heads::GivenHeads;
-use crate::daemon::handoff_dedup::HandoffDedup;
-use crate::daemon::outbox::Outbox;
+use crate::daemon::deliveries::blocked_once::BlockedOnce;
+use crate::daemon::deliveries::bodies::BodyReads;
+use crate::daemon::deliveries::given_heads::GivenHeads;
+use crate::daemon::deliveries::handoff_dedup::HandoffDedup;
+use crate::daemon::deliveries::outbox::Outbox;
 use crate::wire::control::Refusal;
 
 /// What waits for rows of messages to be on the disk.

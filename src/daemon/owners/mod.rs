@@ -18,15 +18,15 @@ pub(in crate::daemon) use self::base::Base;
 use self::continuation::Then;
 pub(in crate::daemon) use self::decisions::Decisions;
 pub(in crate::daemon) use self::deliveries::{Deliveries, HeldByRows};
-use super::codex_lane::CodexLane;
 use super::event::Event;
-use super::handoff_dedup::HandoffDedup;
-use super::identity::Identity;
-use super::outbox::Outbox;
-use super::recorder::Recorder;
-use super::reminders::Reminders;
 use super::tamper::FileWatch;
-use super::tree_commit::TreeCommit;
+use crate::daemon::agents::codex_lane::CodexLane;
+use crate::daemon::agents::reminders::Reminders;
+use crate::daemon::base::identity::Identity;
+use crate::daemon::base::recorder::Recorder;
+use crate::daemon::base::tree_commit::TreeCommit;
+use crate::daemon::deliveries::handoff_dedup::HandoffDedup;
+use crate::daemon::deliveries::outbox::Outbox;
 use crate::store::dirs::ProjectDirs;
 
 /// The only owner of mutable world state.

@@ -7,7 +7,7 @@ use super::StartError;
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::agent::Agent;
 use crate::core::relay_cost::ShownChars;
-use crate::daemon::agent_programs::ProgramLook;
+use crate::daemon::base::agent_programs::ProgramLook;
 use crate::store::dirs::{ProjectDirs, UserDirs, exists};
 use crate::store::ledger::ReadProgress;
 use crate::store::registry::Ports;

@@ -7,11 +7,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::core::redact::Redactor;
-use crate::daemon::agent_programs::ProgramLook;
+use crate::daemon::base::agent_programs::ProgramLook;
+use crate::daemon::base::recorder::WriterEvents;
+use crate::daemon::base::tree_commit::TreeCommit;
 use crate::daemon::event::Event;
 use crate::daemon::handle::{DaemonHandle, EVENTS_MAX};
-use crate::daemon::recorder::WriterEvents;
-use crate::daemon::tree_commit::TreeCommit;
 use crate::store::queue::QueueEvent;
 
 /// Both ends of the loop's queue.

@@ -3,7 +3,7 @@
 use super::StartError;
 use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
-use crate::daemon::clock::{now_ms, rand_u32};
+use crate::daemon::base::clock::{now_ms, rand_u32};
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::head::Kept;
 use crate::store::session;

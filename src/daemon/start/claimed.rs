@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::{Builder, StartError};
 use crate::adapters::claude::inference;
 use crate::adapters::{gate, hold};
-use crate::daemon::clock::now_ms;
+use crate::daemon::base::clock::now_ms;
 use crate::daemon::takeover::{Endpoints, LoopState, Takeover};
 use crate::store::child;
 use crate::store::config::{self, Adopted, Loaded};

@@ -34,8 +34,8 @@ use tokio::net::{TcpListener, UnixListener};
 
 use crate::adapters::codex::passed::{Passed, PassedText};
 use crate::adapters::fd_channel;
-use crate::daemon::codex_lane::LaneState;
-use crate::daemon::recent_writes::RecentWrites;
+use crate::daemon::agents::codex_lane::LaneState;
+use crate::daemon::agents::recent_writes::RecentWrites;
 use crate::daemon::start_error::StartError;
 use crate::store::dirs::ProjectDirs;
 use crate::store::owner::OwnerLock;

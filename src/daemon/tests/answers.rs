@@ -7,7 +7,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, Message};
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::daemon::clients::Wants;
+use crate::daemon::base::clients::Wants;
 use crate::wire::control::{
     Command, GetMessagesParams, HandoffParams, Refusal, RefusalCode, Reply, Role, SendParams, Sent,
 };

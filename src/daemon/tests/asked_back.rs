@@ -9,7 +9,7 @@ use crate::adapters::codex::request::CodexRequest;
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::id::EntryId;
-use crate::daemon::clients::Wants;
+use crate::daemon::base::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, IdsParams, MessagePage, Refusal, Reply, Role, SendParams};
 

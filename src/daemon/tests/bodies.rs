@@ -15,9 +15,9 @@ use crate::core::agent::Agent;
 use crate::core::entry::ErrorCode;
 use crate::core::policy::{Coordinator, PolicyChange};
 use crate::core::whole::LINE_UNITS_MAX;
-use crate::daemon::bodies::{BodiesRead, ReadBodies};
+use crate::daemon::base::under_way::UnderWay;
+use crate::daemon::deliveries::bodies::{BodiesRead, ReadBodies};
 use crate::daemon::event::Event;
-use crate::daemon::under_way::UnderWay;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, CompactParams, GetMessagesParams, HookParams, Notification, Refusal, RefusalCode,

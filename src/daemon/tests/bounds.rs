@@ -13,7 +13,7 @@ use crate::core::entry::{Artifact, ArtifactStatus, EntryKind, NoteKind};
 use crate::core::id::Seq;
 use crate::core::snapshot::APPROVALS_OPEN_MAX;
 use crate::daemon::attach::{CLIENTS_MAX, ConnId, OPERATORS_MAX};
-use crate::daemon::clients::{ACK_WAITERS_MAX, WAITERS_MAX};
+use crate::daemon::base::clients::{ACK_WAITERS_MAX, WAITERS_MAX};
 use crate::daemon::commands::checks::STANDING_MAX;
 use crate::daemon::event::Event;
 use crate::daemon::handle::EVENTS_MAX;

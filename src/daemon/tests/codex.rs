@@ -11,8 +11,8 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{EntryKind, ErrorCode, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
-use crate::daemon::bounded_map::REMEMBERED_MAX;
-use crate::daemon::clients::Wants;
+use crate::daemon::base::bounded_map::REMEMBERED_MAX;
+use crate::daemon::base::clients::Wants;
 use crate::store::testing::Place;
 use crate::wire::codex::call::INPUT_CHARS_MAX;
 use crate::wire::control::{

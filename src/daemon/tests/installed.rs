@@ -2,7 +2,7 @@
 
 use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
-use crate::daemon::agent_programs::FoundPrograms;
+use crate::daemon::base::agent_programs::FoundPrograms;
 use crate::daemon::event::Event;
 use crate::wire::control::{Command, Notification, Reply, Role};
 

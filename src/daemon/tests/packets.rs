@@ -10,7 +10,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{NoteKind, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
-use crate::daemon::clock::now_ms;
+use crate::daemon::base::clock::now_ms;
 use crate::daemon::stop::Stop;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HookParams, NoteParams, Reply, Role};

@@ -7,7 +7,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
-use crate::daemon::clients::Wants;
+use crate::daemon::base::clients::Wants;
 use crate::store::queue::Queue;
 use crate::store::testing::Place;
 use crate::wire::control::{

@@ -15,10 +15,10 @@ use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent, N
 use crate::core::continuity::ContinuityState;
 use crate::core::id::{EntryId, RuntimeSession, SessionId, ThreadId, TurnId};
 use crate::core::snapshot::Snapshot;
+use crate::daemon::agents::inferences::Question;
+use crate::daemon::agents::reminders::RidesAlong;
 use crate::daemon::event::Event;
-use crate::daemon::inferences::Question;
-use crate::daemon::reminders::RidesAlong;
-use crate::daemon::rollover::late;
+use crate::daemon::sessions::rollover::late;
 use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;

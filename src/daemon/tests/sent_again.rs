@@ -16,10 +16,10 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
 use crate::core::id::{EntryId, Seq, ThreadId, TurnId};
-use crate::daemon::carrying::{
+use crate::daemon::event::Event;
+use crate::daemon::sessions::carrying::{
     CarryingRead, EndingWish, SessionEnding, compaction_wants, entry_at,
 };
-use crate::daemon::event::Event;
 use crate::store::testing::Place;
 use crate::wire::control::{
     AgentActionKind, Command, CompactParams, HookParams, QueueChange, QueueChangeParams, QueueRow,

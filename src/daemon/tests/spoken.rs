@@ -10,7 +10,7 @@ use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::daemon::under_way::WorkBeside;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, HookParams, Reply, Role};
 

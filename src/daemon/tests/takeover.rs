@@ -3,7 +3,7 @@ use std::net::TcpStream;
 use super::*;
 use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::compaction_hook::CompactionHook;
-use crate::daemon::codex_lane::CodexLane;
+use crate::daemon::agents::codex_lane::CodexLane;
 use crate::store::testing::Place;
 
 fn takeover(place: &Place) -> Takeover {

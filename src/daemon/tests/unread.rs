@@ -10,7 +10,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
-use crate::daemon::carrying::compaction_wants;
+use crate::daemon::sessions::carrying::compaction_wants;
 use crate::wire::control::{ClearParams, Command, RefusalCode, Role, SendParams};
 
 /// More entries than are in memory.

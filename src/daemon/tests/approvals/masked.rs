@@ -7,7 +7,7 @@ use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalChoice, ApprovalKind, ApprovalRequest};
 use crate::core::policy::risk_hints;
 use crate::core::snapshot::ApprovalSnapshot;
-use crate::daemon::approval_texts::ReadApproval;
+use crate::daemon::decisions::approval_texts::ReadApproval;
 use crate::daemon::event::Event;
 use crate::daemon::tests::rig::Rig;
 use crate::store::testing::Place;

@@ -1,0 +1,264 @@
+//! Which Claude there is: its bridge and its doorbell come and go, and its hooks tell what it
+//! does.
+//!
+//! One Claude is one process: `CLAUDE_PID` of its hooks and its doorbell, the parent of its
+//! bridge. Its own session id changes with `/clear` while all of these run on (Claude Code
+//! 2.1.330, observed).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::adapters::process::age;
+use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
+use crate::core::entry::LifecycleEvent;
+use crate::core::id::RuntimeSession;
+use crate::daemon::attach::ConnId;
+use crate::daemon::base::clients::{Doorbell, Gone, Receiver};
+use crate::daemon::base::clock::now_ms;
+use crate::daemon::owners::{Agents, Base, Daemon};
+use crate::wire::control::Role;
+use crate::wire::status::NoticeKey;
+
+/// A Claude's monitor starts within 4 s after it, and its first turn may be over by then (Claude
+/// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
+const BELL_LATE_MS: i64 = 10_000;
+
+impl Daemon {
+    /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
+    /// turn that hooks handed messages into, and who had its place.
+    pub(in crate::daemon) fn recall_claudes(&mut self) {
+        self.base.keep_places();
+        for pair in self.deliveries.pairs_of_claude() {
+            let known = self.base.recorder.world().agent(Agent::Claude);
+            let process = known.status(&pair).pid;
+            self.tell_ladder(&pair, LadderInput::Recalled { process });
+        }
+    }
+
+    /// A client is gone: a bridge, a doorbell, or nobody of Claude's.
+    pub(in crate::daemon) fn claude_client_left(&mut self, conn: ConnId, gone: &Gone) {
+        let pair = &gone.hello.runtime_session_id;
+        if gone.receiver {
+            self.agents.claude_processes.bridge_left(&gone.hello);
+            let bridge = conn.number();
+            self.tell_ladder(pair, LadderInput::Left { bridge });
+            self.place_is_free(pair, gone.heir);
+        } else if gone.doorbell {
+            self.hang_bell(pair);
+        }
+        let of_claude = gone.hello.role == Role::Claude || gone.doorbell;
+        if of_claude && !self.base.clients.is_claude_here() {
+            self.agents.claude_processes.all_left();
+        }
+        if of_claude && !self.base.clients.is_claude_of(pair) {
+            self.agents.leave_claudes_turn(&mut self.base, pair);
+            self.decisions.end_claude_approvals(&mut self.base, pair);
+            // A daemon that stops sends its clients away; they may work on with the next one, which
+            // learns from the record whose turn it is.
+            if !self.base.operations.is_stopping() {
+                self.claude_hears(pair, ClaudeInput::Gone);
+            }
+            self.agents.reloads.claude_left(pair);
+            self.base.clients.status_changed();
+        }
+        self.agents.say_silence(&mut self.base);
+    }
+
+    /// Nobody has the place of a pair: the bridge that waited for it does from now on.
+    pub(in crate::daemon) fn place_is_free(&mut self, pair: &RuntimeSession, heir: Option<ConnId>) {
+        match heir {
+            Some(heir) => {
+                self.receives(heir);
+                self.base.clients.tell_receiver(heir, true);
+            }
+            None => self.hang_bell(pair),
+        }
+    }
+
+    /// This bridge gets the deliveries of its pair from now on.
+    pub(in crate::daemon) fn receives(&mut self, conn: ConnId) {
+        let Some(Receiver {
+            pair,
+            process,
+            mode,
+        }) = self.base.clients.give_place(conn)
+        else {
+            return;
+        };
+        // The doorbell first: with it nothing goes out by a worse way in between.
+        self.hang_bell(&pair);
+        let bridge = conn.number();
+        let attached = LadderInput::Attached {
+            bridge,
+            process,
+            mode,
+        };
+        self.tell_ladder(&pair, attached);
+        self.claude_attached(&pair, process);
+    }
+
+    pub(in crate::daemon) fn attach_doorbell(&mut self, conn: ConnId) {
+        let Some(Doorbell { pair, process: pid }) = self.base.clients.hang_doorbell(conn) else {
+            return;
+        };
+        if let Some(process) = pid {
+            self.agents.claude_processes.bell_came(process);
+        }
+        self.hang_bell(&pair);
+        let is_away = |state: &ClaudeState| state.now().state == AgentState::Offline;
+        if self.agents.claude.state(&pair).is_none_or(is_away)
+            && !self.base.clients.is_kept_for_another(&pair, pid)
+        {
+            // Its bridge died, or comes yet.
+            self.claude_attached(&pair, pid);
+        }
+        self.agents.say_silence(&mut self.base);
+        self.base.clients.status_changed();
+    }
+
+    /// Has the ladder of a pair know which doorbell is its Claude's.
+    fn hang_bell(&mut self, pair: &RuntimeSession) {
+        let known = self
+            .agents
+            .claude
+            .ladder(pair)
+            .and_then(|ladder| ladder.bell());
+        let bell = self
+            .agents
+            .doorbell_of(&self.base, pair)
+            .map(ConnId::number);
+        if known == bell {
+            return;
+        }
+        if let Some(bell) = known {
+            self.tell_ladder(pair, LadderInput::BellGone { bell });
+        }
+        if let Some(bell) = bell {
+            self.tell_ladder(pair, LadderInput::BellHung { bell });
+        }
+    }
+
+    /// Claude said at the end of a turn whether its monitor runs. Claude never starts a dead one
+    /// again (Claude Code 2.1.330, observed).
+    pub(in crate::daemon) fn monitor_runs(
+        &mut self,
+        pair: &RuntimeSession,
+        process: u32,
+        runs: bool,
+    ) {
+        if !runs && !self.agents.had_time_for_its_bell(&self.base, pair, process) {
+            return;
+        }
+        if !self.agents.claude_processes.monitor(process, runs) {
+            return;
+        }
+        if !runs {
+            let event = LifecycleEvent::DoorbellDead;
+            self.base.recorder.note_fact(
+                Party::System,
+                event,
+                "Claude's monitor, the doorbell, has ended: messages wait for its next turn",
+            );
+        }
+        self.hang_bell(pair);
+        self.agents.say_silence(&mut self.base);
+        self.base.clients.status_changed();
+    }
+}
+
+impl Agents {
+    /// The doorbell of the Claude that gets the deliveries. Where its bridge died and none has
+    /// come instead, any Claude of the pair is as good.
+    fn doorbell_of(&self, base: &Base, pair: &RuntimeSession) -> Option<ConnId> {
+        let receiver = base.clients.receiver(pair);
+        // The newest: an older one of the same Claude may be one that it gave up.
+        base.clients
+            .iter()
+            .rfind(|(_, other)| {
+                let hello = &other.hello;
+                let is_its = receiver.is_none_or(|bridge| {
+                    bridge.hello.agent_pid.is_some() && bridge.hello.agent_pid == hello.agent_pid
+                });
+                let rings = hello
+                    .agent_pid
+                    .is_none_or(|process| !self.claude_processes.is_monitor_off(process));
+                other.doorbell
+                    && hello.runtime_session_id == *pair
+                    && is_its
+                    && rings
+                    && !base.clients.is_kept_for_another(pair, hello.agent_pid)
+            })
+            .map(|(conn, _)| conn)
+    }
+
+    /// Whether a doorbell that is not there was there, or would be by now.
+    fn had_time_for_its_bell(&self, base: &Base, pair: &RuntimeSession, process: u32) -> bool {
+        let bridge = base.clients.receiver(pair);
+        let bridge = bridge.filter(|bridge| bridge.hello.agent_pid == Some(process));
+        self.claude_processes.had_doorbell(process)
+            || bridge.is_some_and(|bridge| now_ms() - bridge.since_ms > BELL_LATE_MS)
+    }
+
+    /// Has the operator know of a dead doorbell while that Claude lives.
+    fn say_silence(&self, base: &mut Base) {
+        let processes: Vec<u32> = base
+            .clients
+            .bridges()
+            .map(|(_, bridge)| bridge)
+            .filter(|bridge| bridge.receiver)
+            .filter_map(|bridge| bridge.hello.agent_pid)
+            .collect();
+        if processes
+            .iter()
+            .any(|process| self.claude_processes.is_monitor_off(*process))
+        {
+            base.notices.set(
+                NoticeKey::Doorbell,
+                "Claude's monitor has ended and Claude starts none again: messages reach it with \
+                 its next tool call or turn; restart Claude to have it woken again",
+            );
+        } else {
+            base.notices.clear(&NoticeKey::Doorbell);
+        }
+    }
+}
+
+impl Base {
+    /// A daemon starts: the place of each pair is for a while its Claude's that the record knows, if
+    /// that still runs.
+    fn keep_places(&mut self) {
+        let world = self.recorder.world();
+        let claudes = world.agent(Agent::Claude);
+        let recorded_ms = now_ms().saturating_sub(world.last_at_ms);
+        let recorded = Duration::from_millis(recorded_ms.try_into().unwrap_or_default());
+        for pair in claudes.pairs_here() {
+            let Some(pid) = claudes.status(&pair).pid else {
+                continue;
+            };
+            // A younger process has only the same number.
+            if age(pid).is_some_and(|age| age >= recorded) {
+                self.clients.keep_place(pair, pid, self.clock.now_ms());
+            }
+        }
+    }
+
+    /// Has the operator know of a Claude to which nothing comes, because another one of its pair has
+    /// that.
+    pub(in crate::daemon) fn say_second_claude(&mut self) {
+        let bridges = self.clients.bridges().map(|(_, bridge)| &bridge.hello);
+        let claudes =
+            bridges.filter_map(|hello| Some((&hello.runtime_session_id, hello.agent_pid?)));
+        let claudes: BTreeSet<_> = claudes.collect();
+        let pairs: BTreeSet<_> = claudes.iter().map(|(pair, _)| *pair).collect();
+        if claudes.len() == pairs.len() {
+            self.notices.clear(&NoticeKey::SecondClaude);
+            return;
+        }
+        self.notices.set(
+            NoticeKey::SecondClaude,
+            "two Claudes of one pair are here: messages and answers reach the first alone; start \
+             the other with CONTEXTRELAY_RUNTIME_SESSION=NAME for a pair of its own",
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! What Claude says of its work in its own words of a whole turn: its transcript is read beside the
+//! loop, and no hook waits for that.
+
+use crate::core::agent::Agent;
+use crate::core::continuity::{markers, markers_of_turn};
+use crate::core::entry::TurnFiles;
+use crate::core::id::RuntimeSession;
+use crate::core::lock::lock;
+use crate::daemon::base::under_way::WorkBeside;
+use crate::daemon::base::work_lane::LaneWork;
+use crate::daemon::event::{ClaudeSpoke, Event};
+use crate::daemon::owners::{Agents, Base};
+use crate::wire::control::{HookEvent, HookParams};
+
+impl Agents {
+    /// Has what Claude said since its last stop searched for marks. At the beginning of a turn only
+    /// how far its transcript goes by then is noted.
+    pub(super) fn search_claudes_words(
+        &mut self,
+        base: &mut Base,
+        pair: &RuntimeSession,
+        params: &HookParams,
+    ) {
+        if !self.read_claudes_words(base, pair, params)
+            && let Some(last) = params.text.as_deref().filter(|_| ends_turn(&params.event))
+        {
+            let said = [last.to_owned()];
+            self.hear(base, Agent::Claude, pair, &said, markers(last), true);
+        }
+    }
+
+    /// What Claude said was read.
+    pub(in crate::daemon) fn on_claude_spoke(&mut self, base: &mut Base, spoke: ClaudeSpoke) {
+        drop(spoke.under_way);
+        self.spoken.was_read();
+        base.work_done(&WorkBeside::SpokenWords);
+        if !spoke.unfinished.is_empty() {
+            let files = TurnFiles {
+                unfinished: spoke.unfinished,
+                ..TurnFiles::default()
+            };
+            base.append_files(&spoke.pair, files);
+        }
+        let (agent, is_over) = (Agent::Claude, spoke.is_over);
+        self.hear(
+            base,
+            agent,
+            &spoke.pair,
+            &spoke.texts,
+            spoke.markers,
+            is_over,
+        );
+    }
+
+    /// Whether that is under way: not without a transcript's path, and not for one runtime session
+    /// or one hook too many.
+    fn read_claudes_words(
+        &mut self,
+        base: &Base,
+        pair: &RuntimeSession,
+        params: &HookParams,
+    ) -> bool {
+        let Some(path) = params.transcript_path() else {
+            return false;
+        };
+        let Some(words) = self.spoken.of(pair) else {
+            return false;
+        };
+        let (path, pair) = (path.to_owned(), pair.clone());
+        let (event, last) = (params.event.clone(), params.text.clone());
+        if ends_turn(&event) {
+            self.spoken.reads_end(&pair);
+        }
+        let at_ms = base.clock.now_ms();
+        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
+            // Only figures are behind the lock, which are good whenever it is free.
+            let mut words = lock(&words);
+            let (mut texts, mut unfinished) = (Vec::new(), Vec::new());
+            match &event {
+                HookEvent::UserPromptSubmit => unfinished = words.turn_begins(&path),
+                event if ends_turn(event) => texts = words.at_stop(&path, last.as_deref()),
+                _ => texts = words.so_far(&path),
+            }
+            let (blocked, given) = words.blocked(ends_turn(&event));
+            Event::ClaudeSpoke(ClaudeSpoke {
+                pair,
+                markers: markers_of_turn(&texts),
+                texts,
+                unfinished,
+                blocked,
+                at_ms,
+                given,
+                is_over: ends_turn(&event),
+                under_way,
+            })
+        });
+        self.read_spoken(base, work);
+        true
+    }
+
+    /// Has words read, one time after the other: each reads on where the one before ended.
+    pub(in crate::daemon) fn read_spoken(&mut self, base: &Base, work: LaneWork) {
+        self.spoken.is_to_be_read();
+        self.transcripts_work.take(&base.events, work);
+    }
+
+    /// Claude is gone, or begins again: a turn that ran has ended without a word.
+    pub(in crate::daemon) fn leave_claudes_turn(&mut self, base: &mut Base, pair: &RuntimeSession) {
+        self.append_touched(base, pair);
+        let Some(words) = self.spoken.known(pair) else {
+            return;
+        };
+        let pair = pair.clone();
+        let at_ms = base.clock.now_ms();
+        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
+            let mut words = lock(&words);
+            let (texts, unfinished) = words.left();
+            Event::ClaudeSpoke(ClaudeSpoke {
+                pair,
+                markers: markers_of_turn(&texts),
+                texts,
+                unfinished,
+                blocked: Vec::new(),
+                at_ms,
+                given: Vec::new(),
+                is_over: false,
+                under_way,
+            })
+        });
+        self.read_spoken(base, work);
+    }
+}
+
+fn ends_turn(event: &HookEvent) -> bool {
+    matches!(event, HookEvent::Stop | HookEvent::StopFailure)
+}

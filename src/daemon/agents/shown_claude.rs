@@ -1,0 +1,120 @@
+//! [`ShownClaude`]: what Claude's turn is about and runs right now, as its hooks tell, for who looks.
+//!
+//! Knowledge of this process: none of it is in the record. Secrets are masked on the way in.
+
+use std::path::Path;
+
+use crate::adapters::claude::plugin::ALLOWED_TOOLS;
+use crate::core::redact::Redactor;
+use crate::daemon::agents::running_tools::{RunningTools, first_words};
+use crate::wire::control::{HookEvent, HookParams, ToolBeginsParams};
+use crate::wire::status::{ToolSort, ToolStatus};
+
+/// Claude's tools that change a file (2.1.330).
+const CHANGING: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+
+/// The longest name of a tool, or of a use of one, in bytes.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Claude's turn, as it is shown.
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct ShownClaude {
+    words: Option<String>,
+    tools: RunningTools,
+}
+
+impl ShownClaude {
+    /// A hook tells of the turn. Returns whether something else is shown now.
+    pub(in crate::daemon) fn hears(
+        &mut self,
+        redactor: &Redactor,
+        params: &HookParams,
+        is_in_turn: bool,
+    ) -> bool {
+        match &params.event {
+            HookEvent::UserPromptSubmit => {
+                // What joins a turn comes when no tool of it runs, and a prompt may follow one that
+                // was stopped, of which nothing tells (Claude Code 2.1.330, observed).
+                let was_running = self.tools.are_over();
+                let words = params.prompt.as_deref();
+                let words = words.map(|prompt| first_words(redactor, prompt));
+                let words = words.filter(|words| !words.is_empty());
+                // A message that wakes Claude has no words of its person, and in a turn of theirs it
+                // changes nothing.
+                if words.is_none() && is_in_turn {
+                    return was_running;
+                }
+                was_running | (std::mem::replace(&mut self.words, words.clone()) != words)
+            }
+            HookEvent::PostToolUse | HookEvent::PostToolUseFailure => match &params.tool_use_id {
+                Some(id) => self.tools.ended(id),
+                None => self.tools.are_over(),
+            },
+            HookEvent::Stop => self.tools.are_over(),
+            HookEvent::SessionEnd => {
+                self.is_over();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// No turn runs.
+    pub(in crate::daemon) fn is_over(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A tool begins.
+    pub(in crate::daemon) fn tool_begins(
+        &mut self,
+        redactor: &Redactor,
+        root: &Path,
+        now_ms: i64,
+        tool: &ToolBeginsParams,
+    ) {
+        if tool.tool_use_id.len() > NAME_BYTES_MAX || tool.tool.len() > NAME_BYTES_MAX {
+            return;
+        }
+        let (sort, text) = match (&tool.command, &tool.path) {
+            (Some(command), _) => (ToolSort::Command, command.clone()),
+            (None, Some(path)) => {
+                let below = Path::new(path).strip_prefix(root).ok();
+                let path = below.map_or(path.into(), |below| below.to_string_lossy());
+                let sort = match CHANGING.contains(&tool.tool.as_str()) {
+                    true => ToolSort::Change,
+                    false => ToolSort::Call,
+                };
+                (sort, format!("{} {path}", tool.tool))
+            }
+            (None, None) => (ToolSort::Call, called(&tool.tool)),
+        };
+        let text = first_words(redactor, &text);
+        self.tools
+            .began(tool.tool_use_id.clone(), sort, &text, now_ms);
+    }
+
+    /// How the prompt begins that the turn is about.
+    pub(in crate::daemon) fn words(&self) -> Option<String> {
+        self.words.clone()
+    }
+
+    /// The tool that began last, of those that run.
+    pub(in crate::daemon) fn tool(&self) -> Option<ToolStatus> {
+        self.tools.latest()
+    }
+}
+
+/// `server.tool` of a tool of an MCP server, as Codex says it too.
+fn called(tool: &str) -> String {
+    let ours = tool.strip_prefix(ALLOWED_TOOLS);
+    if let Some(name) = ours.and_then(|rest| rest.strip_prefix("__")) {
+        return format!("ctxrelay.{name}");
+    }
+    match tool
+        .strip_prefix("mcp__")
+        .and_then(|rest| rest.split_once("__"))
+    {
+        Some((server, name)) => format!("{server}.{name}"),
+        None => tool.to_owned(),
+    }
+}

@@ -1,0 +1,104 @@
+//! [`AgentPrograms`]: where the agents' programs are; [`ProgramLook`]: how the loop hears of one that
+//! was installed, moved or removed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::task::spawn_blocking;
+
+use crate::adapters::program_search::ProgramSearch;
+use crate::core::agent::Agent;
+
+/// Where each agent's program is; of one that is not there, nothing.
+pub type FoundPrograms = BTreeMap<Agent, PathBuf>;
+
+/// Where the agents' programs are, as they were found last.
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct AgentPrograms {
+    found: FoundPrograms,
+}
+
+impl AgentPrograms {
+    /// They were looked for. Whether that is news.
+    pub(in crate::daemon) fn looked(&mut self, found: FoundPrograms) -> bool {
+        let is_news = found != self.found;
+        self.found = found;
+        is_news
+    }
+
+    /// Where an agent's program is.
+    pub(in crate::daemon) fn of_agent(&self, agent: Agent) -> Option<&Path> {
+        self.found.get(&agent).map(PathBuf::as_path)
+    }
+
+    /// Whether it was found.
+    pub(in crate::daemon) fn is_installed(&self, agent: Agent) -> bool {
+        self.found.contains_key(&agent)
+    }
+}
+
+/// Looks for them beside the loop, for who asks what depends on them.
+#[derive(Debug, Clone)]
+pub(in crate::daemon) struct ProgramLook {
+    searches: Arc<BTreeMap<Agent, ProgramSearch>>,
+    /// When the look began that the loop was told of last. Locked while one is under way, or the
+    /// loop is being told what it found: what the loop hears last was found last, and a disk that
+    /// hangs holds up one thread.
+    told: Arc<Mutex<Option<Instant>>>,
+}
+
+/// What a look found. No other one begins before it is dropped.
+#[derive(Debug)]
+pub(in crate::daemon) struct ProgramsLooked {
+    found: FoundPrograms,
+    begun: Instant,
+    told: OwnedMutexGuard<Option<Instant>>,
+}
+
+impl ProgramsLooked {
+    /// Tells the loop what was found.
+    pub(in crate::daemon) async fn tell<T>(
+        mut self,
+        tell: impl AsyncFnOnce(FoundPrograms) -> Option<T>,
+    ) {
+        if tell(self.found).await.is_some() {
+            *self.told = Some(self.begun);
+        }
+    }
+}
+
+impl ProgramLook {
+    pub(in crate::daemon) fn new(
+        searches: impl IntoIterator<Item = (Agent, ProgramSearch)>,
+    ) -> Self {
+        Self {
+            searches: Arc::new(searches.into_iter().collect()),
+            told: Arc::default(),
+        }
+    }
+
+    /// Where they are now. Waits for the disk.
+    pub(in crate::daemon) fn find_programs(&self) -> FoundPrograms {
+        let found = |(agent, search): (&Agent, &ProgramSearch)| Some((*agent, search.find()?));
+        self.searches.iter().filter_map(found).collect()
+    }
+
+    /// Where they are once nobody else looks; nothing where the loop was told not longer than `age`
+    /// ago.
+    pub(in crate::daemon) async fn look(&self, age: Duration) -> Option<ProgramsLooked> {
+        let told = Arc::clone(&self.told).lock_owned().await;
+        if told.is_some_and(|begun| begun.elapsed() < age) {
+            return None;
+        }
+        let (look, begun) = (self.clone(), Instant::now());
+        let looked = spawn_blocking(move || ProgramsLooked {
+            found: look.find_programs(),
+            begun,
+            told,
+        });
+        looked.await.ok()
+    }
+}

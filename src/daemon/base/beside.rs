@@ -1,0 +1,59 @@
+//! [`Base::beside`]: what may wait for a disk is done on a thread of its own; what comes of it is an
+//! event. Where it panics that is told, and nothing waits for it any more.
+
+use crate::daemon::base::under_way::{UnderWay, WorkBeside};
+use crate::daemon::base::work_lane::LaneWork;
+use crate::daemon::event::Event;
+use crate::daemon::owners::Base;
+
+impl Base {
+    /// Has something done on a thread that may wait for the disk; what comes of it is an event,
+    /// before which the daemon does not end.
+    pub(in crate::daemon) fn beside(
+        &self,
+        what: WorkBeside,
+        work: impl FnOnce(UnderWay) -> Event + Send + 'static,
+    ) {
+        let Some(events) = self.events.upgrade() else {
+            return;
+        };
+        let work = self.lane_work(what, work);
+        tokio::spawn(async move {
+            if let Some(told) = work.run().await {
+                let _ = events.send(told).await;
+            }
+        });
+    }
+
+    /// As [`Self::beside`], behind what was given before, for the files of the configuration and of
+    /// trust: what the record says last is what they hold last.
+    pub(in crate::daemon) fn beside_in_order(
+        &mut self,
+        what: WorkBeside,
+        work: impl FnOnce(UnderWay) -> Event + Send + 'static,
+    ) {
+        let work = self.lane_work(what, work);
+        self.settings_work.take(&self.events, work);
+    }
+
+    /// Work for a thread of its own; the daemon does not end before it has heard what came of it.
+    pub(in crate::daemon) fn lane_work(
+        &self,
+        what: WorkBeside,
+        work: impl FnOnce(UnderWay) -> Event + Send + 'static,
+    ) -> LaneWork {
+        let begun = self.operations.begin_work(&what);
+        LaneWork {
+            under_way: self.operations.begin_work(&what),
+            what,
+            work: Box::new(move || work(begun)),
+        }
+    }
+
+    /// Work of a kind was done: what was told of one that failed before is over.
+    pub(in crate::daemon) fn work_done(&mut self, what: &WorkBeside) {
+        if self.notices.clear(&what.key()) {
+            self.clients.status_changed();
+        }
+    }
+}

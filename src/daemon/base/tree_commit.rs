@@ -1,0 +1,134 @@
+//! [`TreeCommit`]: the commit that the work tree stands on, read beside the loop for what says it.
+//!
+//! A caller that is about to have a message recorded or given reads it before the loop hears of
+//! that; the loop itself takes what is known. However many ask, one read is under way, and the next
+//! one answers all that have asked meanwhile. So a project on a disk that hangs holds up one
+//! thread, each asker for half a second, and the loop not at all.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::adapters::git_head;
+use crate::core::lock::lock;
+
+/// How long a read may take before the commit is one that cannot be told.
+const READ_WAIT: Duration = Duration::from_millis(500);
+
+/// What is known of it.
+#[derive(Debug, Clone)]
+pub(in crate::daemon) struct TreeCommit {
+    root: Arc<PathBuf>,
+    reading: Arc<Mutex<Reading>>,
+}
+
+#[derive(Debug, Default)]
+struct Reading {
+    known: Option<String>,
+    /// A read is under way.
+    reads: bool,
+    /// They wait for a read that begins after they came.
+    waiting: Vec<oneshot::Sender<()>>,
+}
+
+impl TreeCommit {
+    /// Of a project, as it is now. Blocking.
+    pub(in crate::daemon) fn start(root: PathBuf) -> Self {
+        let known = git_head::head(&root);
+        Self {
+            root: Arc::new(root),
+            reading: Arc::new(Mutex::new(Reading {
+                known,
+                ..Reading::default()
+            })),
+        }
+    }
+
+    /// The work tree: the project's folder.
+    pub(in crate::daemon) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// As it was read last; `None` where it cannot be told.
+    pub(in crate::daemon) fn known(&self) -> Option<String> {
+        self.lock().known.clone()
+    }
+
+    /// Has it read: what is known when this returns is not older than the call.
+    pub(in crate::daemon) async fn read(&self) {
+        let (done, is_done) = oneshot::channel();
+        let begins = {
+            let mut reading = self.lock();
+            // Of those that waited for a disk in vain nobody is left.
+            reading.waiting.retain(|waiting| !waiting.is_closed());
+            reading.waiting.push(done);
+            !std::mem::replace(&mut reading.reads, true)
+        };
+        if begins {
+            tokio::spawn(self.clone().read_for_all());
+        }
+        if timeout(READ_WAIT, is_done).await.is_err() {
+            self.lock().known = None;
+        }
+    }
+
+    async fn read_for_all(self) {
+        loop {
+            let waiting = {
+                let mut reading = self.lock();
+                reading.reads = !reading.waiting.is_empty();
+                std::mem::take(&mut reading.waiting)
+            };
+            if waiting.is_empty() {
+                return;
+            }
+            let root = Arc::clone(&self.root);
+            let read = tokio::task::spawn_blocking(move || git_head::head(&root)).await;
+            self.lock().known = read.ok().flatten();
+            for done in waiting {
+                let _ = done.send(());
+            }
+        }
+    }
+
+    /// Each change is one step, so that a lock whose holder panicked guards a whole state.
+    fn lock(&self) -> MutexGuard<'_, Reading> {
+        lock(&self.reading)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_known_is_never_older_than_the_last_that_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        fs::create_dir(&git).unwrap();
+        let commit = TreeCommit::start(folder.path().to_owned());
+        assert_eq!(commit.known(), None);
+        for digit in ['a', 'b', 'c'] {
+            let hash: String = std::iter::repeat_n(digit, 40).collect();
+            fs::write(git.join("HEAD"), &hash).unwrap();
+            let askers: Vec<_> = (0..20)
+                .map(|_| {
+                    let commit = commit.clone();
+                    tokio::spawn(async move {
+                        commit.read().await;
+                        commit.known()
+                    })
+                })
+                .collect();
+            for asker in askers {
+                assert_eq!(asker.await.unwrap().as_ref(), Some(&hash));
+            }
+        }
+        assert!(!commit.lock().reads);
+    }
+}

@@ -1,0 +1,127 @@
+//! [`WorkLane`]: what may wait for a disk, done beside the loop one after the other.
+//!
+//! Work beside the loop changes nothing that the loop has, so that a panic in it costs this work
+//! alone. What was to come of it never does: the loop hears of the failure in its place, so that
+//! nothing waits for it for ever.
+
+use tokio::sync::mpsc;
+
+use crate::daemon::base::under_way::{UnderWay, WorkBeside};
+use crate::daemon::event::Event;
+
+/// Something that is done on a thread that may wait; what comes of it is an event.
+pub(in crate::daemon) struct LaneWork {
+    pub(in crate::daemon) what: WorkBeside,
+    /// Until the loop has heard that it failed.
+    pub(in crate::daemon) under_way: UnderWay,
+    /// What is done.
+    pub(in crate::daemon) work: Box<dyn FnOnce() -> Event + Send>,
+}
+
+impl LaneWork {
+    /// Does it. What the loop is to hear; nothing when the program ends.
+    pub(in crate::daemon) async fn run(self) -> Option<Event> {
+        let Self {
+            what,
+            under_way,
+            work,
+        } = self;
+        let (under_way, name) = (Some(under_way), what.what());
+        let done = tokio::task::spawn_blocking(move || {
+            tracing::debug!("beside the loop: {name}");
+            work()
+        });
+        match done.await {
+            Ok(event) => Some(event),
+            Err(error) if error.is_panic() => Some(Event::WorkFailed { what, under_way }),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Work that is done in the order in which it was given. It has no bound of its own: what is in it
+/// belongs to calls, of which a client has so many at once, or was counted before (`SpokenTurns`).
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct WorkLane {
+    work: Option<mpsc::UnboundedSender<LaneWork>>,
+}
+
+impl WorkLane {
+    /// Takes work on, which tells what comes of it through `events`.
+    pub(in crate::daemon) fn take(&mut self, events: &mpsc::WeakSender<Event>, work: LaneWork) {
+        let lane = self.work.get_or_insert_with(|| {
+            let (lane, mut work) = mpsc::unbounded_channel::<LaneWork>();
+            let events = events.clone();
+            tokio::spawn(async move {
+                while let Some(work) = work.recv().await {
+                    // Without a loop nobody hears of it any more.
+                    if let (Some(told), Some(events)) = (work.run().await, events.upgrade()) {
+                        let _ = events.send(told).await;
+                    }
+                }
+            });
+            lane
+        });
+        // It ends with this lane alone.
+        let _ = lane.send(work);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::daemon::attach::ConnId;
+
+    fn work(done: impl FnOnce() -> Event + Send + 'static) -> LaneWork {
+        LaneWork {
+            what: WorkBeside::Settings,
+            under_way: UnderWay::of(&Arc::default()),
+            work: Box::new(done),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_lane_does_one_thing_after_the_other() {
+        let (events, mut told) = mpsc::channel(64);
+        let weak = events.downgrade();
+        let mut lane = WorkLane::default();
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let first = ConnId::next();
+        let begins = move || {
+            let _ = gone.recv();
+            Event::PingAnswered { conn: first }
+        };
+        lane.take(&weak, work(begins));
+        let later = [ConnId::next(), ConnId::next(), ConnId::next()];
+        for conn in later {
+            lane.take(&weak, work(move || Event::PingAnswered { conn }));
+        }
+        assert!(told.try_recv().is_err(), "nothing overtakes the first");
+        drop(go);
+        for conn in [first].into_iter().chain(later) {
+            match told.recv().await.unwrap() {
+                Event::PingAnswered { conn: next } => assert_eq!(next, conn),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_told_in_its_place_and_what_is_behind_it_is_done() {
+        let (events, mut told) = mpsc::channel(64);
+        let weak = events.downgrade();
+        let mut lane = WorkLane::default();
+        let conn = ConnId::next();
+        lane.take(&weak, work(|| panic!("a test's")));
+        lane.take(&weak, work(move || Event::PingAnswered { conn }));
+        let failed = told.recv().await.unwrap();
+        assert!(
+            matches!(&failed, Event::WorkFailed { what, under_way: Some(_) } if *what == WorkBeside::Settings),
+            "{failed:?}"
+        );
+        let next = told.recv().await.unwrap();
+        assert!(matches!(next, Event::PingAnswered { .. }), "{next:?}");
+    }
+}

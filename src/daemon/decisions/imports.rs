@@ -1,0 +1,39 @@
+//! [`Imports`]: whether findings of a review are on their way to the record.
+
+use std::sync::Arc;
+
+/// What is on its way is not folded yet: another import could bring the same finding again.
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct Imports {
+    under_way: Arc<()>,
+}
+
+/// Findings that are being recorded, or were not recorded and nobody has been told yet.
+#[derive(Debug)]
+pub(in crate::daemon) struct ImportUnderWay {
+    _of: Arc<()>,
+}
+
+impl Imports {
+    /// Begins, unless one is under way.
+    pub(in crate::daemon) fn begin(&self) -> Option<ImportUnderWay> {
+        let is_free = Arc::strong_count(&self.under_way) == 1;
+        is_free.then(|| ImportUnderWay {
+            _of: Arc::clone(&self.under_way),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_under_way_at_a_time_and_until_it_is_dropped() {
+        let imports = Imports::default();
+        let first = imports.begin().unwrap();
+        assert!(imports.begin().is_none());
+        drop(first);
+        assert!(imports.begin().is_some());
+    }
+}

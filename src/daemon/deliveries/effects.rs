@@ -1,0 +1,229 @@
+//! What the machines of delivery want done, done in their order.
+
+use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::delivery::DeliveryEffect;
+use crate::core::entry::{
+    AgentChanged, ApprovalEnd, ApprovalStep, DeliveryResult, Entry, EntryKind, LifecycleEvent,
+    TurnRecord, TurnStatus,
+};
+use crate::core::id::{EntryId, TurnId};
+use crate::daemon::agents::codex_lane::NotAsked;
+use crate::daemon::base::clock::now_ms;
+use crate::daemon::owners::{Agents, Base, Daemon};
+use crate::wire::control::Refusal;
+
+impl Daemon {
+    /// Does what the machine of one agent wants, in its order. A byte leaves only after the rows
+    /// before it are written, which is waited for beside the loop; see [`Self::let_leave`].
+    ///
+    /// # Errors
+    ///
+    /// When the rows are not taken; nothing leaves after them.
+    pub(in crate::daemon) fn perform(
+        &mut self,
+        agent: Agent,
+        effects: Vec<DeliveryEffect>,
+    ) -> Result<(), Refusal> {
+        let stored = self.deliveries.store_rows(&mut self.base, agent, &effects);
+        let mut effects = effects.into_iter().peekable();
+        while let Some(effect) = effects.next() {
+            match effect {
+                DeliveryEffect::Store(_) => {}
+                DeliveryEffect::DeliverToAdapter { .. } | DeliveryEffect::Push { .. } => {
+                    match &stored {
+                        Ok(()) => self.let_leave(agent, effect),
+                        Err(_) => self.does_not_leave(&effect),
+                    }
+                }
+                DeliveryEffect::Forget(id) => self.deliveries.outbox.forget(&id),
+                DeliveryEffect::Append {
+                    id,
+                    to,
+                    result,
+                    rung,
+                    turn,
+                } => {
+                    let entry = self
+                        .deliveries
+                        .delivery_entry(&self.base, &id, to, result, rung, turn);
+                    let mut results = vec![(id, result, entry)];
+                    while let Some(DeliveryEffect::Append {
+                        id,
+                        to,
+                        result,
+                        rung,
+                        turn,
+                    }) = effects.next_if(|next| matches!(next, DeliveryEffect::Append { .. }))
+                    {
+                        let entry = self
+                            .deliveries
+                            .delivery_entry(&self.base, &id, to, result, rung, turn);
+                        results.push((id, result, entry));
+                    }
+                    self.base.append_results(results);
+                }
+                DeliveryEffect::Recover(ids) => {
+                    let messages = ids.iter().map(|id| self.deliveries.outbox.attempted(id));
+                    told_adapter(self.agents.codex.recover(messages.collect()));
+                }
+                DeliveryEffect::TakeBack(id) => told_adapter(self.agents.codex.take_back(id)),
+                // What comes of it comes as facts.
+                DeliveryEffect::Wake => told_adapter(self.agents.codex.ensure().map(drop)),
+                // The lane remembers it.
+                DeliveryEffect::Receipt { .. } => {}
+                DeliveryEffect::CutOff { id, turn } => self.base.note_cut_off(&id, &turn),
+                DeliveryEffect::Limit(limited) if agent == Agent::Codex => {
+                    self.agents.note_limit(&mut self.base, limited)
+                }
+                // Claude's own hook has said it already.
+                DeliveryEffect::Limit(_) => self.base.clients.status_changed(),
+                // The lane says so itself.
+                DeliveryEffect::Paused(_) => self.base.clients.status_changed(),
+                DeliveryEffect::Stale { what, of, current } => {
+                    tracing::info!(
+                        what,
+                        of,
+                        current,
+                        "refused a fact of something that is gone"
+                    );
+                }
+                DeliveryEffect::Ring { bell, ids, asks } => self.deliveries.ring(
+                    &mut self.base,
+                    &self.agents.claude_processes,
+                    bell,
+                    ids,
+                    asks,
+                ),
+                DeliveryEffect::ReleaseQueue => told_adapter(self.agents.codex.release_queue()),
+            }
+        }
+        stored
+    }
+}
+
+impl Base {
+    /// Appends what became of messages, in one step. While the disk refuses it is kept.
+    fn append_results(&mut self, results: Vec<(EntryId, DeliveryResult, Entry)>) {
+        let (facts, entries): (Vec<_>, Vec<_>) = results
+            .into_iter()
+            .map(|(id, result, entry)| ((id, result), entry))
+            .unzip();
+        self.recorder.append_fact(
+            entries,
+            Box::new(move |daemon, result| {
+                // Of what was given up the lanes hear by `fact_refused`.
+                for (id, result) in result.map_or_else(|_| Vec::new(), |_| facts) {
+                    daemon.result_is_durable(id, result);
+                }
+            }),
+        );
+    }
+
+    fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
+        let event = LifecycleEvent::DeliveryCutOff;
+        self.recorder.keep_fact(
+            Party::System,
+            event,
+            format!(
+                "turn {turn} ended before it was done with {id}: Codex has the message and does \
+                 not get it again by itself"
+            ),
+        );
+    }
+
+    /// Tells of the messages that Codex was at work on when the daemon before this one ended, and
+    /// the app-server with it. To be called before the record says that this one started, which
+    /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
+    /// what waited for an answer, for which nobody was left, and to who waits for what Codex was at
+    /// or was to be given again, unless the record is a clone's. `asked`: the turn whose end Codex's
+    /// history is to tell.
+    pub(in crate::daemon) fn note_unfinished(
+        &mut self,
+        is_clone: bool,
+        asked: Option<&TurnId>,
+    ) -> Vec<Entry> {
+        let told = match is_clone {
+            true => Vec::new(),
+            false => [
+                self.nothing_came_of_unfinished(asked),
+                self.nothing_came_after_a_start(),
+            ]
+            .concat(),
+        };
+        let world = self.recorder.world();
+        let unfinished = world.in_turn.clone();
+        let turns: Vec<TurnRecord> = world
+            .agents
+            .values()
+            .filter_map(|agent| agent.unended_turn.clone())
+            .filter(|(_, turn_id)| Some(turn_id) != asked)
+            .map(|(thread_id, turn_id)| TurnRecord {
+                thread_id,
+                turn_id,
+                status: TurnStatus::Interrupted,
+                started_by: Party::System,
+                stopped_by: None,
+            })
+            .collect();
+        let asked: Vec<(EntryId, Agent)> = world
+            .open_approvals
+            .iter()
+            .filter(|(_, asked)| asked.given.is_none() && !asked.request.is_user_question())
+            .map(|(id, asked)| (id.clone(), asked.agent))
+            .collect();
+        for (id, (turn, _)) in unfinished {
+            let event = LifecycleEvent::DeliveryCutOff;
+            self.recorder.keep_fact(
+                Party::System,
+                event,
+                format!(
+                    "Codex was at work on {id} in turn {turn} when the daemon ended: it has the \
+                     message and does not get it again by itself"
+                ),
+            );
+        }
+        let asked = asked.into_iter().map(|(id, agent)| {
+            let said = format!("what {} asked is gone with the daemon", agent.title());
+            let lost = ApprovalStep::Ended(ApprovalEnd::Lost).of(id, agent);
+            self.recorder.entry(Party::System, None, lost, said, None)
+        });
+        let turns = turns.into_iter().map(|turn| {
+            // Only Codex tells of its turns one by one.
+            let (codex, turn) = (Party::Agent(Agent::Codex), EntryKind::Turn(turn));
+            let said = "the turn died with the daemon";
+            self.recorder.entry(codex, None, turn, said, None)
+        });
+        asked.chain(turns).chain(told).collect()
+    }
+}
+
+impl Agents {
+    fn note_limit(&mut self, base: &mut Base, limited: bool) {
+        let (state, why, until_ms, text) = if limited {
+            let why = self.codex.take_last_error();
+            let text = "Codex is at its usage limit; messages for it are held";
+            (AgentState::Limited, why, self.limits.codex_ends_ms(), text)
+        } else {
+            let text = "Codex works again: the usage limit is over";
+            // One that is gone would keep its limit on record.
+            let state = self.codex.state();
+            (state, None, (!state.is_attached()).then(now_ms), text)
+        };
+        base.recorder.keep_fact(
+            Party::System,
+            EntryKind::AgentChanged(AgentChanged {
+                why,
+                until_ms,
+                ..AgentChanged::of(Agent::Codex, state)
+            }),
+            text,
+        );
+    }
+}
+
+/// The adapter that has ended, or is behind, is told of by its own facts.
+fn told_adapter(asked: Result<(), NotAsked>) {
+    if asked.is_err() {
+        tracing::warn!("the Codex adapter takes no requests");
+    }
+}
