@@ -149,7 +149,7 @@ pub enum Event {
     ProgramsFound(FoundPrograms),
     /// What takes connections, watches the project's files or shows the daemon panicked. → `run`
     ServiceFailed,
-    /// An answer of the operator's to a request for approval reached nobody. → `approving`
+    /// An answer of the operator's to a request for approval reached nobody. → `decisions::approving`
     ApprovalUnanswered { id: EntryId, number: AnswerNumber },
     /// One that says no reached Codex: the operator's reason goes after it. → `commands::approve`
     ReasonToTell(Box<Entry>),

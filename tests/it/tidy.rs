@@ -927,38 +927,38 @@ const SLOW: [&str; 35] = [
 /// loop does wait for stand in the head of `daemon::run`.
 const SLOW_FILES: [(&str, &str); 42] = [
     (
-        "agent_programs",
+        "base::agent_programs",
         "beside the loop, and once before there is one",
     ),
     ("start", "before there is a loop"),
-    ("signing", "before there is a loop"),
-    ("codex::unended", "before there is a loop"),
+    ("decisions::signing", "before there is a loop"),
+    ("agents::codex::unended", "before there is a loop"),
     ("ending", "behind the last event"),
     ("tamper::inspect", "a thread of its own"),
     ("tamper::watcher", "a thread of its own"),
     ("operator", "a task of the listener"),
     ("peer", "beside the loop, for a connection"),
     ("handle", "beside the loop, for who asks"),
-    ("registering", "beside the loop"),
-    ("agent_processes", "of its tests"),
-    ("tree", "beside the loop"),
+    ("agents::registering", "beside the loop"),
+    ("agents::agent_processes", "of its tests"),
+    ("base::tree", "beside the loop"),
     (
-        "tree_commit",
+        "base::tree_commit",
         "beside the loop, and once before there is one",
     ),
-    ("metering", "beside the loop"),
-    ("reloading", "beside the loop"),
-    ("rules_reading", "beside the loop"),
-    ("working_set", "beside the loop"),
-    ("rendering", "beside the loop"),
-    ("watching_rules", "beside the loop"),
-    ("bodies", "beside the loop"),
-    ("carrying", "beside the loop"),
+    ("agents::metering", "beside the loop"),
+    ("agents::reloading", "beside the loop"),
+    ("agents::rules_reading", "beside the loop"),
+    ("agents::working_set", "beside the loop"),
+    ("base::rendering", "beside the loop"),
+    ("agents::watching_rules", "beside the loop"),
+    ("deliveries::bodies", "beside the loop"),
+    ("sessions::carrying", "beside the loop"),
     (
-        "deletion",
+        "sessions::deletion",
         "beside the loop, but for what `recorder::next_session` removes",
     ),
-    ("managed_blocks", "beside the loop"),
+    ("base::managed_blocks", "beside the loop"),
     ("commands::settings", "beside the loop"),
     ("commands::policy", "beside the loop"),
     ("commands::trust", "beside the loop"),
@@ -967,9 +967,15 @@ const SLOW_FILES: [(&str, &str); 42] = [
     ("commands::review", "a read beside the loop"),
     ("commands::context", "a read beside the loop"),
     ("commands::ledger", "a read beside the loop"),
-    ("recorder", "the loop waits: a line of the record"),
-    ("codex::turns", "the loop waits: a line of the record"),
-    ("nothing_came", "the loop waits: a line of the record"),
+    ("base::recorder", "the loop waits: a line of the record"),
+    (
+        "agents::codex::turns",
+        "the loop waits: a line of the record",
+    ),
+    (
+        "agents::nothing_came",
+        "the loop waits: a line of the record",
+    ),
     ("commands::answers", "the loop waits: a line of the record"),
     ("commands::checks", "the loop waits: a line of the record"),
     (
@@ -977,9 +983,12 @@ const SLOW_FILES: [(&str, &str); 42] = [
         "the loop waits: a line of the record",
     ),
     ("commands::send", "the loop waits: a line of the record"),
-    ("message_page", "the loop waits: a line of the record"),
     (
-        "rollover",
+        "deliveries::message_page",
+        "the loop waits: a line of the record",
+    ),
+    (
+        "sessions::rollover",
         "the loop waits: one session ends and the next begins",
     ),
     ("tamper::alert", "the loop waits: `current` is put back"),
@@ -992,7 +1001,7 @@ fn nothing_of_the_daemon_is_slow_on_its_loop_but_what_is_named() {
     for (file, code) in files_of_the_daemon() {
         let allowed = SLOW_FILES.iter().find(|(name, _)| {
             // What is before the loop, and who follows the record, are folders.
-            let is_folder = ["start", "recorder"].contains(name);
+            let is_folder = ["start", "base::recorder"].contains(name);
             file == *name || is_folder && file.starts_with(&format!("{name}::"))
         });
         let found = SLOW.iter().find(|slow| code.contains(**slow));

@@ -276,6 +276,10 @@ fn word(code: &str) -> Option<&str> {
         .filter(|word| !word.is_empty())
 }
 
+/// The daemon's loop and its groups: who calls what they have is told by [`calls`], which looks at
+/// what a method is called on.
+const OF_THE_LOOP: [&str; 5] = ["Daemon", "Base", "Deliveries", "Agents", "Decisions"];
+
 /// Files of the same folder that give a method which `code` calls to a type of another file. Only
 /// there: elsewhere a method of that name is most likely somebody else's.
 fn lent_methods(name: &str, code: &str, files: &[(String, String)]) -> Vec<String> {
@@ -290,7 +294,7 @@ fn lent_methods(name: &str, code: &str, files: &[(String, String)]) -> Vec<Strin
             other != name
                 && impls(code)
                     .into_iter()
-                    .filter(|(of, _)| *of != "Daemon" && !declares(code, of))
+                    .filter(|(of, _)| !OF_THE_LOOP.contains(of) && !declares(code, of))
                     .any(|(_, body)| functions(body).any(|it| called.contains(it)))
         })
         .map(|(other, _)| other.clone())
