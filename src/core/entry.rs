@@ -425,6 +425,12 @@ impl Entry {
             )
     }
 
+    /// Whether nobody vouched for it where a compaction took it from.
+    pub fn is_carried_foreign(&self) -> bool {
+        let carried = self.carried.as_ref();
+        carried.is_some_and(|carried| carried.foreign)
+    }
+
     /// The run of a gate that the entry tells of. Only the daemon's word counts: an agent's
     /// artifact is a claim, whatever it says of itself.
     pub fn gate_run(&self) -> Option<&GateRun> {

@@ -54,7 +54,10 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             world.counts.insert(name.to_owned(), 1);
         }
     }
-    if entry.seq <= world.foreign_through && entry.is_of_operator() {
+    if entry.is_carried_foreign() {
+        world.foreign_carried.insert(entry.seq);
+    }
+    if world.is_foreign(entry.seq) && entry.is_of_operator() {
         return show(world, entry);
     }
 

@@ -11,6 +11,7 @@ mod blocking;
 mod changed_files;
 mod exchange;
 mod finding;
+mod foreign;
 mod gates;
 mod handoff;
 mod message;
@@ -19,7 +20,7 @@ mod proposal;
 mod task;
 mod told_blockers;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
@@ -164,6 +165,9 @@ pub struct Snapshot {
     /// has no effect. Kept outside of the project, and set before anything is folded.
     #[serde(default)]
     pub foreign_through: Seq,
+    /// What a compaction carried here of such entries.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub foreign_carried: BTreeSet<Seq>,
     /// Alarms about the record, oldest first: all that are not acknowledged, and the latest ones.
     #[serde(default)]
     pub alarms: VecDeque<AlarmSnapshot>,
@@ -395,21 +399,6 @@ impl AgentSnapshot {
 }
 
 impl Snapshot {
-    /// A world before its first entry, of a record that is somebody else's word up to an entry.
-    pub fn believing_after(foreign_through: Seq) -> Self {
-        Self {
-            foreign_through,
-            ..Self::default()
-        }
-    }
-
-    /// The session that this one follows, where that is ours to say: the first entry says it, which
-    /// is somebody else's word where any is.
-    pub fn believed_predecessor(&self) -> Option<&Predecessor> {
-        let before = self.predecessor.as_ref();
-        before.filter(|_| self.foreign_through == Seq(0))
-    }
-
     /// Gives back what its large maps do not need: entries that come in their order leave half of a
     /// map's nodes empty. For a world that was just read; a copy of it is as small.
     pub fn pack(&mut self) {

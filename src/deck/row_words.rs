@@ -93,13 +93,13 @@ pub(super) fn words(world: &Snapshot, entry: &Entry) -> (String, Option<String>)
 /// Whether somebody else wrote it. What leads to an entry of a sealed session, of which no world is
 /// known here, is told where it was found.
 pub(super) fn is_foreign(world: &Snapshot, entry: &Entry) -> bool {
-    world.session_id.is_some() && entry.seq <= world.foreign_through
+    world.session_id.is_some() && world.is_foreign(entry.seq)
 }
 
 /// Whose word an artifact is. In what stands before a place where the record was cut or brought from
 /// elsewhere anybody can have written what he likes.
 pub(super) fn vouched(world: &Snapshot, entry: &Entry) -> &'static str {
-    if entry.seq <= world.foreign_through {
+    if world.is_foreign(entry.seq) {
         return "claimed";
     }
     match (entry.gate_run(), &entry.source) {

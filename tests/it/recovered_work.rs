@@ -1,8 +1,12 @@
 //! What `recover` and its prompts tell of the work: what the agents are told of it, and no more.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::capsule::{done, listed};
+use crate::support::account::connect;
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 
@@ -38,6 +42,14 @@ fn is_not_told(project: &Project, words: &str) {
     }
 }
 
+#[track_caller]
+fn compact(project: &Project) {
+    let mut compact = Pty::spawn(&project.ctxrelay(["ledger", "compact", "--apply"]));
+    compact.wait_for_text("Type `");
+    compact.type_text("compact\r");
+    assert_eq!(compact.wait_exit(), 0, "{}", compact.screen());
+}
+
 #[test]
 fn what_is_forgotten_is_not_recovered() {
     let project = Project::new();
@@ -50,10 +62,7 @@ fn what_is_forgotten_is_not_recovered() {
     says(&project, &["forget", &last_note(&project)]);
     is_not_told(&project, "drop the table");
     assert_eq!(recovered(&project)["goal"], Value::Null);
-    let mut compact = Pty::spawn(&project.ctxrelay(["ledger", "compact", "--apply"]));
-    compact.wait_for_text("Type `");
-    compact.type_text("compact\r");
-    assert_eq!(compact.wait_exit(), 0, "{}", compact.screen());
+    compact(&project);
     is_not_told(&project, "drop the table");
 }
 
@@ -127,4 +136,67 @@ fn a_question_of_the_operators_is_counted_once() {
     assert_eq!(noted[0]["text"], "why at night?");
     let printed = project.run(["recover"]).expect_success().stdout;
     assert!(printed.contains("Open questions  1\n"), "{printed}");
+}
+
+/// What was said in the operator's name where nobody vouches for it is marked, and nobody acts on it.
+#[track_caller]
+fn is_somebody_elses(project: &Project, goal: &str, handoff: &str) {
+    let list = ["ledger", "list", "--limit", "1000", "--json"];
+    let page = project.run(list).expect_success().json();
+    for content in [goal, handoff] {
+        let mut entries = page["entries"].as_array().unwrap().iter();
+        let entry = entries.find(|entry| entry["content"] == content);
+        let entry = entry.unwrap_or_else(|| panic!("{content}: {page}"));
+        assert_eq!(entry["unvouched"], true, "{entry}");
+        let shown = ["ledger", "show", entry["id"].as_str().unwrap(), "--json"];
+        let shown = project.run(shown).expect_success().json();
+        assert_eq!(shown["unvouched"], true, "{shown}");
+    }
+    is_not_told(project, goal);
+    assert_eq!(recovered(project)["goal"], Value::Null);
+    let waiting = project
+        .run(["queue", "list", "--json"])
+        .expect_success()
+        .stdout;
+    assert!(!waiting.to_string().contains(handoff), "{waiting}");
+}
+
+#[test]
+fn what_a_copy_says_in_the_operators_name_counts_for_nothing_behind_a_compaction_either() {
+    let project = Project::without_git();
+    let daemon = project.daemon();
+    let (goal, handoff) = ("ship the plums", "pick the pears");
+    says(&project, &["objective", goal]);
+    let mut operator = Operator::connect(&project);
+    let sent = operator.call(
+        "handoff/create",
+        json!({"to": "codex", "ask": handoff, "reason": "ripe"}),
+    );
+    sent.unwrap();
+    drop(operator);
+    assert_eq!(recovered(&project)["goal"]["text"], goal);
+    daemon.stop().expect_success();
+    let script = "cp -r .contextrelay y && rm -r .contextrelay && mv y .contextrelay";
+    let copied = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(project.root())
+        .status();
+    assert!(copied.unwrap().success());
+    let _daemon = project.daemon();
+    is_somebody_elses(&project, goal, handoff);
+    for _ in 0..2 {
+        compact(&project);
+        is_somebody_elses(&project, goal, handoff);
+    }
+    // Said again, it counts.
+    says(&project, &["objective", goal]);
+    assert_eq!(recovered(&project)["goal"]["text"], goal);
+    // Whoever connects is an agent, below which nobody is the operator.
+    let mut socket = connect(&project).unwrap();
+    let read = socket.expect("context/read", json!({"view": "summary", "limit": 200}));
+    let read = &read["value"];
+    let mut entries = read["entries"].as_array().unwrap().iter();
+    let noted = entries.find(|entry| entry["text"] == goal);
+    assert_eq!(noted.unwrap()["foreign"], true, "{read}");
+    assert_eq!(read["openHandoffs"][0]["foreign"], true, "{read}");
 }

@@ -20,6 +20,7 @@ use crate::wire::control::{
     Command, ContextPage, ContextView, EntryLine, EntryPage, ReadContextParams, Refusal,
     RefusalCode, Reply,
 };
+use crate::wire::line::is_carried_foreign;
 
 /// How many entries a call gets when it does not say.
 const LIMIT_DEFAULT: u32 = 40;
@@ -294,12 +295,12 @@ fn marked(reply: Reply) -> Result<Value, Refusal> {
         other => EntryPage::try_from(other)
             .map_err(|other| ClientError::of_reply(&other).to_refusal())?,
     };
-    let is_foreign = page.places.iter().any(|at| *at <= page.foreign_through);
+    let is_before = page.places.iter().any(|at| *at <= page.foreign_through);
     let mut entry = page
         .entries
         .pop()
         .map_or(Value::Null, EntryLine::into_value);
-    if is_foreign && entry.is_object() {
+    if (is_before || is_carried_foreign(&entry)) && entry.is_object() {
         entry["foreign"] = true.into();
     }
     Ok(entry)

@@ -33,7 +33,7 @@ impl CapsuleMaker {
     pub(in crate::cli) fn leads_to(&self, found: &FoundHit) -> bool {
         let seq = Seq(found.hit.seq);
         match (found.kind, &found.hit.session) {
-            (FoundIn::Record, _) => seq > self.world.foreign_through,
+            (FoundIn::Record, _) => !self.world.is_foreign(seq),
             (FoundIn::Archive, Some(session)) => self.sessions.leads_to(session, seq),
             (FoundIn::Archive, None) => false,
             (FoundIn::Capsule, _) => true,

@@ -193,7 +193,7 @@ fn write(
     let read = ledger::read_to(path, reach.bytes, |stored| {
         let judged = signing.judge(&stored.entry, &stored.hash);
         let mut card = Card::of(&stored, content::whole(dirs, &stored), judged);
-        if stored.entry.seq <= foreign_through {
+        if stored.entry.seq <= foreign_through || stored.entry.is_carried_foreign() {
             let whose = ("whose".to_owned(), FROM_ELSEWHERE.to_owned());
             card.details.insert(0, whose);
         }

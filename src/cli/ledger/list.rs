@@ -113,7 +113,7 @@ pub fn run(context: &CliContext, args: Args) -> CliOutcome {
     let lines = page.entries.into_iter().map(EntryLine::into_value);
     let mut entries: Vec<Value> = lines.collect();
     for (entry, place) in entries.iter_mut().zip(&page.places) {
-        if entry.is_object() && whose.is_apart(*place) {
+        if entry.is_object() && whose.is_apart(*place, entry) {
             entry["unvouched"] = true.into();
         }
     }

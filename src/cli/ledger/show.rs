@@ -46,7 +46,10 @@ pub fn run(context: &CliContext, mut args: Args) -> CliOutcome {
     let mut text = text(&entry);
     let session = args.session.as_deref();
     let whose = Provenance::of(&context.setting, session, page.foreign_through);
-    let is_apart = page.places.iter().any(|place| whose.is_apart(*place));
+    let is_apart = page
+        .places
+        .iter()
+        .any(|place| whose.is_apart(*place, &entry));
     let one = is_apart.then(|| format!("it is {FROM_ELSEWHERE}"));
     if let Some(apart) = whose.apart.or(one) {
         entry["unvouched"] = true.into();

@@ -4,11 +4,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::cli::disk;
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;
 use crate::store::kept_sessions::KeptSessions;
+use crate::wire::line::is_carried_foreign;
 use crate::wire::search::SearchHit;
 
 /// What is said of one entry.
@@ -85,7 +88,7 @@ impl Vouching {
     /// Whether an entry of a session is somebody else's, or the record does not lead to it.
     pub(super) fn is_apart(&self, session: &SessionId, seq: Seq) -> bool {
         match self.world.session_id.as_ref() == Some(session) {
-            true => seq <= self.world.foreign_through,
+            true => self.world.is_foreign(seq),
             false => !self.sessions.leads_to(session, seq),
         }
     }
@@ -124,9 +127,10 @@ impl Provenance {
     }
 
     /// Whether nobody vouches for the entry at this place. Where that is so of all, it is said once.
-    pub(super) fn is_apart(&self, place: u64) -> bool {
+    pub(super) fn is_apart(&self, place: u64, entry: &Value) -> bool {
         match &self.named {
             Some(_) if self.apart.is_some() => false,
+            _ if is_carried_foreign(entry) => true,
             Some((session, vouching)) => vouching.is_apart(session, Seq(place)),
             None => place <= self.foreign_through,
         }

@@ -20,7 +20,7 @@ impl Snapshot {
             let unfinished = (!state.unfinished.is_empty()).then_some(state.unfinished_seq);
             entries.extend(unfinished);
         }
-        entries.retain(|seq| *seq > self.foreign_through);
+        entries.retain(|seq| !self.is_foreign(*seq));
         entries
     }
 
@@ -62,7 +62,7 @@ impl Snapshot {
             return None;
         };
         let state = self.state_of(record.agent, &entry.pair());
-        let state = state.filter(|_| entry.seq > self.foreign_through);
+        let state = state.filter(|_| !self.is_foreign(entry.seq));
         let held = state.map_or_else(TurnFiles::default, |state| state.held_of(entry.seq));
         let held = TurnFiles {
             helpers: files.helpers,

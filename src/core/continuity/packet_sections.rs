@@ -128,7 +128,7 @@ impl View<'_> {
     /// record: nobody asked for that.
     fn is_ours(&self, seq: Seq, of: Option<&RuntimeSession>) -> bool {
         let is_of_pair = self.agent == Agent::Codex || of.is_none_or(|of| of == self.pair);
-        seq > self.world.foreign_through && is_of_pair
+        !self.world.is_foreign(seq) && is_of_pair
     }
 
     fn handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {

@@ -229,7 +229,7 @@ impl WorkSources<'_> {
         let is_here = entry.runtime_session.is_none()
             || self.world.pair_of_entry(self.agent, entry) == *self.pair;
         let is_of_work = !entry.only_rebuilds_task() && !entry.is_of_task_only();
-        entry.seq > self.world.foreign_through && is_here && is_of_work
+        !self.world.is_foreign(entry.seq) && is_here && is_of_work
     }
 
     fn fact<'e>(&self, entry: &'e Entry) -> Option<&'e ContinuityFact> {
@@ -324,7 +324,7 @@ impl WorkSources<'_> {
         artifacts.filter(|artifact| {
             let session = artifact.runtime_session.as_ref();
             artifact.by.agent() == Some(self.agent)
-                && artifact.seq > self.world.foreign_through
+                && !self.world.is_foreign(artifact.seq)
                 && session.is_none_or(|of| of == self.pair)
         })
     }

@@ -25,6 +25,9 @@ pub struct CarriedEntry {
     /// does, or the operator's rejection left it without any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub past_answer: bool,
+    /// Nobody vouched for it where it stood, and it speaks for the operator: shown, and without effect.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
     /// Its task was over and was opened again, or nobody has to answer it in this file: it makes that
     /// task what it was, and does nothing else a second time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,6 +70,7 @@ impl CarriedEntry {
             settled: false,
             answered: false,
             past_answer: false,
+            foreign: false,
             task_only: false,
             in_turn: None,
             rung: None,

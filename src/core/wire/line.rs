@@ -20,6 +20,8 @@ pub mod hostile;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
 pub use bad_line::BadLine;
 pub use chain::{ChainLink, GENESIS, Sealed, hash_line, is_hash, prefix_hash, seal};
 pub use read::{ParsedLine, parse, parse_link};
@@ -33,6 +35,12 @@ pub const LINE_MAX: usize = 32 * 1024 * 1024;
 
 /// The value of `schema` on every line.
 pub const SCHEMA: &str = "v1";
+
+/// Whether an entry, as it stands on its line, was nobody's to vouch for where a compaction took it
+/// from.
+pub fn is_carried_foreign(line: &Value) -> bool {
+    line["meta"][CARRIED]["foreign"] == true
+}
 
 /// Keys that the envelope owns; no detail field may take their place.
 const ENVELOPE: [&str; 14] = [

@@ -101,6 +101,7 @@ impl Base {
             let in_turn = world.in_turn.get(&entry.id);
             let cut_off = world.cut_off.get(&entry.id);
             let known = in_turn.map(|(_, message)| message).or(cut_off);
+            let foreign = world.is_foreign(seq) && entry.is_of_operator();
             let (session_id, seq, task_only) = match entry.carried.take() {
                 // Carried again, it still stood first where it stood first.
                 Some(first) => (first.session_id, first.seq, first.task_only),
@@ -117,6 +118,7 @@ impl Base {
                 settled: entry.receiver().is_some() && !world.unsettled.contains_key(&entry.id),
                 answered: is_over(&entry, world),
                 past_answer,
+                foreign,
                 task_only,
                 in_turn: in_turn.map(|(turn, _)| turn.clone()),
                 rung: known.and_then(|message| message.rung.clone()),

@@ -188,7 +188,7 @@ pub(in crate::daemon) fn context(
     params: &ReadContextParams,
 ) -> Result<ContextPage, Refusal> {
     let now = now_ms();
-    let foreign_through = world.foreign_through;
+    let is_foreign = world.foreign_places();
     let open_handoffs = world
         .standing_handoffs()
         .filter(|handoff| {
@@ -208,7 +208,7 @@ pub(in crate::daemon) fn context(
                 "lane": handoff.column(now).as_str(),
                 "age_s": (now - handoff.at_ms).max(0) / 1000,
             });
-            mark(&mut shown, handoff.seq <= foreign_through);
+            mark(&mut shown, is_foreign(handoff.seq));
             shown
         })
         .collect();
@@ -251,7 +251,7 @@ pub(in crate::daemon) fn context(
             newest = newest.or(last);
             scanned += 1;
             if fits(stored) {
-                entries.push(rendered(stored, params.view, foreign_through));
+                entries.push(rendered(stored, params.view, is_foreign(seq)));
             }
             is_first = first.is_some_and(|first| seq <= first);
             is_full = entries.len() == limit || is_first;
@@ -277,7 +277,7 @@ pub(in crate::daemon) fn context(
     // Who asks for a handoff has it at once, however far back it stands.
     if let (Some(seq), true, None) = (first, next.is_some(), &params.cursor) {
         let handoff = ledger.read(seq).map_err(|error| unreadable(&error))?;
-        entries.extend(handoff.map(|stored| rendered(&stored, params.view, foreign_through)));
+        entries.extend(handoff.map(|stored| rendered(&stored, params.view, is_foreign(seq))));
     }
     // What names one of a sealed session may stand here without it.
     if let (Some(id), None, true) = (&params.handoff_id, first, entries.is_empty()) {
@@ -317,9 +317,8 @@ fn mark(shown: &mut Value, is_foreign: bool) {
     }
 }
 
-fn rendered(stored: &Stored, view: ContextView, foreign_through: Seq) -> Value {
+fn rendered(stored: &Stored, view: ContextView, is_foreign: bool) -> Value {
     let entry = &stored.entry;
-    let is_foreign = entry.seq <= foreign_through;
     if view == ContextView::Raw {
         let mut raw = stored.to_value();
         mark(&mut raw, is_foreign);

@@ -29,11 +29,11 @@ pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: Repl
     if request.rows.results.contains(&RowResult::Waits) {
         request.waiting = waiting(recorder.world());
     }
-    let foreign_through = recorder.world().foreign_through;
+    let is_foreign = recorder.world().foreign_places();
     recorder.search().find(request, move |found| {
         let found = found.map(|mut page| {
             for hit in &mut page.hits {
-                hit.apart = Seq(hit.seq) <= foreign_through;
+                hit.apart = is_foreign(Seq(hit.seq));
             }
             Reply::Found(page)
         });

@@ -356,6 +356,7 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             settled,
             answered,
             past_answer: answered != settled,
+            foreign: task_only != settled,
             task_only,
             in_turn: (settled && answered).then(|| TurnId::new("turn-1")),
             rung: (settled && answered).then_some(DeliveryWay::Queue),

@@ -200,7 +200,7 @@ impl Base {
                 .as_str()
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-            is_plain && seq > world.foreign_through && of.is_none_or(|of| of == pair)
+            is_plain && !world.is_foreign(seq) && of.is_none_or(|of| of == pair)
         };
         let handoffs = world
             .standing_handoffs()
