@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 use super::file_digest::FileState;
 use super::files_now::{FilesNow, LookedFile};
-use super::git_anchor::{PatchFit, PutInFault};
-use super::git_deadline::GitDeadline;
-use super::git_head::is_repository;
-use super::git_now::{GitAhead, GitNeed, GitNow};
 use super::tree_now::tree_now;
+use crate::adapters::git::anchor::{PatchFit, PutInFault};
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::head::is_repository;
+use crate::adapters::git::now::{GitAhead, GitNeed, GitNow};
 use crate::core::capsule::{
     CAPSULE_BUDGET, Capsule, CapsuleGit, CapsuleMask, CapsuleSources, FileNow, Freshness, LineRef,
     MadeAt, MaskedPlaces, TreeNow,

@@ -22,10 +22,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 
-use super::git_command::{GitCommand, text};
-use super::git_own::{OwnRepository, PRIVATE_BASE};
-use super::git_untracked::{Copies, WorkDiff};
 use super::private_folder::PrivateFolder;
+use crate::adapters::git::command::{GitCommand, text};
+use crate::adapters::git::own::{OwnRepository, PRIVATE_BASE};
+use crate::adapters::git::untracked::{Copies, WorkDiff};
 use crate::core::hex::hex;
 
 /// The index of the commit, beside that of the work tree.

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use super::git_anchor::GitAnchor;
-use super::git_deadline::GitDeadline;
 use super::plain_file::read_plain;
+use crate::adapters::git::anchor::GitAnchor;
+use crate::adapters::git::deadline::GitDeadline;
 use crate::core::entry::FindingFacts;
 use crate::core::redact::Redactor;
 use crate::core::review::{FindingPlace, LineFate, is_inside};

@@ -25,10 +25,10 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::git::TreeReading;
-use super::git_command;
-use super::git_found::is_unreadable;
 use super::hold::{self, HeldChild, HoldError, spawn_held};
+use crate::adapters::git::command::POINTERS;
+use crate::adapters::git::found::is_unreadable;
+use crate::adapters::git::work_tree::TreeReading;
 use crate::core::agent::{AGENT_VARIABLE, is_agents_own};
 use crate::core::entry::{ArtifactStatus, GateRun, IsolatedRun, RewrittenFiles, WorkTree};
 use crate::core::id::Seq;
@@ -443,7 +443,7 @@ async fn end_marked(mark: String) {
 /// repository.
 pub(in crate::adapters) fn is_left_out(name: &str) -> bool {
     is_agents_own(name)
-        || git_command::POINTERS.contains(&name)
+        || POINTERS.contains(&name)
         || name.starts_with("CONTEXTRELAY_")
         || name.starts_with("CODEX_")
 }

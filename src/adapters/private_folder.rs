@@ -4,7 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use super::git_own::open_folder;
+use crate::adapters::git::own::open_folder;
 
 /// A folder of this user's, of one kind, that nobody else can write. All in it may go at any time.
 #[derive(Debug)]

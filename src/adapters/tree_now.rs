@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::file_digest::FileState;
 use super::files_now::FilesNow;
-use super::git_head::is_repository;
-use super::git_now::GitNow;
+use crate::adapters::git::head::is_repository;
+use crate::adapters::git::now::GitNow;
 use crate::core::capsule::{Capsule, CapsuleTouched, DifferingFile, TreeNow, UncomparedFile};
 
 /// Whether a file is what it was.

@@ -13,7 +13,7 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{ago, count, now_ms, said, short};
 use super::{disk, operator, operator_key};
-use crate::adapters::git::work_tree;
+use crate::adapters::git::work_tree::work_tree;
 use crate::core::entry::{DecisionSignature, ProposalState, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};

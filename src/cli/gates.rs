@@ -15,7 +15,7 @@ use super::output::Tone;
 use super::report::{Report, ReportText};
 use super::words::{count, now_ms, short, time};
 use super::{operator, operator_key};
-use crate::adapters::git_found::tree_glanced_since;
+use crate::adapters::git::found::tree_glanced_since;
 use crate::client::Connection;
 use crate::core::entry::{ArtifactStatus, WorkTree};
 use crate::core::id::EntryId;

@@ -908,7 +908,7 @@ const SLOW: [&str; 35] = [
     ".lives()",
     "is_held_by(",
     "environment(",
-    "git_head::",
+    "head::head(",
     "git_facts(",
     "FileHeads::",
     "tree_found",

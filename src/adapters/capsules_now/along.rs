@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::{CapsulesNow, GitNeed};
-use crate::adapters::git_anchor::NotInPatch;
+use crate::adapters::git::anchor::NotInPatch;
 use crate::core::capsule::{
     Capsule, CapsuleLeftOut, CapsuleMask, CapsuleOutput, CapsulePatch, CapsuleRedaction,
     CapsuleSection, patch_files,

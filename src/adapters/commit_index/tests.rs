@@ -4,9 +4,9 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::*;
-use crate::adapters::git_command::{git, line, text};
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_untracked::put_in_index;
+use crate::adapters::git::command::{git, line, text};
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::untracked::put_in_index;
 
 /// So many files, so deep in folders with long names, that their index is a large one.
 const FILES: usize = 500;

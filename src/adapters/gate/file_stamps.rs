@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::adapters::git::TreeReading;
+use crate::adapters::git::work_tree::TreeReading;
 use crate::core::entry::RewrittenFiles;
 
 /// A time, in seconds and nanoseconds.
@@ -156,8 +156,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::adapters::git_command::{bytes, git};
-    use crate::adapters::git_deadline::GitDeadline;
+    use crate::adapters::git::command::{bytes, git};
+    use crate::adapters::git::deadline::GitDeadline;
 
     #[test]
     fn a_file_that_was_changed_and_brought_back_is_told_and_one_that_is_ignored_is_not() {

@@ -15,11 +15,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::not_covered::{not_covered, told_name};
-use crate::adapters::git::TreeReading;
-use crate::adapters::git_command::{git, line};
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_kept::{IGNORE_USERS, kept_settings};
-use crate::adapters::git_place::top_of;
+use crate::adapters::git::command::{git, line};
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::kept::{IGNORE_USERS, kept_settings};
+use crate::adapters::git::place::top_of;
+use crate::adapters::git::work_tree::TreeReading;
 use crate::core::entry::{IsolatedRun, WorkTree};
 
 /// What the folder of a gate's work tree is named with; others may lie beside it.

@@ -6,9 +6,9 @@ use std::io::{Seek as _, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::adapters::git_command::{bytes_with, git, text};
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_kept::keeps_filter;
+use crate::adapters::git::command::{bytes_with, git, text};
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::kept::keeps_filter;
 use crate::core::entry::{GapCause, IsolatedRun};
 use crate::core::told_path::told_path;
 
@@ -81,7 +81,7 @@ pub(super) fn told_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::git_command::bytes;
+    use crate::adapters::git::command::bytes;
 
     #[test]
     fn a_name_that_shows_otherwise_than_it_is_is_told_as_it_is() {

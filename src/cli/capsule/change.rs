@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use super::alike::{chosen, goes_into};
 use super::maker::CapsuleMaker;
 use super::{CloseArgs, EditArgs, NewArgs};
-use crate::adapters::git_now::GitNeed;
+use crate::adapters::git::now::GitNeed;
 use crate::cli::connect::{Live, runtime};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::maker::CapsuleMaker;
 use super::put_in::ImportedPatch;
 use super::vouched::Vouched;
-use crate::adapters::git_now::GitNeed;
+use crate::adapters::git::now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;

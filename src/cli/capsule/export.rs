@@ -9,7 +9,7 @@ use super::maker::{CapsuleMaker, MadeCapsule};
 use crate::adapters::capsules_now::{
     Along, FILTERED_FILES, OUTSIDE_FILES, PASSED_OVER_FILES, UNKNOWN_FILES,
 };
-use crate::adapters::git_now::GitNeed;
+use crate::adapters::git::now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};

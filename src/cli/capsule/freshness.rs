@@ -1,8 +1,8 @@
 //! How capsules stand to the work tree of now, as it is told.
 
 use super::maker::{CapsuleMaker, MadeCapsule};
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_now::{GitAhead, GitNeed};
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::now::{GitAhead, GitNeed};
 use crate::cli::exit::Failure;
 use crate::core::capsule::{Capsule, CapsuleStatus, Freshness, StandsNow};
 use crate::core::id::CapsuleId;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::alike::chosen;
 use super::change::record_kept;
 use super::maker::CapsuleMaker;
-use crate::adapters::git_now::GitNeed;
+use crate::adapters::git::now::GitNeed;
 use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::destination::Destination;

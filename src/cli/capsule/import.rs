@@ -12,7 +12,7 @@ use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, unco
 use super::maker::CapsuleMaker;
 use super::put_in::{ImportedPatch, PutIn, WORD};
 use super::vouched::Vouched;
-use crate::adapters::git_now::GitNeed;
+use crate::adapters::git::now::GitNeed;
 use crate::adapters::plain_file::read_plain;
 use crate::cli::context::CliContext;
 use crate::cli::disk;

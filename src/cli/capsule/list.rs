@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::CapsuleListArgs;
 use super::check::tone;
 use super::maker::{CapsuleMaker, MadeCapsule};
-use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git::deadline::GitDeadline;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;

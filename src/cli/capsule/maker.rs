@@ -10,8 +10,8 @@ use std::thread;
 
 use super::keeping::{KEPT_LATE, not_as_recorded};
 use crate::adapters::capsules_now::{Along, CapsuleFault, CapsulesNow};
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_now::{GitAhead, GitNeed};
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::now::{GitAhead, GitNeed};
 use crate::cli::dialed::Dialed;
 use crate::cli::disk;
 use crate::cli::exit::{ExitKind, Failure};

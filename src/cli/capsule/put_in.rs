@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::maker::CapsuleMaker;
-use crate::adapters::git_anchor::{PatchFit, PutInFault};
+use crate::adapters::git::anchor::{PatchFit, PutInFault};
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
 use crate::cli::operator;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::check::{tone, why};
 use super::maker::{CapsuleMaker, MadeCapsule};
-use crate::adapters::git_now::GitNeed;
+use crate::adapters::git::now::GitNeed;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_facts::git_facts;
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::facts::git_facts;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::Failure;

@@ -1,7 +1,7 @@
 //! [`Look`]: what proposals are looked at with.
 
-use crate::adapters::git::TreeReading;
-use crate::adapters::git_found::tree_found;
+use crate::adapters::git::found::tree_found;
+use crate::adapters::git::work_tree::TreeReading;
 use crate::cli::context::CliContext;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::policy::SignOffMode;

@@ -6,10 +6,10 @@ use ctxrelay_ui::model::RecoveryPart;
 use serde_json::{Value, json};
 
 use super::parts::words;
-use crate::adapters::git::TreeReading;
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_facts::git_facts;
-use crate::adapters::git_found::why_unreadable;
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::facts::git_facts;
+use crate::adapters::git::found::why_unreadable;
+use crate::adapters::git::work_tree::TreeReading;
 use crate::cli::words::{count, short};
 use crate::core::continuity::GitFacts;
 

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::change::{ask, command};
 use super::source;
-use crate::adapters::git_facts::folder_in_repository;
+use crate::adapters::git::facts::folder_in_repository;
 use crate::cli::connect::wait_for;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};

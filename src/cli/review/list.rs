@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::named;
 use crate::adapters::finding_place::FindingPlaces;
-use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git::deadline::GitDeadline;
 use crate::cli::context::CliContext;
 use crate::cli::disk;
 use crate::cli::exit::{CliOutcome, Failure};

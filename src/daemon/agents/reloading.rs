@@ -6,8 +6,8 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_facts::git_facts;
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::facts::git_facts;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{GitFacts, Packet, PacketTerms, file_beginnings};
 use crate::core::entry::{ContinuityFact, Entry, Reload, ReloadCause, ReloadStep};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::adapters::file_heads::FileHeads;
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_facts::tracked;
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::facts::tracked;
 use crate::core::redact::Redactor;
 use crate::daemon::agents::reloads::ReloadOrder;
 use crate::daemon::owners::Base;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git::deadline::GitDeadline;
 use crate::core::lock::lock;
 use crate::daemon::attach::ConnId;
 use crate::daemon::reply::{ReplySender, answer, too_much};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_found::tree_found_until;
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::found::tree_found_until;
 use crate::daemon::event::{Event, TreePurpose};
 use crate::daemon::owners::Base;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::adapters::git_head;
+use crate::adapters::git::head;
 use crate::core::lock::lock;
 
 /// How long a read may take before the commit is one that cannot be told.
@@ -37,7 +37,7 @@ struct Reading {
 impl TreeCommit {
     /// Of a project, as it is now. Blocking.
     pub(in crate::daemon) fn start(root: PathBuf) -> Self {
-        let known = git_head::head(&root);
+        let known = head::head(&root);
         Self {
             root: Arc::new(root),
             reading: Arc::new(Mutex::new(Reading {
@@ -86,7 +86,7 @@ impl TreeCommit {
                 return;
             }
             let root = Arc::clone(&self.root);
-            let read = tokio::task::spawn_blocking(move || git_head::head(&root)).await;
+            let read = tokio::task::spawn_blocking(move || head::head(&root)).await;
             self.lock().known = read.ok().flatten();
             for done in waiting {
                 let _ = done.send(());

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::checks::not_found;
 use crate::adapters::capsules_now::CapsulesNow;
-use crate::adapters::git_deadline::GitDeadline;
+use crate::adapters::git::deadline::GitDeadline;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
     Capsule, CapsuleStatus, Freshness, GIT_SILENT, NOT_KEPT_AT_CLOSE, RENDER_CHARS_MAX,

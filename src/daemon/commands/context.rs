@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::checks::unreadable;
 use super::checks::{check_cursor, not_found, shortened};
-use crate::adapters::git_facts::git_facts;
+use crate::adapters::git::facts::git_facts;
 use crate::core::agent::Agent;
 use crate::core::continuity::{GitFacts, Packet, PacketTerms};
 use crate::core::entry::{Entry, EntryKind, ReloadCause};

@@ -11,9 +11,9 @@ use rustix::process::{Pid, test_kill_process};
 use tokio::sync::oneshot;
 
 use super::rig::{Guest, Rig};
-use crate::adapters::git_anchor::GitAnchor;
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_found::tree_found_until;
+use crate::adapters::git::anchor::GitAnchor;
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::found::tree_found_until;
 use crate::core::capsule::{Capsule, Freshness};
 use crate::core::entry::TreeFound;
 use crate::core::id::CapsuleId;

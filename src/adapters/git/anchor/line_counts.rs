@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::{GitAnchor, text};
 use crate::adapters::commit_index::COMMIT_INDEX;
-use crate::adapters::git_untracked::{WorkDiff, lines_in};
+use crate::adapters::git::untracked::{WorkDiff, lines_in};
 
 /// Lines that were added and removed in a file.
 type Lines = (u64, u64);

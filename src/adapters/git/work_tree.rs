@@ -7,12 +7,12 @@
 
 use std::path::Path;
 
-use super::commit_index::TakeDiff;
-use super::git_command::{GitCommand, bytes, git, line, text};
-use super::git_deadline::GitDeadline;
-use super::git_own::OwnRepository;
-use super::git_place::top_of;
-use super::git_untracked::{Copies, GITLINK, WorkDiff, put_in_index};
+use super::command::{GitCommand, bytes, git, line, text};
+use super::deadline::GitDeadline;
+use super::own::OwnRepository;
+use super::place::top_of;
+use super::untracked::{Copies, GITLINK, WorkDiff, put_in_index};
+use crate::adapters::commit_index::TakeDiff;
 use crate::core::entry::WorkTree;
 use crate::core::snapshot::ChangedFiles;
 
@@ -56,13 +56,13 @@ impl TreeReading {
     }
 
     /// As [`Self::of`], of a copy of a project: git knows files again as it does in the project.
-    pub(super) fn of_copy(root: &Path, project: &Path) -> Option<Self> {
+    pub(in crate::adapters) fn of_copy(root: &Path, project: &Path) -> Option<Self> {
         let own = OwnRepository::of_copy(root, project, GitDeadline::NONE)?;
         Self::at_depth(&own, root, None, 0, WorkDiff::since)
     }
 
     /// As [`Self::of`], with the names of all files of the tree from `root`, each ending in a zero byte.
-    pub(super) fn with_names(root: &Path) -> Option<(Self, Vec<u8>)> {
+    pub(in crate::adapters) fn with_names(root: &Path) -> Option<(Self, Vec<u8>)> {
         let own = OwnRepository::of(root, GitDeadline::NONE)?;
         let reading = Self::at_depth(&own, root, None, 0, WorkDiff::since)?;
         let top = top_of(root, GitDeadline::NONE)?;
@@ -141,7 +141,11 @@ impl TreeReading {
 /// index as its commit alone, so that what changes in it would change nothing. Where it differs from
 /// its commit, its own tree stands there instead; says whether one does. `None`: one of them cannot be
 /// read.
-pub(super) fn pin_nested(own: &OwnRepository, top: &Path, depth: usize) -> Option<bool> {
+pub(in crate::adapters) fn pin_nested(
+    own: &OwnRepository,
+    top: &Path,
+    depth: usize,
+) -> Option<bool> {
     let (mut differs, deadline) = (false, own.deadline());
     let ours = |args: &[&str]| own.look_through(top, args);
     let listed = text(&mut ours(&["ls-files", "--stage", "-z"]))?;

@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use super::left::NotInPatch;
 use super::{GitAnchor, bytes, bytes_with, text};
-use crate::adapters::git_untracked::{Copies, feed, is_below_folders};
+use crate::adapters::git::untracked::{Copies, feed, is_below_folders};
 use crate::adapters::plain_file::open_plain;
 use crate::core::capsule::{is_within, patch_files};
 use crate::core::told_path::told_path;

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// Whether a folder lies in a repository. As git does, not beyond the file system that the folder is on.
-pub(super) fn is_in_repository(root: &Path) -> bool {
+pub(in crate::adapters) fn is_in_repository(root: &Path) -> bool {
     let Ok(device) = root.metadata().map(|found| found.dev()) else {
         return true;
     };
@@ -13,7 +13,7 @@ pub(super) fn is_in_repository(root: &Path) -> bool {
 }
 
 /// Whether git may stop at a folder on its way up: its `.git`, or itself, may be a repository.
-pub(super) fn may_hold_repository(folder: &Path) -> bool {
+pub(in crate::adapters) fn may_hold_repository(folder: &Path) -> bool {
     has_mark(folder) || (is_git_dir(folder) && folder.join("refs").is_dir())
 }
 

@@ -17,13 +17,13 @@ use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
-use super::git_command::{GitCommand, bytes, bytes_with};
-use super::git_own::OwnRepository;
-use super::plain_file::open_plain;
+use super::command::{GitCommand, bytes, bytes_with};
+use super::own::OwnRepository;
+use crate::adapters::plain_file::open_plain;
 use crate::core::hex::hex;
 
 /// What the index says of a repository within the work tree.
-pub(super) const GITLINK: &str = "160000";
+pub(in crate::adapters) const GITLINK: &str = "160000";
 
 /// The name of a file that says how others are hashed.
 const ATTRIBUTES: &[u8] = b".gitattributes";
@@ -49,7 +49,7 @@ const CHANGED: &[u8] = b"C ";
 
 /// When a throw-away repository gets what the files of its index hold now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Copies {
+pub(in crate::adapters) enum Copies {
     /// Their digests do.
     Never,
     /// Where a diff that reads the work tree itself will not do: a repository lies within, whose
@@ -60,22 +60,22 @@ pub(super) enum Copies {
 
 /// What lies in a work tree otherwise than in the index of a throw-away repository.
 #[derive(Debug, Default)]
-pub(super) struct WorkDiff {
+pub(in crate::adapters) struct WorkDiff {
     /// The names of what git does not know, each ending in a zero byte.
     others: Vec<u8>,
     /// Those of the files of the index that hold something else, each ending in a zero byte.
     changed: Vec<u8>,
     /// Files of the index are not there.
-    pub(super) has_gone: bool,
+    pub(in crate::adapters) has_gone: bool,
     /// The throw-away repository has what these hold now.
-    pub(super) has_copies: bool,
+    pub(in crate::adapters) has_copies: bool,
     /// Files of the index are not there, or hold something else.
-    pub(super) has_changed: bool,
+    pub(in crate::adapters) has_changed: bool,
     /// There is a repository within the work tree, known or not.
-    pub(super) has_nested: bool,
+    pub(in crate::adapters) has_nested: bool,
     /// Of the files that say how others are hashed one is not in the index, ignored or not, or is gone
     /// or another one.
-    pub(super) has_attributes: bool,
+    pub(in crate::adapters) has_attributes: bool,
 }
 
 /// As git lists it: names of files of the index, each ending in a zero byte.
@@ -94,7 +94,7 @@ impl WorkDiff {
     ///
     /// Not by `git add --update`: in each repository within it runs a `git status`, which runs what
     /// the configuration there names.
-    pub(super) fn take(
+    pub(in crate::adapters) fn take(
         ours: &dyn Fn(&[&str]) -> GitCommand,
         own: &Path,
         top: &Path,
@@ -127,18 +127,18 @@ impl WorkDiff {
     }
 
     /// The paths of what git does not know, in the repository.
-    pub(super) fn others(&self) -> impl Iterator<Item = &[u8]> {
+    pub(in crate::adapters) fn others(&self) -> impl Iterator<Item = &[u8]> {
         paths(&self.others)
     }
 
     /// The paths of the files of the index that hold something else, in the repository; so many that
     /// one command takes them all, where there are no copies.
-    pub(super) fn changed(&self) -> impl Iterator<Item = &[u8]> {
+    pub(in crate::adapters) fn changed(&self) -> impl Iterator<Item = &[u8]> {
         paths(&self.changed)
     }
 
     /// The work tree holds just what the index did.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::adapters) fn is_empty(&self) -> bool {
         self.others.is_empty() && !self.has_changed && !self.has_nested
     }
 }
@@ -224,7 +224,7 @@ fn push(names: &mut Vec<u8>, name: &[u8]) {
 }
 
 /// Whether a file lies where its path says: git looks through a link in the place of a folder.
-pub(super) fn is_below_folders<'a>(
+pub(in crate::adapters) fn is_below_folders<'a>(
     top: &Path,
     path: &'a [u8],
     known: &mut HashMap<&'a [u8], bool>,
@@ -248,7 +248,7 @@ fn is_folder(top: &Path, path: &[u8]) -> bool {
 
 /// Names all that git does not know in the index of our repository, which the commands of `ours` use.
 /// `None` where git takes too long, or one of them cannot be read. Blocks for the disk.
-pub(super) fn put_in_index(
+pub(in crate::adapters) fn put_in_index(
     diff: &WorkDiff,
     ours: &dyn Fn(&[&str]) -> GitCommand,
     repository: &OwnRepository,
@@ -277,7 +277,7 @@ pub(super) fn put_in_index(
 }
 
 /// Gives a list to the index, if there is something in it.
-pub(super) fn feed(
+pub(in crate::adapters) fn feed(
     ours: &dyn Fn(&[&str]) -> GitCommand,
     own: &Path,
     list: &[u8],
@@ -318,7 +318,7 @@ fn open(path: &Path, is_wanted: impl Fn(u64) -> bool) -> Option<(File, Metadata)
 
 /// How many lines a new file adds, as git counts them: none of what is no text, and none of a file
 /// from [`LARGE_BYTES`] on, which is not read for that. Blocks for the disk.
-pub(super) fn lines_in(path: &Path) -> u64 {
+pub(in crate::adapters) fn lines_in(path: &Path) -> u64 {
     if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
         // A link has one line, where it leads to, and so has a repository, its commit.
         return 1;

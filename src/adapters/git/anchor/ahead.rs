@@ -6,11 +6,11 @@ use std::thread;
 
 use super::{GitAnchor, said};
 use crate::adapters::commit_index::TakeDiff;
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_head::{PlainRepository, plain_repository};
-use crate::adapters::git_own::OwnRepository;
-use crate::adapters::git_place::GitPlace;
-use crate::adapters::git_untracked::{Copies, WorkDiff};
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::head::{PlainRepository, plain_repository};
+use crate::adapters::git::own::OwnRepository;
+use crate::adapters::git::place::GitPlace;
+use crate::adapters::git::untracked::{Copies, WorkDiff};
 
 /// A repository as its files have it, and a throw-away one that looks at it.
 struct Guess {

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use super::git::TreeReading;
-use super::git_command::{complaint, git, has_git};
-use super::git_deadline::GitDeadline;
-use super::git_mark::is_in_repository;
-use super::git_place::top_of;
+use super::command::{complaint, git, has_git};
+use super::deadline::GitDeadline;
+use super::mark::is_in_repository;
+use super::place::top_of;
+use super::work_tree::TreeReading;
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::snapshot::ChangedFiles;
 
 /// Why nothing is read of a repository of which git names another folder.
 const ELSEWHERE: &str = "git looks at another folder (core.worktree)";
 
-/// As [`work_tree`](super::git::work_tree), and whether there is a repository where there is no tree. Blocking.
+/// As [`work_tree`](super::work_tree::work_tree), and whether there is a repository where there is no tree. Blocking.
 pub fn tree_found(root: &Path) -> TreeFound {
     tree_found_since(root, None).0
 }
@@ -77,8 +77,8 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-    use crate::adapters::git_command::{plain_git, text};
-    use crate::adapters::git_place::GitPlace;
+    use crate::adapters::git::command::{plain_git, text};
+    use crate::adapters::git::place::GitPlace;
 
     fn init(root: &Path) {
         let git = Command::new("git")

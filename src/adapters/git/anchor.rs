@@ -1,6 +1,6 @@
 //! [`GitAnchor`]: where a work tree stands, in words that another clone understands.
 //!
-//! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one:
+//! As in [`work_tree`](super::work_tree::work_tree) the repository is looked at through a throw-away one:
 //! nothing of the project's configuration is run, nothing is fetched, nothing is written.
 
 mod ahead;
@@ -19,12 +19,12 @@ use self::ahead::open_with_diff;
 use self::beside::{Beside, Remotes, two_counts};
 use self::first_commit::first_commit;
 use self::line_counts::LinesByFile;
-use super::git::pin_nested;
-use super::git_command::{GitCommand, bytes, bytes_with, git, line, said, text};
-use super::git_deadline::GitDeadline;
-use super::git_own::OwnRepository;
-use super::git_place::{GitPlace, is_hash};
-use super::git_untracked::{Copies, WorkDiff, put_in_index};
+use super::command::{GitCommand, bytes, bytes_with, git, line, said, text};
+use super::deadline::GitDeadline;
+use super::own::OwnRepository;
+use super::place::{GitPlace, is_hash};
+use super::untracked::{Copies, WorkDiff, put_in_index};
+use super::work_tree::pin_nested;
 use crate::core::capsule::{CapsuleGit, DiffStat};
 pub use left::NotInPatch;
 pub use patch::{ChangedContent, PatchFit, ToldChanges, TrackedChange};

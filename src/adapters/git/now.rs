@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
-use super::git_anchor::{GitAnchor, GitLook, GitOrigin, GitStand};
-use super::git_deadline::GitDeadline;
+use super::anchor::{GitAnchor, GitLook, GitOrigin, GitStand};
+use super::deadline::GitDeadline;
 
 /// How much of a repository is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +61,12 @@ impl GitNow {
     }
 
     /// The repository itself.
-    pub(super) fn anchor(&self) -> &GitAnchor {
+    pub(in crate::adapters) fn anchor(&self) -> &GitAnchor {
         &self.anchor
     }
 
     /// Where it stands; none where git does not tell.
-    pub(super) fn stand(&self) -> Option<&GitStand> {
+    pub(in crate::adapters) fn stand(&self) -> Option<&GitStand> {
         let ask = || match self.look.get() {
             Some(Some(look)) => self.anchor.stand_at(look),
             Some(None) => None,
@@ -76,7 +76,7 @@ impl GitNow {
     }
 
     /// Its tree, if that has one; none where git does not tell.
-    pub(super) fn tree(&self) -> Option<Option<&str>> {
+    pub(in crate::adapters) fn tree(&self) -> Option<Option<&str>> {
         if let Some(Some((stand, _))) = self.stand.get() {
             return Some(stand.tree.as_deref());
         }
@@ -86,7 +86,7 @@ impl GitNow {
 
     /// How many commits only its history has, and how many only that of another commit; none unless
     /// both are here. Many tasks stand on one commit.
-    pub(super) fn distance(&self, commit: &str) -> Option<(u64, u64)> {
+    pub(in crate::adapters) fn distance(&self, commit: &str) -> Option<(u64, u64)> {
         let here = self.anchor.commit()?;
         let mut distances = self.distances.borrow_mut();
         let distance = distances.entry(commit.to_owned());
@@ -94,7 +94,7 @@ impl GitNow {
     }
 
     /// The first commit of its history, and the address of its upstream.
-    pub(super) fn origin(&self) -> (Option<&str>, Option<&str>) {
+    pub(in crate::adapters) fn origin(&self) -> (Option<&str>, Option<&str>) {
         if let Some(Some((stand, _))) = self.stand.get() {
             return (stand.root.as_deref(), stand.remote.as_deref());
         }
@@ -115,7 +115,7 @@ impl GitAhead {
     }
 
     /// Takes back what asking needed, beside what is done meanwhile.
-    pub(super) fn end(git: GitNow) -> Self {
+    pub(in crate::adapters) fn end(git: GitNow) -> Self {
         Self(Some(thread::spawn(move || {
             drop(git);
             None
@@ -123,7 +123,7 @@ impl GitAhead {
     }
 
     /// What was asked.
-    pub(super) fn wait(mut self) -> Option<GitNow> {
+    pub(in crate::adapters) fn wait(mut self) -> Option<GitNow> {
         self.0.take()?.join().ok().flatten()
     }
 }

@@ -5,17 +5,17 @@ use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::git_command::{GitCommand, bytes};
-use super::git_deadline::GitDeadline;
-use super::git_own::OwnRepository;
-use super::git_place::top_of;
-use super::git_untracked::{Copies, WorkDiff, feed};
+use super::command::{GitCommand, bytes};
+use super::deadline::GitDeadline;
+use super::own::OwnRepository;
+use super::place::top_of;
+use super::untracked::{Copies, WorkDiff, feed};
 
 /// The most that is told, in bytes: nobody reads more in an editor.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
 
 /// As a patch; empty where nothing differs. What git ignores is not told, and of a repository within
-/// nothing of what lies in it. As in [`work_tree`](super::git::work_tree), nothing of the project's
+/// nothing of what lies in it. As in [`work_tree`](super::work_tree::work_tree), nothing of the project's
 /// configuration is run, and nothing is written into the project. Blocking.
 ///
 /// # Errors
@@ -104,7 +104,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::adapters::git_command::git;
+    use crate::adapters::git::command::git;
 
     fn run(root: &Path, args: &[&str]) -> String {
         let mut command = git(root, GitDeadline::NONE).into_command();

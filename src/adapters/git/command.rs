@@ -10,11 +10,11 @@ use std::time::Instant;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::git_deadline::GitDeadline;
-use super::program_start::start;
+use super::deadline::GitDeadline;
+use crate::adapters::program_start::start;
 
 /// A caller inside a git hook has these set, and they would point somewhere else.
-pub(super) const POINTERS: [&str; 5] = [
+pub(in crate::adapters) const POINTERS: [&str; 5] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -32,13 +32,13 @@ const PATHSPECS: [&str; 4] = [
 
 /// A `git` that can be asked.
 #[derive(Debug)]
-pub(super) struct GitCommand {
+pub(in crate::adapters) struct GitCommand {
     command: Command,
     deadline: GitDeadline,
 }
 
 /// `git` in a folder.
-pub(super) fn git(root: &Path, deadline: GitDeadline) -> GitCommand {
+pub(in crate::adapters) fn git(root: &Path, deadline: GitDeadline) -> GitCommand {
     let mut git = plain_git(deadline);
     git.arg("-C").arg(root).args([
         "-c",
@@ -52,7 +52,7 @@ pub(super) fn git(root: &Path, deadline: GitDeadline) -> GitCommand {
 }
 
 /// `git` that is told nothing yet.
-pub(super) fn plain_git(deadline: GitDeadline) -> GitCommand {
+pub(in crate::adapters) fn plain_git(deadline: GitDeadline) -> GitCommand {
     let mut command = Command::new("git");
     for name in POINTERS.iter().chain(&PATHSPECS) {
         command.env_remove(name);
@@ -65,23 +65,26 @@ pub(super) fn plain_git(deadline: GitDeadline) -> GitCommand {
 }
 
 impl GitCommand {
-    pub(super) fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
+    pub(in crate::adapters) fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
         self.command.arg(arg);
         self
     }
 
-    pub(super) fn args(&mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> &mut Self {
+    pub(in crate::adapters) fn args(
+        &mut self,
+        args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> &mut Self {
         self.command.args(args);
         self
     }
 
-    pub(super) fn env(&mut self, name: &str, value: impl AsRef<OsStr>) -> &mut Self {
+    pub(in crate::adapters) fn env(&mut self, name: &str, value: impl AsRef<OsStr>) -> &mut Self {
         self.command.env(name, value);
         self
     }
 
     /// For who waits for it in another way.
-    pub(super) fn into_command(self) -> Command {
+    pub(in crate::adapters) fn into_command(self) -> Command {
         self.command
     }
 
@@ -125,7 +128,7 @@ fn end_apart(mut child: Child) {
 }
 
 /// Whether there is a `git`. Without it there is no tree to be like another one.
-pub(super) fn has_git() -> bool {
+pub(in crate::adapters) fn has_git() -> bool {
     let mut command = Command::new("git");
     command.arg("--version").stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -139,28 +142,28 @@ pub(super) fn has_git() -> bool {
     }
 }
 
-pub(super) fn line(command: &mut GitCommand) -> Option<String> {
+pub(in crate::adapters) fn line(command: &mut GitCommand) -> Option<String> {
     let text = text(command)?;
     let line = text.trim_end_matches('\n');
     (!line.is_empty()).then(|| line.to_owned())
 }
 
 /// What came of a thread that asked git; nothing where it panicked.
-pub(super) fn said<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> Option<T> {
+pub(in crate::adapters) fn said<T>(thread: ScopedJoinHandle<'_, Option<T>>) -> Option<T> {
     thread.join().ok().flatten()
 }
 
-pub(super) fn text(command: &mut GitCommand) -> Option<String> {
+pub(in crate::adapters) fn text(command: &mut GitCommand) -> Option<String> {
     bytes(command).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What a command prints, if it ends in time and well.
-pub(super) fn bytes(command: &mut GitCommand) -> Option<Vec<u8>> {
+pub(in crate::adapters) fn bytes(command: &mut GitCommand) -> Option<Vec<u8>> {
     bytes_with(command, Stdio::null())
 }
 
 /// As [`bytes()`], of a command that reads something.
-pub(super) fn bytes_with(command: &mut GitCommand, input: Stdio) -> Option<Vec<u8>> {
+pub(in crate::adapters) fn bytes_with(command: &mut GitCommand, input: Stdio) -> Option<Vec<u8>> {
     let to = &mut command.command;
     to.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
     let (bytes, status) = command.printed(|child| child.stdout.take())?;
@@ -168,13 +171,13 @@ pub(super) fn bytes_with(command: &mut GitCommand, input: Stdio) -> Option<Vec<u
 }
 
 /// One line of it, and not a long one: names and subjects are whatever somebody committed.
-pub(super) fn short_line(text: &str, chars_max: usize) -> String {
+pub(in crate::adapters) fn short_line(text: &str, chars_max: usize) -> String {
     let seen = text.chars().filter(|c| !c.is_control());
     seen.take(chars_max).collect()
 }
 
 /// What a command says where it fails; none where it takes too long.
-pub(super) fn complaint(command: &mut GitCommand) -> Option<String> {
+pub(in crate::adapters) fn complaint(command: &mut GitCommand) -> Option<String> {
     let to = &mut command.command;
     to.stdin(Stdio::null()).stdout(Stdio::null());
     to.stderr(Stdio::piped());

@@ -10,9 +10,9 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use tempfile::TempDir;
 
-use super::git_command::{GitCommand, git, line};
-use super::git_deadline::GitDeadline;
-use super::git_kept::{IGNORE_USERS, kept_settings};
+use super::command::{GitCommand, git, line};
+use super::deadline::GitDeadline;
+use super::kept::{IGNORE_USERS, kept_settings};
 
 /// What stands in its configuration: what a user's own says of how git knows files again does not hold.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\t\
@@ -32,14 +32,14 @@ const CONFIG_SHA256: &str =
 
 /// Asks git how objects are named. A git older than 2.28 prints the question itself, and knows
 /// SHA-1 alone.
-pub(super) const OBJECT_FORMAT: &str = "--show-object-format";
+pub(in crate::adapters) const OBJECT_FORMAT: &str = "--show-object-format";
 
 /// That by SHA-256, as git says it.
 const SHA256: &str = "sha256";
 
 /// Where they lie. Not `/tmp`, which sandboxed agents can write: git would run what they put into the
 /// configuration of one.
-pub(super) const PRIVATE_BASE: &str = "/var/tmp";
+pub(in crate::adapters) const PRIVATE_BASE: &str = "/var/tmp";
 
 /// How they are named.
 const PREFIX: &str = "ctxrelay-git-";
@@ -53,7 +53,7 @@ const REMOVED_MAX: usize = 16;
 
 /// As `git init --bare` leaves it, which waits for the disk.
 #[derive(Debug)]
-pub(super) struct OwnRepository {
+pub(in crate::adapters) struct OwnRepository {
     /// Removed before the lock is given up.
     folder: TempDir,
     /// Locked while the process lives that made it.
@@ -66,12 +66,16 @@ pub(super) struct OwnRepository {
 
 impl OwnRepository {
     /// One that borrows the objects of the project's.
-    pub(super) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
+    pub(in crate::adapters) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
         Self::of_copy(root, root, deadline)
     }
 
     /// As [`Self::of`], for a copy of a project: what a user says for the project holds.
-    pub(super) fn of_copy(root: &Path, project: &Path, deadline: GitDeadline) -> Option<Self> {
+    pub(in crate::adapters) fn of_copy(
+        root: &Path,
+        project: &Path,
+        deadline: GitDeadline,
+    ) -> Option<Self> {
         let common = ["--path-format=absolute", "--git-common-dir", OBJECT_FORMAT];
         let said = line(git(root, deadline).arg("rev-parse").args(common))?;
         let (common, format) = said.rsplit_once('\n')?;
@@ -81,7 +85,7 @@ impl OwnRepository {
     }
 
     /// One without objects, with what the user's configuration says for a project.
-    pub(super) fn empty(project: &Path, deadline: GitDeadline) -> Option<Self> {
+    pub(in crate::adapters) fn empty(project: &Path, deadline: GitDeadline) -> Option<Self> {
         let mut private = tempfile::Builder::new();
         private
             .prefix(PREFIX)
@@ -112,7 +116,7 @@ impl OwnRepository {
     }
 
     /// One whose objects have names as git says it of the project's.
-    pub(super) fn in_format(self, format: &str) -> Option<Self> {
+    pub(in crate::adapters) fn in_format(self, format: &str) -> Option<Self> {
         if format != SHA256 {
             return Some(self);
         }
@@ -128,7 +132,7 @@ impl OwnRepository {
     }
 
     /// One whose objects have names like this one.
-    pub(super) fn in_format_of(self, object: &str) -> Option<Self> {
+    pub(in crate::adapters) fn in_format_of(self, object: &str) -> Option<Self> {
         match object.len() {
             64 => self.in_format(SHA256),
             _ => Some(self),
@@ -136,32 +140,32 @@ impl OwnRepository {
     }
 
     /// Whether its objects have names as git says it of the project's.
-    pub(super) fn is_in_format(&self, format: &str) -> bool {
+    pub(in crate::adapters) fn is_in_format(&self, format: &str) -> bool {
         (self.object_digits == 64) == (format == SHA256)
     }
 
     /// How many hex digits the name of an object has.
-    pub(super) fn object_digits(&self) -> usize {
+    pub(in crate::adapters) fn object_digits(&self) -> usize {
         self.object_digits
     }
 
     /// Borrows the objects of another one, whose common folder this is.
-    pub(super) fn borrow_objects(&self, common: &Path) -> Option<()> {
+    pub(in crate::adapters) fn borrow_objects(&self, common: &Path) -> Option<()> {
         let objects = format!("{}\n", common.join("objects").display());
         fs::write(self.path().join("objects/info/alternates"), objects).ok()
     }
 
     /// Until when what is looked at through it may take.
-    pub(super) fn deadline(&self) -> GitDeadline {
+    pub(in crate::adapters) fn deadline(&self) -> GitDeadline {
         self.deadline
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::adapters) fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// `git` with it and the project's work tree.
-    pub(super) fn look_through(&self, top: &Path, args: &[&str]) -> GitCommand {
+    pub(in crate::adapters) fn look_through(&self, top: &Path, args: &[&str]) -> GitCommand {
         let mut command = git(top, self.deadline);
         command.arg("--git-dir").arg(self.path());
         command.arg("--work-tree").arg(top).args(args);
@@ -210,7 +214,7 @@ fn remove_if_left(path: &Path) -> io::Result<bool> {
 }
 
 /// A folder, and no link to one.
-pub(super) fn open_folder(path: &Path) -> io::Result<File> {
+pub(in crate::adapters) fn open_folder(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.bits().cast_signed());

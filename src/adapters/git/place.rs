@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::git_command::{git, line, text};
-use super::git_deadline::GitDeadline;
-use super::git_mark::may_hold_repository;
-use super::git_own::OBJECT_FORMAT;
+use super::command::{git, line, text};
+use super::deadline::GitDeadline;
+use super::mark::may_hold_repository;
+use super::own::OBJECT_FORMAT;
 
 /// What one git is asked. On a branch without a commit it says nothing of `HEAD`.
 const QUESTIONS: [&str; 16] = [
@@ -29,36 +29,40 @@ const QUESTIONS: [&str; 16] = [
 
 /// A repository's folders and its head.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct GitPlace {
-    pub(super) top: PathBuf,
+pub(in crate::adapters) struct GitPlace {
+    pub(in crate::adapters) top: PathBuf,
     /// The folder that was asked for, in the repository, `a/b/` or empty.
-    pub(super) prefix: String,
+    pub(in crate::adapters) prefix: String,
     /// The folder that all work trees share.
-    pub(super) common: PathBuf,
+    pub(in crate::adapters) common: PathBuf,
     /// The file that says where the history of a shallow clone ends.
-    pub(super) shallow: PathBuf,
+    pub(in crate::adapters) shallow: PathBuf,
     /// The index of this work tree, which may not be there.
-    pub(super) index: PathBuf,
-    pub(super) is_shallow: bool,
+    pub(in crate::adapters) index: PathBuf,
+    pub(in crate::adapters) is_shallow: bool,
     /// How objects are named.
-    pub(super) object_format: String,
-    pub(super) commit: Option<String>,
+    pub(in crate::adapters) object_format: String,
+    pub(in crate::adapters) commit: Option<String>,
     /// The tree of the commit, where it is here.
-    pub(super) tree: Option<String>,
+    pub(in crate::adapters) tree: Option<String>,
     /// The whole name of the branch that a commit is on.
-    pub(super) branch: Option<String>,
+    pub(in crate::adapters) branch: Option<String>,
 }
 
 impl GitPlace {
     /// That of a folder; none where there is no repository, or `git` is missing.
-    pub(super) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
+    pub(in crate::adapters) fn of(root: &Path, deadline: GitDeadline) -> Option<Self> {
         let place = Self::read(&text(git(root, deadline).args(QUESTIONS))?)?;
         is_top_of(&place.top, root).then_some(place)
     }
 
     /// The branch without its `refs/heads/`, also one that has no commit yet. `root` is where it was
     /// asked for.
-    pub(super) fn branch_name(&self, root: &Path, deadline: GitDeadline) -> Option<String> {
+    pub(in crate::adapters) fn branch_name(
+        &self,
+        root: &Path,
+        deadline: GitDeadline,
+    ) -> Option<String> {
         let name = match (&self.branch, &self.commit) {
             (Some(name), _) => name.clone(),
             (None, Some(_)) => return None,
@@ -114,7 +118,7 @@ impl GitPlace {
 
 /// The folder of the work tree that a folder lies in; none where there is none, or git looks at
 /// another one.
-pub(super) fn top_of(root: &Path, deadline: GitDeadline) -> Option<PathBuf> {
+pub(in crate::adapters) fn top_of(root: &Path, deadline: GitDeadline) -> Option<PathBuf> {
     let top = line(git(root, deadline).args(["rev-parse", "--show-toplevel"]))?;
     let top = PathBuf::from(top);
     is_top_of(&top, root).then_some(top)
@@ -131,7 +135,7 @@ fn is_top_of(top: &Path, root: &Path) -> bool {
 }
 
 /// Anything else could be an option, or a branch.
-pub(super) fn is_hash(name: &str) -> bool {
+pub(in crate::adapters) fn is_hash(name: &str) -> bool {
     name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::git_command::{bytes, plain_git};
-use super::git_deadline::GitDeadline;
+use super::command::{bytes, plain_git};
+use super::deadline::GitDeadline;
 
 /// The variable, and its value, that has git read no configuration of the user's. A git older than 2.32
 /// does not know it.
-pub(super) const IGNORE_USERS: (&str, &str) = ("GIT_CONFIG_GLOBAL", "/dev/null");
+pub(in crate::adapters) const IGNORE_USERS: (&str, &str) = ("GIT_CONFIG_GLOBAL", "/dev/null");
 
 /// The settings that hold, as git lists them. None of them names a program.
 const KEPT: [&str; 4] = [
@@ -64,7 +64,7 @@ static LATEST: Mutex<BTreeMap<PathBuf, (Instant, String)>> = Mutex::new(BTreeMap
 /// Lines for the configuration of a throw-away repository that looks at the work tree of `root`: a
 /// user may say other things for other repositories. `None` where git does not tell by the deadline.
 /// Blocks, for as long as `git` takes.
-pub(super) fn kept_settings(root: &Path, deadline: GitDeadline) -> Option<String> {
+pub(in crate::adapters) fn kept_settings(root: &Path, deadline: GitDeadline) -> Option<String> {
     let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
     latest.retain(|_, (read_at, _)| read_at.elapsed() < BELIEVED_FOR);
     if let Some((_, settings)) = latest.get(root) {
@@ -130,7 +130,7 @@ fn kept(listed: &str) -> String {
 }
 
 /// Whether these settings have a filter hash the files that name it.
-pub(super) fn keeps_filter(settings: &str, name: &str) -> bool {
+pub(in crate::adapters) fn keeps_filter(settings: &str, name: &str) -> bool {
     let section = format!("[filter \"{name}\"]\n\t");
     let mut keys = settings.split(&section).skip(1);
     keys.any(|rest| rest.starts_with("clean ") || rest.starts_with("process "))

@@ -7,9 +7,9 @@ use std::thread;
 
 use super::first_commit::first_commit;
 use super::{GitOrigin, GitPlace, git, line, said, text};
-use crate::adapters::git_command::short_line;
-use crate::adapters::git_deadline::GitDeadline;
-use crate::adapters::git_own::OwnRepository;
+use crate::adapters::git::command::short_line;
+use crate::adapters::git::deadline::GitDeadline;
+use crate::adapters::git::own::OwnRepository;
 use crate::core::capsule::{CapsuleGit, DiffStat};
 
 /// The longest name of a branch or address, in characters.

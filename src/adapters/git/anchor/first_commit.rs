@@ -12,8 +12,8 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use super::{GitPlace, text};
-use crate::adapters::git_own::{OwnRepository, PRIVATE_BASE};
-use crate::adapters::git_place::is_hash;
+use crate::adapters::git::own::{OwnRepository, PRIVATE_BASE};
+use crate::adapters::git::place::is_hash;
 use crate::adapters::plain_file::read_plain;
 use crate::adapters::private_folder::PrivateFolder;
 use crate::core::hex::hex;
@@ -170,7 +170,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::adapters::git_deadline::GitDeadline;
+    use crate::adapters::git::deadline::GitDeadline;
 
     fn git(root: &Path, args: &[&str]) -> String {
         let mut command = Command::new("git");

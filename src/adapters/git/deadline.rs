@@ -30,7 +30,7 @@ impl GitDeadline {
     }
 
     /// When a `git` is ended that begins now.
-    pub(super) fn end(self) -> Instant {
+    pub(in crate::adapters) fn end(self) -> Instant {
         let own = Instant::now() + EACH;
         self.0.map_or(own, |until| until.min(own))
     }

@@ -1,6 +1,6 @@
 //! [`git_facts`]: where the work tree stands, for an agent that has to find its way back.
 //!
-//! As in [`work_tree`](super::git::work_tree) the repository is looked at through a throw-away one,
+//! As in [`work_tree`](super::work_tree::work_tree) the repository is looked at through a throw-away one,
 //! so that nothing of the project's configuration is run. It gets a copy of the index: files that
 //! nobody touched are not read.
 
@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
-use super::git_command::{git, line, said, short_line, text};
-use super::git_deadline::GitDeadline;
-use super::git_own::OwnRepository;
-use super::git_place::GitPlace;
+use super::command::{git, line, said, short_line, text};
+use super::deadline::GitDeadline;
+use super::own::OwnRepository;
+use super::place::GitPlace;
 use crate::core::continuity::GitFacts;
 
 /// How many changed files are named.

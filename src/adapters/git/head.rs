@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::plain_file::open_plain;
+use crate::adapters::plain_file::open_plain;
 
 /// The most of a file that is read, in bytes; `packed-refs` is the only one that can be long.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -47,16 +47,16 @@ pub fn is_repository(root: &Path) -> bool {
 
 /// A repository in its usual form, as far as git's files tell.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct PlainRepository {
+pub(in crate::adapters) struct PlainRepository {
     /// The folder of the work tree.
-    pub(super) top: PathBuf,
+    pub(in crate::adapters) top: PathBuf,
     /// Its `.git`: a folder of this user, no link, and that of no other work tree.
-    pub(super) dir: PathBuf,
-    pub(super) commit: String,
+    pub(in crate::adapters) dir: PathBuf,
+    pub(in crate::adapters) commit: String,
 }
 
 /// That of a folder; none where it is another one, which git has to be asked for.
-pub(super) fn plain_repository(root: &Path) -> Option<PlainRepository> {
+pub(in crate::adapters) fn plain_repository(root: &Path) -> Option<PlainRepository> {
     let dir = git_dir(root)?;
     let top = dir.parent()?.to_owned();
     let user = rustix::process::geteuid().as_raw();

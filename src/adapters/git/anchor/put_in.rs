@@ -14,7 +14,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use super::GitAnchor;
-use crate::adapters::git_own::OwnRepository;
+use crate::adapters::git::own::OwnRepository;
 use crate::adapters::plain_file::open_plain;
 use crate::core::capsule::patch_files;
 
