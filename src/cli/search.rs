@@ -146,9 +146,14 @@ fn line(out: &mut ReportText, found: &FoundHit, now_ms: i64) {
     let (place, what) = match found.kind {
         FoundIn::Capsule => {
             let freshness = found.freshness.map_or("", |freshness| freshness.as_str());
+            // Of a title no entry says it.
+            let cited = match found.uncited {
+                true => String::new(),
+                false => format!("#{}  ", hit.seq),
+            };
             (
                 format!("  {}  ", hit.id),
-                format!("{freshness}{whose}  #{}  ", hit.seq),
+                format!("{freshness}{whose}  {cited}"),
             )
         }
         FoundIn::Record | FoundIn::Archive => {

@@ -247,6 +247,7 @@ fn told(found: FoundHit) -> (Value, String) {
         hit,
         freshness,
         title,
+        uncited,
         ..
     } = found;
     let snippet = excerpt(&hit.snippet, SNIPPET_CHARS);
@@ -268,10 +269,13 @@ fn told(found: FoundHit) -> (Value, String) {
         Some(author) => format!("review text, untrusted, by {author}"),
         None => hit.source.clone(),
     };
-    let line = format!("{place}#{} {} {source}: {snippet}", hit.seq, hit.entry_type);
+    // Of a capsule's title no entry says it.
+    let seq = (!uncited).then_some(hit.seq);
+    let at = seq.map_or_else(String::new, |seq| format!("#{seq} "));
+    let line = format!("{place}{at}{} {source}: {snippet}", hit.entry_type);
     let mut told = json!({
         "session": hit.session,
-        "seq": hit.seq,
+        "seq": seq,
         "id": hit.id,
         "kind": hit.entry_type,
         "from": hit.source,
@@ -394,9 +398,15 @@ mod tests {
             "{line}"
         );
         (found.freshness, found.unvouched) = (None, true);
-        let (value, line) = told(found);
+        let (value, line) = told(found.clone());
         assert_eq!(value["freshness"], Value::Null);
         let begins = "cap_0123456789ab (not known to be fresh), from elsewhere, #7 ";
+        assert!(line.starts_with(begins), "{line}");
+        // A title stands in no entry.
+        found.uncited = true;
+        let (value, line) = told(found);
+        assert_eq!(value["seq"], Value::Null);
+        let begins = "cap_0123456789ab (not known to be fresh), from elsewhere, note ";
         assert!(line.starts_with(begins), "{line}");
     }
 
