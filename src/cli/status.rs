@@ -13,10 +13,12 @@ use super::words::{age, count, now_ms};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::context_fill::ContextFill;
 use crate::core::delivery::{LimitMode, Watched};
+use crate::core::id::RuntimeSession;
+use crate::core::resume_command::is_plain;
 use crate::host::ProjectContext;
 use crate::store::owner::{Hold, NO_LOCKS_HINT, hold, no_locks};
 use crate::wire::status::{
-    ChainState, EitherStatus, LaneStatus, LedgerStatus, LimitStatus, Status,
+    AbsentPair, ChainState, EitherStatus, LaneStatus, LedgerStatus, LimitStatus, Status,
 };
 
 /// A context that is so full is worth a look.
@@ -201,6 +203,10 @@ fn agents(out: &mut ReportText, status: &Status) {
                     let said = format!("pair {}: {}", pair.pair, pair.state.as_str());
                     out.spans(&[(Tone::Faint, "          "), (Tone::Plain, &said)]);
                 }
+                for absent in &claude.absent_pairs {
+                    let said = absent_words(absent);
+                    out.spans(&[(Tone::Faint, "          "), (Tone::Warning, &said)]);
+                }
                 claude.why.clone().filter(|_| claude.tools_gone)
             }
             Agent::Codex => {
@@ -217,6 +223,21 @@ fn agents(out: &mut ReportText, status: &Status) {
         fill(out, told.context);
         attention(out, &told, lane, wanted);
     }
+}
+
+/// For whom messages wait, and how it is started.
+fn absent_words(absent: &AbsentPair) -> String {
+    let AbsentPair { pair, unread } = absent;
+    let is_first = *pair == RuntimeSession::default().as_str();
+    let start = match (is_first, is_plain(pair)) {
+        (true, _) => "; start it with `ctxrelay claude`".to_owned(),
+        (false, true) => {
+            format!("; start it with `CONTEXTRELAY_RUNTIME_SESSION={pair} ctxrelay claude`")
+        }
+        // It is no word for a shell.
+        (false, false) => String::new(),
+    };
+    format!("pair {pair}: not here, {unread} waiting{start}")
 }
 
 /// Tasks, reviews and what waits for the operator.

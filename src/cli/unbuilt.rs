@@ -44,3 +44,17 @@ pub fn refuse() -> CliOutcome {
         "see `ctxrelay --help` for what there is",
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guide_names_them_all() {
+        let limits = include_str!("../guide/limits.md");
+        let left_out = VERBS
+            .iter()
+            .filter(|verb| !limits.contains(&format!("`{verb}`")));
+        assert_eq!(left_out.collect::<Vec<_>>(), Vec::<&&str>::new());
+    }
+}

@@ -1,6 +1,6 @@
 //! [`Status`] of a running daemon, from the folded world and what is attached right now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::commands::policy::policy_status;
 use super::owners::{Agents, Base, Daemon, Decisions, Deliveries};
@@ -16,9 +16,10 @@ use crate::daemon::base::notices::Notices;
 use crate::store::ledger::Stats;
 use crate::wire::control::PROTOCOL;
 use crate::wire::status::{
-    AgentsStatus, ApprovalsStatus, AutonomyStatus, CHAIN_BROKEN, ChainState, ClaudeStatus,
-    CodexStatus, ContinuityStatus, FinalityStatus, FindingsStatus, GatesStatus, HandoffsStatus,
-    HeadStatus, LaneStatus, LedgerStatus, NoticeKey, PairStatus, QueueStatus, Status, TasksStatus,
+    AbsentPair, AgentsStatus, ApprovalsStatus, AutonomyStatus, CHAIN_BROKEN, ChainState,
+    ClaudeStatus, CodexStatus, ContinuityStatus, FinalityStatus, FindingsStatus, GatesStatus,
+    HandoffsStatus, HeadStatus, LaneStatus, LedgerStatus, NoticeKey, PairStatus, QueueStatus,
+    Status, TasksStatus,
 };
 
 /// Messages whose turn ended early that are named, of each agent.
@@ -99,6 +100,7 @@ impl Daemon {
                     context: self.agents.contexts.fill(Agent::Claude),
                     continuity: self.agents.continuity_status(&self.base, Agent::Claude),
                     pairs: pairs_of(&claude.statuses),
+                    absent_pairs: self.absent_pairs(),
                 },
                 codex: CodexStatus {
                     state: self.agents.codex.state(),
@@ -237,6 +239,29 @@ impl Agents {
             },
             ..ContinuityStatus::of(&state, Some(cost))
         }
+    }
+}
+
+impl Daemon {
+    /// For whom messages wait that no Claude takes which is here.
+    fn absent_pairs(&self) -> Vec<AbsentPair> {
+        let claude = &self.agents.claude;
+        let shown = claude.shown().map(|(pair, _, _)| pair);
+        let is_here = |pair: &RuntimeSession| {
+            let state = claude.state(pair);
+            state.is_some_and(|state| state.now().state.is_attached())
+        };
+        let first = RuntimeSession::default();
+        let shown = shown.unwrap_or(&first);
+        let lane = self.deliveries.outbox.lane(Agent::Claude);
+        let pairs: BTreeSet<&RuntimeSession> = lane.map(|row| &row.runtime_session).collect();
+        let absent = pairs.into_iter();
+        let absent = absent.filter(|pair| *pair != shown && !is_here(pair));
+        let absent = absent.map(|pair| AbsentPair {
+            pair: pair.to_string(),
+            unread: self.deliveries.unread(Agent::Claude, pair),
+        });
+        absent.filter(|absent| absent.unread > 0).collect()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::support::launch::Launch;
 use crate::support::project::{Project, names};
 use crate::support::pty::Pty;
 use crate::support::record::{Record, RecordEnd};
+use crate::support::wait::{timeout, wait_until};
 
 #[track_caller]
 fn refused(finished: &Finished) -> (i32, String, String) {
@@ -213,6 +214,13 @@ fn recover_tells_a_turn_of_claudes_that_went_with_its_daemon_unless_that_claude_
     let project = Project::new();
     lay(&project, gone, None);
     let _daemon = project.daemon();
+    // The record is read from the disk, where the daemon's first word comes a moment later.
+    wait_until("the daemon's first word", timeout(), || {
+        let lines = project.ledger();
+        let mut said = lines.iter().filter_map(|line| line["content"].as_str());
+        said.find(|said| said.starts_with("the daemon started"))
+            .map(drop)
+    });
     assert_eq!(told(&project), cut_off);
     let printed = project.run(["recover"]).expect_success().stdout;
     for words in ["Interrupted turns  1", "Commands without an end  0 known"] {
@@ -273,6 +281,38 @@ fn who_approves_and_who_writes_to_git_is_told_on_stdout() {
     check();
     let _daemon = project.daemon();
     check();
+}
+
+#[test]
+fn a_pair_whose_claude_is_not_here_is_named_with_what_waits_for_it() {
+    let project = Project::new();
+    let _daemon = project.daemon();
+    for pair in ["default", "two", "a;b"] {
+        let mut codex = project.control_of("codex").unwrap();
+        let hello = json!({
+            "protocol": 1, "role": "codex", "pid": 4_000_000, "runtimeSessionId": pair,
+        });
+        codex.expect("hello", hello);
+        codex.expect(
+            "message/send",
+            json!({"from": "codex", "text": "look at it"}),
+        );
+    }
+    let status = project.run(["status", "--json"]).expect_success().json();
+    let absent = json!([{"pair": "a;b", "unread": 1}, {"pair": "two", "unread": 1}]);
+    assert_eq!(
+        status["agents"]["claude"]["absentPairs"], absent,
+        "{status}"
+    );
+    let told = project.run(["status"]).expect_success().stdout;
+    for line in [
+        "pair two: not here, 1 waiting; start it with `CONTEXTRELAY_RUNTIME_SESSION=two ctxrelay \
+         claude`\n",
+        // It is no word for a shell.
+        "pair a;b: not here, 1 waiting\n",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
 }
 
 #[test]

@@ -14,9 +14,9 @@ use crate::snapshot::{GateInForce, Snapshot};
 use crate::word::{OpenWord, words};
 
 pub use self::agents::{
-    AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus, ContinuityStatus,
-    CostStatus, DeliveryStatus, EitherStatus, HookReview, LimitStatus, PacketStatus, PairStatus,
-    RetryStatus, SilenceStatus, ToolSort, ToolStatus,
+    AbsentPair, AgentsStatus, AppServerStatus, ClaudeStatus, CodexStatus, CommandStatus,
+    ContinuityStatus, CostStatus, DeliveryStatus, EitherStatus, HookReview, LimitStatus,
+    PacketStatus, PairStatus, RetryStatus, SilenceStatus, ToolSort, ToolStatus,
 };
 pub use self::exchange::ExchangeStatus;
 pub use self::notice_key::NoticeKey;

@@ -38,6 +38,9 @@ const PAGE_MAX: u32 = 200;
 /// How far back one call looks for entries that fit the view.
 const SCAN_MAX: usize = 5_000;
 
+/// How many entries are read at once, at least: some of them are no substance.
+const READ_MIN: usize = 16;
+
 /// How long git is asked where the work tree stands: an agent waits for it. What is told of its work
 /// then says nothing of that.
 const GIT_WAIT: Duration = Duration::from_secs(2);
@@ -239,8 +242,13 @@ pub(in crate::daemon) fn context(
                 .is_none_or(|id| stored.entry.id == *id || stored.entry.handles().contains(id))
     };
     let next = loop {
+        // No more than can be wanted: each is a line that is read and parsed. A handoff's are few.
+        let wanted = match params.handoff_id {
+            Some(_) => PAGE_MAX as usize,
+            None => (limit - entries.len()).max(READ_MIN),
+        };
         let page = ledger
-            .page(&of_pair, from, false, PAGE_MAX as usize)
+            .page(&of_pair, from, false, wanted)
             .map_err(|error| unreadable(&error))?;
         let mut last = None;
         let mut is_full = false;

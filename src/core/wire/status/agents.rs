@@ -116,6 +116,9 @@ pub struct ClaudeStatus {
     /// is that of the one that says most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<PairStatus>,
+    /// For whom of `unread` no Claude is here, but for the one that stands above.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent_pairs: Vec<AbsentPair>,
 }
 
 impl ClaudeStatus {
@@ -158,6 +161,16 @@ pub struct PairStatus {
     pub since: i64,
     /// Its process.
     pub pid: Option<u32>,
+}
+
+/// A pair whose Claude is not here, and for which messages wait.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AbsentPair {
+    /// Its name; hostile.
+    pub pair: String,
+    /// How many.
+    pub unread: u64,
 }
 
 /// How an agent keeps the thread of its work.
