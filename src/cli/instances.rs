@@ -11,7 +11,7 @@ use super::output::{Output, Tone};
 use super::report::{Report, ReportText};
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::store::published::Published;
-use crate::store::registry::{self, Instance};
+use crate::store::registry::{self, Instance, Ports};
 
 /// How long a port of ours may take to accept; on loopback it does so at once or never.
 const PROBE_WAIT: Duration = Duration::from_millis(250);
@@ -25,6 +25,24 @@ pub struct Args {}
 struct Row {
     instance: Instance,
     live: Option<Published>,
+}
+
+impl Row {
+    /// Of one that does not run, those that are kept for it: a port that nobody of ours listens on
+    /// may be anybody's now.
+    fn ports(&self) -> String {
+        match &self.live {
+            Some(live) => format!("control {}", live.control_port),
+            None => {
+                let Ports {
+                    codex,
+                    proxy,
+                    control,
+                } = self.instance.group();
+                format!("when it runs {codex}, {proxy}, {control}")
+            }
+        }
+    }
 }
 
 /// Lists them. Needs no project.
@@ -43,20 +61,18 @@ pub fn run(out: &Output, user: &UserDirs, _args: &Args) -> CliOutcome {
     if rows.is_empty() {
         text.note("no projects yet");
     }
-    for Row { instance, live } in &rows {
+    let ports: Vec<String> = rows.iter().map(Row::ports).collect();
+    let width = ports.iter().map(String::len).max().unwrap_or_default();
+    for (Row { instance, live }, ports) in rows.iter().zip(&ports) {
         let (tone, word) = match live {
             Some(_) => (Tone::Good, "runs     "),
             None => (Tone::Faint, "stopped  "),
         };
-        // A port that nobody listens on may be anybody's.
-        let port = live
-            .as_ref()
-            .map_or_else(String::new, |live| format!("control {}", live.control_port));
         text.spans(&[
             (tone, word),
             (
                 Tone::Faint,
-                &format!("{}  {port:<15}", instance.instance_id),
+                &format!("{}  {ports:<width$}  ", instance.instance_id),
             ),
             (Tone::Plain, &instance.project_root.to_string_lossy()),
         ]);
@@ -74,6 +90,7 @@ fn to_json(row: &Row) -> Value {
         "pid": live.as_ref().map(|live| live.pid),
         "controlPort": live.as_ref().map(|live| live.control_port),
         "proxyPort": live.as_ref().map(|live| live.proxy_port),
+        "registeredPorts": instance.group(),
         "lastSeenAt": instance.last_seen_at,
     })
 }

@@ -15,7 +15,7 @@ use super::state_elsewhere::StateElsewhere;
 use crate::store::dirs::{exists, make_private_dir};
 use crate::store::owner::OwnerLock;
 use crate::store::state_owner::{remove_state, state_elsewhere};
-use crate::store::{operator_socket, registry, trust};
+use crate::store::{head, operator_socket, registry, trust};
 use crate::wire::control::ProgramCode;
 
 /// Arguments of `uninit`.
@@ -82,15 +82,25 @@ fn alone_here(context: &CliContext) -> Result<Option<OwnerLock>, Failure> {
 /// it holds its words too, wherever that lies.
 fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     let (dirs, user) = (&context.setting.dirs, &context.setting.user_dirs);
+    let instance_id = dirs.instance_id();
     let name = ".contextrelay/ with the whole record".to_owned();
     let mut folders = vec![(&*dirs.relay, name)];
     let elsewhere = state_elsewhere(dirs);
     if let Some(state) = elsewhere {
         folders.push((state, format!("its state in {}", state.display())));
     }
+    // Without the record it would raise an alarm that the record is gone.
+    let head = user.head(&instance_id);
+    let of_head = format!("what is known of the record in {}", head.display());
+    if exists(&head) {
+        folders.push((&*head, of_head.clone()));
+    }
     let all = |state: InitState, why: &str| -> Vec<InitStep> {
         let steps = folders.iter();
-        let step = |(_, name): &(_, String)| InitStep::new(format!("{name}{why}"), state);
+        let step = |(place, name): &(&Path, String)| match exists(place) {
+            true => InitStep::new(format!("{name}{why}"), state),
+            false => InitStep::new(name.clone(), InitState::Absent),
+        };
         steps.map(step).collect()
     };
     if folders.iter().all(|(dir, _)| !exists(dir)) {
@@ -105,10 +115,16 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     }
     let mut places = vec![dirs.relay.display().to_string()];
     places.extend(elsewhere.map(|state| format!("its state in {}", state.display())));
-    let what = format!(
-        "This deletes {} for good, archives included.",
-        places.join(" and ")
-    );
+    let what = match folders.iter().any(|(dir, _)| *dir != &*head && exists(dir)) {
+        true => format!(
+            "This deletes {} for good, archives included.",
+            places.join(" and ")
+        ),
+        false => format!(
+            "The record is gone already. This deletes {of_head}: no start tells then that there \
+             was one."
+        ),
+    };
     match operator::confirm(context, &what, "delete") {
         Ok(()) => {}
         Err(failure) if failure.code == ProgramCode::NotConfirmed.into() => {
@@ -120,10 +136,13 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     let with_state = elsewhere.map(remove_elsewhere).transpose()?;
     let mut steps = vec![remove(&dirs.relay, &folders[0].1, false)?];
     steps.extend(with_state);
+    let was_known = exists(&head);
+    head::forget(user, &instance_id)
+        .map_err(|error| Failure::unwritable(&head, error, "make it writable for you"))?;
+    steps.extend(was_known.then(|| InitStep::new(of_head, InitState::Removed)));
     operator_socket::remove(user, dirs);
     registry::forget(user, dirs)
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;
-    let instance_id = dirs.instance_id();
     trust::forget(user, &instance_id)
         .map_err(|error| Failure::internal("forget what was trusted of the project", error))?;
     steps.extend(signer_stays(&user.signer(&instance_id)));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::agent::Agent;
 use super::entry::{Entry, EntryKind, ErrorCode, LifecycleEvent};
-use super::id::{EntryId, Seq};
+use super::id::{EntryId, Seq, SessionId};
 use super::signer::Signer;
 use super::signing::{NotSigned, OperatorAct};
 
@@ -31,6 +31,14 @@ pub enum Alarm {
         /// Its number.
         seq: u64,
         /// Its hash.
+        sha256: String,
+    },
+    /// The record that is known outside of the project is gone, with what names its session.
+    RecordGone {
+        session: SessionId,
+        /// The number of its last entry.
+        seq: u64,
+        /// The hash of that.
         sha256: String,
     },
     /// The record has a decision that is not signed as it has to be.
@@ -84,9 +92,10 @@ impl Alarm {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::ForeignLines { .. } => ErrorCode::ForeignLines,
-            Self::RecordCut { .. } | Self::SignerLost { .. } | Self::SignerReplaced { .. } => {
-                ErrorCode::LedgerTouched
-            }
+            Self::RecordCut { .. }
+            | Self::RecordGone { .. }
+            | Self::SignerLost { .. }
+            | Self::SignerReplaced { .. } => ErrorCode::LedgerTouched,
             Self::UnsignedDecision { .. }
             | Self::UnsignedAct { .. }
             | Self::UnsignedChange { .. } => ErrorCode::UnsignedDecision,
@@ -124,6 +133,15 @@ impl Alarm {
             Self::RecordCut { seq, sha256 } => format!(
                 "the record was cut or rewritten while no daemon ran: it has no entry {seq} with \
                  the hash {sha256} any more, which is kept outside the project"
+            ),
+            Self::RecordGone {
+                session,
+                seq,
+                sha256,
+            } => format!(
+                "a record with entries up to {seq} (session {session}) lay here and is gone, as \
+                 after `git clean -fdx` or `rm -r .contextrelay`: the hash of its last entry, \
+                 {sha256}, is kept outside the project"
             ),
             Self::UnsignedDecision { seq, proposal, why } => format!(
                 "entry {seq} decides on proposal {proposal}, and {why}: somebody else's, it has no \

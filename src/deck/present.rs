@@ -60,7 +60,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
         is_key_unlocked: model.key_until_ms.is_some(),
         seen: model.world.seq.0,
         ledger: ui::HeaderLedger {
-            entries: model.world.seq.0.max(status.ledger.entries),
+            entries: entries(model),
             chain: match status.ledger.chain {
                 ChainState::Ok => ui::Chain::Ok,
                 ChainState::Broken => ui::Chain::Broken { seq: 0 },
@@ -145,6 +145,14 @@ fn daemon(model: &Model) -> ui::HeaderDaemon {
             message: Some(why.clone()),
         },
     }
+}
+
+/// How many entries the record has. The world is ahead of the status, and its number counts lines,
+/// also those that are no entries.
+fn entries(model: &Model) -> u64 {
+    let ledger = &model.status.ledger;
+    let of_world = model.world.seq.0.saturating_sub(ledger.bad_lines);
+    of_world.max(ledger.entries)
 }
 
 /// What is being done before anything was read.

@@ -9,6 +9,7 @@
 mod keeper;
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -21,8 +22,8 @@ use ctxrelay_core::id::SessionId;
 use ctxrelay_core::lock::lock;
 
 use super::dirs::{
-    ProjectDirs, UserDirs, exists, if_there, make_private_dir, read_private, write_fleeting,
-    write_private,
+    ProjectDirs, UserDirs, exists, if_there, make_private_dir, read_private, remove_if_there,
+    write_fleeting, write_private,
 };
 
 /// More than any head is long, with its anchors and alarms.
@@ -65,6 +66,9 @@ pub struct Kept {
     /// Alarms that the record may not tell of yet.
     #[serde(default)]
     pub alarms: Vec<Alarm>,
+    /// The inode of the project's folder: another folder with its path is another project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_inode: Option<u64>,
     /// Where the operator's word was about to stand when it was last written: the ledger may have
     /// it, or not. Kept in a file of its own.
     #[serde(skip)]
@@ -80,6 +84,7 @@ impl Kept {
             foreign_through: 0,
             anchors: Vec::new(),
             alarms: Vec::new(),
+            root_inode: None,
             coming: None,
         }
     }
@@ -88,14 +93,29 @@ impl Kept {
         self.alarms.retain(|waiting| !told.contains(waiting));
     }
 
-    /// Whether the project has nothing of its session any more. Not after all of `.contextrelay/`
-    /// was removed, which is a fresh start; nor where an older version sealed a session before the
-    /// next one was known outside.
+    /// Whether the project has nothing of its session any more, be it that all of `.contextrelay/`
+    /// was removed. Not where an older version sealed a session before the next one was known
+    /// outside.
     pub fn is_lost(&self, dirs: &ProjectDirs) -> bool {
+        self.is_missing(dirs) && (exists(&dirs.current()) || self.is_of(dirs))
+    }
+
+    /// Whether it is of a project that lay at this path before, and went with its folder.
+    pub fn is_left_over(&self, dirs: &ProjectDirs) -> bool {
+        self.is_missing(dirs) && !self.is_lost(dirs)
+    }
+
+    fn is_missing(&self, dirs: &ProjectDirs) -> bool {
         let session = &self.head.session_id;
         let archive = dirs.archives().join(format!("{session}.jsonl"));
         let is_there = exists(&dirs.ledger(session)) || exists(&archive);
-        self.head.seq > 0 && exists(&dirs.current()) && !is_there
+        self.head.seq > 0 && !is_there
+    }
+
+    /// Where it does not say of which folder it is, it is of this one.
+    fn is_of(&self, dirs: &ProjectDirs) -> bool {
+        let inode = self.root_inode;
+        inode.is_none_or(|inode| root_inode(dirs) == Some(inode))
     }
 
     /// Of a ledger that is still empty: whatever comes to stand in it stands behind this.
@@ -142,6 +162,25 @@ pub fn write(user: &UserDirs, instance_id: &str, kept: &Kept) -> io::Result<()> 
     write_private(&path, &text)
 }
 
+/// Removes what is kept of a record that the operator has ended.
+///
+/// # Errors
+///
+/// When something of it cannot be removed.
+pub fn forget(user: &UserDirs, instance_id: &str) -> io::Result<()> {
+    let kept = [
+        user.head(instance_id),
+        user.coming(instance_id),
+        user.queue_generation(instance_id),
+        user.checkpoint(instance_id),
+    ];
+    kept.iter().try_for_each(|path| remove_if_there(path))
+}
+
+fn root_inode(dirs: &ProjectDirs) -> Option<u64> {
+    dirs.root.symlink_metadata().ok().map(|found| found.ino())
+}
+
 /// Writes what is kept of one project. Clones are the same.
 #[derive(Debug, Clone)]
 pub struct Heads {
@@ -152,6 +191,8 @@ pub struct Heads {
 struct SharedHeads {
     user: UserDirs,
     instance_id: String,
+    /// What is written says in which folder the project lies.
+    root_inode: Option<u64>,
     /// As it lies there, or is to be written next. Held while it is written, on whatever disk.
     kept: Mutex<Option<Kept>>,
     /// The same, for who does not wait for a disk.
@@ -161,12 +202,25 @@ struct SharedHeads {
 }
 
 impl Heads {
+    /// As [`Self::open`], for the daemon of a project.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub fn of_project(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<Self> {
+        Self::open_in(user, &dirs.instance_id(), root_inode(dirs))
+    }
+
     /// Reads what is kept. What is no head counts as none.
     ///
     /// # Errors
     ///
     /// When it is there and cannot be read.
     pub fn open(user: &UserDirs, instance_id: &str) -> io::Result<Self> {
+        Self::open_in(user, instance_id, None)
+    }
+
+    fn open_in(user: &UserDirs, instance_id: &str, root_inode: Option<u64>) -> io::Result<Self> {
         let kept = read(user, instance_id).or_else(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
                 tracing::warn!(%error, "the outside head is none");
@@ -178,6 +232,7 @@ impl Heads {
             shared: Arc::new(SharedHeads {
                 user: user.clone(),
                 instance_id: instance_id.to_owned(),
+                root_inode,
                 kept: Mutex::new(kept.clone()),
                 shown: Mutex::new(kept),
                 told: Mutex::default(),
@@ -206,6 +261,7 @@ impl Heads {
     /// When it cannot be written; what is kept is as it was then.
     pub fn replace(&self, kept: Kept) -> io::Result<()> {
         let mut now = self.lock();
+        let kept = self.of_here(kept);
         if now.as_ref() != Some(&kept) {
             self.write(&kept)?;
             self.keep(&mut now, kept);
@@ -365,7 +421,15 @@ impl Heads {
     }
 
     fn write(&self, kept: &Kept) -> io::Result<()> {
-        write(&self.shared.user, &self.shared.instance_id, kept)
+        let kept = self.of_here(kept.clone());
+        write(&self.shared.user, &self.shared.instance_id, &kept)
+    }
+
+    fn of_here(&self, kept: Kept) -> Kept {
+        Kept {
+            root_inode: self.shared.root_inode.or(kept.root_inode),
+            ..kept
+        }
     }
 
     /// Each value is replaced in one step, so that a lock whose holder panicked guards a whole one.
@@ -380,6 +444,7 @@ impl Heads {
     }
 
     fn keep(&self, now: &mut Option<Kept>, kept: Kept) {
+        let kept = self.of_here(kept);
         lock(&self.shared.shown).replace(kept.clone());
         *now = Some(kept);
     }

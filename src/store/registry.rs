@@ -75,8 +75,12 @@ pub struct Instance {
     /// Its state folder.
     #[serde(default)]
     pub state_dir: PathBuf,
+    /// Those of its last start.
     #[serde(flatten)]
     pub ports: Ports,
+    /// Its group, while `ports` are what the user named for that start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_ports: Option<Ports>,
     /// Where its daemon takes the operator's commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator_socket: Option<PathBuf>,
@@ -92,6 +96,13 @@ pub struct Instance {
     /// What other versions keep here.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
+}
+
+impl Instance {
+    /// The group that it has while the user names no other ports.
+    pub fn group(&self) -> Ports {
+        self.own_ports.unwrap_or(self.ports)
+    }
 }
 
 /// What the file holds.
@@ -142,7 +153,8 @@ fn is_of_unread(written: &Value, dirs: &ProjectDirs) -> bool {
 }
 
 /// The ports of a project, which is registered with them: the overrides if there are any, else
-/// the group that it had, else the first one from `base` on that no other project has.
+/// the group that it had, else the first one from `base` on that no other project has. Overrides
+/// are for one run: its group stays its own meanwhile.
 ///
 /// Says nothing about who listens there.
 ///
@@ -160,12 +172,13 @@ pub fn allocate(
             .instances
             .iter()
             .find(|instance| is_of(instance, dirs))
-            .map(|instance| instance.ports);
-        let ports = match overrides.or(remembered) {
-            Some(ports) => ports,
+            .map(Instance::group);
+        let group = match remembered {
+            Some(group) => group,
             None => free_group(&file.instances, dirs, base, |_| true)?,
         };
-        register(file, user, dirs, ports)?;
+        let ports = overrides.unwrap_or(group);
+        register(file, user, dirs, ports, group)?;
         Ok(ports)
     })
 }
@@ -184,8 +197,24 @@ pub fn move_on(
     update(user, |file| {
         let is_free = |ports: Ports| !taken.iter().any(|taken| taken.overlaps(ports));
         let ports = free_group(&file.instances, dirs, base, is_free)?;
-        register(file, user, dirs, ports)?;
+        register(file, user, dirs, ports, ports)?;
         Ok(ports)
+    })
+}
+
+/// Has a project its own group alone: the run failed for which the user named other ports.
+///
+/// # Errors
+///
+/// As [`allocate`].
+pub fn give_back(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<()> {
+    update(user, |file| {
+        let instances = file.instances.iter_mut();
+        for instance in instances.filter(|instance| is_of(instance, dirs)) {
+            instance.ports = instance.group();
+            instance.own_ports = None;
+        }
+        Ok(())
     })
 }
 
@@ -281,8 +310,10 @@ fn free_group(
     let others = instances.iter().filter(|instance| !is_of(instance, dirs));
     let (here, unseen): (Vec<_>, Vec<_>) = others.partition(|instance| is_seen(instance));
     let overlaps = |others: &[&Instance], ports: Ports| {
-        let mut others = others.iter().map(|instance| instance.ports);
-        others.any(|other| other.overlaps(ports))
+        let has = |instance: &Instance| {
+            instance.ports.overlaps(ports) || instance.group().overlaps(ports)
+        };
+        others.iter().any(|instance| has(instance))
     };
     let groups = || {
         let groups = (base..=u16::MAX).step_by(GROUP_STEP.into());
@@ -306,6 +337,7 @@ fn register(
     user: &UserDirs,
     dirs: &ProjectDirs,
     ports: Ports,
+    group: Ports,
 ) -> io::Result<()> {
     let RegistryFile {
         instances, unread, ..
@@ -320,6 +352,7 @@ fn register(
         project_root: dirs.root.clone(),
         state_dir: dirs.state.clone(),
         ports,
+        own_ports: (group != ports).then_some(group),
         operator_socket: Some(operator_socket::place(user, &dirs.instance_id())),
         last_seen_at: Value::String(now),
         relay_inode: relay_inode(dirs),

@@ -263,6 +263,18 @@ fn a_line_that_cannot_be_read_has_a_row_between_its_neighbours() {
     deck.wait_for_text(&format!("Line {bad}"));
     deck.wait_for_text("ctxrelay ledger verify");
     deck.wait_until_gone("being read");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("esc close");
+    // What is no entry is not counted as one.
+    let entries = status(&project)["ledger"]["entries"].as_u64().unwrap();
+    deck.press(Key::Char('C'));
+    deck.wait_for_screen("how many entries there are", |screen| {
+        let told = screen.split_once("record has ");
+        let told = told.and_then(|(_, told)| told.split_once(" entries."));
+        told.is_some_and(|(told, _)| told.replace(' ', "") == entries.to_string())
+    });
+    deck.press(Key::Escape);
+    deck.wait_until_gone("record has ");
     deck.press(Key::Ctrl('c'));
     assert_eq!(deck.wait_exit(), 0);
 }

@@ -305,6 +305,16 @@ fn cut(report: &AlarmReport) -> Option<Value> {
             "hash": sha256,
             "acknowledged": report.acknowledged,
         })),
+        Alarm::RecordGone {
+            session,
+            seq,
+            sha256,
+        } => Some(json!({
+            "session": session,
+            "seq": seq,
+            "hash": sha256,
+            "acknowledged": report.acknowledged,
+        })),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use crate::core::alarm::Alarm;
 use crate::core::id::SessionId;
 use crate::daemon::base::clock::{now_ms, rand_u32};
 use crate::store::dirs::{ProjectDirs, exists};
-use crate::store::head::Kept;
+use crate::store::head::{Head, Kept};
 use crate::store::session;
 
 /// The session that goes on, or begins.
@@ -18,6 +18,8 @@ pub(super) struct SessionChoice {
     pub missing: Option<SessionId>,
     /// The session that is known outside of the project has no ledger any more.
     pub lost: Option<Alarm>,
+    /// What is known outside is of a project that lay in another folder at this path.
+    pub left_over: Option<Head>,
 }
 
 impl SessionChoice {
@@ -33,15 +35,14 @@ impl SessionChoice {
                 is_new: false,
                 missing: None,
                 lost: None,
+                left_over: None,
             });
         }
         let mut choice = Self::of_project(dirs)?;
-        choice.lost = kept
-            .filter(|kept| kept.is_lost(dirs))
-            .map(|kept| Alarm::RecordCut {
-                seq: kept.head.seq,
-                sha256: kept.head.hash.clone(),
-            });
+        let lost = kept.filter(|kept| kept.is_lost(dirs));
+        choice.lost = lost.map(|kept| lost_alarm(&kept.head, exists(&dirs.current())));
+        let left_over = kept.filter(|kept| kept.is_left_over(dirs));
+        choice.left_over = left_over.map(|kept| kept.head.clone());
         Ok(choice)
     }
 
@@ -55,6 +56,7 @@ impl SessionChoice {
                 is_new: false,
                 missing: None,
                 lost: None,
+                left_over: None,
             });
         }
         match session::latest(dirs).map_err(unreadable(dirs.sessions()))? {
@@ -67,6 +69,7 @@ impl SessionChoice {
                     is_new: false,
                     missing: named,
                     lost: None,
+                    left_over: None,
                 })
             }
             None => Ok(Self {
@@ -74,8 +77,21 @@ impl SessionChoice {
                 is_new: true,
                 missing: None,
                 lost: None,
+                left_over: None,
             }),
         }
+    }
+}
+
+fn lost_alarm(head: &Head, is_named: bool) -> Alarm {
+    let (seq, sha256) = (head.seq, head.hash.clone());
+    match is_named {
+        true => Alarm::RecordCut { seq, sha256 },
+        false => Alarm::RecordGone {
+            session: head.session_id.clone(),
+            seq,
+            sha256,
+        },
     }
 }
 

@@ -54,27 +54,32 @@ impl Inherited {
 }
 
 /// That the registry knows the project. A start that fails takes it back from a copy, of which the
-/// next one would not know any more that it is one.
+/// next one would not know any more that it is one; and the ports that were named for this run.
 #[derive(Debug)]
 pub(super) struct Registration {
     user: UserDirs,
     dirs: ProjectDirs,
     is_new_copy: bool,
+    has_named_ports: bool,
 }
 
 impl Registration {
     /// The start has not failed.
     pub(super) fn keep(mut self) {
         self.is_new_copy = false;
+        self.has_named_ports = false;
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if self.is_new_copy
-            && let Err(error) = registry::forget(&self.user, &self.dirs)
-        {
-            tracing::warn!(%error, "a copy that was not started stays registered");
+        let taken_back = match (self.is_new_copy, self.has_named_ports) {
+            (true, _) => registry::forget(&self.user, &self.dirs),
+            (false, true) => registry::give_back(&self.user, &self.dirs),
+            (false, false) => Ok(()),
+        };
+        if let Err(error) = taken_back {
+            tracing::warn!(%error, "what a start that failed has registered stays");
         }
     }
 }
@@ -152,6 +157,7 @@ impl Claimed {
             None => registry::allocate(&user, &dirs, builder.port_base, builder.ports)
                 .map_err(registry_failed)?,
         };
+        let has_named_ports = inherited.is_none() && builder.ports.is_some();
         Ok(Self {
             builder,
             secrets,
@@ -165,6 +171,7 @@ impl Claimed {
                 user,
                 dirs,
                 is_new_copy: is_clone,
+                has_named_ports,
             },
             lock,
         })

@@ -16,6 +16,7 @@ use crate::daemon::sessions::mended::finish_mending;
 use crate::store::contextrelay3::{self, Unread};
 use crate::store::dirs::UserDirs;
 use crate::store::failed;
+use crate::store::head::Head;
 use crate::store::mend::Mended;
 
 /// What was found, and is to be said once the loop is put together.
@@ -36,6 +37,8 @@ pub(super) struct FirstWords {
     /// Where the bytes of a torn line are.
     pub(super) torn: Option<PathBuf>,
     pub(super) lost: Option<Alarm>,
+    /// The head of a record that went with another folder at this path.
+    pub(super) left_over: Option<Head>,
     pub(super) alarms: Vec<Alarm>,
     /// Messages of which nobody knows what became of them.
     pub(super) unknowable: Vec<EntryId>,
@@ -112,6 +115,17 @@ impl FirstWords {
                 format!(
                     ".contextrelay/current named {missing}, whose record does not exist: this \
                      session goes on in its place"
+                ),
+            );
+        }
+        if let Some(head) = &self.left_over {
+            daemon.base.recorder.keep_fact(
+                Party::System,
+                ErrorCode::LedgerMissing,
+                format!(
+                    "a record with entries up to {} (session {}) was known of another folder at \
+                     this path, and went with that folder: nothing of it is in this record",
+                    head.seq, head.session_id
                 ),
             );
         }

@@ -3,7 +3,7 @@
 //!
 //! | stage | owns | what its end undoes |
 //! |---|---|---|
-//! | [`Claimed`](claimed::Claimed) | the lock, the project's place in the registry, the secrets | the lock is free; a copy from elsewhere is unknown again, and the next start takes it for one |
+//! | [`Claimed`](claimed::Claimed) | the lock, the project's place in the registry, the secrets | the lock is free; a copy from elsewhere is unknown again, and the next start takes it for one; ports that were named for this run are not registered |
 //! | [`Opened`](opened::Opened) | the ledger's writer, the outbox, what keeps up with the record | all are closed; nothing was appended |
 //! | [`Bound`](bound::Bound) | the ports, the operator's socket | all are closed, the socket's name is gone |
 //! | [`Ready`](ready::Ready) | the loop, with what was left to it and its first words | nothing any more: it is our daemon now, and nobody was answered |

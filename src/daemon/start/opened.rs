@@ -1,6 +1,7 @@
 //! [`Opened`]: the record can be written and what is to be delivered is known; nobody was told.
 
 use std::collections::VecDeque;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -85,8 +86,8 @@ impl Claimed {
         let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
         let programs = self.builder.program_look();
         let channel = Channel::new(commit, programs, Arc::clone(&redactor));
-        let heads = Heads::open(user_dirs, &dirs.instance_id())
-            .map_err(|source| self.builder.registry_failed(source))?;
+        let registry_failed = |source| self.builder.registry_failed(source);
+        let heads = Heads::of_project(user_dirs, dirs).map_err(registry_failed)?;
         let kept = heads.kept();
         let believed_after = kept.as_ref().map_or(0, |kept| kept.foreign_through);
         let SessionChoice {
@@ -94,7 +95,14 @@ impl Claimed {
             is_new,
             missing,
             lost,
+            left_over,
         } = SessionChoice::of(dirs, kept.as_ref())?;
+        if let Some(lost) = &lost {
+            // Opening the next session replaces the head that tells of it, and this start may fail.
+            heads
+                .raise(slice::from_ref(lost))
+                .map_err(registry_failed)?;
+        }
         let has_no_end = |kept: Kept| kept.head.session_id == session && !kept.clean;
         let is_open = kept.is_some_and(has_no_end) && self.inherited.is_none() && !self.is_clone;
         let mended = mend(dirs, &session);
@@ -164,6 +172,7 @@ impl Claimed {
             mended,
             torn: report.torn,
             lost,
+            left_over,
             alarms: report.alarms,
             unknowable,
             queue_was_older,

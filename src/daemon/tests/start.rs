@@ -16,6 +16,7 @@ use crate::daemon::start::{Builder, StartError};
 use crate::store::dirs::make_private_dir;
 use crate::store::operator_socket;
 use crate::store::owner::OwnerLock;
+use crate::store::published::Published;
 use crate::store::registry::{self, Ports};
 use crate::store::session;
 use crate::store::testing::Place;
@@ -296,5 +297,53 @@ async fn a_copy_from_elsewhere_is_taken_for_one_until_a_start_succeeds() {
         live_once(&builder).await;
         assert!(record(&place).contains("was not made here"), "{fails:?}");
         assert!(registry::is_known(&place.user, &place.dirs).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn that_the_record_is_gone_is_said_also_behind_a_start_that_failed() {
+    let place = Place::new();
+    let builder = with_ports(&place);
+    live_once(&builder).await;
+    std::fs::remove_dir_all(&place.dirs.relay).unwrap();
+    // By then the next session is the one that is known outside.
+    let spoiled = Fails::BindingAPort.spoil(&place, &builder);
+    start(&builder, true).await.unwrap_err();
+    drop(spoiled);
+    become_free(&builder).await;
+    live_once(&builder).await;
+    let told = record(&place);
+    assert_eq!(told.matches("lay here and is gone").count(), 1, "{told}");
+}
+
+#[tokio::test]
+async fn ports_that_are_named_for_one_run_are_not_those_of_the_next() {
+    for fails in [false, true] {
+        let place = Place::new();
+        let named = with_ports(&place);
+        let unnamed = Builder {
+            ports: None,
+            // Below those that the system gives, and above those that other tests name.
+            port_base: 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10,
+            ..builder(&place)
+        };
+        if fails {
+            let spoiled = Fails::BindingAPort.spoil(&place, &named);
+            start(&named, true).await.unwrap_err();
+            drop(spoiled);
+            let left = &registry::list(&place.user).unwrap()[0];
+            assert_ne!(Some(left.ports), named.ports);
+            assert_eq!(left.own_ports, None);
+        } else {
+            live_once(&named).await;
+        }
+        let running = start(&unnamed, true).await.unwrap();
+        let control = Published::read(&place.dirs).unwrap().control_port;
+        running.handle.shutdown(false).await;
+        running.handle.ended().cancelled().await;
+        assert!(control >= unnamed.port_base, "{control}");
+        let registered = &registry::list(&place.user).unwrap()[0];
+        assert_eq!(registered.ports.control, control);
+        assert_eq!(registered.group(), registered.ports);
     }
 }

@@ -75,6 +75,16 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
             ],
             verify,
         ),
+        Alarm::RecordGone { .. } => (
+            [
+                "Put .contextrelay/ back from a copy, if you have one, while no daemon runs; what \
+                 was in it is not known here.",
+                "Was it not you: ask what else on this machine removes files here, `git clean -fdx` \
+                 among them.",
+                "Once you know what it was, or if it was you, say here that you have seen it.",
+            ],
+            verify,
+        ),
         Alarm::MessageAltered { .. } => (
             [
                 "Nobody was given it. Ask its sender to send it again, if it still counts.",
@@ -101,7 +111,7 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
 mod tests {
     use super::*;
     use crate::core::agent::Agent;
-    use crate::core::id::{EntryId, Seq};
+    use crate::core::id::{EntryId, Seq, SessionId};
     use crate::core::signer::Signer;
     use crate::core::signing::{NotSigned, OperatorAct};
 
@@ -143,6 +153,11 @@ mod tests {
                 sha256: "00".to_owned(),
             },
             Alarm::RecordCut {
+                seq: 4,
+                sha256: "00".to_owned(),
+            },
+            Alarm::RecordGone {
+                session: SessionId::new("session_1795000000000_00000001"),
                 seq: 4,
                 sha256: "00".to_owned(),
             },

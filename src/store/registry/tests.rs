@@ -47,6 +47,16 @@ fn overrides_win_and_are_avoided_by_others() {
     );
     let ports = allocate(&place.user, &second, 4500, None).unwrap();
     assert_eq!(ports, Ports::group(4510).unwrap());
+    // For one run: its own group was nobody else's meanwhile.
+    let own = Ports::group(4500).unwrap();
+    assert_eq!(list(&place.user).unwrap()[0].group(), own);
+    assert_eq!(allocate(&place.user, &place.dirs, 4500, None).unwrap(), own);
+    allocate(&place.user, &place.dirs, 4500, Some(odd)).unwrap();
+    give_back(&place.user, &place.dirs).unwrap();
+    let left = list(&place.user).unwrap();
+    let left = left.iter().find(|it| it.project_root == place.dirs.root);
+    let left = left.map(|it| (it.ports, it.own_ports));
+    assert_eq!(left, Some((own, None)));
 }
 
 #[test]

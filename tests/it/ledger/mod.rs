@@ -8,6 +8,7 @@ mod chain;
 mod ending;
 mod full;
 mod full_outside;
+mod gone;
 mod hung;
 mod kill;
 mod offline;

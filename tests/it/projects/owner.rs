@@ -406,7 +406,7 @@ fn why_no_daemon_starts_for_an_agent_is_told_to_it_and_to_the_log() {
 }
 
 #[test]
-fn only_open_ports_are_named() {
+fn only_open_ports_are_named_as_such() {
     let project = Project::new();
     let daemon = project.daemon();
     let row = || project.run(["instances", "--json"]).json()["instances"][0].clone();
@@ -417,6 +417,19 @@ fn only_open_ports_are_named() {
         (&json!(false), &Value::Null)
     );
     assert_eq!(row()["proxyPort"], Value::Null);
+    // What is kept for it is no port that was named for a run.
+    let kept = &row()["registeredPorts"];
+    let control = kept["controlPort"].as_u64().unwrap();
+    assert_ne!(control, u64::from(project.ports.control));
+    let written = fs::read_to_string(project.registry().join("instances.json")).unwrap();
+    let written: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(&written["instances"][0]["ownPorts"], kept);
+    let listed = project.run(["instances"]).expect_success().stdout;
+    let told = format!(
+        "when it runs {}, {}, {control}",
+        kept["appPort"], kept["proxyPort"]
+    );
+    assert!(listed.contains(&told), "{listed}");
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_banner_is_read_to_its_end() {
 #[test]
 fn what_is_wrong_in_the_header_is_told_apart() {
     let bad = shown(&deck_at(bad_lines(), (120, 40)));
-    assert!(bad.contains("▲ chain 1 210 · 4 bad "), "{bad}");
+    assert!(bad.contains("▲ chain 1 206 · 4 bad "), "{bad}");
     let late = shown(&scene_at("unanswered", (120, 40)));
     assert!(late.contains("no answer for 4s   "), "{late}");
     assert!(!late.contains("4502"), "{late}");

@@ -1,0 +1,150 @@
+//! The whole record is removed, as by `git clean -fdx`: the head that is kept outside of the
+//! project tells of it, unless the operator ended the record or another folder lies there.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::operator::Operator;
+use crate::support::panes::open_row;
+use crate::support::project::{Project, names};
+use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
+
+/// What the alarm says.
+const GONE: &str = "lay here and is gone";
+
+/// A project whose daemon ran and ended, and its session.
+fn left(project: &Project) -> String {
+    let daemon = project.daemon();
+    let session = project.read(".contextrelay/current").trim().to_owned();
+    daemon.stop().expect_success();
+    session
+}
+
+fn notices(project: &Project) -> String {
+    let status = project.run(["status", "--json"]).expect_success().json();
+    status["notices"].to_string()
+}
+
+fn verify_all(project: &Project) -> i32 {
+    project.run(["ledger", "verify", "--all"]).code()
+}
+
+/// The entries of the record with the alarm.
+fn alarms(project: &Project) -> Vec<Value> {
+    let mut ledger = project.ledger();
+    ledger.retain(|line| line["meta"]["alarm"]["kind"] == "record_gone");
+    ledger
+}
+
+fn uninit(project: &Project) -> String {
+    let mut pty = Pty::spawn(&project.ctxrelay(["uninit"]));
+    pty.wait_for_text("Type `delete`");
+    pty.type_text("delete\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    pty.screen()
+}
+
+#[test]
+fn a_record_that_is_removed_with_its_folder_is_an_alarm_until_the_operator_has_seen_it() {
+    for is_running in [false, true] {
+        let project = Project::new();
+        let session = if is_running {
+            let mut daemon = project.daemon();
+            let session = project.read(".contextrelay/current").trim().to_owned();
+            wait_until("the head outside", timeout(), || {
+                let verified = project.run(["ledger", "verify", "--json"]).json();
+                (verified["outsideHead"] == "match").then_some(())
+            });
+            // What the daemon writes meanwhile stands in the way of who removes it.
+            let removed = || fs::remove_dir_all(project.state()).ok();
+            wait_until("its removal", timeout(), removed);
+            wait_until("the daemon's end", timeout(), || daemon.child().try_exit());
+            session
+        } else {
+            let session = left(&project);
+            fs::remove_dir_all(project.state()).unwrap();
+            session
+        };
+        assert_eq!(verify_all(&project), 6);
+        let told = notices(&project);
+        assert!(
+            told.contains(&session) && told.contains("is gone"),
+            "{told}"
+        );
+
+        let daemon = project.daemon();
+        let told = notices(&project);
+        assert!(told.contains(GONE) && told.contains(&session), "{told}");
+        let raised = alarms(&project);
+        let [alarm] = &raised[..] else {
+            panic!("{raised:?}");
+        };
+        assert_eq!(alarm["meta"]["alarm"]["session"], session);
+        assert_eq!(verify_all(&project), 6);
+        assert_eq!(project.run(["ledger", "verify"]).code(), 6);
+        let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40).labelled("deck");
+        open_row(&mut deck, &["alarm"], "What to do");
+        deck.wait_for_text("Put .contextrelay/ back");
+
+        let mut operator = Operator::connect(&project);
+        let seen = json!({"alarmId": alarm["id"]});
+        operator.call("alarm/acknowledge", seen).unwrap();
+        deck.wait_for_text("This card is gone");
+        assert_eq!(verify_all(&project), 0);
+        drop((operator, deck));
+        daemon.stop().expect_success();
+        // Once.
+        let _daemon = project.daemon();
+        assert_eq!(alarms(&project).len(), 1);
+        assert!(!notices(&project).contains(GONE));
+    }
+}
+
+#[test]
+fn a_record_that_the_operator_ended_is_nobodys_alarm_whenever_its_folder_went() {
+    for is_removed_before in [false, true] {
+        let project = Project::new();
+        left(&project);
+        if is_removed_before {
+            fs::remove_dir_all(project.state()).unwrap();
+            // Nobody but the operator ends what is known of it.
+            let refused = project.run(["uninit", "--yes"]).expect_success();
+            assert!(
+                refused.stdout.contains("terminal of your own"),
+                "{refused:?}"
+            );
+        }
+        let screen = uninit(&project);
+        assert_eq!(
+            screen.contains("is gone already"),
+            is_removed_before,
+            "{screen}"
+        );
+        assert_eq!(names(&project.registry().join("heads")), [""; 0]);
+        assert_eq!(verify_all(&project), 0);
+        let begin = ["init", "--instructions", "skip"];
+        project.run(begin).expect_success();
+        assert_eq!(alarms(&project), [] as [Value; 0]);
+        assert_eq!(verify_all(&project), 0);
+    }
+}
+
+#[test]
+fn another_folder_at_the_same_path_has_a_line_about_the_record_before_and_no_alarm() {
+    let project = Project::without_git();
+    let session = left(&project);
+    fs::rename(project.root(), project.base().join("moved")).unwrap();
+    fs::create_dir(project.root()).unwrap();
+    assert!(!notices(&project).contains("is gone"));
+    let daemon = project.daemon();
+    assert!(!notices(&project).contains(GONE));
+    assert_eq!(verify_all(&project), 0);
+    let told = |line: &Value| {
+        let text = line["content"].as_str().unwrap_or_default();
+        text.contains("went with that folder") && text.contains(&session)
+    };
+    assert!(project.ledger().iter().any(told));
+    daemon.stop().expect_success();
+}
