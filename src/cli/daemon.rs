@@ -45,7 +45,8 @@ const THREADS: usize = 2;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay daemon --detach")]
 pub struct Args {
-    /// Go on in the background; it ends by itself when nothing is attached and no message waits for 30 s
+    /// Go on in the background; it ends by itself after 30 s in which nothing is attached, and no
+    /// message and no question to you waits
     #[arg(long)]
     pub detach: bool,
     /// Go on in place of the daemon that runs, for instance after an update

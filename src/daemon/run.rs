@@ -335,8 +335,11 @@ impl Daemon {
         }
     }
 
-    /// A detached daemon that nobody needs counts down; anything that happens stops the count.
+    /// A detached daemon that nobody needs counts down; anything that happens stops the count. Only
+    /// with a daemon the operator can answer what an agent asks them.
     pub(super) fn watch_idleness(&mut self) {
+        let mut asked = self.base.recorder.world().open_approvals.values();
+        let is_operator_asked = asked.any(|asked| asked.request.is_user_question());
         let attached = self.base.clients.outside().next().is_some();
         let idle = self.base.identity.is_detached()
             && !attached
@@ -349,6 +352,7 @@ impl Daemon {
                 && self.deliveries.held.is_empty()
                 && !self.base.recorder.has_unwritten()
                 && !self.deliveries.outbox.has_waiting()
+                && !is_operator_asked
                 || self.base.recorder.is_ledger_gone());
         self.base.operations.set_idle(idle);
     }

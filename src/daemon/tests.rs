@@ -11,6 +11,7 @@ mod carried_handoffs;
 mod carried_work;
 mod claude;
 mod clear;
+mod closed_by_sender;
 mod codex;
 mod codex_hook;
 mod commands;

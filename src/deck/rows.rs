@@ -322,11 +322,12 @@ fn outcome_of(
         DeliveryResult::Cancelled if last.may_have_arrived(before) => (
             ui::OutcomeState::Attention,
             format!(
-                "taken back by you; nobody can know whether {} has read it",
+                "taken back; nobody can know whether {} has read it",
                 to.title()
             ),
         ),
-        DeliveryResult::Cancelled => (ui::OutcomeState::Failed, "taken back by you".to_owned()),
+        // By you, or by its sender: its entry says by whom.
+        DeliveryResult::Cancelled => (ui::OutcomeState::Failed, "taken back".to_owned()),
         DeliveryResult::Ambiguous => (
             ui::OutcomeState::Attention,
             format!("nobody can know whether {} has it", to.title()),

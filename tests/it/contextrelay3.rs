@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::contextrelay3::{HANDLED, OPEN, SESSION, config, fill, ledger};
+use crate::support::contextrelay3::{HANDLED, OPEN, SENT_MS, SESSION, config, fill, ledger};
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
@@ -141,10 +141,15 @@ fn its_unread_messages_wait_for_the_operator_and_its_queue_is_kept() {
 
     // Who asks gets them, and is told that they may have been there before.
     let mut claude = project.agent("claude");
+    let age_s = (jiff::Timestamp::now().as_millisecond() - SENT_MS) / 1000;
     let page = claude.expect("messages/get", json!({"agent": "claude"}));
     let messages = page["value"]["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 2);
     assert!(messages.iter().all(|message| message["repeat"] == true));
+    // As old as they are, and not as old as this record.
+    assert!(messages.iter().all(|message| message["sentAt"] == SENT_MS));
+    let is_as_old = |message: &Value| message["ageS"].as_i64().unwrap() >= age_s;
+    assert!(messages.iter().all(is_as_old), "{page}");
 }
 
 #[test]

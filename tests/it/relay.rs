@@ -221,6 +221,33 @@ fn a_handoff_is_open_until_it_is_answered_by_id() {
 }
 
 #[test]
+fn what_codex_closes_itself_before_claude_is_there_is_not_given_to_claude() {
+    let project = Project::live();
+    let mut codex = codex(&project);
+    let ask = json!({"ask": "delete the branch", "reason": "it is merged"});
+    let handoff = codex.tool("handoff_to_claude", ask);
+    let question = json!({"text": "may I delete it?", "require_reply": true});
+    let question = codex.tool("send_to_claude", question);
+    let news = codex.tool("send_to_claude", json!({"text": "it is merged"}));
+    for id in [&handoff["handoff_id"], &question["message_id"]] {
+        let settled = json!({"text": "I did it", "handles_handoff_id": id});
+        codex.tool("append_note", settled);
+    }
+    wait_until("both taken back", timeout(), || {
+        let ledger = project.ledger();
+        let back = ledger.iter().filter(|line| {
+            line["content"] == "Codex, who sent it, closed it: Claude does not get it"
+        });
+        (back.count() == 2).then_some(())
+    });
+    let mut claude = claude(&project);
+    let page = claude.tool("get_messages", json!({}));
+    let given = page["messages"].as_array().unwrap().iter();
+    let given: Vec<&Value> = given.map(|message| &message["message_id"]).collect();
+    assert_eq!(given, [&news["message_id"]]);
+}
+
+#[test]
 fn a_secret_reaches_neither_disk_nor_peer() {
     let project = Project::live();
     let (mut claude, mut codex) = (claude(&project), codex(&project));

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use super::project::Project;
 
+/// When the messages in its queue were sent, ms since the epoch.
+pub const SENT_MS: i64 = 1_789_000_000_000;
+
 /// The session of such a project.
 pub const SESSION: &str = "session_1789000000000_c0ffee42";
 
@@ -333,11 +336,12 @@ fn queue(project: &Project) {
             None,
         ),
     ] {
-        let payload = json!({"id": id, "source": "codex", "content": content, "timestamp": 1_789_000_000_000_i64});
+        let payload =
+            json!({"id": id, "source": "codex", "content": content, "timestamp": SENT_MS});
         db.execute(
             "INSERT INTO messages (id, chat_id, content_hash, payload, created_at, pushed_at, drained_at)
-             VALUES (?1, 'chat', ?1, ?2, 1789000000000, ?3, ?4)",
-            rusqlite::params![id, payload.to_string(), pushed, drained],
+             VALUES (?1, 'chat', ?1, ?2, ?5, ?3, ?4)",
+            rusqlite::params![id, payload.to_string(), pushed, drained, SENT_MS],
         )
         .unwrap();
     }

@@ -111,7 +111,7 @@ words! {
         Expired = "expired",
         /// It may or may not have arrived; only the operator may send it again.
         Ambiguous = "ambiguous",
-        /// The operator took it back.
+        /// The operator took it back, or its sender closed it.
         Cancelled = "cancelled",
         /// The operator asked for another try, or wanted one for when a usage limit is over.
         Requeued = "requeued",

@@ -70,7 +70,7 @@ pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
         EntryKind::Handoff(_) => None,
         // Nobody gets a note: with it who asked says that the matter is settled, or the operator does.
         EntryKind::Note { note, handles, .. } if *note != NoteKind::Blocker => {
-            return close_questions(world, |open| {
+            return close_questions(world, &entry.source, |open| {
                 let may_end = open.from == entry.source || entry.source == Party::Human;
                 may_end
                     && handles.contains(&open.id)
@@ -79,22 +79,22 @@ pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
         }
         _ => return,
     };
-    close_questions(world, |open| {
+    close_questions(world, &entry.source, |open| {
         let is_named = in_reply_to == Some(&open.id) || entry.handles().contains(&open.id);
         is_named && answers(entry, open)
     });
 }
 
-fn close_questions(world: &mut Snapshot, is_over: impl Fn(&QuestionSnapshot) -> bool) {
+fn close_questions(world: &mut Snapshot, by: &Party, is_over: impl Fn(&QuestionSnapshot) -> bool) {
     let closed = world.open_questions.extract_if(.., |_, open| is_over(open));
     for (_, question) in closed.collect::<Vec<_>>() {
-        set_closed(world, &question.id, true);
+        set_closed(world, &question.id, true, question.from == *by);
     }
 }
 
 /// A question or a handoff is closed, or open again. What its receiver does with a closed one from now
 /// on may fail: it is not sent again for that.
-fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool) {
+fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool, is_by_sender: bool) {
     if is_closed {
         world.cut_off.remove(id);
     }
@@ -102,7 +102,10 @@ fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool) {
         message.closed = is_closed;
     }
     if let Some(message) = world.unsettled.get_mut(id) {
-        Arc::make_mut(message).closed = is_closed;
+        let message = Arc::make_mut(message);
+        message.closed = is_closed;
+        // The operator's commands ask for the message back themselves.
+        message.closed_by_sender = is_by_sender && message.from.agent().is_some();
     }
 }
 
@@ -252,7 +255,7 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
             handoff.closed_by = None;
             world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
             world.open_handoffs.insert(id.clone(), Arc::new(handoff));
-            set_closed(world, id, false);
+            set_closed(world, id, false, false);
         }
         if let Some(handoff) = world.open_handoffs.get_mut(id) {
             let handoff = Arc::make_mut(handoff);
@@ -289,19 +292,34 @@ pub(super) fn closes(entry: &Entry) -> bool {
     }
 }
 
+/// Who says that what an entry names is over: of a decision, which was folded just now, the agent
+/// that proposed it.
+fn whose_word(world: &Snapshot, entry: &Entry) -> Party {
+    let decided = match &entry.kind {
+        EntryKind::FinalityDecision(_) => world.decided_proposals.back(),
+        _ => None,
+    };
+    decided
+        .map_or(&entry.source, |proposal| &proposal.by)
+        .clone()
+}
+
 /// Closes the handoffs, and lifts the blockers, that an entry names.
 pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
     if !closes(entry) || entry.handles().is_empty() {
         return;
     }
+    let by = whose_word(world, entry);
     for id in entry.handles() {
         if let Some(handoff) = world.open_handoffs.remove(id) {
             let mut handoff = Arc::unwrap_or_clone(handoff);
+            let pair = handoff.runtime_session.as_ref();
+            let is_by_sender = handoff.from == by && is_same_pair(pair, entry);
             handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
             handoff.closed_by = Some(entry.source.clone());
             world.closed_handoffs_total += 1;
             keep_closed(world, handoff);
-            set_closed(world, id, true);
+            set_closed(world, id, true, is_by_sender);
         }
     }
     let open = &world.open_handoffs;

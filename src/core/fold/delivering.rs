@@ -26,6 +26,7 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         cut_off_in: carried.map_or_else(Vec::new, |carried| carried.cut_off_in.clone()),
         answers,
         closed: carried.is_some_and(|carried| carried.answered),
+        closed_by_sender: false,
         answered_in_turn: carried.is_some_and(|carried| carried.answered_in_turn),
         will_be_sent_again: carried.is_some_and(|carried| carried.will_be_sent_again),
     };
@@ -51,6 +52,12 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     let may_have_arrived = record.may_have_arrived(message.and_then(|message| message.result));
     if let Some(handoff) = world.open_handoffs.get_mut(&record.message_id) {
         take_delivery(Arc::make_mut(handoff), record.result, may_have_arrived);
+    } else if record.result == DeliveryResult::Cancelled {
+        // Its sender closed it before it was given; a rejection may open it again.
+        let mut closed = world.closed_handoffs.iter_mut();
+        if let Some(handoff) = closed.find(|handoff| handoff.id == record.message_id) {
+            take_delivery(handoff, record.result, may_have_arrived);
+        }
     }
     if proven && let Some(rung) = &record.rung {
         world.agents.entry(record.to).or_default().proven_rung =

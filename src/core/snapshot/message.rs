@@ -44,6 +44,10 @@ pub struct MessageSnapshot {
     /// it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
+    /// The agent that sent it closed it itself: its receiver does not get it, where that is still
+    /// possible.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed_by_sender: bool,
     /// Codex answered its sender by a tool, in the turn that has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered_in_turn: bool,

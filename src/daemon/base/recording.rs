@@ -23,6 +23,9 @@ impl Daemon {
             RecorderAction::Recorded { entries, then } => {
                 let held = self.deliveries.held_answers();
                 self.base.publish(&entries);
+                // Before anything that follows has a lane go on.
+                let named = entries.iter().flat_map(|stored| stored.entry.handles());
+                self.take_back_closed(named.cloned());
                 match then {
                     Some(then) => then(self, Ok(&entries)),
                     None => self

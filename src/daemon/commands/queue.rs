@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::queue_step::{QueueStep, queue_step};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, Delivery};
+use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::agents::claude_lane::ClaudeLane;
@@ -188,6 +188,37 @@ impl Base {
 }
 
 impl Daemon {
+    /// Takes back what its own sender closed, where the operator could take it back now and its
+    /// receiver is not known to have it. What is just being given goes on.
+    pub(in crate::daemon) fn take_back_closed(&mut self, ids: impl IntoIterator<Item = EntryId>) {
+        for id in ids {
+            let message = self.base.recorder.world().unsettled.get(&id);
+            let is_closed = message.is_some_and(|message| message.closed_by_sender);
+            let row = self.deliveries.outbox.get(&id);
+            let may_come =
+                |row: &Delivery| row.state == DeliveryState::Queued || row.is_on_its_way();
+            if !is_closed || !row.is_some_and(may_come) {
+                continue;
+            }
+            let remove = QueueChangeParams {
+                id,
+                change: QueueChange::Remove,
+                placed: false,
+            };
+            // A refusal is nobody's to hear: the message is under way, or its end is being recorded.
+            match queue_step(&self.deliveries.outbox, &self.agents.codex, &remove) {
+                Ok(QueueStep::Withdraw) => {
+                    self.codex_input(CodexInput::Withdrawn { id: remove.id });
+                }
+                Ok(QueueStep::Settle(to, _)) => {
+                    self.deliveries
+                        .cancel_closed(&mut self.base, &remove.id, to);
+                }
+                _ => {}
+            }
+        }
+    }
+
     pub(super) fn change_queue(&mut self, params: QueueChangeParams, reply: ReplySender) {
         let claude = &self.agents.claude;
         let mut agents = Agent::ALL.into_iter();

@@ -25,10 +25,31 @@ impl Deliveries {
         let result = DeliveryResult::Rejected;
         let mut settled = self.settled_entry(base, id, to, result);
         settled.content = why;
+        let entries = before.into_iter().chain([settled]).collect();
+        self.record_end_of(base, id, result, entries);
+    }
+
+    /// A message that its own sender closed is given to nobody any more. To be called where it can
+    /// be taken back.
+    pub(in crate::daemon) fn cancel_closed(&mut self, base: &mut Base, id: &EntryId, to: Agent) {
+        let result = DeliveryResult::Cancelled;
+        let settled = self.settled_entry(base, id, to, result);
+        self.record_end_of(base, id, result, vec![settled]);
+    }
+
+    /// Has the record say, by these entries, that a message ends. From here on nothing is offered
+    /// of it, and while the disk refuses them they are kept.
+    fn record_end_of(
+        &mut self,
+        base: &mut Base,
+        id: &EntryId,
+        result: DeliveryResult,
+        entries: Vec<Entry>,
+    ) {
         self.outbox.mark_recording(id, result);
         let id = id.clone();
         base.recorder.append_fact(
-            before.into_iter().chain([settled]).collect(),
+            entries,
             Box::new(move |daemon, recorded| {
                 if recorded.is_ok() {
                     daemon.result_is_durable(id, result);
@@ -73,7 +94,11 @@ impl Deliveries {
             result != DeliveryResult::Cancelled || row.state != DeliveryState::Queued
         });
         let attempt_id = attempt.and_then(|row| row.attempt.clone());
-        let text = delivery_text(to, result, rung.as_ref());
+        let text = match result {
+            DeliveryResult::Cancelled => self.closed_by_sender_text(base, id, to),
+            _ => None,
+        };
+        let text = text.unwrap_or_else(|| delivery_text(to, result, rung.as_ref()));
         let given = self.given.of(id).filter(|_| is_proof).cloned();
         base.recorder.entry(
             Party::System,
@@ -91,6 +116,20 @@ impl Deliveries {
             text,
             row.map(|row| row.runtime_session.clone()),
         )
+    }
+
+    /// The text of a message's end of which its own sender is the cause. What its receiver has, or
+    /// perhaps has, the operator alone takes back.
+    fn closed_by_sender_text(&self, base: &Base, id: &EntryId, to: Agent) -> Option<String> {
+        let message = base.recorder.world().unsettled.get(id)?;
+        let what_follows = match self.outbox.get(id).map(|row| row.state)? {
+            DeliveryState::Queued => "does not get it",
+            DeliveryState::Attempted | DeliveryState::Offered => "is not given it again",
+            _ => return None,
+        };
+        let (from, to) = (message.from.title(), to.title());
+        let text = format!("{from}, who sent it, closed it: {to} {what_follows}");
+        message.closed_by_sender.then_some(text)
     }
 }
 

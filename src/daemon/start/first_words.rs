@@ -183,6 +183,12 @@ impl FirstWords {
                 daemon.base.append_messages(messages);
             }
         }
+        if !self.is_clone {
+            // The daemon before may have died between the sender's word and what follows from it.
+            let unsettled = daemon.base.recorder.world().unsettled.keys();
+            let unsettled: Vec<EntryId> = unsettled.cloned().collect();
+            daemon.take_back_closed(unsettled);
+        }
         daemon.recover_codex();
         daemon
             .base

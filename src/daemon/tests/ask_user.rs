@@ -373,6 +373,29 @@ async fn an_agent_takes_its_question_back_while_nobody_answers_it() {
 }
 
 #[tokio::test]
+async fn a_detached_daemon_stays_while_an_agent_asks_its_operator() {
+    let mut rig = Rig::fresh().await;
+    rig.daemon.base.identity.detach();
+    let claude = rig.connect(Role::Claude, None, false);
+    let id = rig.ask_person(&claude, question(Agent::Claude)).await;
+    rig.daemon.base.clients.forget_all();
+    rig.daemon.watch_idleness();
+    assert_eq!(rig.daemon.base.operations.idle_since(), None);
+    // Nobody is asked any more.
+    let claude = rig.connect(Role::Claude, None, false);
+    let take_back = NoteParams {
+        withdraws: Some(id),
+        ..NoteParams::new(Agent::Claude, NoteKind::Note, "found it in the docs")
+    };
+    rig.call(&claude, Command::AppendNote(take_back))
+        .await
+        .unwrap();
+    rig.daemon.base.clients.forget_all();
+    rig.daemon.watch_idleness();
+    assert!(rig.daemon.base.operations.idle_since().is_some());
+}
+
+#[tokio::test]
 async fn the_same_words_of_both_agents_at_once_are_two_questions() {
     let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, Some(7), false);

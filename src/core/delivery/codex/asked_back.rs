@@ -17,7 +17,7 @@ const KEPT_MS: i64 = 2_000;
 pub(super) struct AskedBack {
     /// Asked for since they were heard to be in the queue: once each time.
     asked: Vec<EntryId>,
-    /// Asked for because the operator takes them back.
+    /// Asked for because nobody is to get them any more.
     withdrawn: Vec<EntryId>,
     /// Was given back, and is kept until then.
     kept: Option<(EntryId, i64)>,
@@ -54,7 +54,7 @@ impl AskedBack {
         self.kept.take_if(|(_, until)| *until <= now_ms);
     }
 
-    /// Whether the operator takes this one back; asked once.
+    /// Whether nobody is to get this one any more; asked once.
     pub(super) fn take_withdrawn(&mut self, id: &EntryId) -> bool {
         let at = self.withdrawn.iter().position(|withdrawn| withdrawn == id);
         at.map(|at| self.withdrawn.swap_remove(at)).is_some()
@@ -101,7 +101,7 @@ impl CodexFlow {
         }
     }
 
-    /// The operator takes it back: it is cancelled once it is not in the queue any more. One that
+    /// Nobody is to get it any more: it is cancelled once it is not in the queue any more. One that
     /// has begun a turn meanwhile is not given back, and its proof tells.
     pub(super) fn withdraw(
         &mut self,

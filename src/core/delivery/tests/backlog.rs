@@ -233,6 +233,7 @@ impl Lanes {
                         cut_off_in: Vec::new(),
                         answers: 0,
                         closed: false,
+                        closed_by_sender: false,
                         answered_in_turn: false,
                         will_be_sent_again: false,
                     };
@@ -330,6 +331,7 @@ fn handed_by_hook(lost: bool) -> Backlog {
         cut_off_in: Vec::new(),
         answers: 0,
         closed: false,
+        closed_by_sender: false,
         answered_in_turn: false,
         will_be_sent_again: false,
     };

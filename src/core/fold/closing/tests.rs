@@ -246,6 +246,70 @@ fn a_rejection_opens_what_the_proposal_had_resolved_however_much_was_closed_sinc
 }
 
 #[test]
+fn its_sender_closes_it_where_that_agent_says_so_or_proposed_what_is_approved() {
+    fn closed_by_sender(says: impl Fn(&mut Record)) -> bool {
+        let mut record = Record::default();
+        record.put("work", claude(), Some(codex()), handoff(&[]));
+        says(&mut record);
+        let message = &record.0.unsettled[&EntryId::new("work")];
+        assert!(message.closed);
+        message.closed_by_sender
+    }
+    fn approved_by(record: &mut Record, agent: Party) {
+        record
+            .put("proposal", agent, Some(Party::Human), proposal(&["work"]))
+            .put("yes", Party::Human, None, decision(true, &["work"]));
+    }
+    let closes = || note(NoteKind::Done, &["work"]);
+    assert!(closed_by_sender(|record| {
+        record.put("note", claude(), None, closes());
+    }));
+    assert!(closed_by_sender(|record| approved_by(record, claude())));
+    assert!(!closed_by_sender(|record| approved_by(record, codex())));
+    for other in [codex(), Party::Human] {
+        assert!(!closed_by_sender(|record| {
+            record.put("note", other.clone(), None, closes());
+        }));
+    }
+    // The Claude of another pair did not send it.
+    assert!(!closed_by_sender(|record| {
+        record.put_in("second", "note", claude(), None, closes());
+    }));
+}
+
+#[test]
+fn what_its_sender_took_back_is_work_of_nobodys_when_a_rejection_opens_it_again() {
+    let mut record = Record::default();
+    record
+        .put("work", claude(), Some(codex()), handoff(&[]))
+        .put("note", claude(), None, note(NoteKind::Done, &["work"]))
+        .put(
+            "back",
+            Party::System,
+            None,
+            EntryKind::Delivery(DeliveryRecord {
+                message_id: EntryId::new("work"),
+                attempt_id: None,
+                to: Agent::Codex,
+                result: DeliveryResult::Cancelled,
+                outcome: None,
+                rung: None,
+                turn_id: None,
+                given: None,
+            }),
+        )
+        .put(
+            "proposal",
+            claude(),
+            Some(Party::Human),
+            proposal(&["work"]),
+        )
+        .put("no", Party::Human, Some(claude()), decision(false, &[]));
+    assert_eq!(record.0.open_handoffs.len(), 1, "the operator sees it");
+    assert_eq!(record.0.standing_handoffs().count(), 0);
+}
+
+#[test]
 fn a_decision_is_untold_until_each_agent_has_its_message() {
     let tells = || {
         EntryKind::Message(Message {

@@ -25,8 +25,8 @@ pub struct Config {
     pub version: u32,
     /// What is masked before it is recorded.
     pub redaction: RedactionKeys,
-    /// A daemon without a screen ends after this many seconds with nothing attached, running or
-    /// on its way.
+    /// A daemon without a screen ends after this many seconds with nothing attached, running, on
+    /// its way or asked of the operator.
     pub idle_shutdown_seconds: Seconds<5, 604_800, 30>,
     /// The Codex side.
     pub codex: CodexKeys,

@@ -22,6 +22,7 @@ fn world(result: Option<DeliveryResult>) -> Snapshot {
         cut_off_in: Vec::new(),
         answers: 0,
         closed: false,
+        closed_by_sender: false,
         answered_in_turn: false,
         will_be_sent_again: false,
     };
