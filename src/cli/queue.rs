@@ -115,6 +115,7 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
                 .as_ref()
                 .and_then(|pair| QueueRow::named_pair(message.to, pair)),
             waits_for_you: false,
+            closed: message.closed,
         })
         .chain(QueueRow::of_cut_off(&world, now))
         .collect())
@@ -221,9 +222,10 @@ fn cells(row: &QueueRow, names: &QueueNames) -> [String; 8] {
             Some(pair) => format!("{} ({pair})", row.to),
             None => row.to.to_string(),
         },
-        match row.waits_for_you {
-            true => format!("{}, held", row.state),
-            false => row.state.to_string(),
+        match (row.closed, row.waits_for_you) {
+            (true, _) => format!("{}, closed", row.state),
+            (false, true) => format!("{}, held", row.state),
+            (false, false) => row.state.to_string(),
         },
         match row.is_cut_off() && row.to == Agent::Codex {
             // Codex has it: what that took is not kept.
@@ -399,6 +401,7 @@ mod tests {
             on_busy: OnBusy::Queue,
             pair: None,
             waits_for_you: false,
+            closed: false,
         };
         let tries = |to, state, attempts| {
             let row = row(to, state, attempts);
@@ -423,6 +426,7 @@ mod tests {
                 on_busy: OnBusy::Queue,
                 pair: None,
                 waits_for_you: false,
+                closed: false,
             };
             let rows: Vec<_> = (0..count).map(row).collect();
             let mut text = ReportText::new();

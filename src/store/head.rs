@@ -93,7 +93,7 @@ impl Kept {
         self.alarms.retain(|waiting| !told.contains(waiting));
     }
 
-    /// Whether the project has nothing of its session any more, be it that all of `.contextrelay/`
+    /// Whether the project has nothing of its session any more, also where all of `.contextrelay/`
     /// was removed. Not where an older version sealed a session before the next one was known
     /// outside.
     pub fn is_lost(&self, dirs: &ProjectDirs) -> bool {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::mcp::McpClient;
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
@@ -190,6 +191,20 @@ fn the_number_of_an_entry_names_no_message_whose_id_ends_with_it() {
             assert!(done.stderr.contains("there is no"), "{done:#?}");
         }
     }
+}
+
+/// As after a `handoff close` that was ended before it took the message back.
+#[test]
+fn what_is_closed_and_on_its_way_is_listed_so() {
+    let project = Project::live();
+    let id = handed(&project);
+    assert_eq!(row_of(&project, &id).unwrap().get("closed"), None);
+    let mut operator = Operator::connect(&project);
+    let closed = operator.call("note/append", json!({"text": "done", "handles": [id]}));
+    closed.unwrap();
+    assert_eq!(row_of(&project, &id).unwrap()["closed"], true);
+    let listed = project.run(["queue", "list"]).expect_success().stdout;
+    assert!(listed.contains("queued, closed"), "{listed}");
 }
 
 #[test]

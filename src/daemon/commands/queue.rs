@@ -30,23 +30,22 @@ impl Deliveries {
         let rows = rows.into_iter();
         // Of Codex's there is no row any more.
         let of_codex = QueueRow::of_cut_off(base.recorder.world(), now);
-        rows.map(|row| QueueRow {
-            id: row.id.clone(),
-            to: row.to,
-            state: match of_claude.contains(&row.id) {
-                true => QueueRow::cut_off(),
-                false => row.state.into(),
-            },
-            attempts: row.attempts,
-            age_ms: base
-                .recorder
-                .world()
-                .unsettled
-                .get(&row.id)
-                .map_or(0, |message| now - message.at_ms),
-            on_busy: row.on_busy,
-            pair: QueueRow::named_pair(row.to, &row.runtime_session),
-            waits_for_you: self.outbox.backlog().is_kept_back(&row.id),
+        rows.map(|row| {
+            let message = base.recorder.world().unsettled.get(&row.id);
+            QueueRow {
+                id: row.id.clone(),
+                to: row.to,
+                state: match of_claude.contains(&row.id) {
+                    true => QueueRow::cut_off(),
+                    false => row.state.into(),
+                },
+                attempts: row.attempts,
+                age_ms: message.map_or(0, |message| now - message.at_ms),
+                on_busy: row.on_busy,
+                pair: QueueRow::named_pair(row.to, &row.runtime_session),
+                waits_for_you: self.outbox.backlog().is_kept_back(&row.id),
+                closed: message.is_some_and(|message| message.closed),
+            }
         })
         .chain(of_codex)
         .collect()

@@ -38,6 +38,9 @@ pub struct QueueRow {
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub waits_for_you: bool,
+    /// Nobody waits any more for what it asks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
 }
 
 impl QueueRow {
@@ -71,6 +74,7 @@ impl QueueRow {
             on_busy: message.on_busy,
             pair: None,
             waits_for_you: false,
+            closed: false,
         });
         rows.collect()
     }
