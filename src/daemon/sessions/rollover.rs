@@ -124,8 +124,9 @@ impl Daemon {
         let mut message = "a message is on its way".to_owned();
         let mut hint = "try again in a moment".to_owned();
         if !codex.is_quiet() && (codex.is_paused() || !codex.is_awaited()) {
-            hint = "Codex does not take it now: let it go on, or give it up with `ctxrelay queue \
-                    rebuild --apply`"
+            hint = "Codex does not take it now: let it go on (`ctxrelay doctor` says what keeps \
+                    it), or give it up with `ctxrelay queue rebuild --apply`: what else waits is \
+                    then sent only by your `ctxrelay queue retry ID --apply`"
                 .to_owned();
         } else if let Some(turn) = codex.running_turn().filter(|_| !codex.is_quiet()) {
             message.push_str(&format!(" to Codex, whose turn {turn} runs"));

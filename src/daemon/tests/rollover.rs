@@ -9,7 +9,7 @@ use super::compact::note;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent, NoteKind};
 
 use crate::core::continuity::ContinuityState;
@@ -151,6 +151,7 @@ async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is
     let claude = rig.connect(Role::Claude, None, false);
     rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.delivered_ids();
+    let waits = write_to_claude(&mut rig, &operator).await;
     rig.fact(CodexFact::ServerLost {
         why: "it cannot be started".to_owned(),
         gave_up: true,
@@ -159,11 +160,12 @@ async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is
     let clear = || Command::Clear(ClearParams::default());
     let refused = rig.call(&operator, clear()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::InFlight);
-    assert!(
-        refused.hint.contains("queue rebuild --apply"),
-        "{refused:?}"
-    );
+    for way in ["doctor", "queue rebuild --apply", "queue retry ID --apply"] {
+        assert!(refused.hint.contains(way), "{refused:?}");
+    }
     rig.call(&operator, Command::QueueRebuild).await.unwrap();
+    let row = rig.daemon.deliveries.outbox.get(&waits).unwrap();
+    assert_eq!(row.state, DeliveryState::Ambiguous);
     rig.call(&operator, clear()).await.unwrap();
 }
 
