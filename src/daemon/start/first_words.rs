@@ -122,7 +122,11 @@ impl FirstWords {
         if before.is_some_and(|before| before.fate == Fate::Discarded) {
             daemon.base.renderings.changed();
         }
-        for (kind, said) in finish_mending(&daemon.deliveries.outbox, self.mended) {
+        for (kind, said) in finish_mending(
+            &daemon.deliveries.outbox,
+            &daemon.base.recorder,
+            self.mended,
+        ) {
             daemon.base.recorder.keep_fact(Party::System, kind, said);
         }
         if let Some(torn) = &self.torn {
