@@ -167,6 +167,7 @@ impl FirstWords {
         }
         daemon.base.lose_claudes_packets();
         daemon.recall_limits();
+        daemon.base.note_trust_cut_short(&claimed.builder.user_dirs);
         if !self.is_clone {
             let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
             if !messages.is_empty() {
