@@ -115,7 +115,9 @@ impl FirstWords {
                 ),
             );
         }
-        daemon.base.note_failed(failed);
+        let is_cut = |alarm: &Alarm| matches!(alarm, Alarm::RecordCut { .. });
+        let is_whole = !self.lost.iter().chain(&self.alarms).any(is_cut);
+        daemon.base.note_failed(failed, is_whole);
         // What of the agents' files could not be deleted with the session before goes when they are
         // made again.
         let before = daemon.base.recorder.world().predecessor.as_ref();
@@ -165,9 +167,9 @@ impl FirstWords {
                 daemon.base.recorder.note(entry);
             }
         }
+        daemon.base.note_trust_cut_short(&claimed.builder.user_dirs);
         daemon.base.lose_claudes_packets();
         daemon.recall_limits();
-        daemon.base.note_trust_cut_short(&claimed.builder.user_dirs);
         if !self.is_clone {
             let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
             if !messages.is_empty() {
