@@ -131,8 +131,8 @@ impl Alarm {
                 if *lines == 1 { "" } else { "s" }
             ),
             Self::RecordCut { seq, sha256 } => format!(
-                "the record was cut or rewritten while no daemon ran: it has no entry {seq} with \
-                 the hash {sha256} any more, which is kept outside the project"
+                "the record was cut, rewritten or removed since a daemon last wrote to it: it has no \
+                 entry {seq} with the hash {sha256} any more, which is kept outside the project"
             ),
             Self::RecordGone {
                 session,

@@ -82,15 +82,19 @@ impl Daemon {
 
 impl Base {
     /// Records that the daemon before this one failed, if it left this mark, and has `status` and the
-    /// deck say so for as long as this one runs.
-    pub(super) fn note_failed(&mut self, mark: Option<String>) {
+    /// deck say so for as long as this one runs. `is_whole`: the record has all that is known of it
+    /// outside of the project.
+    pub(super) fn note_failed(&mut self, mark: Option<String>, is_whole: bool) {
         let Some(fault) = mark else {
             return;
         };
         let what = DaemonFault::of_code(&fault.into()).unwrap_or(DaemonFault::Loop);
+        let kept = match is_whole {
+            true => "what was acknowledged is here, and ",
+            false => "",
+        };
         let text = format!(
-            "before this start {what}; what was acknowledged is here, and \
-             .contextrelay/state/contextrelay.log says where it was"
+            "before this start {what}; {kept}.contextrelay/state/contextrelay.log says where it was"
         );
         self.recorder
             .keep_fact(Party::System, what.code(), text.clone());

@@ -91,8 +91,8 @@ impl DaemonFault {
                 "the record is there: start again with `ctxrelay`, which makes the state folder again"
             }
             Self::FolderLost => {
-                "see where the folder is: `ctxrelay` there goes on with its record, and begins a new \
-                 one here"
+                "see where the folder is: `ctxrelay` there goes on with its record; if it was deleted, \
+                 put it back from a backup; without it `ctxrelay` here begins a new record"
             }
             _ => Self::HINT,
         }

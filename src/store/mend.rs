@@ -3,7 +3,7 @@
 //! `current` decides. What it names is the session that goes on: the one that its first entry
 //! says it follows is put away if that was not done any more, and one that says it follows *it*
 //! was never taken over by `current` and is set aside. Nothing is deleted here but what the first
-//! entry of the current session says was to be deleted.
+//! entry of the current session says was to be deleted, and files in which nothing stands.
 
 use std::fs;
 use std::io;
@@ -70,6 +70,13 @@ pub fn mend(dirs: &ProjectDirs, current: &SessionId) -> Mended {
         else {
             continue;
         };
+        // A crash came before its first entry.
+        if fs::symlink_metadata(&path).is_ok_and(|file| file.is_file() && file.len() == 0) {
+            if let Err(error) = fs::remove_file(&path) {
+                tracing::warn!(%error, %id, "an empty session could not be removed");
+            }
+            continue;
+        }
         let follows_current = follows(&path).is_some_and(|it| it.session_id == *current);
         if !follows_current {
             continue;

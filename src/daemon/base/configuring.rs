@@ -3,12 +3,13 @@
 use std::io;
 
 use crate::core::agent::Party;
-use crate::core::entry::{ErrorCode, LifecycleEvent};
+use crate::core::entry::{EntryKind, ErrorCode, LifecycleEvent};
 use crate::daemon::base::configuration::Configuration;
 use crate::daemon::base::space::space_changed;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::store::config::{Adopted, Loaded};
 use crate::store::dirs::UserDirs;
+use crate::store::trust;
 use crate::wire::config::Config;
 use crate::wire::control::{Refusal, RefusalCode};
 use crate::wire::status::NoticeKey;
@@ -134,6 +135,30 @@ impl Base {
     pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
         self.recorder
             .note_fact(Party::System, ErrorCode::TrustNotKept, why);
+    }
+
+    /// At a start: a daemon that was killed behind the entry that trusts `config.json` has not kept
+    /// that. A rule that the operator set behind it is kept in the same file.
+    pub(in crate::daemon) fn note_trust_cut_short(&mut self, user: &UserDirs) {
+        let trusted = EntryKind::from(LifecycleEvent::ConfigTrusted);
+        let not_kept = EntryKind::from(ErrorCode::TrustNotKept);
+        let recent = self.recorder.recent().iter().rev();
+        let last = recent
+            .map(|stored| &stored.entry)
+            .find(|entry| entry.kind == trusted || entry.kind == not_kept);
+        let world = self.recorder.world();
+        if let Some(entry) = last.filter(|entry| entry.kind == trusted)
+            && !world.is_foreign(entry.seq)
+            && let Ok(kept) = trust::read(user, &self.dirs.instance_id())
+            && kept.at < entry.timestamp_ms
+        {
+            let why = format!(
+                "what entry {} says of trust in config.json is not in force, as after a crash right \
+                 behind it: what was trusted before counts on; say it again with `ctxrelay trust`",
+                entry.seq
+            );
+            self.note_not_kept(why);
+        }
     }
 
     fn note_configuration(&mut self, loaded: &Loaded) {

@@ -2,7 +2,7 @@
 //! two of them leaves mendable.
 //!
 //! ```text
-//! 1 the old ledger gets its last entries        a crash: the old session goes on
+//! 1 the old ledger gets its last entries        a crash: the old session goes on, and says so
 //! 2 the new ledger gets its first entries       a crash: the new file is set aside at the start
 //!   the head outside is the new ledger's        from here on it is the new one
 //! 3 `current` names the new session             a crash before: done at the start
@@ -124,8 +124,9 @@ impl Daemon {
         let mut message = "a message is on its way".to_owned();
         let mut hint = "try again in a moment".to_owned();
         if !codex.is_quiet() && (codex.is_paused() || !codex.is_awaited()) {
-            hint = "Codex does not take it now: let it go on, or give it up with `ctxrelay queue \
-                    rebuild --apply`"
+            hint = "Codex does not take it now: let it go on (`ctxrelay doctor` says what keeps \
+                    it), or give it up with `ctxrelay queue rebuild --apply`: what else waits is \
+                    then sent only by your `ctxrelay queue retry ID --apply`"
                 .to_owned();
         } else if let Some(turn) = codex.running_turn().filter(|_| !codex.is_quiet()) {
             message.push_str(&format!(" to Codex, whose turn {turn} runs"));
@@ -162,9 +163,9 @@ impl Daemon {
                         .outbox
                         .mark_recording(id, DeliveryResult::Cancelled);
                 }
-                return Err(failed(&error.into(), ending.len()));
+                return Err(failed(&error.into(), &once_recorded(ending.len())));
             }
-            Err(error) => return Err(failed(&error.into(), 0)),
+            Err(error) => return Err(failed(&error.into(), "")),
         };
         self.base.publish(&stored);
         self.deliveries
@@ -187,7 +188,7 @@ impl Daemon {
             Ok(begun) => begun,
             Err(error) => {
                 self.base.keep_not_sealed(&error);
-                return Err(failed(&error, ending.len()));
+                return Err(failed(&error, &without(ending.len())));
             }
         };
         self.base.watch_session(&mut self.files);
@@ -454,16 +455,29 @@ pub(in crate::daemon) fn late(ending: &[EntryId]) -> Then {
     })
 }
 
-/// The session goes on, without the messages that are taken back for its end.
-fn failed(error: &NotBegun, taken_back: usize) -> Refusal {
-    let without = match taken_back {
+/// What a session that goes on lacks, because messages were taken back for its end.
+pub(in crate::daemon) fn without(taken_back: usize) -> String {
+    match taken_back {
         0 => String::new(),
         1 => " without the message that waited: it is taken back".to_owned(),
         many => format!(" without the {many} messages that waited: they are taken back"),
-    };
+    }
+}
+
+/// The same, where nobody knows yet whether the disk takes that.
+pub(in crate::daemon) fn once_recorded(waiting: usize) -> String {
+    match waiting {
+        0 => String::new(),
+        1 => "; if that is recorded, the message that waited is taken back".to_owned(),
+        many => format!("; if that is recorded, the {many} messages that waited are taken back"),
+    }
+}
+
+/// The session goes on; `with`: what becomes of messages in it.
+pub(in crate::daemon) fn failed(error: &NotBegun, with: &str) -> Refusal {
     Refusal::new(
         RefusalCode::ClearFailed,
         format!("the session could not be sealed: {error}"),
-        format!("the current session goes on{without}; {}", error.hint()),
+        format!("the current session goes on{with}; {}", error.hint()),
     )
 }

@@ -129,14 +129,22 @@ impl FirstWords {
                 ),
             );
         }
-        daemon.base.note_failed(failed);
+        let is_cut = |alarm: &Alarm| {
+            matches!(alarm, Alarm::RecordCut { .. } | Alarm::RecordGone { .. })
+        };
+        let is_whole = !self.alarms.iter().any(is_cut);
+        daemon.base.note_failed(failed, is_whole);
         // What of the agents' files could not be deleted with the session before goes when they are
         // made again.
         let before = daemon.base.recorder.world().predecessor.as_ref();
         if before.is_some_and(|before| before.fate == Fate::Discarded) {
             daemon.base.renderings.changed();
         }
-        for (kind, said) in finish_mending(&daemon.deliveries.outbox, self.mended) {
+        for (kind, said) in finish_mending(
+            &daemon.deliveries.outbox,
+            &daemon.base.recorder,
+            self.mended,
+        ) {
             daemon.base.recorder.keep_fact(Party::System, kind, said);
         }
         if let Some(torn) = &self.torn {
@@ -175,6 +183,7 @@ impl FirstWords {
                 daemon.base.recorder.note(entry);
             }
         }
+        daemon.base.note_trust_cut_short(&claimed.builder.user_dirs);
         daemon.base.lose_claudes_packets();
         daemon.recall_limits();
         if !self.is_clone {

@@ -8,8 +8,10 @@ use super::rig::Rig;
 use crate::core::agent::Agent;
 use crate::core::delivery::OnBusy;
 use crate::daemon::event::Event;
+use crate::daemon::fault::DaemonFault;
 use crate::store::ledger::WriterEvent;
-use crate::wire::control::Role;
+use crate::store::testing::Place;
+use crate::wire::control::{Command, Role, SendParams};
 
 #[tokio::test]
 async fn proof_that_came_while_the_disk_refused_is_recorded_once_it_no_longer_does() {
@@ -59,4 +61,40 @@ async fn a_detached_daemon_stays_while_a_message_waits() {
     rig.daemon.deliveries.outbox.settle(&id);
     rig.daemon.watch_idleness();
     assert!(rig.daemon.base.operations.idle_since().is_some());
+}
+
+#[tokio::test]
+async fn a_start_whose_record_is_gone_does_not_promise_that_it_is_here() {
+    for is_removed in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let send = Command::Send(SendParams {
+            from: None,
+            to: Some(Agent::Claude),
+            text: "please look".to_owned(),
+            ..SendParams::default()
+        });
+        rig.call(&operator, send).await.unwrap();
+        let path = rig.daemon.base.recorder.ledger().path().to_owned();
+        drop(rig);
+        DaemonFault::Unrecorded.leave_mark(&place.dirs);
+        if is_removed {
+            std::fs::remove_file(&path).unwrap();
+        }
+        let rig = Rig::start(&place).await;
+        let said = rig.daemon.status().notices.join("\n");
+        assert!(said.contains("before this start"), "{said}");
+        let promises = said.contains("what was acknowledged is here");
+        assert_eq!(promises, !is_removed, "{said}");
+        let alarms: Vec<String> = rig
+            .world()
+            .open_alarms()
+            .map(|it| it.alarm.text())
+            .collect();
+        assert_eq!(!alarms.is_empty(), is_removed, "{alarms:?}");
+        // A daemon ran, and knows no more than that.
+        let since = |text: &String| text.contains("since a daemon last wrote to it");
+        assert!(alarms.iter().all(since), "{alarms:?}");
+    }
 }

@@ -9,7 +9,7 @@ use super::compact::note;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{OnBusy, Outcome};
+use crate::core::delivery::{DeliveryState, OnBusy, Outcome};
 use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent, NoteKind};
 
 use crate::core::continuity::ContinuityState;
@@ -18,7 +18,7 @@ use crate::core::snapshot::Snapshot;
 use crate::daemon::agents::inferences::Question;
 use crate::daemon::agents::reminders::RidesAlong;
 use crate::daemon::event::Event;
-use crate::daemon::sessions::rollover::late;
+use crate::daemon::sessions::rollover::{failed, late, once_recorded};
 use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;
@@ -151,6 +151,7 @@ async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is
     let claude = rig.connect(Role::Claude, None, false);
     rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     rig.delivered_ids();
+    let waits = write_to_claude(&mut rig, &operator).await;
     rig.fact(CodexFact::ServerLost {
         why: "it cannot be started".to_owned(),
         gave_up: true,
@@ -159,11 +160,12 @@ async fn a_message_that_codex_does_not_take_keeps_the_session_and_the_way_out_is
     let clear = || Command::Clear(ClearParams::default());
     let refused = rig.call(&operator, clear()).await.unwrap_err();
     assert_eq!(refused.code, RefusalCode::InFlight);
-    assert!(
-        refused.hint.contains("queue rebuild --apply"),
-        "{refused:?}"
-    );
+    for way in ["doctor", "queue rebuild --apply", "queue retry ID --apply"] {
+        assert!(refused.hint.contains(way), "{refused:?}");
+    }
     rig.call(&operator, Command::QueueRebuild).await.unwrap();
+    let row = rig.daemon.deliveries.outbox.get(&waits).unwrap();
+    assert_eq!(row.state, DeliveryState::Ambiguous);
     rig.call(&operator, clear()).await.unwrap();
 }
 
@@ -339,6 +341,83 @@ async fn a_crash_before_current_names_the_new_session_leaves_the_old_one_going()
     assert!(!place.dirs.ledger(&cleared.session_id).exists());
     assert!(!rig.daemon.base.recorder.world().unsettled.contains_key(&id));
     assert!(rig.daemon.deliveries.outbox.get(&id).is_none());
+}
+
+/// What the session that goes on says of an end that did not come.
+fn cut_short(rig: &Rig) -> Vec<String> {
+    let recent = rig.daemon.base.recorder.recent().iter();
+    let told = recent.filter(|stored| stored.entry.kind == ErrorCode::ClearCutShort.into());
+    told.map(|stored| stored.entry.content.clone()).collect()
+}
+
+#[tokio::test]
+async fn a_crash_behind_the_last_entries_of_a_session_is_told_once_with_what_they_took_back() {
+    let [clear, compact, _] = endings();
+    for (ending, taken_back) in [(clear, true), (compact, false)] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        for _ in 0..2 {
+            write_to_claude(&mut rig, &operator).await;
+        }
+        let heads = rig.daemon.base.recorder.heads().clone();
+        let mut kept = heads.kept().unwrap();
+        let old = rig.daemon.base.recorder.session_id().clone();
+        rig.call(&operator, ending).await.unwrap();
+        let new = rig.daemon.base.recorder.session_id().clone();
+        drop(rig);
+        undo_archive(&place, &old);
+        // The operator's word is known outside, and nothing of the next session.
+        let sealed = entries(&place.dirs.ledger(&old));
+        kept.head.seq = sealed.len() as u64;
+        kept.head.hash.clone_from(&sealed.last().unwrap().hash);
+        kept.anchors.push((kept.head.seq, kept.head.hash.clone()));
+        heads.replace(kept).unwrap();
+        session::write_current(&place.dirs, &old).unwrap();
+        // The file of the next one was made, and nothing was written to it.
+        fs::write(place.dirs.ledger(&new), "").unwrap();
+        for _ in 0..2 {
+            let rig = Rig::start(&place).await;
+            assert_eq!(*rig.daemon.base.recorder.session_id(), old);
+            let told = cut_short(&rig);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert_eq!(told[0].contains("the 2 messages"), taken_back, "{told:?}");
+            assert!(told[0].contains("clear or compact again"), "{told:?}");
+            assert!(!place.dirs.ledger(&new).exists());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_takes_a_session_over_tells_of_its_end_that_did_not_come() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let recorder = &mut rig.daemon.base.recorder;
+    recorder.note_fact(Party::Human, LifecycleEvent::SessionCleared, "it ends");
+    rig.settle().await;
+    let rig = Rig::start_after(&place, Some(rig.leave().await)).await;
+    assert_eq!(cut_short(&rig).len(), 1);
+    // A session that ended has no such word.
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    clear(&mut rig, &operator, false).await;
+    drop(rig);
+    assert!(cut_short(&Rig::start(&place).await).is_empty());
+}
+
+#[test]
+fn a_refusal_for_a_slow_disk_does_not_say_what_it_cannot_know() {
+    let late = LedgerError::Late("/plums/ledger".into());
+    let refused = failed(&late.into(), &once_recorded(4));
+    let said = format!("{}: {}", refused.message, refused.hint);
+    assert!(said.contains("it may be recorded yet"), "{said}");
+    assert!(
+        said.contains("if that is recorded, the 4 messages"),
+        "{said}"
+    );
+    assert!(said.contains("ctxrelay ledger list"), "{said}");
+    assert!(!said.contains("nothing was recorded"), "{said}");
 }
 
 #[tokio::test]

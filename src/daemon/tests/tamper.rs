@@ -5,7 +5,7 @@ use serde_json::json;
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryState, OnBusy};
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, ErrorCode};
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
 use crate::daemon::start::adopt;
@@ -93,6 +93,43 @@ async fn a_file_that_is_no_json_takes_no_rule_away() {
     write_config(&place, json!({}));
     changed(&mut rig, &place, &["redaction"]);
     assert!(rig.daemon.base.notices.lines().is_empty());
+}
+
+#[tokio::test]
+async fn trust_that_a_crash_cut_off_behind_its_entry_is_told_of_once() {
+    let place = Place::new();
+    write_config(&place, json!({"gates": [{"name": "tests", "cmd": "true"}]}));
+    let (mut rig, operator) = configured(&place).await;
+    let command = Command::Trust(TrustParams {
+        digest: config::load(&place.dirs, &place.user).digest,
+        signing: None,
+        signature: None,
+    });
+    rig.call(&operator, command).await.unwrap();
+    drop(rig);
+    let told = |rig: &Rig| {
+        let recent = rig.daemon.base.recorder.recent().iter();
+        let told = recent.filter(|it| it.entry.kind == ErrorCode::TrustNotKept.into());
+        told.map(|it| it.entry.content.clone()).collect::<Vec<_>>()
+    };
+    // It came into force.
+    let rig = Rig::start(&place).await;
+    assert_eq!(told(&rig), Vec::<String>::new());
+    drop(rig);
+    // As it was before that entry.
+    trust::write(
+        &place.user,
+        &place.dirs.instance_id(),
+        Default::default(),
+        1,
+    )
+    .unwrap();
+    for _ in 0..2 {
+        let rig = Rig::start(&place).await;
+        let told = told(&rig);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("`ctxrelay trust`"), "{told:?}");
+    }
 }
 
 #[tokio::test]

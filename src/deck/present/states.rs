@@ -55,7 +55,8 @@ pub(super) fn cards(model: &Model) -> Vec<ui::InboxCard> {
                 "R on the panes starts it again, unless you gave it another key."
             }
             DaemonLink::FolderGone(_) => {
-                "See where the folder is: `ctxrelay` there goes on with its record."
+                "See where the folder is: `ctxrelay` there goes on with its record. If it was deleted, \
+                 put it back from a backup, or start anew."
             }
             _ => "If it stays so, look how the daemon is.",
         };

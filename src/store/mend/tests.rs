@@ -87,6 +87,16 @@ fn a_session_that_never_took_over_is_set_aside_and_not_deleted() {
 }
 
 #[test]
+fn a_session_in_which_nothing_stands_is_removed_unless_it_is_the_current_one() {
+    let place = Place::new();
+    for name in [OLD, NEW] {
+        fs::write(place.dirs.ledger(&id(name)), "").unwrap();
+    }
+    mend(&place.dirs, &id(OLD));
+    assert_eq!(names(place.dirs.sessions()), [format!("{OLD}.jsonl")]);
+}
+
+#[test]
 fn what_a_first_entry_says_leads_out_of_no_folder_and_to_no_circle() {
     let place = Place::new();
     let outside = place.dirs.root.join("outside.jsonl");

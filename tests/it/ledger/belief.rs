@@ -454,7 +454,7 @@ fn another_session_that_somebody_made_is_not_taken_for_ours() {
     let _daemon = scene.project.daemon();
     assert_eq!(scene.pending(), [scene.proposal.as_str()]);
     scene.delivers_nothing();
-    assert!(scene.notices().contains("was cut or rewritten"));
+    assert!(scene.notices().contains("was cut, rewritten or removed"));
 }
 
 #[test]

@@ -227,6 +227,30 @@ fn end_at_every_step(method: &str, params: &Value, forges: bool) {
             .iter()
             .any(|line| line["content"] == "the operator took it back");
         assert_eq!(is_waiting > 0, !is_taken_back, "{told}: {page}");
+        // A session whose last word was that it ends says behind it that it goes on.
+        let own = fs::read_to_string(current(&scene)).unwrap();
+        // One may be in the middle of being written.
+        let own = own
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let own: Vec<Value> = own.collect();
+        let is_end = |line: &&Value| {
+            let event = &line["runtimeEvent"]["event"];
+            *event == "session_cleared" || *event == "session_compacted"
+        };
+        let ends = own.iter().filter(is_end).count();
+        let mut goes_on = own.clone();
+        goes_on.retain(|line| line["error"]["code"] == "clear_cut_short");
+        assert_eq!(goes_on.len(), ends, "{told}: {goes_on:?}");
+        for line in goes_on {
+            let said = line["content"].as_str().unwrap();
+            let takes_back = said.contains("without the message that waited");
+            assert_eq!(takes_back, method == "ledger/clear", "{told}: {said}");
+        }
+        let sessions = fs::read_dir(scene.project.state().join("sessions")).unwrap();
+        for file in sessions.map(|file| file.unwrap()) {
+            assert!(file.metadata().unwrap().len() > 0, "{told}: {file:?}");
+        }
         if method == "ledger/compact" {
             assert_eq!(status["finality"]["pending"][0], *scene.proposal, "{told}");
         }

@@ -52,7 +52,7 @@ fn replace(path: &Path) {
 fn notice(project: &Project) -> Option<String> {
     let status = project.run(["status", "--json"]).expect_success().json();
     let notices: Vec<String> = serde_json::from_value(status["notices"].clone()).unwrap();
-    let about = |notice: &String| notice.contains("was cut or rewritten");
+    let about = |notice: &String| notice.contains("was cut, rewritten or removed");
     notices.into_iter().find(about)
 }
 

@@ -287,18 +287,23 @@ fn a_daemon_whose_folder_is_replaced_or_removed_ends() {
     scene.end();
 }
 
-/// What is taken away, and what is said of that.
-const TAKEN: [(&str, &str); 2] = [
+/// What is taken away, what is said of that, and a way on.
+const TAKEN: [(&str, &str, &str); 2] = [
     (
         ".contextrelay",
         "or .contextrelay in it, was removed or renamed",
+        "put it back from a backup",
     ),
-    (".contextrelay/state", "its lock was removed or renamed"),
+    (
+        ".contextrelay/state",
+        "its lock was removed or renamed",
+        "makes the state folder again",
+    ),
 ];
 
 #[test]
 fn a_deck_whose_folder_or_state_is_taken_away_says_so_and_ends() {
-    for (name, told) in TAKEN {
+    for (name, told, _) in TAKEN {
         let project = Project::new();
         let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 200, 50).labelled("deck");
         deck.wait_for_text("✓ chain");
@@ -313,7 +318,7 @@ fn a_deck_whose_folder_or_state_is_taken_away_says_so_and_ends() {
 
 #[test]
 fn a_daemon_whose_folder_or_state_is_taken_away_says_so() {
-    for (name, told) in TAKEN {
+    for (name, told, way) in TAKEN {
         let project = Project::new();
         let launch = project.ctxrelay(["daemon"]);
         let mut daemon = Child::spawn(&launch);
@@ -323,6 +328,7 @@ fn a_daemon_whose_folder_or_state_is_taken_away_says_so() {
         let ended = daemon.wait();
         assert_eq!(ended.code(), 3, "{ended:?}");
         assert!(ended.stderr.contains(told), "{ended:?}");
+        assert!(ended.stderr.contains(way), "{ended:?}");
         // It had nothing to say of a failure of its own.
         let next = project.daemon();
         let status = project.run(["status", "--json"]).expect_success().json();

@@ -33,6 +33,11 @@ impl NotBegun {
     /// The way on.
     pub(in crate::daemon) fn hint(&self) -> String {
         match self {
+            // Something of it may be recorded.
+            Self::Ledger(LedgerError::Late(_)) => {
+                "the disk is slow: see in `ctxrelay ledger list` what it took, and try again"
+                    .to_owned()
+            }
             Self::Ledger(error) => refusals::of_error(error).hint,
             Self::Current(_) => "see that the project folder can be written".to_owned(),
         }
