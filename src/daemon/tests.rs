@@ -19,6 +19,7 @@ mod compacting;
 mod compacting_waits;
 mod contexts;
 mod decisions;
+mod decks;
 mod discard;
 mod exchanges;
 mod faults;
