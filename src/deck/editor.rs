@@ -100,8 +100,8 @@ impl Editor {
         read(&self.file).ok().filter(|text| text != before)
     }
 
-    /// Whether it left files of its own beside the copy, such as the one by which it finds again what
-    /// was not saved.
+    /// Whether it left files of its own beside the copy, such as the one by which it finds again
+    /// what was not saved.
     pub(super) fn has_own_files(&self) -> bool {
         let files = fs::read_dir(self.folder.path());
         let mut files = files.into_iter().flatten().flatten();
@@ -109,8 +109,8 @@ impl Editor {
     }
 
     /// Leaves what was written where it is, for the person alone, once the editor has ended; where
-    /// that is: the copy, or its folder where the editor's own files lie there too. None where nobody
-    /// wrote anything: the copy is as `before`, and alone.
+    /// that is: the copy, or its folder where the editor's own files lie there too. None where
+    /// nobody wrote anything: the copy is as `before`, and alone.
     pub(crate) fn keep(&mut self, before: &str) -> Option<PathBuf> {
         let has_own_files = self.has_own_files();
         let is_file = fs::symlink_metadata(&self.file).is_ok_and(|copy| copy.is_file());

@@ -94,7 +94,7 @@ impl Over {
             return (saved, None);
         };
         let kept = kept.display();
-        tracing::warn!(%kept, "the editor was ended with the deck: what was written in it stays here");
+        tracing::warn!(%kept, "the editor ended with the deck: what was written in it stays here");
         let unsaved = has_own_files.then(|| UnsentText {
             what: "what is not saved in the editor".to_owned(),
             text: format!("its own files stay in {kept}"),

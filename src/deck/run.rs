@@ -46,7 +46,7 @@ fn keep(unsent: &[String]) {
             tracing::warn!(%file, "the terminal is gone: what was not sent stays in this file");
         }
         Err(error) => {
-            tracing::error!(%error, "the terminal is gone, and what was not sent could not be kept");
+            tracing::error!(%error, "the terminal is gone, and what was not sent cannot be kept");
         }
     }
 }

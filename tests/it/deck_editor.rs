@@ -1,6 +1,6 @@
 //! A text in the person's own editor: the terminal is given and taken back, and whatever becomes of
-//! the editor, the daemon that this deck hosts goes on. What was written stays where the terminal does
-//! not.
+//! the editor, the daemon that this deck hosts goes on. What was written stays where the terminal
+//! does not.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
