@@ -167,6 +167,7 @@ impl Daemon {
             notices: notices.lines(),
             notice_keys: notices.keys(),
             detached: self.base.identity.is_detached(),
+            decks: self.base.clients.decks() as u64,
             kept_open: self.on_its_way(),
         }
     }

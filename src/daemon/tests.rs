@@ -20,6 +20,7 @@ mod compacting;
 mod compacting_waits;
 mod contexts;
 mod decisions;
+mod decks;
 mod discard;
 mod exchanges;
 mod faults;

@@ -77,7 +77,7 @@ impl Drawing {
         for effect in std::mem::take(&mut self.effects) {
             update(&mut self.deck, dropped(&effect));
         }
-        *lock(&self.unsent) = self.deck.unsent();
+        lock(&self.unsent).extend(self.deck.unsent());
         // What is typed once the screen is the shell's again is the shell's.
         self.typed.pause();
     }
@@ -260,7 +260,11 @@ impl Drawing {
         let mut is_over = edited.is_err();
         let edited = match edited {
             Ok(Edited::Text(text)) if is_draft => Some(Msg::EditorText(text)),
-            Err(over) if is_draft => over.saved(text).map(Msg::EditorText),
+            Err(over) if is_draft => {
+                let (saved, unsaved) = over.left(text);
+                lock(&self.unsent).extend(unsaved);
+                saved.map(Msg::EditorText)
+            }
             Ok(Edited::Failed(why)) => Some(Msg::Notice(Level::Warn, why)),
             Ok(Edited::Text(_)) | Err(_) => None,
         };

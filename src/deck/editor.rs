@@ -1,8 +1,8 @@
 //! [`Editor`]: a text in the person's own editor, on a private copy that is removed after.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process_group};
 use tempfile::TempDir;
+
+use super::private_copy::private_copy;
 
 /// The most that is read back, in bytes: what nobody can send is not taken into memory.
 const TEXT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -57,28 +59,13 @@ pub(crate) fn command() -> Option<String> {
 }
 
 impl Editor {
-    /// Writes the copy (0600, in a folder of its own, 0700) and begins the editor.
+    /// Writes the [copy](private_copy) and begins the editor.
     ///
     /// # Errors
     ///
     /// When the copy cannot be written, or there is no shell.
     pub(crate) fn open(command: &str, text: &str) -> io::Result<Self> {
-        // What is in memory only, where there is such a place.
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let parent = runtime.filter(|dir| dir.is_dir());
-        let parent = parent.unwrap_or_else(std::env::temp_dir);
-        let folder = tempfile::Builder::new()
-            .prefix("ctxrelay-")
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir_in(parent)?;
-        let file = folder.path().join("text.md");
-        let mut copy = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&file)?;
-        copy.write_all(text.as_bytes())?;
-        drop(copy);
+        let (folder, file) = private_copy("text.md", text)?;
         let child = Command::new("sh")
             .args(["-c", SCRIPT, "sh"])
             .arg(&file)
@@ -113,17 +100,33 @@ impl Editor {
         read(&self.file).ok().filter(|text| text != before)
     }
 
-    /// Leaves the copy where it is, 0600, once the editor has ended; where that is. None where nobody
-    /// wrote anything: it is as `before`.
+    /// Whether it left files of its own beside the copy, such as the one by which it finds again
+    /// what was not saved.
+    pub(super) fn has_own_files(&self) -> bool {
+        let files = fs::read_dir(self.folder.path());
+        let mut files = files.into_iter().flatten().flatten();
+        files.any(|found| found.path() != self.file)
+    }
+
+    /// Leaves what was written where it is, for the person alone, once the editor has ended; where
+    /// that is: the copy, or its folder where the editor's own files lie there too. None where
+    /// nobody wrote anything: the copy is as `before`, and alone.
     pub(crate) fn keep(&mut self, before: &str) -> Option<PathBuf> {
-        let is_file = fs::symlink_metadata(&self.file).ok()?.is_file();
-        if !is_file || fs::read(&self.file).is_ok_and(|text| text == before.as_bytes()) {
+        let has_own_files = self.has_own_files();
+        let is_file = fs::symlink_metadata(&self.file).is_ok_and(|copy| copy.is_file());
+        let is_as_before = || fs::read(&self.file).is_ok_and(|text| text == before.as_bytes());
+        if !has_own_files && (!is_file || is_as_before()) {
             return None;
         }
-        // An editor may have put a file of its own in the place of ours.
-        let _ = fs::set_permissions(&self.file, Permissions::from_mode(0o600));
+        if is_file {
+            // An editor may have put a file of its own in the place of ours.
+            let _ = fs::set_permissions(&self.file, Permissions::from_mode(0o600));
+        }
         self.folder.disable_cleanup(true);
-        Some(self.file.clone())
+        Some(match has_own_files {
+            true => self.folder.path().to_owned(),
+            false => self.file.clone(),
+        })
     }
 
     /// Ends it, where it has not ended.
@@ -234,6 +237,21 @@ mod tests {
             let folder = editor.file.parent().unwrap().to_owned();
             drop(editor);
             assert!(!folder.exists());
+        }
+    }
+
+    #[test]
+    fn the_folder_is_kept_where_the_editor_left_a_file_of_its_own_beside_the_copy() {
+        let beside = "sh -c 'printf unsaved > \"${1%/*}/.text.md.swp\"' sh";
+        for command in [beside, &format!("{beside} \"$1\"; rm")] {
+            let mut editor = Editor::open(command, "one\n").unwrap();
+            editor.wait();
+            let folder = editor.file.parent().unwrap().to_owned();
+            assert_eq!(editor.keep("one\n").as_ref(), Some(&folder), "{command}");
+            drop(editor);
+            let unsaved = std::fs::read_to_string(folder.join(".text.md.swp")).unwrap();
+            assert_eq!(unsaved, "unsaved");
+            std::fs::remove_dir_all(folder).unwrap();
         }
     }
 

@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use ctxrelay_ui::Msg;
+use ctxrelay_ui::{Msg, UnsentText};
 
 use super::editor::{Edited, Editor, command};
 use super::input::Input;
@@ -82,17 +82,24 @@ pub(super) struct Over {
 impl Over {
     /// What was saved in the editor, where that is another text than `before`; also where the editor
     /// failed, as it was ended together with the deck. Where nobody is there to be told the text it
-    /// stays in its file as well.
-    pub(super) fn saved(self, before: &str) -> Option<String> {
-        let mut editor = self.editor?;
-        let saved = editor.saved(before)?;
-        if is_lost()
-            && let Some(file) = editor.keep(before)
-        {
-            let file = file.display();
-            tracing::warn!(%file, "the terminal is gone: what was saved in the editor stays in this file");
-        }
-        Some(saved)
+    /// stays in its file as well. Beside it, where to look for what was not saved.
+    pub(super) fn left(self, before: &str) -> (Option<String>, Option<UnsentText>) {
+        let Some(mut editor) = self.editor else {
+            return (None, None);
+        };
+        let saved = editor.saved(before);
+        let has_own_files = editor.has_own_files();
+        let kept = (is_lost() || has_own_files).then(|| editor.keep(before));
+        let Some(kept) = kept.flatten() else {
+            return (saved, None);
+        };
+        let kept = kept.display();
+        tracing::warn!(%kept, "the editor ended with the deck: what was written in it stays here");
+        let unsaved = has_own_files.then(|| UnsentText {
+            what: "what is not saved in the editor".to_owned(),
+            text: format!("its own files stay in {kept}"),
+        });
+        (saved, unsaved)
     }
 }
 

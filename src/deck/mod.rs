@@ -6,7 +6,8 @@
 //! - [`term`]: draws on the terminal and reads it; `clipboard` copies through it, and `editor` sees who
 //!   has it. Nothing else touches it.
 //! - [`display`]: the threads that read and draw it; [`drawing`]: the latter.
-//! - [`lend`]: the terminal in the hands of the person's editor.
+//! - [`lend`]: the terminal in the hands of the person's editor; [`private_copy`]: the file that
+//!   this has, and that of what nobody could be told.
 //! - [`signing`]: what is decided on the screen, signed in this process.
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`deck_options`]: what a deck is given.
@@ -45,6 +46,7 @@ mod own_messages;
 mod party;
 mod perform;
 mod present;
+mod private_copy;
 mod queue_changes;
 mod queue_wait;
 mod reading;

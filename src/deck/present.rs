@@ -96,6 +96,7 @@ pub fn present(model: &Model, now_ms: i64) -> ui::DeckView {
             .filter(|agent| model.status.is_attached(*agent))
             .map(agent_of)
             .collect(),
+        has_other_deck: status.decks > 1,
         running_gate: (status.gates.running.as_ref()).map(|gate| gate.name.clone()),
         demo: model.about.demo,
     }

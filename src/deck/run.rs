@@ -6,17 +6,21 @@ use super::deck_options::DeckOptions;
 use super::display::Display;
 use super::following::Following;
 use super::foreground::Foreground;
+use super::private_copy::private_copy;
+use super::term::is_lost;
 use super::unsent::OpenWishes;
 use crate::core::lock::lock;
 
 /// Follows the daemon, feeds the screen and performs wishes, until the deck is left; gives the
-/// terminal back then. What was wished and not got by then is told, a line each.
+/// terminal back then. What was wished and not got by then is told, a line each. Where nobody reads
+/// the terminal any more these lines stay in a file; what was written in a demo goes with it.
 pub async fn run(
     mut display: Display,
     options: DeckOptions,
     tell_unsent: impl Fn(&str),
 ) -> DeckExit {
     let told_to_end = options.told_to_end.clone();
+    let is_demo = options.about.demo;
     let mut open = OpenWishes::default();
     let person = Foreground::new(&mut display, told_to_end, &mut open);
     let Err(left) = Following::new(person, options).until_left().await;
@@ -24,8 +28,25 @@ pub async fn run(
     let unsent = display.unsent();
     let has_failed = display.close().await;
     open.written = std::mem::take(&mut *lock(&unsent));
-    for line in open.in_words() {
-        tell_unsent(&line);
+    let lines = open.in_words();
+    for line in &lines {
+        tell_unsent(line);
+    }
+    if is_lost() && !is_demo && !lines.is_empty() {
+        keep(&lines);
     }
     if has_failed { DeckExit::Failed } else { left }
+}
+
+fn keep(unsent: &[String]) {
+    match private_copy("unsent.txt", &(unsent.join("\n") + "\n")) {
+        Ok((mut folder, file)) => {
+            folder.disable_cleanup(true);
+            let file = file.display();
+            tracing::warn!(%file, "the terminal is gone: what was not sent stays in this file");
+        }
+        Err(error) => {
+            tracing::error!(%error, "the terminal is gone, and what was not sent cannot be kept");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Stdout, Write as _, stderr, stdin, stdout};
+use std::os::fd::AsFd;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -32,6 +33,9 @@ use crate::core::panicked::Panicked;
 
 /// The terminal is in our hands now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The terminal was found gone. Kept, because [`quieten_if_lost`] puts something else in its place.
+static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the window's title on the terminal's own stack (XTWINOPS). A terminal without one ignores
 /// it.
@@ -252,25 +256,30 @@ fn quieten_if_lost() {
     }
 }
 
-/// Whether nobody reads what is told on the terminal any more.
+/// Whether nobody reads what is told on the terminal any more. What was lost once stays lost.
 pub(super) fn is_lost() -> bool {
-    let err = stderr();
-    let mut asked = [PollFd::new(&err, PollFlags::OUT)];
-    let now = Timespec::default();
-    let is_told = poll(&mut asked, Some(&now)).is_ok();
-    is_told
-        && asked[0]
-            .revents()
-            .intersects(PollFlags::HUP | PollFlags::ERR)
+    if polled(&stderr()).intersects(GONE) {
+        LOST.store(true, Ordering::SeqCst);
+    }
+    LOST.load(Ordering::SeqCst)
 }
 
-/// Whether the terminal would take something now. One that reads nothing has no room, neither has
-/// one that was stopped (`ctrl-s`).
+/// Whether who writes to the terminal goes on. One that reads nothing has no room, neither has one
+/// that was stopped (`ctrl-s`); one that is gone refuses at once.
 pub(super) fn is_taking() -> bool {
-    let out = stdout();
-    let mut asked = [PollFd::new(&out, PollFlags::OUT)];
-    let now = Timespec::default();
-    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents() == PollFlags::OUT
+    polled(&stdout()).intersects(PollFlags::OUT | GONE)
+}
+
+/// What is said of a terminal that is gone.
+const GONE: PollFlags = PollFlags::HUP.union(PollFlags::ERR);
+
+/// What can be said of it now; nothing where it cannot be asked.
+fn polled(terminal: &impl AsFd) -> PollFlags {
+    let mut asked = [PollFd::new(terminal, PollFlags::OUT)];
+    match poll(&mut asked, Some(&Timespec::default())) {
+        Ok(_) => asked[0].revents(),
+        Err(_) => PollFlags::empty(),
+    }
 }
 
 /// Gives back what can be given to a terminal that reads nothing: its modes. Who writes to it waits

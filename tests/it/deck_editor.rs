@@ -1,6 +1,8 @@
 //! A text in the person's own editor: the terminal is given and taken back, and whatever becomes of
-//! the editor, the daemon that this deck hosts goes on.
+//! the editor, the daemon that this deck hosts goes on. What was written stays where the terminal
+//! does not.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -284,27 +286,109 @@ fn enter_behind_two_of_the_editors_keys_sends_what_the_second_editor_leaves() {
     assert_eq!(recorded(&project, "plain words more"), 0);
 }
 
-#[test]
-fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
-    let project = Project::new();
-    // Its end is that of the deck's terminal.
+/// A deck that hosts, on a terminal that is gone once this one is crashed.
+fn deck_of_script(project: &Project, editor: &str) -> Pty {
     let args = ["-qc", env!("CARGO_BIN_EXE_ctxrelay"), "/dev/null"];
     let script = project.program("script").args(args).envs(project.env());
-    let mut deck = Pty::spawn(&with_editor(&project, script, SAVES_AND_HANGS));
+    let mut deck = Pty::spawn(&with_editor(project, script, editor));
     deck.wait_for_text("● daemon");
-    deck.press(Key::Char('m'));
-    deck.type_text("old words");
-    deck.send(b"\x07");
-    deck.wait_for_text("it hangs");
-    deck.crash();
-    let copies = copies(&project);
+    deck
+}
+
+/// A file that stays in the folder of the copies, in a folder that the log names.
+#[track_caller]
+fn kept(project: &Project, name: &str) -> PathBuf {
     let log = project.state().join("state/contextrelay.log");
-    let named = wait_until("the file's name in the log", timeout(), || {
+    wait_until(&format!("a kept {name}"), timeout(), || {
         let log = std::fs::read_to_string(&log).ok()?;
-        let files = copies.iter().map(|copy| copy.join("text.md"));
-        files
-            .into_iter()
-            .find(|file| log.contains(&*file.to_string_lossy()))
-    });
-    assert_eq!(std::fs::read_to_string(named).unwrap(), "saved words");
+        let folders = copies(project).into_iter();
+        let mut named = folders.filter(|folder| log.contains(&*folder.to_string_lossy()));
+        named.find_map(|folder| Some(folder.join(name)).filter(|file| file.exists()))
+    })
+}
+
+#[test]
+fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
+    // An editor that hears of no hangup is ended by force, which takes a while.
+    let deaf = "trap '' HUP; printf 'saved words' > \"$1\"; printf 'it hangs\\r\\n'; exec sleep 30";
+    for editor in [SAVES_AND_HANGS, deaf] {
+        let project = Project::new();
+        let mut deck = deck_of_script(&project, editor);
+        deck.press(Key::Char('m'));
+        deck.type_text("old words");
+        deck.send(b"\x07");
+        deck.wait_for_text("it hangs");
+        deck.crash();
+        let copy = kept(&project, "text.md");
+        assert_eq!(std::fs::read_to_string(copy).unwrap(), "saved words");
+        let unsent = std::fs::read_to_string(kept(&project, "unsent.txt")).unwrap();
+        assert!(unsent.ends_with("    saved words\n"), "{unsent}");
+    }
+}
+
+/// What is not saved lies where an editor keeps it for a crash.
+const KEEPS_BESIDE_AND_HANGS: &str = "printf 'unsaved words' > \"${1%/*}/.text.md.swp\"; \
+                                      printf 'it hangs\\r\\n'; exec sleep 1000";
+
+#[test]
+fn what_was_not_saved_in_the_editor_stays_in_the_editors_own_file_and_where_is_told() {
+    for is_terminal_gone in [true, false] {
+        let project = Project::new();
+        let mut deck = match is_terminal_gone {
+            true => deck_of_script(&project, KEEPS_BESIDE_AND_HANGS),
+            false => deck(&project, KEEPS_BESIDE_AND_HANGS),
+        };
+        deck.press(Key::Char('m'));
+        deck.type_text("old words");
+        deck.send(b"\x07");
+        deck.wait_for_text("it hangs");
+        let told = match is_terminal_gone {
+            true => {
+                deck.crash();
+                std::fs::read_to_string(kept(&project, "unsent.txt")).unwrap()
+            }
+            false => {
+                deck.signal(Signal::TERM);
+                deck.wait_exit();
+                deck.screen().replace('\n', "")
+            }
+        };
+        let own = kept(&project, ".text.md.swp");
+        assert_eq!(std::fs::read_to_string(&own).unwrap(), "unsaved words");
+        let folder = own.parent().unwrap().to_string_lossy();
+        let said = format!("its own files stay in {folder}");
+        assert!(told.contains("what is not saved in the editor"), "{told}");
+        assert!(told.contains(&said), "{told}");
+    }
+}
+
+#[test]
+fn what_was_written_and_not_sent_stays_in_a_file_where_the_terminal_is_gone() {
+    let project = Project::new();
+    let mut deck = deck_of_script(&project, "true");
+    deck.press(Key::Char('m'));
+    deck.wait_for_text("Message");
+    deck.type_text("a long letter");
+    deck.wait_for_text("a long letter");
+    deck.press(Key::Escape);
+    deck.wait_until_gone("a long letter");
+    deck.press(Key::Char('h'));
+    deck.wait_for_text("Hand off");
+    deck.type_text("handoff words");
+    deck.wait_for_text("handoff words");
+    deck.crash();
+    let unsent = kept(&project, "unsent.txt");
+    let text = std::fs::read_to_string(&unsent).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let [letter, letter_words, handoff, handoff_words] = lines[..] else {
+        panic!("{text}");
+    };
+    let what = |line: &str| line.replace("not sent before the deck was left: ", "");
+    assert_eq!(what(letter), "your message to Claude", "{text}");
+    assert_eq!(letter_words, "    a long letter");
+    assert_eq!(what(handoff), "your handoff to Claude", "{text}");
+    assert_eq!(handoff_words, "    handoff words");
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&unsent), 0o600);
+    assert_eq!(mode(unsent.parent().unwrap()), 0o700);
 }

@@ -43,5 +43,10 @@ pub(crate) fn noticed(view: &DeckView) -> Vec<String> {
             _ => format!("The gate {gate} runs."),
         }
     }));
+    // A guest that leaves takes nothing from it.
+    let is_hosting = view.daemon.state == DaemonState::Hosting;
+    if view.has_other_deck && (is_hosting || !lines.is_empty()) {
+        lines.push("Another deck is open on this daemon.".to_owned());
+    }
     lines
 }

@@ -88,6 +88,8 @@ pub struct Status {
     pub notice_keys: Vec<NoticeKey>,
     /// A detached daemon that ends by itself when nothing is attached.
     pub detached: bool,
+    /// Decks that are open on it, its own process's included; 0 of a daemon of an earlier build.
+    pub decks: u64,
     /// Why the session can be neither cleared nor compacted now; `None` where it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_open: Option<KeptOpen>,

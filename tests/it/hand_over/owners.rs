@@ -10,8 +10,9 @@ use crate::support::hand_over::{
 };
 use crate::support::mcp::McpClient;
 use crate::support::operator::Operator;
+use crate::support::panes::{wait_for_state, wait_until_attached};
 use crate::support::project::Project;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
 
 #[test]
@@ -37,6 +38,34 @@ fn staying_passes_the_lock_on_and_a_bridge_goes_on() {
     assert_eq!(notes.len(), 2, "{notes:#?}");
     expect_sound(&project);
     assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    end_daemon(&project);
+}
+
+#[test]
+fn a_deck_that_hosts_asks_before_it_takes_the_daemon_from_another_deck() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut host = Pty::spawn(&project.ctxrelay([])).labelled("host");
+    host.wait_for_text("● daemon");
+    let mut guest = Pty::spawn(&project.ctxrelay([])).labelled("guest");
+    guest.wait_for_text("attached");
+    let hosted = status(&project);
+    assert_eq!(hosted["decks"], 2);
+    // What tells the host of an agent that came later tells it of the guest.
+    let claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    wait_until_attached(&mut host, "Claude");
+    drop(claude);
+    wait_for_state(&mut host, "Claude", "offline");
+    host.press(Key::Char('q'));
+    host.wait_for_text("Another deck is open on this daemon.");
+    assert!(!host.shows("is attached."), "{}", host.screen());
+    host.press(Key::Enter);
+    assert_eq!(host.wait_exit(), 0, "{}", host.screen());
+    let now = another_daemon(&project, pid(&hosted));
+    assert_eq!(now["answers"], true);
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    codex.tool("append_note", json!({"text": "the guest goes on"}));
+    guest.wait_for_text("the guest goes on");
     end_daemon(&project);
 }
 

@@ -180,6 +180,8 @@ pub struct DeckView {
     pub policy: PolicyView,
     /// Agents to name when the operator quits.
     pub attached: Vec<Agent>,
+    /// Another deck is open on this daemon.
+    pub has_other_deck: bool,
     /// The gate that runs.
     pub running_gate: Option<String>,
     /// Scripted agents: says so in the header.

@@ -302,6 +302,7 @@ impl ForeignText for DeckView {
             first_run: _,
             policy,
             attached: _,
+            has_other_deck: _,
             running_gate,
             demo: _,
         } = self;

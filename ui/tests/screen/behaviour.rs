@@ -1391,7 +1391,7 @@ fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
         [Effect::Quit(QuitChoice::Stop)]
     );
     let turn = "Codex is in the middle of a turn, which ends with the daemon.";
-    let cases: [(Change<'_>, &str); 4] = [
+    let cases: [(Change<'_>, &str); 5] = [
         (&|view| view.agents[1].state = AgentState::Busy, turn),
         (
             &|view| {
@@ -1411,6 +1411,10 @@ fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
             &|view| view.running_gate = Some("tests".to_owned()),
             "The gate tests runs, and stops when you leave.",
         ),
+        (
+            &|view| view.has_other_deck = true,
+            "Another deck is open on this daemon.",
+        ),
     ];
     for (change, said) in cases {
         let mut deck = alone(change);
@@ -1424,6 +1428,15 @@ fn leaving_asks_when_work_would_end_of_which_no_attached_agent_tells() {
             [Effect::Quit(QuitChoice::Stop)]
         );
     }
+    // The daemon is not its own to take along.
+    let guest: Change<'_> = &|view| {
+        view.daemon.state = DaemonState::Attached;
+        view.has_other_deck = true;
+    };
+    assert_eq!(
+        keys(&mut alone(guest), "q"),
+        [Effect::Quit(QuitChoice::Stay)]
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod probes;
 mod refused;
 mod waiters;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::process::StartedProcess;
 use crate::core::id::{EntryId, RuntimeSession};
@@ -240,6 +240,15 @@ impl Clients {
         let own = std::process::id();
         let outside = self.iter().filter(move |(_, it)| it.hello.pid != own);
         outside.map(|(conn, _)| conn)
+    }
+
+    /// How many decks are here. One of another process has two connections: it reads by one and
+    /// decides by the other.
+    pub fn decks(&self) -> usize {
+        let clients = self.attached.values();
+        let decks = clients.filter(|client| client.hello.role == Role::Deck);
+        let pids: BTreeSet<u32> = decks.map(|deck| deck.hello.pid).collect();
+        pids.len()
     }
 
     /// The bridges of every Claude, also of those that a program asks.
