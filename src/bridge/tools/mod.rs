@@ -12,6 +12,7 @@ pub(super) mod call;
 mod capsule;
 mod context;
 mod context_line;
+mod context_part;
 mod definition;
 mod deliberate;
 mod finality;

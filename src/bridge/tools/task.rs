@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::answer::ToolResult;
 use super::call::ToolCall;
-use super::context::whole_entry;
+use super::context_part::whole_entry;
 use super::definition::Definition;
 use super::finality::{BLOCKERS_MAX, gate_json};
 use super::finding_places::{places_now, put_place};
