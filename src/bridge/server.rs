@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use crate::wire::plain_value::PlainValue;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
@@ -19,11 +20,13 @@ use super::handed::{Handed, HandedPage};
 use super::http_call::HttpCall;
 use super::instructions::instructions;
 use super::tools::answer::to_result;
+use super::tools::argument::NAME_CHARS;
 use super::tools::call::ToolCall;
 use super::tools::tool::Tool;
 use super::tools::toolbox;
 use crate::client::Client;
 use crate::core::agent::Agent;
+use crate::core::cut_text::cut_text;
 use crate::core::id::ThreadId;
 
 /// The name of this server on both sides.
@@ -88,13 +91,23 @@ impl ServerHandler for RelayServer {
         Ok(ListToolsResult::with_all_items(toolbox::list(self.side)))
     }
 
+    /// As rmcp says it, without the rest of a long name.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let unknown = cut_text(&request.method, NAME_CHARS).into_owned();
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, unknown, None))
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::find(self.side, &request.name) else {
-            let unknown = format!("no tool `{}`", request.name);
+            let unknown = format!("no tool `{}`", cut_text(&request.name, NAME_CHARS));
             return Err(ErrorData::invalid_params(unknown, None));
         };
         let meta = &context.meta.0.0;

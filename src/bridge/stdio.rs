@@ -28,8 +28,10 @@ use tokio_util::task::TaskTracker;
 use super::handed::{Handed, HandedPage};
 use super::json::parse;
 use super::server::RelayServer;
+use super::tools::argument::FAULT_CHARS;
 use crate::client::Client;
 use crate::core::agent::Agent;
+use crate::core::cut_text::cut_text;
 use crate::core::trace;
 use crate::wire::control::{MailMessage, Notification};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
@@ -283,7 +285,10 @@ impl Incoming {
                     Err(error) => Self::refuse(
                         id.unwrap_or_default(),
                         code::INVALID_REQUEST,
-                        format!("not a request: {error}"),
+                        format!(
+                            "not a request: {}",
+                            cut_text(&error.to_string(), FAULT_CHARS)
+                        ),
                     ),
                 }
             }

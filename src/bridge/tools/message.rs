@@ -12,6 +12,7 @@ use super::tool::Tool;
 use super::{argument, schema};
 use crate::client::Connection;
 use crate::core::agent::Agent;
+use crate::core::cut_text::cut_text;
 use crate::core::delivery::MessageCursor;
 use crate::core::id::EntryId;
 use crate::wire::control::{
@@ -162,7 +163,8 @@ pub(super) async fn ack(call: &ToolCall) -> Result<ToolResult, Refusal> {
 
 fn acked_answer(ids: Vec<EntryId>, acked: Vec<EntryId>, unfinished: &[EntryId]) -> ToolResult {
     let is_ignored = |id: &EntryId| !acked.contains(id) && !unfinished.contains(id);
-    let ignored: Vec<_> = ids.into_iter().filter(is_ignored).collect();
+    let made_up = |id: EntryId| EntryId::new(cut_text(id.as_str(), argument::NAME_CHARS));
+    let ignored: Vec<_> = ids.into_iter().filter(is_ignored).map(made_up).collect();
     let mut answer = json!({"acked": acked});
     let mut lines = vec![format!("acknowledged: {}", list(&acked))];
     if !ignored.is_empty() {

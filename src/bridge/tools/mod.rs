@@ -5,7 +5,7 @@
 
 pub(super) mod answer;
 mod answer_wait;
-mod argument;
+pub(super) mod argument;
 mod artifact;
 mod ask_user;
 pub(super) mod call;

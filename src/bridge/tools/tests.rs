@@ -290,6 +290,34 @@ async fn wrong_arguments_are_refused_by_name_and_reach_no_daemon() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_a_long_argument_is_said_without_all_of_it() {
+    let long = "plum ".repeat(200_000);
+    for (arguments, named) in [
+        (
+            json!({"summary": "x", "evidence": long}),
+            "`evidence`: invalid type",
+        ),
+        (
+            json!({"summary": "x", "evidence": [], (long.as_str()): 1}),
+            "unknown field `plum ",
+        ),
+    ] {
+        let refusal = refused("propose_final", arguments).await;
+        assert_eq!(refusal.code, RefusalCode::InvalidArguments);
+        assert!(refusal.message.contains(named), "{}", refusal.message);
+        let chars = refusal.message.chars().count();
+        assert!(chars <= 400, "{chars}");
+    }
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| Answering::Reply(Reply::Acked(Vec::new()))).await;
+    let ids: Vec<String> = (0..200).map(|n| format!("{n:0200}")).collect();
+    // That the result is no longer than it may be is seen of each.
+    let answer = run(&place, Agent::Claude, "ack_messages", json!({"ids": ids}));
+    let ignored = &answer.await.unwrap().structured["ignored"];
+    assert_eq!(ignored.as_array().unwrap().len(), 200);
+}
+
+#[tokio::test]
 async fn a_text_over_a_million_characters_is_too_large_and_one_of_a_million_is_not() {
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, |_| {
