@@ -27,7 +27,7 @@ use super::tools::toolbox;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::cut_text::cut_text;
-use crate::core::id::ThreadId;
+use crate::core::id::{RuntimeSession, ThreadId};
 
 /// The name of this server on both sides.
 pub(super) const SERVER_NAME: &str = "contextrelay";
@@ -43,22 +43,25 @@ const TURN_META: &str = "x-codex-turn-metadata";
 #[derive(Debug, Clone)]
 pub(super) struct RelayServer {
     side: Agent,
+    pair: Option<RuntimeSession>,
     client: Client,
     gone: CancellationToken,
     handed: Handed,
 }
 
 impl RelayServer {
-    /// `gone` is cancelled when the agent has closed its side. What its answers hold is put into
-    /// `handed` before they leave.
+    /// `pair` is Claude's. `gone` is cancelled when the agent has closed its side. What its answers
+    /// hold is put into `handed` before they leave.
     pub(super) fn new(
         side: Agent,
+        pair: Option<RuntimeSession>,
         client: Client,
         gone: CancellationToken,
         handed: Handed,
     ) -> Self {
         Self {
             side,
+            pair,
             client,
             gone,
             handed,
@@ -119,6 +122,7 @@ impl ServerHandler for RelayServer {
         handed.take(&context.id);
         let call = ToolCall {
             side: self.side,
+            pair: self.pair.clone(),
             client: self.client.clone(),
             arguments: request.arguments.unwrap_or_default(),
             thread_id: meta

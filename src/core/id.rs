@@ -105,6 +105,14 @@ impl Default for RuntimeSession {
     }
 }
 
+impl RuntimeSession {
+    /// Whether a reader of a pair is shown what is `of` one: its own, and what belongs to none. Who
+    /// reads for no pair is shown all.
+    pub fn is_shown(reader: Option<&Self>, of: Option<&Self>) -> bool {
+        reader.is_none() || of.is_none() || of == reader
+    }
+}
+
 impl CapsuleId {
     /// How every one begins.
     pub const PREFIX: &'static str = "cap_";

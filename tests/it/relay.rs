@@ -221,6 +221,46 @@ fn a_handoff_is_open_until_it_is_answered_by_id() {
 }
 
 #[test]
+fn a_pair_is_shown_its_own_board_and_that_of_all_when_it_asks() {
+    let project = Project::live();
+    let mut first = claude(&project);
+    let bridge = project.ctxrelay(["bridge"]);
+    let beta = McpClient::start(&bridge.env("CONTEXTRELAY_RUNTIME_SESSION", "beta"));
+    first.tool(
+        "handoff",
+        json!({"ask": "choose the lock", "reason": "it hangs"}),
+    );
+    first.tool(
+        "record_artifact",
+        json!({"kind": "test_run", "title": "the lock's tests", "summary": "x"}),
+    );
+    let mut agents = [first, beta, codex(&project)];
+    for (who, arguments, shown) in [
+        (0, json!({}), 1),
+        (1, json!({}), 0),
+        (1, json!({"scope": "all"}), 1),
+        (2, json!({}), 1),
+    ] {
+        let agent = &mut agents[who];
+        let board = agent.tool("task_state", arguments.clone());
+        for list in ["open_handoffs", "artifacts"] {
+            let count = board[list].as_array().unwrap().len();
+            assert_eq!(count, shown, "{list} with {arguments}");
+        }
+        assert_eq!(board["open_handoffs_total"], shown, "{arguments}");
+        assert_eq!(board["lanes"]["open"], shown, "{arguments}");
+        // Sign-off is the project's.
+        let blockers = board["finality"]["blockers"].to_string();
+        assert!(blockers.contains("choose the lock"), "{blockers}");
+        let info = agent.tool("session_info", arguments.clone());
+        assert_eq!(info["handoffs"]["open"], shown, "{arguments}");
+        assert_eq!(info["tasks"]["open"], shown, "{arguments}");
+        let page = agent.tool("read_context", arguments);
+        assert_eq!(page["open_handoffs_total"], shown);
+    }
+}
+
+#[test]
 fn a_secret_reaches_neither_disk_nor_peer() {
     let project = Project::live();
     let (mut claude, mut codex) = (claude(&project), codex(&project));

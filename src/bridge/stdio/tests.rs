@@ -22,6 +22,7 @@ impl Host {
         let (input, output) = split(theirs);
         let served = tokio::spawn(serve_on(
             side,
+            None,
             client,
             input,
             output,

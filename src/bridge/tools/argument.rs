@@ -1,5 +1,6 @@
 //! Arguments of a call: read into a type, or refused with a sentence that names the argument.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -24,6 +25,21 @@ pub(in crate::bridge) const FAULT_CHARS: usize = 300;
 
 /// How much of a name or an id that an agent made up is repeated to it, in characters.
 pub(in crate::bridge) const NAME_CHARS: usize = 60;
+
+/// How far a reading goes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ContextScope {
+    /// To the pairs of the other Claudes too.
+    All,
+}
+
+/// The arguments of a reading that takes no others.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScopeArguments {
+    pub(super) scope: Option<ContextScope>,
+}
 
 /// Reads the arguments.
 ///

@@ -43,15 +43,7 @@ struct Arguments {
     limit: Option<u32>,
     cursor: Option<String>,
     handoff_id: Option<String>,
-    scope: Option<ContextScope>,
-}
-
-/// How far a reading goes.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ContextScope {
-    /// To the pairs of the other Claudes too.
-    All,
+    scope: Option<argument::ContextScope>,
 }
 
 pub(super) fn definition() -> Definition {

@@ -74,7 +74,7 @@ pub(super) fn get_definition(side: Agent) -> Definition {
                 ("limit", schema::integer(1, LIMIT_MAX.into())),
                 (
                     "ack",
-                    schema::strings_about("message ids you have read: the same as ack_messages"),
+                    schema::strings_about("message ids you have read, as ack_messages"),
                 ),
             ],
         ),
@@ -86,7 +86,7 @@ pub(super) fn wait_definition(side: Agent) -> Definition {
     let peer = side.peer().title();
     Definition {
         description: format!(
-            "Wait for a message from {peer}, or for the answer to one message or handoff \
+            "Wait for a message from {peer}, or the answer to one message or handoff \
              (handoff_id). Only when you cannot go on without it: messages reach you by \
              themselves."
         ),
@@ -104,7 +104,7 @@ pub(super) fn wait_definition(side: Agent) -> Definition {
 
 pub(super) fn ack_definition() -> Definition {
     Definition {
-        description: "Say that you have read these messages, so that they do not come again. Also \
+        description: "Say you have read these messages, so they do not come again. Also \
                       for bodies that reached you without get_messages."
             .to_owned(),
         schema: schema::object(&["ids"], [("ids", schema::strings())]),

@@ -30,6 +30,7 @@ async fn run(
     };
     let call = ToolCall {
         side,
+        pair: (side == Agent::Claude).then(RuntimeSession::default),
         client: place.client(Role::Claude),
         arguments,
         thread_id: None,
@@ -945,9 +946,14 @@ async fn the_task_board_stays_small_however_much_is_open() {
         })
     })
     .await;
-    let answer = run(&place, Agent::Claude, "task_state", json!({}))
-        .await
-        .unwrap();
+    // The first of them is another pair's.
+    let own = run(&place, Agent::Claude, "task_state", json!({})).await;
+    let own = own.unwrap().structured;
+    assert_eq!(own["lanes"]["stale"], 499);
+    assert_eq!(own["open_handoffs_total"], 499);
+    assert_eq!(own["open_handoffs"][0]["handoff_id"], "handoff-001");
+    let all = json!({"scope": "all"});
+    let answer = run(&place, Agent::Claude, "task_state", all).await.unwrap();
     assert_eq!(answer.structured["lanes"]["stale"], 500);
     assert_eq!(answer.structured["open_handoffs_total"], 500);
     // Whose it is, in a project with several Claudes.
