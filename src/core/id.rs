@@ -106,6 +106,9 @@ impl Default for RuntimeSession {
 }
 
 impl RuntimeSession {
+    /// The longest name of a pair, in characters.
+    pub const CHARS_MAX: usize = 100;
+
     /// Whether a reader of a pair is shown what is `of` one: its own, and what belongs to none. Who
     /// reads for no pair is shown all.
     pub fn is_shown(reader: Option<&Self>, of: Option<&Self>) -> bool {

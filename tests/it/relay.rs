@@ -225,7 +225,9 @@ fn a_pair_is_shown_its_own_board_and_that_of_all_when_it_asks() {
     let project = Project::live();
     let mut first = claude(&project);
     let bridge = project.ctxrelay(["bridge"]);
-    let beta = McpClient::start(&bridge.env("CONTEXTRELAY_RUNTIME_SESSION", "beta"));
+    // The longest name.
+    let beta = "b".repeat(100);
+    let beta = McpClient::start(&bridge.env("CONTEXTRELAY_RUNTIME_SESSION", &beta));
     first.tool(
         "handoff",
         json!({"ask": "choose the lock", "reason": "it hangs"}),
