@@ -109,8 +109,8 @@ impl RuntimeSession {
     /// The longest name of a pair, in characters.
     pub const CHARS_MAX: usize = 100;
 
-    /// Whether a reader of a pair is shown what is `of` one: its own, and what belongs to none. Who
-    /// reads for no pair is shown all.
+    /// Whether a reader is shown something: it is of the reader's pair or of none. A reader without a
+    /// pair is shown all.
     pub fn is_shown(reader: Option<&Self>, of: Option<&Self>) -> bool {
         reader.is_none() || of.is_none() || of == reader
     }

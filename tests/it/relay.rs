@@ -221,6 +221,34 @@ fn a_handoff_is_open_until_it_is_answered_by_id() {
 }
 
 #[test]
+fn a_long_message_hides_no_open_handoff_and_is_read_whole() {
+    let project = Project::live();
+    let (mut claude, mut codex) = (claude(&project), codex(&project));
+    let handoff = codex.tool(
+        "handoff_to_claude",
+        json!({"ask": "choose the lock", "reason": "it hangs"}),
+    );
+    let text = format!("{}is the last.", "plum ".repeat(4_800));
+    codex.tool("send_to_claude", json!({"text": text}));
+
+    let page = claude.tool("read_context", json!({}));
+    assert_eq!(page["open_handoffs_total"], 1);
+    assert_eq!(page["open_handoffs"][0]["id"], handoff["handoff_id"]);
+    let entries = page["entries"].as_array().unwrap();
+    let of_handoff = |entry: &Value| entry["id"] == handoff["handoff_id"];
+    assert!(entries.iter().any(of_handoff), "{page}");
+    let message = entries.iter().find(|entry| entry["type"] == "message");
+    let mut cursor = message.unwrap()["read_context_cursor"].clone();
+    let mut whole = String::new();
+    while !cursor.is_null() {
+        let part = claude.tool("read_context", json!({"cursor": cursor}));
+        whole.push_str(part["part"]["json"].as_str().unwrap());
+        cursor = part["cursor"].clone();
+    }
+    assert!(whole.contains(&text), "{whole}");
+}
+
+#[test]
 fn a_pair_is_shown_its_own_board_and_that_of_all_when_it_asks() {
     let project = Project::live();
     let mut first = claude(&project);

@@ -102,7 +102,7 @@ async fn a_daemon_of_another_protocol_is_told_of_in_its_own_words_with_its_next_
         let call = within(client.call(Command::QueueList)).await;
         assert_eq!(call, Err(ClientError::NotAdmitted(refusal.clone())));
     }
-    // One that comes in its place is used without a call more than the refusals on their way.
+    // One that comes in its place is used; refusals may be on their way until then.
     drop(other);
     let daemon = FakeDaemon::start(&place, done).await;
     within(async {
