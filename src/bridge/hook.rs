@@ -42,8 +42,8 @@ const HOOK_WAIT: Duration = Duration::from_millis(1_500);
 /// from disk and git, and nothing else brings it in time. Claude itself gives a hook 5 s.
 const SESSION_START_WAIT: Duration = Duration::from_secs(4);
 
-/// How often a hook that waits for the person looks for a deck where the daemon has changed its
-/// process.
+/// How often a hook that waits for the person looks for the daemon, or for a deck, where the daemon
+/// has changed its process.
 const DECK_LOOK: Duration = Duration::from_millis(200);
 
 /// The most input that is read, in bytes. It may hold a whole prompt or tool result.
@@ -188,7 +188,10 @@ async fn answered(params: AskApprovalParams, client: &Client) -> Option<Approval
             // Under the same key it is the same question.
             Err(ClientError::Unanswered) => away.is_lost(Instant::now()),
             Err(ClientError::Unreachable(_) | ClientError::NotAdmitted(_))
-                if away.may_return(Instant::now()) && is_redialled(client) => {}
+                if away.may_return(Instant::now()) && is_redialled(client) =>
+            {
+                sleep(DECK_LOOK).await;
+            }
             _ => return None,
         }
     }

@@ -64,7 +64,7 @@ fn service_for(client: Client, body_wait: Duration) -> Router {
         .with_max_request_body_bytes(LINE_BYTES_MAX);
     // What comes over HTTP has both of its own.
     let (gone, handed) = (CancellationToken::new(), Handed::default());
-    let server = RelayServer::new(Agent::Codex, client, gone, handed);
+    let server = RelayServer::new(Agent::Codex, None, client, gone, handed);
     let mcp = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),

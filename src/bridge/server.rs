@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use crate::wire::plain_value::PlainValue;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
@@ -19,12 +20,14 @@ use super::handed::{Handed, HandedPage};
 use super::http_call::HttpCall;
 use super::instructions::instructions;
 use super::tools::answer::to_result;
+use super::tools::argument::NAME_CHARS;
 use super::tools::call::ToolCall;
 use super::tools::tool::Tool;
 use super::tools::toolbox;
 use crate::client::Client;
 use crate::core::agent::Agent;
-use crate::core::id::ThreadId;
+use crate::core::cut_text::cut_text;
+use crate::core::id::{RuntimeSession, ThreadId};
 
 /// The name of this server on both sides.
 pub(super) const SERVER_NAME: &str = "contextrelay";
@@ -40,22 +43,25 @@ const TURN_META: &str = "x-codex-turn-metadata";
 #[derive(Debug, Clone)]
 pub(super) struct RelayServer {
     side: Agent,
+    pair: Option<RuntimeSession>,
     client: Client,
     gone: CancellationToken,
     handed: Handed,
 }
 
 impl RelayServer {
-    /// `gone` is cancelled when the agent has closed its side. What its answers hold is put into
-    /// `handed` before they leave.
+    /// `pair` is Claude's. `gone` is cancelled when the agent has closed its side. What its answers
+    /// hold is put into `handed` before they leave.
     pub(super) fn new(
         side: Agent,
+        pair: Option<RuntimeSession>,
         client: Client,
         gone: CancellationToken,
         handed: Handed,
     ) -> Self {
         Self {
             side,
+            pair,
             client,
             gone,
             handed,
@@ -88,13 +94,23 @@ impl ServerHandler for RelayServer {
         Ok(ListToolsResult::with_all_items(toolbox::list(self.side)))
     }
 
+    /// As rmcp says it, without the rest of a long name.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let unknown = cut_text(&request.method, NAME_CHARS).into_owned();
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, unknown, None))
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::find(self.side, &request.name) else {
-            let unknown = format!("no tool `{}`", request.name);
+            let unknown = format!("no tool `{}`", cut_text(&request.name, NAME_CHARS));
             return Err(ErrorData::invalid_params(unknown, None));
         };
         let meta = &context.meta.0.0;
@@ -106,6 +122,7 @@ impl ServerHandler for RelayServer {
         handed.take(&context.id);
         let call = ToolCall {
             side: self.side,
+            pair: self.pair.clone(),
             client: self.client.clone(),
             arguments: request.arguments.unwrap_or_default(),
             thread_id: meta

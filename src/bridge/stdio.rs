@@ -28,8 +28,11 @@ use tokio_util::task::TaskTracker;
 use super::handed::{Handed, HandedPage};
 use super::json::parse;
 use super::server::RelayServer;
+use super::tools::argument::FAULT_CHARS;
 use crate::client::Client;
 use crate::core::agent::Agent;
+use crate::core::cut_text::cut_text;
+use crate::core::id::RuntimeSession;
 use crate::core::trace;
 use crate::wire::control::{MailMessage, Notification};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
@@ -63,14 +66,14 @@ pub enum StdioEnded {
 }
 
 /// Serves one agent until it closes its side, a signal comes or it dies. Survives any number of
-/// daemons; the client redials.
+/// daemons; the client redials. `pair` is Claude's.
 ///
 /// The caller exits the process afterwards: a blocking read of standard input cannot be ended.
-pub async fn serve(side: Agent, client: Client) -> StdioEnded {
+pub async fn serve(side: Agent, pair: Option<RuntimeSession>, client: Client) -> StdioEnded {
     let (input, output) = rmcp::transport::stdio_pipes();
     let end = CancellationToken::new();
     let parent = rustix::process::getppid();
-    let served = serve_on(side, client, input, output, end.clone());
+    let served = serve_on(side, pair, client, input, output, end.clone());
     tokio::pin!(served);
     let ended = tokio::select! {
         ended = &mut served => return ended,
@@ -86,6 +89,7 @@ pub async fn serve(side: Agent, client: Client) -> StdioEnded {
 /// As [`serve`], over any pair of streams, until `end` is cancelled.
 pub(super) async fn serve_on<R, W>(
     side: Agent,
+    pair: Option<RuntimeSession>,
     client: Client,
     input: R,
     output: W,
@@ -110,7 +114,7 @@ where
     };
     drop(lines);
 
-    let server = RelayServer::new(side, client, gone, handed);
+    let server = RelayServer::new(side, pair, client, gone, handed);
     let ended = match server.serve_with_ct(transport, end).await {
         Ok(running) => {
             let push = (side == Agent::Claude)
@@ -283,7 +287,10 @@ impl Incoming {
                     Err(error) => Self::refuse(
                         id.unwrap_or_default(),
                         code::INVALID_REQUEST,
-                        format!("not a request: {error}"),
+                        format!(
+                            "not a request: {}",
+                            cut_text(&error.to_string(), FAULT_CHARS)
+                        ),
                     ),
                 }
             }

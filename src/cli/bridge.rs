@@ -31,7 +31,8 @@ pub fn serve(setting: &ProjectContext, side: Agent) -> CliOutcome {
     let role = Role::of(side);
     let ended = runtime()?.block_on(async {
         let client = client(setting, role, parent(), Vec::new(), autostart(setting));
-        stdio::serve(side, client).await
+        let pair = (side == Agent::Claude).then(|| setting.runtime_session.clone());
+        stdio::serve(side, pair, client).await
     });
     tracing::info!(?ended, "the bridge ends");
     drop(log);

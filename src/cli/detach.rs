@@ -152,7 +152,9 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
     let mut connection = client.connection();
     let state = {
         let settled = connection.wait_for(|state| match state {
-            Connection::Connecting { refusal, .. } => is_of_another_protocol(refusal.as_ref()),
+            Connection::Connecting { refusal, .. } => refusal
+                .as_ref()
+                .is_some_and(Refusal::is_of_another_protocol),
             _ => true,
         });
         let free = async {
@@ -180,10 +182,6 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
 }
 
 /// No waiting changes that.
-fn is_of_another_protocol(refusal: Option<&Refusal>) -> bool {
-    refusal.is_some_and(|refusal| refusal.code == RefusalCode::ProtocolVersion)
-}
-
 fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
     let pid = lock_owner::owner(&setting.dirs)
         .map_or_else(String::new, |pid| format!(", process {}", pid.as_raw_pid()));

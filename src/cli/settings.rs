@@ -30,9 +30,6 @@ const PORT_VARIABLES: [&str; 3] = [
 /// (observed).
 const PRINT_MODE: &str = "sdk-cli";
 
-/// The longest name of a pair of agents, in characters.
-const RUNTIME_SESSION_CHARS_MAX: usize = 128;
-
 /// What a named folder means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
@@ -290,15 +287,13 @@ fn port(value: &str) -> Option<u16> {
 
 fn runtime_session(var: &impl Fn(&str) -> Option<OsString>) -> Result<RuntimeSession, Failure> {
     const NAME: &str = "CONTEXTRELAY_RUNTIME_SESSION";
+    const MAX: usize = RuntimeSession::CHARS_MAX;
     let Some(value) = text(NAME, var)? else {
         return Ok(RuntimeSession::default());
     };
-    if value.chars().count() > RUNTIME_SESSION_CHARS_MAX || value.chars().any(char::is_control) {
-        return Err(bad(
-            NAME,
-            &value,
-            "a name of at most 128 characters on one line",
-        ));
+    if value.chars().count() > MAX || value.chars().any(char::is_control) {
+        let wants = format!("a name of at most {MAX} characters on one line");
+        return Err(bad(NAME, &value, &wants));
     }
     Ok(RuntimeSession::new(value))
 }

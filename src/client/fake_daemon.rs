@@ -42,7 +42,19 @@ pub(crate) enum Answering {
     EndUnread,
 }
 
-type Handler = Arc<dyn Fn(&Command) -> Answering + Send + Sync>;
+/// What it speaks, and what it does with a command.
+#[derive(Clone)]
+struct Handler {
+    protocol: u32,
+    answer: Arc<dyn Fn(&Command) -> Answering + Send + Sync>,
+}
+
+impl Handler {
+    fn new(protocol: u32, answer: impl Fn(&Command) -> Answering + Send + Sync + 'static) -> Self {
+        let answer = Arc::new(answer);
+        Self { protocol, answer }
+    }
+}
 
 /// Where the daemon of a test stands; outlives daemons.
 #[derive(Clone, Default)]
@@ -87,12 +99,21 @@ impl FakeDaemon {
         place: &Place,
         handler: impl Fn(&Command) -> Answering + Send + Sync + 'static,
     ) -> Self {
+        Self::start_with(place, Handler::new(PROTOCOL, handler)).await
+    }
+
+    /// One that speaks the next protocol, and takes no client of this one.
+    pub(crate) async fn start_of_another_protocol(place: &Place) -> Self {
+        let handler = Handler::new(PROTOCOL + 1, |command| panic!("{command:?}"));
+        Self::start_with(place, handler).await
+    }
+
+    async fn start_with(place: &Place, handler: Handler) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (seen_tx, seen) = watch::channel(Vec::new());
         let (notifications, _) = broadcast::channel(64);
         let end = CancellationToken::new();
-        let handler: Handler = Arc::new(handler);
         let accept = {
             let (seen, notifications, end) = (seen_tx, notifications.clone(), end.clone());
             async move {
@@ -153,7 +174,7 @@ pub(crate) async fn serve_operator(
     let ws = tokio_tungstenite::accept_async(stream).await.unwrap();
     let (seen, _) = watch::channel(Vec::new());
     let (_notifications, none) = broadcast::channel(1);
-    converse(ws, Arc::new(handler), seen, none).await;
+    converse(ws, Handler::new(PROTOCOL, handler), seen, none).await;
 }
 
 async fn serve(
@@ -230,11 +251,12 @@ fn answer(
     };
     if frame.method.as_deref() == Some("hello") {
         let hello: Hello = serde_json::from_value(frame.params.clone().unwrap()).unwrap();
-        if hello.protocol != PROTOCOL {
-            return refuse(Refusal::protocol_version(hello.protocol, PROTOCOL));
+        if hello.protocol != handler.protocol {
+            let refusal = Refusal::protocol_version(hello.protocol, handler.protocol);
+            return refuse(refusal);
         }
         let welcome = Welcome {
-            protocol: PROTOCOL,
+            protocol: handler.protocol,
             version: "test".to_owned(),
             instance_id: "ctx_0123456789ab".to_owned(),
             session_id: SessionId::new("session_1795000000000_a1b2c3d4"),
@@ -246,7 +268,7 @@ fn answer(
     }
     let method = frame.method.as_deref().unwrap();
     let command = Command::read(method, frame.params.clone()).unwrap();
-    let answering = handler(&command);
+    let answering = (handler.answer)(&command);
     seen.send_modify(|seen| seen.push(command));
     match answering {
         Answering::Reply(reply) => Ok(Some(Frame::result(id, reply.to_json().unwrap()))),

@@ -176,7 +176,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`ClientError`]. Waits at most the transport's deadline (10 s, plus the command's own
-    /// waiting time) for a daemon to be there.
+    /// waiting time) for a daemon to be there, and for none where one of another protocol is.
     pub async fn call(&self, command: Command) -> Result<Reply, ClientError> {
         match &self.transport {
             Transport::InProcess(handle) => handle.call(command).await,

@@ -1,14 +1,15 @@
 //! [`connect`]: the transport over the control WebSocket, or over `operator.sock`.
 //!
 //! One task per client owns the connection, dials again for ever, says `hello` first and hands
-//! answers back by id. It knows frames and deadlines, and nothing of what the commands mean.
+//! answers back by id. It knows frames and deadlines, and nothing of what the commands mean. Its
+//! callers' end is [`WebSocketHandle`].
 
 mod broken;
 mod frame;
+mod handle;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -17,21 +18,21 @@ use futures::{FutureExt as _, SinkExt as _, StreamExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::endpoint::DialError;
 use super::socket;
-use super::{Client, ClientError, Connection, Dial, Dormancy, NOTIFICATIONS_MAX, Transport};
-use crate::wire::control::{
-    Command, Hello, Notification, PROTOCOL, Refusal, RefusalCode, Reply, Welcome,
-};
+use super::{Client, ClientError, Connection, Dial, NOTIFICATIONS_MAX, Transport};
+use crate::wire::control::{Command, Hello, Notification, PROTOCOL, Refusal, Welcome};
 use crate::wire::jsonrpc::Frame;
 use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
-use frame::{cancel_frame, not_read, refusal, request_frame, rest_of, with_id};
+use frame::{cancel_frame, not_read, refusal, request_frame, with_id};
+use handle::Call;
+pub(super) use handle::WebSocketHandle;
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
 /// wild, and the caller is told instead of the queue growing.
@@ -41,20 +42,8 @@ const CALLS_MAX: usize = 128;
 /// that an agent's turn does not hang.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 
-/// How long an answer may take, the command's own waiting time aside.
-const ANSWER_WAIT: Duration = Duration::from_secs(30);
-
-/// How long a person may take. Claude gives the hook up after the same time.
-const PERSON_WAIT: Duration = Duration::from_secs(3_600);
-
-/// What a command that waits by itself may take beyond its own time.
-const WAIT_GRACE: Duration = Duration::from_secs(5);
-
 /// How long one attempt to connect and say hello may take.
 const HELLO_WAIT: Duration = Duration::from_secs(5);
-
-/// How often a call follows a daemon that moves to another process.
-const MOVES_MAX: u32 = 2;
 
 /// The first pause between two attempts; doubled up to [`REDIAL_MAX`].
 const REDIAL_MIN: Duration = Duration::from_millis(50);
@@ -110,6 +99,7 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
         state,
         pending: HashMap::new(),
         given_up: FuturesUnordered::new(),
+        held: None,
         next_id: 0,
     };
     let ended = dropped.clone();
@@ -130,137 +120,6 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
     }
 }
 
-/// A caller's end.
-#[derive(Clone)]
-pub(super) struct WebSocketHandle {
-    calls: mpsc::Sender<Call>,
-    notifications: broadcast::Sender<Notification>,
-    /// Never marked as seen, so that a clone reports the first attempt as a change even when it
-    /// is over already.
-    connection: watch::Receiver<Connection>,
-    connect_wait: Duration,
-    _dropped: Arc<DropGuard>,
-}
-
-/// A call on its way.
-struct Call {
-    frame: Frame,
-    /// Set by the first of two: the link that sends it, or the caller that gives up. A call
-    /// whose caller was told "not reachable" is never sent.
-    claimed: Arc<AtomicBool>,
-    answer: oneshot::Sender<Result<Value, ClientError>>,
-    /// Cancelled once nobody waits for the answer.
-    is_over: CancellationToken,
-}
-
-impl WebSocketHandle {
-    /// Asks. When the daemon goes on in another process just then, that one is asked: the first
-    /// said that it did nothing.
-    pub(super) async fn call(&self, command: Command) -> Result<Reply, ClientError> {
-        let asked = Instant::now();
-        for _ in 0..MOVES_MAX {
-            let mut connection = self.connection.clone();
-            connection.borrow_and_update();
-            match self.call_once(&command, asked).await {
-                Err(ClientError::Refused(refusal)) if refusal.code == RefusalCode::DaemonMoving => {
-                    let _ = timeout(self.connect_wait, connection.changed()).await;
-                }
-                result => return result,
-            }
-        }
-        self.call_once(&command, asked).await
-    }
-
-    /// `asked`: since then a command's own waiting time runs.
-    async fn call_once(&self, command: &Command, asked: Instant) -> Result<Reply, ClientError> {
-        let deadline = Instant::now() + self.connect_wait;
-        self.reachable(deadline).await?;
-        let command = rest_of(command, asked.elapsed());
-        let answer_wait = match &*command {
-            Command::WaitMessages(params) => {
-                Duration::from_millis(params.timeout_ms).saturating_add(WAIT_GRACE)
-            }
-            // A person answers it.
-            Command::AskApproval(_) => PERSON_WAIT,
-            _ => ANSWER_WAIT,
-        };
-        let frame = request_frame(&command)?;
-        let claimed = Arc::new(AtomicBool::new(false));
-        let (answer, mut answered) = oneshot::channel();
-        let is_over = CancellationToken::new();
-        let _is_over = is_over.clone().drop_guard();
-        let call = Call {
-            frame,
-            claimed: Arc::clone(&claimed),
-            answer,
-            is_over,
-        };
-        self.calls
-            .try_send(call)
-            .map_err(|_| ClientError::Unreachable("too many calls wait already".to_owned()))?;
-
-        let result = match timeout_at(deadline, &mut answered).await {
-            Ok(result) => result,
-            Err(_) if !claimed.swap(true, Ordering::AcqRel) => {
-                return Err(self.unreachable());
-            }
-            // It was sent within the connect wait; its answer may take its own time.
-            Err(_) => match timeout(answer_wait, answered).await {
-                Ok(result) => result,
-                Err(_) => return Err(ClientError::Unanswered),
-            },
-        };
-        let value = result.unwrap_or(Err(ClientError::Unanswered))?;
-        Reply::from_json(value).map_err(|error| ClientError::Protocol(error.to_string()))
-    }
-
-    /// Waits until there is a connection.
-    async fn reachable(&self, deadline: Instant) -> Result<(), ClientError> {
-        let mut connection = self.connection.clone();
-        let settled = connection.wait_for(|state| !matches!(state, Connection::Connecting { .. }));
-        match timeout_at(deadline, settled).await {
-            Ok(Ok(state)) => match &*state {
-                Connection::Dormant(why) => Err(dormant(why)),
-                _ => Ok(()),
-            },
-            Ok(Err(_)) => Err(ClientError::Unreachable("the client has ended".to_owned())),
-            Err(_) => Err(self.unreachable()),
-        }
-    }
-
-    fn unreachable(&self) -> ClientError {
-        match &*self.connection.borrow() {
-            Connection::Connecting {
-                refusal: Some(refusal),
-                ..
-            } => ClientError::NotAdmitted(refusal.clone()),
-            Connection::Connecting { why, .. } | Connection::Ended { why } => {
-                ClientError::Unreachable(why.clone())
-            }
-            Connection::Dormant(why) => dormant(why),
-            Connection::Connected(_) => {
-                ClientError::Unreachable("it does not take calls".to_owned())
-            }
-        }
-    }
-
-    pub(super) fn notifications(&self) -> broadcast::Receiver<Notification> {
-        self.notifications.subscribe()
-    }
-
-    pub(super) fn connection(&self) -> watch::Receiver<Connection> {
-        self.connection.clone()
-    }
-}
-
-fn dormant(why: &Dormancy) -> ClientError {
-    match why {
-        Dormancy::Killed => ClientError::Killed,
-        Dormancy::NoProject(root) => ClientError::NoProject(root.clone()),
-        Dormancy::Gone(root) => ClientError::ProjectGone(root.clone()),
-    }
-}
-
 /// The connection's owner.
 struct Link {
     options: WebsocketOptions,
@@ -271,6 +130,8 @@ struct Link {
     pending: HashMap<u64, oneshot::Sender<Result<Value, ClientError>>>,
     /// The id of each, once nobody waits for the answer.
     given_up: FuturesUnordered<BoxFuture<'static, u64>>,
+    /// Came while a daemon of another protocol was there: the next attempt decides on it.
+    held: Option<Call>,
     next_id: u64,
 }
 
@@ -305,15 +166,34 @@ impl Link {
                 }
                 Err(DialError::NotYet(why)) => (why, None, false),
             };
+            let other_protocol = refusal.clone().filter(Refusal::is_of_another_protocol);
             self.tell(Connection::Connecting {
                 why,
                 refusal,
                 is_raw,
             });
+            if let Some(refusal) = &other_protocol {
+                self.refuse_calls(refusal);
+            }
             pause = tokio::select! {
                 () = sleep(pause) => (pause * 2).min(REDIAL_MAX),
                 () = self.options.dial.news() => REDIAL_MIN,
+                // Another daemon may have come since.
+                Some(call) = self.calls.recv(), if other_protocol.is_some() => {
+                    self.held = Some(call);
+                    pause
+                }
             };
+        }
+    }
+
+    /// What waits for a connection is not waited for where the daemon that is there will not give one.
+    fn refuse_calls(&mut self, refusal: &Refusal) {
+        let queued = std::iter::from_fn(|| self.calls.try_recv().ok());
+        for call in self.held.take().into_iter().chain(queued) {
+            if let Some(answer) = call.claim() {
+                let _ = answer.send(Err(ClientError::NotAdmitted(refusal.clone())));
+            }
         }
     }
 
@@ -407,6 +287,9 @@ impl Link {
     {
         let mut ping = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
         let mut silent_at = Instant::now() + SILENCE_MAX;
+        if let Some(call) = self.held.take() {
+            self.send_call(ws, call).await?;
+        }
         loop {
             tokio::select! {
                 message = ws.next() => {
@@ -424,15 +307,7 @@ impl Link {
                         }
                     }
                 }
-                Some(call) = self.calls.recv() => {
-                    if call.claimed.swap(true, Ordering::AcqRel) {
-                        continue;
-                    }
-                    let id = self.fresh_id();
-                    self.pending.insert(id, call.answer);
-                    self.given_up.push(call.is_over.cancelled_owned().map(move |()| id).boxed());
-                    send(ws, &with_id(call.frame, id)).await?;
-                }
+                Some(call) = self.calls.recv() => self.send_call(ws, call).await?,
                 Some(id) = self.given_up.next() => {
                     // Else it was answered.
                     if self.pending.remove(&id).is_some() {
@@ -447,6 +322,22 @@ impl Link {
                 () = tokio::time::sleep_until(silent_at) => return Err(Broken::Silent),
             }
         }
+    }
+
+    /// Sends a call, unless its caller was told that it cannot be.
+    async fn send_call<S>(&mut self, ws: &mut WebSocketStream<S>, call: Call) -> Result<(), Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let (frame, is_over) = (call.frame.clone(), call.is_over.clone());
+        let Some(answer) = call.claim() else {
+            return Ok(());
+        };
+        let id = self.fresh_id();
+        self.pending.insert(id, answer);
+        let given_up = is_over.cancelled_owned().map(move |()| id).boxed();
+        self.given_up.push(given_up);
+        send(ws, &with_id(frame, id)).await
     }
 
     /// Takes an answer or a notification in.

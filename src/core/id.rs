@@ -105,6 +105,17 @@ impl Default for RuntimeSession {
     }
 }
 
+impl RuntimeSession {
+    /// The longest name of a pair, in characters.
+    pub const CHARS_MAX: usize = 100;
+
+    /// Whether a reader is shown something: it is of the reader's pair or of none. A reader without a
+    /// pair is shown all.
+    pub fn is_shown(reader: Option<&Self>, of: Option<&Self>) -> bool {
+        reader.is_none() || of.is_none() || of == reader
+    }
+}
+
 impl CapsuleId {
     /// How every one begins.
     pub const PREFIX: &'static str = "cap_";

@@ -248,6 +248,76 @@ fn what_codex_closes_itself_before_claude_is_there_is_not_given_to_claude() {
 }
 
 #[test]
+fn a_long_message_hides_no_open_handoff_and_is_read_whole() {
+    let project = Project::live();
+    let (mut claude, mut codex) = (claude(&project), codex(&project));
+    let handoff = codex.tool(
+        "handoff_to_claude",
+        json!({"ask": "choose the lock", "reason": "it hangs"}),
+    );
+    let text = format!("{}is the last.", "plum ".repeat(4_800));
+    codex.tool("send_to_claude", json!({"text": text}));
+
+    let page = claude.tool("read_context", json!({}));
+    assert_eq!(page["open_handoffs_total"], 1);
+    assert_eq!(page["open_handoffs"][0]["id"], handoff["handoff_id"]);
+    let entries = page["entries"].as_array().unwrap();
+    let of_handoff = |entry: &Value| entry["id"] == handoff["handoff_id"];
+    assert!(entries.iter().any(of_handoff), "{page}");
+    let message = entries.iter().find(|entry| entry["type"] == "message");
+    let mut cursor = message.unwrap()["read_context_cursor"].clone();
+    let mut whole = String::new();
+    while !cursor.is_null() {
+        let part = claude.tool("read_context", json!({"cursor": cursor}));
+        whole.push_str(part["part"]["json"].as_str().unwrap());
+        cursor = part["cursor"].clone();
+    }
+    assert!(whole.contains(&text), "{whole}");
+}
+
+#[test]
+fn a_pair_is_shown_its_own_board_and_that_of_all_when_it_asks() {
+    let project = Project::live();
+    let mut first = claude(&project);
+    let bridge = project.ctxrelay(["bridge"]);
+    // The longest name.
+    let beta = "b".repeat(100);
+    let beta = McpClient::start(&bridge.env("CONTEXTRELAY_RUNTIME_SESSION", &beta));
+    first.tool(
+        "handoff",
+        json!({"ask": "choose the lock", "reason": "it hangs"}),
+    );
+    first.tool(
+        "record_artifact",
+        json!({"kind": "test_run", "title": "the lock's tests", "summary": "x"}),
+    );
+    let mut agents = [first, beta, codex(&project)];
+    for (who, arguments, shown) in [
+        (0, json!({}), 1),
+        (1, json!({}), 0),
+        (1, json!({"scope": "all"}), 1),
+        (2, json!({}), 1),
+    ] {
+        let agent = &mut agents[who];
+        let board = agent.tool("task_state", arguments.clone());
+        for list in ["open_handoffs", "artifacts"] {
+            let count = board[list].as_array().unwrap().len();
+            assert_eq!(count, shown, "{list} with {arguments}");
+        }
+        assert_eq!(board["open_handoffs_total"], shown, "{arguments}");
+        assert_eq!(board["lanes"]["open"], shown, "{arguments}");
+        // Sign-off is the project's.
+        let blockers = board["finality"]["blockers"].to_string();
+        assert!(blockers.contains("choose the lock"), "{blockers}");
+        let info = agent.tool("session_info", arguments.clone());
+        assert_eq!(info["handoffs"]["open"], shown, "{arguments}");
+        assert_eq!(info["tasks"]["open"], shown, "{arguments}");
+        let page = agent.tool("read_context", arguments);
+        assert_eq!(page["open_handoffs_total"], shown);
+    }
+}
+
+#[test]
 fn a_secret_reaches_neither_disk_nor_peer() {
     let project = Project::live();
     let (mut claude, mut codex) = (claude(&project), codex(&project));

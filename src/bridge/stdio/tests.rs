@@ -22,6 +22,7 @@ impl Host {
         let (input, output) = split(theirs);
         let served = tokio::spawn(serve_on(
             side,
+            None,
             client,
             input,
             output,
@@ -269,6 +270,21 @@ async fn unknown_methods_and_tools_are_errors_of_the_protocol_and_wrong_types_of
     assert_eq!(claude.hear().await["error"]["code"], -32601);
     claude.call(2, "send_to_claude", json!({"text": "x"})).await;
     assert_eq!(claude.hear().await["error"]["code"], -32602);
+    // Neither says a long name again.
+    let long = "plum".repeat(10_000);
+    claude
+        .say(&json!({"jsonrpc": "2.0", "id": 4, "method": long}))
+        .await;
+    let method = claude.hear().await;
+    assert_eq!(method["error"]["code"], -32601);
+    claude.call(5, &long, json!({})).await;
+    let tool = claude.hear().await;
+    assert_eq!(tool["error"]["code"], -32602);
+    for answer in [method, tool] {
+        let said = answer["error"]["message"].as_str().unwrap();
+        assert!(said.contains("plumplum"), "{said}");
+        assert!(said.chars().count() <= 100, "{said}");
+    }
     claude.call(3, "reply", json!({"text": 7})).await;
     let result = claude.hear().await["result"].clone();
     assert_eq!(result["isError"], true);

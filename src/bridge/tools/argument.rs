@@ -1,8 +1,10 @@
 //! Arguments of a call: read into a type, or refused with a sentence that names the argument.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::core::cut_text::cut_text;
 use crate::core::id::EntryId;
 use crate::wire::control::{Refusal, RefusalCode, TEXT_CHARS_MAX};
 
@@ -18,6 +20,27 @@ const LINE_CHARS_MAX: usize = 1_000;
 /// The most items of a list.
 const ITEMS_MAX: usize = 200;
 
+/// How much is said of what is wrong with an argument, in characters.
+pub(in crate::bridge) const FAULT_CHARS: usize = 300;
+
+/// How much of a name or an id that an agent made up is repeated to it, in characters.
+pub(in crate::bridge) const NAME_CHARS: usize = 60;
+
+/// How far a reading goes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ContextScope {
+    /// To the pairs of the other Claudes too.
+    All,
+}
+
+/// The arguments of a reading that takes no others.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScopeArguments {
+    pub(super) scope: Option<ContextScope>,
+}
+
 /// Reads the arguments.
 ///
 /// # Errors
@@ -27,9 +50,11 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: &Map<String, Value>) -> Resu
     // Of a wrong type serde alone says what it is, and not where.
     serde_path_to_error::deserialize(Value::Object(arguments.clone())).map_err(|error| {
         let at = error.path().to_string();
-        let what = error.into_inner();
-        invalid(match at.as_str() {
-            "." => what.to_string(),
+        let what = error.into_inner().to_string();
+        // Both repeat what was given, however long that is.
+        let what = cut_text(&what, FAULT_CHARS);
+        invalid(match cut_text(&at, NAME_CHARS) {
+            at if at == "." => what.into_owned(),
             at => format!("`{at}`: {what}"),
         })
     })

@@ -23,7 +23,7 @@ struct Arguments {
 pub(super) fn definition() -> Definition {
     Definition {
         description: "Ask the operator what only a person can decide, and wait for the answer. \
-                      When time runs out you get still_waiting: go on, the answer will reach you."
+                      When time runs out you get still_waiting: go on, the answer reaches you."
             .to_owned(),
         schema: schema::object(
             &["question"],

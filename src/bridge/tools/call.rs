@@ -7,13 +7,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::{Client, ClientError};
 use crate::core::agent::Agent;
-use crate::core::id::ThreadId;
+use crate::core::id::{RuntimeSession, ThreadId};
 use crate::wire::control::{Command, Refusal, RefusalCode, Reply};
 
 #[derive(Debug)]
 pub(in crate::bridge) struct ToolCall {
     /// The agent that calls.
     pub(in crate::bridge) side: Agent,
+    /// The pair that it reads for; Codex reads for all.
+    pub(in crate::bridge) pair: Option<RuntimeSession>,
     /// The way to the daemon.
     pub(in crate::bridge) client: Client,
     /// As they came.

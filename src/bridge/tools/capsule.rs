@@ -40,7 +40,7 @@ struct Arguments {
 pub(super) fn definition() -> Definition {
     Definition {
         description:
-            "Read tasks: list; show one (goal, decisions, files, tests); check whether its files \
+            "Read tasks: list; show one (goal, decisions, files, tests); check if its files \
                       changed."
                 .to_owned(),
         schema: schema::object(

@@ -59,6 +59,12 @@ pub(super) fn line(view: ContextView, entry: &Value) -> String {
             line.push_str(&indented(&format!("\n{what}: {said}")));
         }
     }
+    let whole = word("read_context_cursor");
+    if !whole.is_empty() {
+        line.push_str(&indented(&format!(
+            "\nWhole: read_context with cursor {whole}."
+        )));
+    }
     line
 }
 

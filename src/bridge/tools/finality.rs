@@ -27,7 +27,7 @@ pub(super) const BLOCKERS_MAX: usize = 20;
 pub(super) fn definition() -> Definition {
     Definition {
         description: "Propose that the work is done. The operator decides, or the gates where he \
-                      set them to; returns what stands in the way."
+                      set them to; returns what blocks it."
             .to_owned(),
         schema: schema::object(
             &["summary", "evidence"],
@@ -35,7 +35,7 @@ pub(super) fn definition() -> Definition {
                 ("summary", schema::string()),
                 (
                     "evidence",
-                    schema::strings_about("what was run and what came out"),
+                    schema::strings_about("what was run, what came out"),
                 ),
                 ("remaining_risk", schema::string()),
                 ("handles_handoff_id", schema::string()),

@@ -40,12 +40,12 @@ pub(super) fn definition(side: Agent) -> Definition {
                 ("reason", schema::string_about("why, and why the peer")),
                 (
                     "context_refs",
-                    schema::strings_about("files, entry ids, links to look at"),
+                    schema::strings_about("files, entry ids, links"),
                 ),
                 ("on_busy", send::on_busy()),
                 (
                     "handles_handoff_id",
-                    schema::string_about("an earlier handoff that this answers"),
+                    schema::string_about("an earlier handoff this answers"),
                 ),
                 ("runtimeSessionId", schema::string()),
             ],

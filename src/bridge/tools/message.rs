@@ -12,6 +12,7 @@ use super::tool::Tool;
 use super::{argument, schema};
 use crate::client::Connection;
 use crate::core::agent::Agent;
+use crate::core::cut_text::cut_text;
 use crate::core::delivery::MessageCursor;
 use crate::core::id::EntryId;
 use crate::wire::control::{
@@ -73,7 +74,7 @@ pub(super) fn get_definition(side: Agent) -> Definition {
                 ("limit", schema::integer(1, LIMIT_MAX.into())),
                 (
                     "ack",
-                    schema::strings_about("message ids you have read: the same as ack_messages"),
+                    schema::strings_about("message ids you have read, as ack_messages"),
                 ),
             ],
         ),
@@ -85,7 +86,7 @@ pub(super) fn wait_definition(side: Agent) -> Definition {
     let peer = side.peer().title();
     Definition {
         description: format!(
-            "Wait for a message from {peer}, or for the answer to one message or handoff \
+            "Wait for a message from {peer}, or the answer to one message or handoff \
              (handoff_id). Only when you cannot go on without it: messages reach you by \
              themselves."
         ),
@@ -103,7 +104,7 @@ pub(super) fn wait_definition(side: Agent) -> Definition {
 
 pub(super) fn ack_definition() -> Definition {
     Definition {
-        description: "Say that you have read these messages, so that they do not come again. Also \
+        description: "Say you have read these messages, so they do not come again. Also \
                       for bodies that reached you without get_messages."
             .to_owned(),
         schema: schema::object(&["ids"], [("ids", schema::strings())]),
@@ -162,7 +163,8 @@ pub(super) async fn ack(call: &ToolCall) -> Result<ToolResult, Refusal> {
 
 fn acked_answer(ids: Vec<EntryId>, acked: Vec<EntryId>, unfinished: &[EntryId]) -> ToolResult {
     let is_ignored = |id: &EntryId| !acked.contains(id) && !unfinished.contains(id);
-    let ignored: Vec<_> = ids.into_iter().filter(is_ignored).collect();
+    let made_up = |id: EntryId| EntryId::new(cut_text(id.as_str(), argument::NAME_CHARS));
+    let ignored: Vec<_> = ids.into_iter().filter(is_ignored).map(made_up).collect();
     let mut answer = json!({"acked": acked});
     let mut lines = vec![format!("acknowledged: {}", list(&acked))];
     if !ignored.is_empty() {

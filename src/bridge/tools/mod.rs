@@ -5,13 +5,14 @@
 
 pub(super) mod answer;
 mod answer_wait;
-mod argument;
+pub(super) mod argument;
 mod artifact;
 mod ask_user;
 pub(super) mod call;
 mod capsule;
 mod context;
 mod context_line;
+mod context_part;
 mod definition;
 mod deliberate;
 mod finality;

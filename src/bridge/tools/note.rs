@@ -24,8 +24,8 @@ struct Arguments {
 pub(super) fn definition() -> Definition {
     Definition {
         description:
-            "Write to the shared record, which both agents and the operator read; it is not \
-                      sent to the peer."
+            "Write to the record that both agents and the operator read; it is not sent to the \
+                      peer."
                 .to_owned(),
         schema: schema::object(
             &["text"],
@@ -57,7 +57,7 @@ pub(super) fn definition() -> Definition {
                 ),
                 (
                     "withdraws",
-                    schema::string_about("your own proposal or question, taken back"),
+                    schema::string_about("your proposal or question, taken back"),
                 ),
             ],
         ),

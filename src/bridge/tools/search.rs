@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_chars, json_chars};
 use super::call::{ToolCall, unexpected};
 use super::capsule::stands;
-use super::context::whole_entry;
+use super::context_part::whole_entry;
 use super::definition::Definition;
 use super::{argument, schema};
 use crate::core::cut_text::excerpt;

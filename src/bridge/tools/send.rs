@@ -33,7 +33,7 @@ pub(super) fn definition(side: Agent) -> Definition {
     Definition {
         description: format!(
             "Send a message to {peer}, or answer one with in_reply_to. Returns the delivery \
-             outcome at once, and no answer."
+             outcome at once, no answer."
         ),
         schema: schema::object(
             &["text"],
@@ -43,11 +43,11 @@ pub(super) fn definition(side: Agent) -> Definition {
                 ("require_reply", schema::boolean_about("ask for an answer")),
                 (
                     "in_reply_to",
-                    schema::string_about("id of the message that this answers"),
+                    schema::string_about("id of the message this answers"),
                 ),
                 (
                     "handles_handoff_id",
-                    schema::string_about("the handoff that this completes; closes it"),
+                    schema::string_about("the handoff this completes; closes it"),
                 ),
                 ("runtimeSessionId", schema::string()),
             ],

@@ -1,32 +1,32 @@
 //! `session_info`: counts and states.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
+use super::argument::ScopeArguments;
 use super::call::ToolCall;
 use super::definition::Definition;
 use super::message::NOT_RECEIVER;
 use super::{argument, schema};
 use crate::client::Connection;
-use crate::wire::control::{Command, Refusal};
+use crate::core::snapshot::HandoffColumn;
+use crate::wire::control::{Command, ContextPage, ContextView, ReadContextParams, Refusal};
 use crate::wire::status::Status;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NoArguments {}
 
 pub(super) fn definition() -> Definition {
     Definition {
         description: "This project's relay: both agents, queues, record, sign-off.".to_owned(),
-        schema: schema::object(&[], []),
+        schema: schema::object(&[], [("scope", schema::one_of(&["all"]))]),
         read_only: true,
     }
 }
 
 pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
-    let NoArguments {} = argument::parse(&call.arguments)?;
-    let status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
+    let ScopeArguments { scope } = argument::parse(&call.arguments)?;
+    let mut status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
+    if call.pair.is_some() && scope.is_none() {
+        own_handoffs(call, &mut status).await?;
+    }
     let mut text = format!(
         "session {}: claude {}, codex {}; {} entries, chain {}; {} open handoffs, {} proposals wait.",
         status
@@ -61,4 +61,25 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         text.push_str(notice);
     }
     Ok(ToolResult::new(structured, text))
+}
+
+/// Counts the open handoffs of the pair that asks alone, as `read_context` has them.
+async fn own_handoffs(call: &ToolCall, status: &mut Status) -> Result<(), Refusal> {
+    let command = Command::ReadContext(ReadContextParams {
+        view: ContextView::Recent,
+        limit: Some(1),
+        ..ReadContextParams::default()
+    });
+    let page: ContextPage = call.ask_for(command).await?;
+    let in_lane = |column: HandoffColumn| {
+        let lanes = page.open_handoffs.iter().map(|handoff| &handoff["lane"]);
+        lanes.filter(|lane| **lane == column.as_str()).count() as u64
+    };
+    status.handoffs.open = page.open_handoffs.len() as u64;
+    let tasks = &mut status.tasks;
+    tasks.open = in_lane(HandoffColumn::Open);
+    tasks.active = in_lane(HandoffColumn::Active);
+    tasks.blocked = in_lane(HandoffColumn::Blocked);
+    tasks.stale = in_lane(HandoffColumn::Stale);
+    Ok(())
 }

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
+use super::argument::ScopeArguments;
 use super::call::ToolCall;
-use super::context::whole_entry;
+use super::context_part::whole_entry;
 use super::definition::Definition;
 use super::finality::{BLOCKERS_MAX, gate_json};
 use super::finding_places::{places_now, put_place};
-use super::session::NoArguments;
 use super::{argument, schema};
 use crate::core::cut_text::excerpt;
 use crate::core::id::{EntryId, FindingId, RuntimeSession};
@@ -55,17 +55,19 @@ pub(super) fn definition() -> Definition {
             "The task board: handoffs by lane, latest artifacts, review findings, policy, what blocks \
                       sign-off, last decisions."
                 .to_owned(),
-        schema: schema::object(&[], []),
+        schema: schema::object(&[], [("scope", schema::one_of(&["all"]))]),
         read_only: true,
     }
 }
 
 pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
-    let NoArguments {} = argument::parse(&call.arguments)?;
+    let ScopeArguments { scope } = argument::parse(&call.arguments)?;
+    // Sign-off is the project's: what blocks it is told whosever it is.
+    let pair = call.pair.as_ref().filter(|_| scope.is_none());
     let snapshot: Arc<Snapshot> = call.ask_for(Command::ReadSnapshot).await?;
     let status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
     let now_ms = Timestamp::now().as_millisecond();
-    let [open, active, blocked, stale, done] = snapshot.columns(now_ms);
+    let [open, active, blocked, stale, done] = snapshot.columns_for(pair, now_ms);
     let finality = proposals(&snapshot);
     let decided = decided(&snapshot, now_ms);
     let mut text = format!(
@@ -76,7 +78,8 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     if let Some(coordinator) = status.policy.coordinator {
         text.push_str(&format!("\n{coordinator} alone writes to git."));
     }
-    for handoff in shown(&snapshot) {
+    let handoffs = handoffs(&snapshot, pair);
+    for handoff in handoffs.iter().take(HANDOFFS_MAX) {
         text.push_str(&format!(
             "\n{} {} from {}{}: {}",
             handoff.column(now_ms).as_str(),
@@ -136,11 +139,13 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
                 HandoffColumn::Stale.as_str(): stale,
                 HandoffColumn::Done.as_str(): done,
             },
-            "open_handoffs": shown(&snapshot)
+            "open_handoffs": handoffs
+                .iter()
+                .take(HANDOFFS_MAX)
                 .map(|handoff| handoff_json(handoff, now_ms))
                 .collect::<Vec<_>>(),
-            "open_handoffs_total": snapshot.standing_handoffs().count(),
-            "artifacts": artifacts(&snapshot),
+            "open_handoffs_total": handoffs.len(),
+            "artifacts": artifacts(&snapshot, pair),
             "findings": {
                 "about": FINDINGS_FRAME,
                 "open": findings,
@@ -168,12 +173,14 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     ))
 }
 
-/// The oldest open handoffs: what has waited longest comes first.
-fn shown(snapshot: &Snapshot) -> impl Iterator<Item = &HandoffSnapshot> {
-    let standing = snapshot.standing_handoffs();
-    let mut handoffs: Vec<&HandoffSnapshot> = standing.map(Arc::as_ref).collect();
+/// The open handoffs that a pair is shown: what has waited longest comes first.
+fn handoffs<'a>(snapshot: &'a Snapshot, pair: Option<&RuntimeSession>) -> Vec<&'a HandoffSnapshot> {
+    let standing = snapshot.standing_handoffs().map(Arc::as_ref);
+    let mut handoffs: Vec<&HandoffSnapshot> = standing
+        .filter(|handoff| RuntimeSession::is_shown(pair, handoff.runtime_session.as_ref()))
+        .collect();
     handoffs.sort_by_key(|handoff| handoff.seq);
-    handoffs.into_iter().take(HANDOFFS_MAX)
+    handoffs
 }
 
 fn rule_json(rule: &RuleInForce) -> Value {
@@ -204,9 +211,11 @@ fn handoff_json(handoff: &HandoffSnapshot, now_ms: i64) -> Value {
     })
 }
 
-fn artifacts(snapshot: &Snapshot) -> Vec<Value> {
-    let latest = snapshot.artifacts.iter().rev().take(RECENT_MAX);
+fn artifacts(snapshot: &Snapshot, pair: Option<&RuntimeSession>) -> Vec<Value> {
+    let latest = snapshot.artifacts.iter().rev();
     latest
+        .filter(|artifact| RuntimeSession::is_shown(pair, artifact.runtime_session.as_ref()))
+        .take(RECENT_MAX)
         .map(|artifact| {
             json!({
                 "entry_id": artifact.id,

@@ -30,6 +30,7 @@ async fn run(
     };
     let call = ToolCall {
         side,
+        pair: (side == Agent::Claude).then(RuntimeSession::default),
         client: place.client(Role::Claude),
         arguments,
         thread_id: None,
@@ -290,6 +291,34 @@ async fn wrong_arguments_are_refused_by_name_and_reach_no_daemon() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_a_long_argument_is_said_without_all_of_it() {
+    let long = "plum ".repeat(200_000);
+    for (arguments, named) in [
+        (
+            json!({"summary": "x", "evidence": long}),
+            "`evidence`: invalid type",
+        ),
+        (
+            json!({"summary": "x", "evidence": [], (long.as_str()): 1}),
+            "unknown field `plum ",
+        ),
+    ] {
+        let refusal = refused("propose_final", arguments).await;
+        assert_eq!(refusal.code, RefusalCode::InvalidArguments);
+        assert!(refusal.message.contains(named), "{}", refusal.message);
+        let chars = refusal.message.chars().count();
+        assert!(chars <= 400, "{chars}");
+    }
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, |_| Answering::Reply(Reply::Acked(Vec::new()))).await;
+    let ids: Vec<String> = (0..200).map(|n| format!("{n:0200}")).collect();
+    // That the result is no longer than it may be is seen of each.
+    let answer = run(&place, Agent::Claude, "ack_messages", json!({"ids": ids}));
+    let ignored = &answer.await.unwrap().structured["ignored"];
+    assert_eq!(ignored.as_array().unwrap().len(), 200);
+}
+
+#[tokio::test]
 async fn a_text_over_a_million_characters_is_too_large_and_one_of_a_million_is_not() {
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, |_| {
@@ -543,27 +572,124 @@ async fn the_record_is_paged_backwards_without_gaps_and_a_huge_entry_in_parts() 
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, record(entries.clone(), Vec::new())).await;
     let mut read: Vec<Value> = Vec::new();
-    let mut part = String::new();
     let mut arguments = json!({"view": "raw"});
-    for _ in 0..200 {
+    loop {
         let answer = run(&place, Agent::Codex, "read_context", arguments.clone())
             .await
             .unwrap();
         let mut shown = answer.structured["entries"].as_array().unwrap().clone();
-        shown.append(&mut read);
-        read = shown;
-        if let Some(stretch) = answer.structured.get("part") {
-            part.push_str(stretch["json"].as_str().unwrap());
-            if stretch["to"] == stretch["total"] {
-                read.insert(0, serde_json::from_str(&part).unwrap());
+        for entry in &mut shown {
+            if entry["shortened"] == true {
+                *entry = whole(&place, entry).await;
             }
         }
+        shown.append(&mut read);
+        read = shown;
         if answer.structured["cursor"].is_null() {
             break;
         }
         arguments["cursor"] = answer.structured["cursor"].clone();
     }
     assert_eq!(read, entries);
+}
+
+/// All of an entry of which a page has the beginning, read by the cursor that stands on it.
+async fn whole(place: &Place, shown: &Value) -> Value {
+    let mut arguments = json!({"cursor": shown["read_context_cursor"]});
+    let mut read = String::new();
+    loop {
+        let answer = run(place, Agent::Claude, "read_context", arguments.clone())
+            .await
+            .unwrap();
+        // It says nothing of what it does not show.
+        let of = answer.structured.as_object().unwrap();
+        assert!(!of.contains_key("open_handoffs") && !of.contains_key("entries"));
+        read.push_str(answer.structured["part"]["json"].as_str().unwrap());
+        match answer.structured["cursor"].as_str() {
+            Some(cursor) => arguments["cursor"] = json!(cursor),
+            None => return serde_json::from_str(&read).unwrap(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_long_newest_entry_hides_neither_open_handoffs_nor_what_came_before_it() {
+    let entry = |seq: u64, text: &str| {
+        json!({"id": format!("e{seq}"), "seq": seq, "at": 0, "type": "message",
+            "from": "codex", "to": "claude", "text": text})
+    };
+    let long = format!("plums first\n{}", "\"and\" then \n".repeat(4_000));
+    let mut cut = entry(3, &long[..15_000]);
+    cut["whole"] = json!({"sha256": "00", "units": 60_000});
+    let handoff = json!({"id": "h1", "seq": 2, "from": "codex", "to": "claude", "ask": "mend it",
+        "reason": "it hangs", "lane": "open", "age_s": 1});
+    // The text of the newest stands apart, or is too long for any page.
+    for newest in [cut, entry(3, &long)] {
+        let entries = vec![entry(1, "before"), entry(2, &long), newest.clone()];
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, record(entries, vec![handoff.clone()])).await;
+        for view in ["summary", "recent"] {
+            let arguments = json!({"view": view});
+            let answer = run(&place, Agent::Claude, "read_context", arguments)
+                .await
+                .unwrap();
+            let page = &answer.structured;
+            assert_eq!(page["open_handoffs"], json!([handoff]), "{view}");
+            assert_eq!(page["open_handoffs_total"], 1, "{view}");
+            assert_eq!(page["entries"][0]["text"], "before", "{view}");
+            assert_eq!(page["cursor"], Value::Null, "{view}");
+            let shown = &page["entries"][2];
+            let text = shown["text"].as_str().unwrap();
+            assert!(text.starts_with("plums first \"and\""), "{text}");
+            assert_eq!(whole(&place, shown).await, newest);
+            let way = format!(
+                "read_context with cursor {}.",
+                shown["read_context_cursor"].as_str().unwrap()
+            );
+            for told in ["open handoff h1 from codex: mend it", &way] {
+                assert!(answer.text.contains(told), "{}", answer.text);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_handoff_that_is_asked_for_is_paged_to_its_end_beside_long_answers() {
+    let long = "word ".repeat(3_500);
+    let entries: Vec<Value> = (0..6)
+        .map(|n| {
+            json!({"id": format!("e{n}"), "seq": n + 1, "at": 0, "type": "message",
+                "from": "codex", "to": "claude", "text": long})
+        })
+        .collect();
+    let place = Place::default();
+    let paged = record(entries.clone(), Vec::new());
+    let handoff = entries[0].clone();
+    let _daemon = FakeDaemon::start(&place, move |command| match (command, paged(command)) {
+        // The daemon adds it to the first page, however short that is.
+        (Command::ReadContext(params), Answering::Reply(Reply::Context(mut page)))
+            if params.cursor.is_none() && page.cursor.is_some() =>
+        {
+            page.entries.insert(0, handoff.clone());
+            Answering::Reply(Reply::Context(page))
+        }
+        (_, answering) => answering,
+    })
+    .await;
+    let mut seqs = Vec::new();
+    let mut arguments = json!({"handoff_id": "e0"});
+    loop {
+        let answer = run(&place, Agent::Claude, "read_context", arguments.clone())
+            .await
+            .unwrap();
+        let shown = answer.structured["entries"].as_array().unwrap().clone();
+        seqs.extend(shown.iter().rev().map(|entry| entry["seq"].clone()));
+        if answer.structured["cursor"].is_null() {
+            break;
+        }
+        arguments["cursor"] = answer.structured["cursor"].clone();
+    }
+    assert_eq!(seqs, [6, 5, 4, 3, 2, 1]);
 }
 
 /// A record with one text that is too long for its line; `lost` is why all of it cannot be had.
@@ -634,20 +760,11 @@ async fn all_of_a_long_text_is_read_in_parts_from_every_view() {
     for view in ["summary", "recent", "raw"] {
         let place = Place::default();
         let _daemon = FakeDaemon::start(&place, long_text(None)).await;
-        let mut arguments = json!({"view": view});
-        let mut read = String::new();
-        loop {
-            let answer = run(&place, Agent::Claude, "read_context", arguments.clone())
-                .await
-                .unwrap();
-            assert_eq!(answer.structured["entries"], json!([]), "{view}");
-            read.push_str(answer.structured["part"]["json"].as_str().unwrap());
-            match answer.structured["cursor"].as_str() {
-                Some(cursor) => arguments["cursor"] = json!(cursor),
-                None => break,
-            }
-        }
-        let entry: Value = serde_json::from_str(&read).unwrap();
+        let page = run(&place, Agent::Claude, "read_context", json!({"view": view}));
+        let page = page.await.unwrap();
+        let shown = &page.structured["entries"][0];
+        assert_eq!(shown["shortened"], true, "{view}");
+        let entry = whole(&place, shown).await;
         assert!(entry["content"].as_str().unwrap().ends_with("its end"));
     }
 }
@@ -656,12 +773,13 @@ async fn all_of_a_long_text_is_read_in_parts_from_every_view() {
 async fn of_a_long_text_that_is_lost_the_beginning_is_given_and_why_not_more() {
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, long_text(Some(RefusalCode::BlobAltered))).await;
-    let answer = run(&place, Agent::Codex, "read_context", json!({}))
+    let part = json!({"cursor": "part:0:e1"});
+    let answer = run(&place, Agent::Codex, "read_context", part.clone())
         .await
         .unwrap();
-    let part = &answer.structured["part"];
-    assert!(part["json"].as_str().unwrap().contains("its beginning"));
-    assert_eq!(part["lost"], "it was altered");
+    let told = &answer.structured["part"];
+    assert!(told["json"].as_str().unwrap().contains("its beginning"));
+    assert_eq!(told["lost"], "it was altered");
     assert!(
         answer.text.contains("Only its beginning is left"),
         "{}",
@@ -670,7 +788,7 @@ async fn of_a_long_text_that_is_lost_the_beginning_is_given_and_why_not_more() {
 
     let place = Place::default();
     let _daemon = FakeDaemon::start(&place, long_text(Some(RefusalCode::LedgerUnreadable))).await;
-    let refusal = run(&place, Agent::Codex, "read_context", json!({}))
+    let refusal = run(&place, Agent::Codex, "read_context", part)
         .await
         .unwrap_err();
     assert_eq!(refusal.code, RefusalCode::LedgerUnreadable);
@@ -828,9 +946,14 @@ async fn the_task_board_stays_small_however_much_is_open() {
         })
     })
     .await;
-    let answer = run(&place, Agent::Claude, "task_state", json!({}))
-        .await
-        .unwrap();
+    // The first of them is another pair's.
+    let own = run(&place, Agent::Claude, "task_state", json!({})).await;
+    let own = own.unwrap().structured;
+    assert_eq!(own["lanes"]["stale"], 499);
+    assert_eq!(own["open_handoffs_total"], 499);
+    assert_eq!(own["open_handoffs"][0]["handoff_id"], "handoff-001");
+    let all = json!({"scope": "all"});
+    let answer = run(&place, Agent::Claude, "task_state", all).await.unwrap();
     assert_eq!(answer.structured["lanes"]["stale"], 500);
     assert_eq!(answer.structured["open_handoffs_total"], 500);
     // Whose it is, in a project with several Claudes.

@@ -85,6 +85,14 @@ fn a_mode_or_session_that_makes_no_sense_is_named() {
         code(&[("CONTEXTRELAY_RUNTIME_SESSION", "a\nb")]),
         "bad_environment"
     );
+    // The daemon takes no longer one: every tool of such a pair would be refused.
+    let longest = "ü".repeat(RuntimeSession::CHARS_MAX);
+    let named = with(&[("CONTEXTRELAY_RUNTIME_SESSION", &longest)]);
+    assert_eq!(named.unwrap().runtime_session.as_str(), longest);
+    let over = format!("{longest}ü");
+    let failure = with(&[("CONTEXTRELAY_RUNTIME_SESSION", &over)]).unwrap_err();
+    let bound = "a name of at most 100 characters";
+    assert!(failure.message.contains(bound), "{failure}");
     assert_eq!(
         code(&[("CONTEXTRELAY_STATE_DIR", "relative")]),
         "bad_environment"

@@ -1,14 +1,14 @@
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use tokio::sync::Notify;
 
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place, hello, serve_operator};
-use crate::client::operator_dial;
+use crate::client::{Dormancy, operator_dial};
 use crate::core::agent::Agent;
 use crate::core::id::{EntryId, Seq};
 use crate::store::dirs::{ProjectDirs, UserDirs};
-use crate::wire::control::{Recorded, Refusal, RefusalCode, Role, WaitMessagesParams};
+use crate::wire::control::{Recorded, RefusalCode, Reply, Role, WaitMessagesParams};
 
 async fn within<T>(work: impl Future<Output = T>) -> T {
     timeout(DEADLINE, work).await.unwrap()
@@ -77,19 +77,15 @@ async fn a_refusal_keeps_its_code_and_hint() {
 #[tokio::test]
 async fn a_daemon_of_another_protocol_is_told_of_in_its_own_words_with_its_next_step() {
     let place = Place::default();
-    let _daemon = FakeDaemon::start(&place, done).await;
-    let client = connect_within(
-        WebsocketOptions {
-            dial: place.dial(),
-            hello: Hello {
-                protocol: PROTOCOL + 1,
-                ..hello(Role::Cli)
-            },
-            on_connect: Vec::new(),
-        },
-        Duration::from_millis(200),
-    );
-    let refusal = Refusal::protocol_version(PROTOCOL + 1, PROTOCOL);
+    let other = FakeDaemon::start_of_another_protocol(&place).await;
+    let options = WebsocketOptions {
+        dial: place.dial(),
+        hello: hello(Role::Cli),
+        on_connect: Vec::new(),
+    };
+    // Longer than anybody waits here: a refusal that is known is no reason to.
+    let client = connect_within(options, DEADLINE * 2);
+    let refusal = Refusal::protocol_version(PROTOCOL, PROTOCOL + 1);
     assert!(refusal.hint.contains("of one version"));
     let mut connection = client.connection();
     within(connection.changed()).await.unwrap();
@@ -101,9 +97,44 @@ async fn a_daemon_of_another_protocol_is_told_of_in_its_own_words_with_its_next_
     };
     assert!(why.contains("control protocol"), "{why}");
     assert_eq!(told, Some(refusal.clone()));
-    // It did not answer a call either, and who called reads the same.
-    let call = within(client.call(Command::QueueList)).await;
-    assert_eq!(call, Err(ClientError::NotAdmitted(refusal)));
+    // It does not answer a call either, and who calls reads the same, each time.
+    for _ in 0..3 {
+        let call = within(client.call(Command::QueueList)).await;
+        assert_eq!(call, Err(ClientError::NotAdmitted(refusal.clone())));
+    }
+    // One that comes in its place is used; refusals may be on their way until then.
+    drop(other);
+    let daemon = FakeDaemon::start(&place, done).await;
+    within(async {
+        while let Err(error) = client.call(Command::QueueList).await {
+            assert_eq!(error, ClientError::NotAdmitted(refusal.clone()));
+        }
+    })
+    .await;
+    assert_eq!(daemon.so_far(), [Command::QueueList]);
+}
+
+#[tokio::test]
+async fn a_call_that_was_refused_for_the_protocol_is_not_sent_later() {
+    let place = Place::default();
+    let other = FakeDaemon::start_of_another_protocol(&place).await;
+    let client = place.client(Role::Cli);
+    let calls = (0..5).map(|_| client.call(Command::QueueList));
+    for answer in within(futures::future::join_all(calls)).await {
+        assert!(
+            matches!(answer, Err(ClientError::NotAdmitted(_))),
+            "{answer:?}"
+        );
+    }
+    drop(other);
+    let daemon = FakeDaemon::start(&place, done).await;
+    let mut connection = client.connection();
+    within(connection.wait_for(|state| matches!(state, Connection::Connected(_))))
+        .await
+        .unwrap();
+    let read = within(client.call(Command::ReadStatus)).await;
+    assert_eq!(read, Ok(Reply::Done));
+    assert_eq!(daemon.so_far(), [Command::ReadStatus]);
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ pub(in crate::daemon) fn not_found(what: &str, hint: &str) -> Refusal {
     Refusal::new(RefusalCode::NotFound, format!("there is no {what}"), hint)
 }
 
-/// An id that somebody made up may be long.
+/// An id or a cursor that somebody made up may be long.
 pub(super) fn shortened(id: &str) -> String {
     id.chars().take(ID_CHARS_MAX).collect()
 }
@@ -119,7 +119,7 @@ pub(super) fn check_cursor(cursor: Option<&str>) -> Result<Option<u64>, Refusal>
     cursor.parse().map(Some).map_err(|_| {
         Refusal::new(
             RefusalCode::InvalidArguments,
-            format!("`{cursor}` is no cursor"),
+            format!("`{}` is no cursor", shortened(cursor)),
             "use the `cursor` of the page before",
         )
     })

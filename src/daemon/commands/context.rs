@@ -194,10 +194,7 @@ pub(in crate::daemon) fn context(
     let is_foreign = world.foreign_places();
     let open_handoffs = world
         .standing_handoffs()
-        .filter(|handoff| {
-            let of = handoff.runtime_session.as_ref();
-            pair.is_none() || of.is_none() || of == pair.as_ref()
-        })
+        .filter(|handoff| RuntimeSession::is_shown(pair.as_ref(), handoff.runtime_session.as_ref()))
         .filter(|handoff| {
             params
                 .handoff_id

@@ -127,7 +127,10 @@ fn ending_in(ledger: &Ledger, end: &str) -> Result<Option<Seq>, Refusal> {
 }
 
 fn entry(ledger: &Ledger, name: &str, full: bool) -> Result<(Seq, EntryLine), Refusal> {
-    let missing = || not_found(&format!("entry {name}"), "see `ctxrelay ledger list`");
+    let missing = || {
+        let what = format!("entry {}", shortened(name));
+        not_found(&what, "see `ctxrelay ledger list`")
+    };
     let seq = match name.parse::<u64>() {
         Ok(seq) => Seq(seq),
         Err(_) => {

@@ -140,6 +140,27 @@ async fn a_handoff_is_read_with_its_reason_and_what_to_look_at() {
 }
 
 #[tokio::test]
+async fn a_refusal_repeats_only_the_beginning_of_a_place_that_is_none() {
+    let mut rig = Rig::fresh().await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let long = "nowhere".repeat(10_000);
+    let page = Command::ReadContext(ReadContextParams {
+        cursor: Some(long.clone()),
+        ..ReadContextParams::default()
+    });
+    let entry = Command::LedgerShow {
+        entry: long,
+        full: false,
+        placed: true,
+    };
+    for command in [page, entry] {
+        let refusal = rig.call(&codex, command).await.unwrap_err();
+        assert!(refusal.message.contains("nowhere"), "{refusal:?}");
+        assert!(refusal.message.chars().count() <= 100, "{refusal:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_handoff_is_read_at_once_however_far_back_it_stands_and_a_reading_ends_with_it() {
     const LATER: usize = 6_000;
     let mut rig = Rig::fresh().await;

@@ -172,6 +172,11 @@ impl Refusal {
         )
     }
 
+    /// Whether a daemon refuses this client for as long as it runs.
+    pub fn is_of_another_protocol(&self) -> bool {
+        self.code == RefusalCode::ProtocolVersion
+    }
+
     /// The gates are to sign off alone where decisions are signed.
     pub fn gates_cannot_sign() -> Self {
         Self::new(

@@ -37,9 +37,6 @@ pub(in crate::daemon) use refused::{Counted, OperatorRefusals};
 pub(in crate::daemon) use waiters::WAITERS_MAX;
 pub(in crate::daemon) use waiters::{Waiter, WaiterId, Waiters, Wants, too_many_waiters};
 
-/// The longest name of a pair, in characters.
-const PAIR_CHARS_MAX: usize = 100;
-
 /// Everybody who is connected.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Clients {
@@ -114,6 +111,7 @@ impl Clients {
         newcomer: Newcomer,
         now_ms: i64,
     ) -> Result<bool, Refusal> {
+        const MAX: usize = RuntimeSession::CHARS_MAX;
         let Newcomer {
             hello,
             operator,
@@ -122,12 +120,10 @@ impl Clients {
             outlet,
         } = newcomer;
         let pair = hello.runtime_session_id.clone();
-        if pair.as_str().is_empty() || pair.as_str().chars().count() > PAIR_CHARS_MAX {
+        if pair.as_str().is_empty() || pair.as_str().chars().count() > MAX {
             return Err(Refusal::new(
                 RefusalCode::InvalidArguments,
-                format!(
-                    "the runtime session id is empty or longer than {PAIR_CHARS_MAX} characters"
-                ),
+                format!("the runtime session id is empty or longer than {MAX} characters"),
                 "set CONTEXTRELAY_RUNTIME_SESSION to a short word",
             ));
         }
