@@ -207,8 +207,13 @@ fn what_is_reset_is_told_to_nobody_and_stays_in_the_record() {
     let asked = |args: &[&str], word: &str| {
         let words = ["continuity", "reset"].into_iter();
         let words = words.chain(args.iter().copied());
-        let mut pty = Pty::spawn(&project.ctxrelay(words));
+        let mut pty = Pty::spawn_sized(&project.ctxrelay(words), 200, 24);
         pty.wait_for_text("Type `reset` to go on");
+        let whom = match args {
+            ["codex"] => "tells Codex any more what it is at",
+            _ => "tells the agents any more what they are at",
+        };
+        assert!(pty.screen().contains(whom), "{}", pty.screen());
         pty.submit(word);
         pty.wait_exit()
     };
