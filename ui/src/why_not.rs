@@ -146,6 +146,7 @@ pub(crate) fn reason(deck: &Deck, action: Action) -> Option<String> {
     Some(text.to_owned())
 }
 
+/// On what is over, or where none is there.
 const NO_FINDING: &str = "no review finding that stands is open";
 
 /// Why nothing of it can be copied or opened in an editor.
