@@ -24,7 +24,7 @@ pub(super) fn of_artifact(entry: &Entry) -> Option<String> {
     })
 }
 
-/// What a row says of a review's finding: how bad it is, its title, and what the operator said of it.
+/// What a row says of a review's finding: how bad it is, its title, and what the operator says.
 pub(super) fn of_finding(world: &Snapshot, entry: &Entry) -> Option<String> {
     let EntryKind::Finding(record) = &entry.kind else {
         return None;

@@ -74,8 +74,8 @@ pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
         None => ("the agents", "they are"),
     };
     let asked = format!(
-        "No packet and no state tells {whom} any more what {they_are} at, what holds and what comes \
-         next, pinned or not. The record keeps every word of it."
+        "No packet and no state tells {whom} any more what {they_are} at, what holds and what \
+         comes next, pinned or not. The record keeps every word of it."
     );
     wait_for(operator::ask::<()>(context, command, &asked, "reset"))?;
     let said = format!(

@@ -53,7 +53,7 @@ const TEXT_CHARS: usize = 100;
 /// How much of a finding's id is shown, in characters.
 const FINDING_CHARS: usize = 40;
 
-/// Names that help and completions know. Any other is taken too: another version may have written it.
+/// Names that help and completions know. Any other is taken too: another version may write it.
 #[derive(Debug, Clone)]
 struct Offered(&'static [&'static str]);
 
