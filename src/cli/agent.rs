@@ -17,6 +17,9 @@ pub struct AgentArgs {
     /// Print the command line and start nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Not in this version
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub pair: Option<OsString>,
     /// The agent's own arguments
     #[arg(
         trailing_var_arg = true,

@@ -35,6 +35,9 @@ pub struct Cli {
     /// Print exactly one JSON value, also on failure
     #[arg(long, global = true)]
     pub json: bool,
+    /// Not in this version
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub pair: Option<OsString>,
     /// Without one: the deck.
     #[command(subcommand)]
     pub verb: Option<Verb>,
@@ -190,10 +193,19 @@ pub enum Verb {
     Unbuilt(unbuilt::Args),
 }
 
-impl Verb {
+impl Cli {
     /// Whether this version only says that it does not have it.
     pub fn is_unbuilt(&self) -> bool {
+        self.pair.is_some() || self.verb.as_ref().is_some_and(Verb::is_unbuilt)
+    }
+}
+
+impl Verb {
+    fn is_unbuilt(&self) -> bool {
         match self {
+            Self::Claude(args) | Self::Codex(args) => args.pair.is_some(),
+            Self::Config(Later(config::Verb::Show { origin })) => *origin,
+            Self::Search(args) => args.place == search::SearchPlace::Unbuilt,
             Self::Unbuilt(_)
             | Self::Config(Later(config::Verb::Set(_) | config::Verb::Unset(_))) => true,
             Self::Doctor(args) => args.contract.is_some(),

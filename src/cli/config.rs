@@ -19,7 +19,11 @@ pub enum Verb {
     Schema,
     /// What counts now, what is wrong, and what waits for your trust
     #[command(after_help = "Example: ctxrelay config show --json | jq .config.redaction")]
-    Show,
+    Show {
+        /// Not in this version
+        #[arg(long, hide = true)]
+        origin: bool,
+    },
     /// Set a key (not in this version)
     #[command(hide = true)]
     Set(unbuilt::Args),

@@ -34,8 +34,9 @@ pub enum Verb {
     /// The objective; with a text it is set (operator)
     #[command(after_help = "Example: ctxrelay continuity objective 'nobody is logged out' --pin")]
     Objective(ObjectiveArgs),
-    /// Set what a JSON file says: objective, plan, hypothesis, and lists of constraints,
-    /// assumptions, decisions, nextSteps, questions, which are added to (operator)
+    /// Set what a JSON file says: objective, plan, hypothesis; lists of constraints, assumptions,
+    /// decisions, questions, which are added to; and nextSteps, which take the place of all but
+    /// those that you gave since the agent's last turn began (operator)
     #[command(after_help = "Example: ctxrelay continuity sync state.json --for codex")]
     Sync(SyncArgs),
     /// Have the agents forget a file, or something that was said (operator)

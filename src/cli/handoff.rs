@@ -13,7 +13,7 @@ use super::report::{Report, ReportText};
 use super::words::{said, short};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryState;
-use crate::core::entry::NoteKind;
+use crate::core::entry::{NoteKind, handoff_words};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::kept_text::BRIEF_CHARS_MAX;
 use crate::wire::control::{
@@ -68,7 +68,7 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         let handoffs = world.open_handoffs.values().map(|handoff| OpenDebt {
             what: "handoff",
             id: &handoff.id,
-            ask: &handoff.ask,
+            ask: handoff_words(&handoff.from, &handoff.ask),
             pair: handoff.runtime_session.as_ref(),
         });
         let questions = world.open_questions.values().map(|question| OpenDebt {
@@ -81,7 +81,7 @@ fn close(context: &CliContext, args: HandoffCloseArgs) -> CliOutcome {
         let of_tasks = of_tasks.values().map(|handoff| OpenDebt {
             what: "handoff",
             id: &handoff.id,
-            ask: &handoff.ask,
+            ask: handoff_words(&handoff.from, &handoff.ask),
             pair: None,
         });
         let debts = handoffs.chain(questions).chain(of_tasks);

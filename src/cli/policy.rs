@@ -1,6 +1,7 @@
 //! `ctxrelay coordinator` and `ctxrelay permissions …`: the operator's rules for the agents, and
 //! whether each is enforced.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -64,7 +65,7 @@ pub enum Verb {
 #[derive(Debug, clap::Args)]
 pub struct SetArgs {
     /// Which
-    #[arg(value_parser = permission, value_name = "PERMISSION")]
+    #[arg(value_parser = permission(), value_name = "PERMISSION")]
     pub permission: Permission,
     /// What it comes to
     pub rule: RuleWord,
@@ -102,11 +103,12 @@ pub enum SwitchWord {
     Off,
 }
 
-fn permission(text: &str) -> Result<Permission, String> {
-    let known = Permission::ALL.into_iter().find(|it| it.as_str() == text);
-    known.ok_or_else(|| {
-        let names = Permission::ALL.map(Permission::as_str);
-        format!("one of {}", names.join(", "))
+fn permission() -> impl TypedValueParser<Value = Permission> {
+    let names = PossibleValuesParser::new(Permission::ALL.map(Permission::as_str));
+    names.try_map(|word| {
+        let mut all = Permission::ALL.into_iter();
+        all.find(|it| it.as_str() == word)
+            .ok_or("there is no such permission")
     })
 }
 

@@ -8,7 +8,7 @@ use super::connect::Live;
 use super::context::CliContext;
 use super::disk;
 use super::words::short;
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::{Entry, EntryKind, handoff_words};
 use crate::core::id::{EntryId, Seq};
 use crate::wire::control::{Command, EntryLine, QueueRow};
 
@@ -29,18 +29,18 @@ pub fn numbered(name: &str) -> Option<Seq> {
 pub struct QueueName {
     /// `h8` for a handoff, else its number.
     pub name: String,
-    /// Where its text begins.
+    /// Where its text begins; of one that hands a task over, its title.
     pub words: String,
 }
 
 impl QueueName {
     fn of(entry: &Entry) -> Self {
-        let mark = match entry.kind {
-            EntryKind::Handoff(_) => "h",
-            _ => "",
+        let (mark, text) = match entry.kind {
+            EntryKind::Handoff(_) => ("h", handoff_words(&entry.source, &entry.content)),
+            _ => ("", &*entry.content),
         };
         // A line of a table: of a longer text no more is looked at than fits.
-        let begins: String = entry.content.chars().take(4 * WORDS_CHARS).collect();
+        let begins: String = text.chars().take(4 * WORDS_CHARS).collect();
         let begins: Vec<&str> = begins.split_whitespace().collect();
         Self {
             name: format!("{mark}{}", entry.seq),

@@ -54,8 +54,7 @@ pub fn run(args: Vec<OsString>) -> ExitKind {
         }
     };
     // A verb that is not built takes all words behind it, `--json` too.
-    let out =
-        Output::new(cli.json || wants_json && cli.verb.as_ref().is_some_and(Verb::is_unbuilt));
+    let out = Output::new(cli.json || wants_json && cli.is_unbuilt());
     match dispatch(cli, out.clone()) {
         Ok(kind) => kind,
         Err(failure) => {
@@ -190,7 +189,7 @@ fn verb_of(words: &[OsString]) -> (String, clap::Command) {
 }
 
 fn dispatch(cli: Cli, out: Output) -> CliOutcome {
-    if cli.verb.as_ref().is_some_and(Verb::is_unbuilt) {
+    if cli.is_unbuilt() {
         return unbuilt::refuse();
     }
     let Cli { project, verb, .. } = cli;
@@ -268,7 +267,7 @@ fn dispatch(cli: Cli, out: Output) -> CliOutcome {
         Verb::Kill(args) => kill::run(&typed.context()?, &args),
         Verb::Notify(args) => notify::run(&typed.context()?, &args),
         Verb::Redact(args) => redact::run(&typed.context()?, &args),
-        Verb::Config(Later(config::Verb::Show)) => config::show(&typed.context()?),
+        Verb::Config(Later(config::Verb::Show { .. })) => config::show(&typed.context()?),
         Verb::Trust(args) => trust::run(&typed.context()?, &args),
         Verb::Operator(Later(verb)) => operator_key::run(&typed.context()?, &verb),
 

@@ -59,6 +59,9 @@ pub enum SearchPlace {
     /// All of these
     #[default]
     All,
+    /// Not in this version
+    #[value(name = "transcripts", alias = "commits", hide = true)]
+    Unbuilt,
 }
 
 impl SearchPlace {
@@ -69,6 +72,7 @@ impl SearchPlace {
             Self::Capsules => &[FoundIn::Capsule],
             Self::Archives => &[FoundIn::Archive],
             Self::All => &FoundIn::ALL,
+            Self::Unbuilt => &[],
         }
     }
 }

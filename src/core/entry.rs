@@ -44,8 +44,8 @@ pub use gate_run::{GapCause, GateRun, IsolatedRun, RewrittenFiles};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
 pub use task::{
-    TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words, imported_digest, imported_words,
-    kept_digest, kept_words, may_tell_kept,
+    TASK, TASK_HEADING, TASK_ONLY, TaskRecord, TaskStep, exported_words, handoff_words,
+    imported_digest, imported_words, kept_digest, kept_words, may_tell_kept,
 };
 pub use turn_meta::{ANSWERED_TURN, GOES_ON_WITH, SENT_AGAIN};
 

@@ -25,7 +25,7 @@ use super::party::{agent_of, party_of};
 use super::rows::sent;
 use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::entry::{TreeFound, WorkTree};
+use crate::core::entry::{TreeFound, WorkTree, handoff_words};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, RecentActivity, Snapshot, TreeInQuestion};
 use crate::wire::status::{ChainState, PolicyStatus};
@@ -276,7 +276,11 @@ fn finality_card(model: &Model, proposal: &ProposalSnapshot) -> ui::InboxCard {
             .iter()
             .map(|id| match model.world.open_handoffs.get(id) {
                 Some(handoff) => ui::NamedEntry {
-                    text: format!("{} {}", handoff_name(handoff), handoff.ask),
+                    text: format!(
+                        "{} {}",
+                        handoff_name(handoff),
+                        handoff_words(&handoff.from, &handoff.ask)
+                    ),
                     line: Some(handoff.seq.0).filter(|line| *line > 0),
                 },
                 None => id.short().to_owned().into(),

@@ -4,7 +4,7 @@ use crate::core::agent::Party;
 use crate::core::entry::{ContinuityFact, Entry, EntryKind};
 use crate::core::snapshot::Snapshot;
 
-/// Of each part of an artifact; a row shows less.
+/// Of each part of an artifact, and of what is said of a finding; a row shows less.
 const TEXT_CHARS: usize = 400;
 
 /// What a row says of an artifact: what it came to stands before that, with a sign of its own.
@@ -24,8 +24,7 @@ pub(super) fn of_artifact(entry: &Entry) -> Option<String> {
     })
 }
 
-/// What a row says of a review's finding: how bad it is, and its title. What the operator said of it
-/// is their own text.
+/// What a row says of a review's finding: how bad it is, its title, and what the operator says.
 pub(super) fn of_finding(world: &Snapshot, entry: &Entry) -> Option<String> {
     let EntryKind::Finding(record) = &entry.kind else {
         return None;
@@ -33,12 +32,18 @@ pub(super) fn of_finding(world: &Snapshot, entry: &Entry) -> Option<String> {
     let known = || Some(&world.findings.get(&record.finding)?.facts);
     let facts = match &record.facts {
         Some(facts) => facts,
-        None => known().filter(|_| entry.content.is_empty())?,
+        None => known()?,
     };
-    Some(match &facts.severity {
+    let mut text = match &facts.severity {
         Some(severity) => format!("{severity} · {}", facts.title),
         None => facts.title.clone(),
-    })
+    };
+    // With the facts stand the review's own words: the title is of those.
+    if record.facts.is_none() && !entry.content.is_empty() {
+        text.push_str(" · ");
+        text.extend(entry.content.trim().chars().take(TEXT_CHARS));
+    }
+    Some(text)
 }
 
 pub(super) fn words(world: &Snapshot, entry: &Entry) -> (String, Option<String>) {

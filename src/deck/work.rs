@@ -10,7 +10,7 @@ use ctxrelay_ui::model as ui;
 
 use super::party::party_of;
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent, handoff_words};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{HandoffColumn, HandoffSnapshot, STALE_AFTER_MS, Snapshot};
 
@@ -190,16 +190,18 @@ fn row(world: &Snapshot, handoff: &HandoffSnapshot, now_ms: i64) -> ui::HandoffR
         seq: handoff.seq.0,
         from: party_of(&handoff.from),
         to: handoff.to.as_ref().map_or(ui::Party::Human, party_of),
-        ask: beginning(&handoff.ask),
+        ask: beginning(handoff),
         since_ms: handled.map_or(handoff.at_ms, |(_, at_ms)| *at_ms),
     }
 }
 
 /// As much of an ask as a row carries: mostly all of it, which is shared.
-fn beginning(ask: &Arc<str>) -> Arc<str> {
-    match ask.char_indices().nth(ASK_CHARS_MAX) {
-        Some((end, _)) => ask[..end].into(),
-        None => Arc::clone(ask),
+fn beginning(handoff: &HandoffSnapshot) -> Arc<str> {
+    let words = handoff_words(&handoff.from, &handoff.ask);
+    match words.char_indices().nth(ASK_CHARS_MAX) {
+        Some((end, _)) => words[..end].into(),
+        None if words.len() < handoff.ask.len() => words.into(),
+        None => Arc::clone(&handoff.ask),
     }
 }
 

@@ -556,6 +556,18 @@ fn a_task_is_told_to_whoever_goes_on_with_it_and_sent_by_the_operator_alone() {
         let shown = json_of(&project, "show", &id);
         let handed_over = shown["handoffs"].as_array().unwrap().last().unwrap();
         assert_eq!(handed_over["ask"], brief);
+        // A row and a question say which task it is, and not what all of these begin with.
+        let queue = project.run(["queue", "list", "--json"]).expect_success();
+        let queue = queue.json();
+        let mut rows = queue["messages"].as_array().unwrap().iter();
+        let row = rows.find(|row| row["id"] == handoff["id"]).unwrap();
+        assert_eq!(row["begins"], "Fix the login");
+        let close = project.ctxrelay(["handoff", "close", asked_by]);
+        let mut pty = Pty::spawn_sized(&close, 200, 24);
+        pty.wait_for_text("Type `close`");
+        assert!(pty.screen().contains(": Fix the login"), "{}", pty.screen());
+        pty.type_text("no\r");
+        assert_eq!(pty.wait_exit(), 5, "{}", pty.screen());
     }
     let nobody = ["handoff", &id, "--to", "cursor", "--send"];
     assert_eq!(in_terminal(&project, &nobody).0, 2);

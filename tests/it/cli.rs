@@ -1197,6 +1197,16 @@ fn shells_offer_and_the_page_shows_what_can_be_used_and_nothing_else() {
             );
         }
     }
+    // Where a word is wanted, the words are offered, and no names of files.
+    let script = printed(&["completions", "bash"]);
+    for words in [
+        r#"compgen -W "claude codex cursor opencode markdown""#,
+        r#"compgen -W "session_started message handoff note"#,
+        r#"compgen -W "claude codex human system""#,
+        " read write shell network ",
+    ] {
+        assert!(script.contains(words), "{words}");
+    }
     let page = printed(&["man"]);
     let text = page.replace("\\-", "-");
     for shown in [

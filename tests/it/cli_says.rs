@@ -624,6 +624,12 @@ fn what_is_not_built_says_so_and_no_tip_leads_to_what_no_help_shows() {
         &["config", "unset", "theme"],
         &["doctor", "--contract", "--agent", "codex"],
         &["status", "--all"],
+        &["--pair", "two"],
+        &["claude", "--pair", "two", "--model", "opus"],
+        &["codex", "--pair=two"],
+        &["config", "show", "--origin"],
+        &["search", "token", "--in", "transcripts"],
+        &["search", "token", "--in", "commits"],
     ] {
         let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
         let (code, word, _) = refused(&project.run(args.iter().copied()));

@@ -186,6 +186,34 @@ fn a_file_sets_the_fields_and_what_is_forgotten_is_in_no_packet() {
 }
 
 #[test]
+fn next_steps_of_a_file_take_the_place_of_an_agents_and_other_lists_are_added_to() {
+    let project = Project::live();
+    let help = project.run(["continuity", "sync", "--help"]);
+    let help = help.expect_success().stdout;
+    let help: Vec<&str> = help.split_whitespace().collect();
+    let help = help.join(" ");
+    for said in ["questions, which are added to", "nextSteps, which take the"] {
+        assert!(help.contains(said), "{help}");
+    }
+    let mut codex = project.agent("codex");
+    note(&mut codex, "codex", "constraint", "keep the API");
+    note(&mut codex, "codex", "next_step", "rewrite it all");
+    let sync = |name: &str, fields: Value| {
+        let file = project.write(name, &fields.to_string());
+        let (code, screen) = in_terminal(&project, &["sync", file.to_str().unwrap()]);
+        assert_eq!(code, 0, "{screen}");
+        let told = shown(&project, "codex");
+        ["constraints", "nextSteps"].map(|field| texts(&told, field))
+    };
+    let first = json!({"constraints": ["no unsafe"], "nextSteps": ["read lib.rs"]});
+    let [constraints, steps] = sync("first.json", first);
+    assert_eq!(constraints, ["keep the API", "no unsafe"]);
+    assert_eq!(steps, ["read lib.rs"]);
+    let [_, steps] = sync("second.json", json!({"nextSteps": ["mend it"]}));
+    assert_eq!(steps, ["read lib.rs", "mend it"]);
+}
+
+#[test]
 fn what_is_reset_is_told_to_nobody_and_stays_in_the_record() {
     let project = Project::live();
     let file = project.write(
@@ -207,8 +235,13 @@ fn what_is_reset_is_told_to_nobody_and_stays_in_the_record() {
     let asked = |args: &[&str], word: &str| {
         let words = ["continuity", "reset"].into_iter();
         let words = words.chain(args.iter().copied());
-        let mut pty = Pty::spawn(&project.ctxrelay(words));
+        let mut pty = Pty::spawn_sized(&project.ctxrelay(words), 200, 24);
         pty.wait_for_text("Type `reset` to go on");
+        let whom = match args {
+            ["codex"] => "tells Codex any more what it is at",
+            _ => "tells the agents any more what they are at",
+        };
+        assert!(pty.screen().contains(whom), "{}", pty.screen());
         pty.submit(word);
         pty.wait_exit()
     };

@@ -286,10 +286,10 @@ fn what_is_edited_of_a_task_is_recorded_as_the_operators() {
     assert_eq!(edited["decisions"][0]["text"], "tokens live for one hour");
     assert_eq!(edited["goal"]["text"], "nobody is logged out");
 
-    // The command does the same, in its own terminal.
+    // The command does the same, in its own terminal, below a heading as Markdown has them too.
     let editor = project.write(
         "other.sh",
-        r##"sed -i 's/^# Next steps$/&\nrotate the key/' "$1""##,
+        r##"sed -i 's/^# Next steps$/#&\nrotate the key/' "$1""##,
     );
     let id = edited["id"].as_str().unwrap();
     let launch = project

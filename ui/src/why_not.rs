@@ -78,7 +78,15 @@ pub(crate) fn reason(deck: &Deck, action: Action) -> Option<String> {
         Action::Compact => "this agent is not there, or at its usage limit",
         Action::TryNow | Action::CancelRetries if waits => "this agent is at no usage limit",
         Action::TryNow | Action::CancelRetries => "no agent is at a usage limit",
-        Action::Resolve | Action::Dismiss => "no review finding that stands is open",
+        Action::Resolve | Action::Dismiss => NO_FINDING,
+        Action::Handoff
+            if matches!(
+                deck.overlays.last(),
+                Some(Overlay::Findings(_) | Overlay::Finding(_))
+            ) =>
+        {
+            NO_FINDING
+        }
         Action::Import => "the review findings are not open",
         Action::Handoff | Action::Edit | Action::Export | Action::CloseTask
             if is_being_read(deck) =>
@@ -137,6 +145,9 @@ pub(crate) fn reason(deck: &Deck, action: Action) -> Option<String> {
     };
     Some(text.to_owned())
 }
+
+/// On what is over, or where none is there.
+const NO_FINDING: &str = "no review finding that stands is open";
 
 /// Why nothing of it can be copied or opened in an editor.
 pub(crate) fn why_none(deck: &Deck, subject: Option<&Subject>) -> String {

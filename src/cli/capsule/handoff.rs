@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use super::alike::chosen;
@@ -35,8 +36,8 @@ pub struct HandTaskArgs {
     /// Its id, or the end of it
     #[arg(value_name = "ID")]
     pub id: String,
-    /// For whom: claude, codex, cursor, opencode or markdown
-    #[arg(long, value_name = "TARGET", value_parser = target)]
+    /// For whom
+    #[arg(long, value_name = "TARGET", value_parser = target())]
     pub to: RenderTarget,
     /// At most this many characters
     #[arg(long, value_name = "N", default_value_t = RENDER_CHARS_MAX, value_parser = budget)]
@@ -71,13 +72,14 @@ const BUDGET_MIN: usize = 3_000;
 /// More is not read by anybody, in characters.
 const BUDGET_MAX: usize = 100_000;
 
-fn target(word: &str) -> Result<RenderTarget, String> {
-    let mut all = RenderTarget::ALL.into_iter();
-    all.find(|target| target.form().name == word)
-        .ok_or_else(|| {
-            let names = RenderTarget::ALL.map(|target| target.form().name);
-            format!("one of {}", names.join(", "))
-        })
+/// Help and completions know them all.
+fn target() -> impl TypedValueParser<Value = RenderTarget> {
+    let names = PossibleValuesParser::new(RenderTarget::ALL.map(|target| target.form().name));
+    names.try_map(|word| {
+        let mut all = RenderTarget::ALL.into_iter();
+        all.find(|target| target.form().name == word)
+            .ok_or("there is no such target")
+    })
 }
 
 fn pair_word(name: &str) -> Result<RuntimeSession, String> {

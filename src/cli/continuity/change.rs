@@ -62,9 +62,6 @@ pub(super) fn forget(context: &CliContext, name: &str) -> CliOutcome {
     state(context, Command::ForgetWork(params), &value, &said)
 }
 
-const RESET: &str = "No packet and no state tells the agents any more what they are at, what holds \
-    and what comes next, pinned or not. The record keeps every word of it.";
-
 pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
     let command = Command::ForgetWork(ForgetWorkParams {
         what: String::new(),
@@ -72,7 +69,15 @@ pub(super) fn reset(context: &CliContext, agent: Option<Agent>) -> CliOutcome {
         agent,
         runtime_session_id: Some(context.setting.runtime_session.clone()),
     });
-    wait_for(operator::ask::<()>(context, command, RESET, "reset"))?;
+    let (whom, they_are) = match agent {
+        Some(agent) => (agent.title(), "it is"),
+        None => ("the agents", "they are"),
+    };
+    let asked = format!(
+        "No packet and no state tells {whom} any more what {they_are} at, what holds and what \
+         comes next, pinned or not. The record keeps every word of it."
+    );
+    wait_for(operator::ask::<()>(context, command, &asked, "reset"))?;
     let said = format!(
         "what {} at is forgotten, and in the record still",
         is_at(agent)

@@ -1,7 +1,10 @@
 //! `ctxrelay ledger list`: from the daemon, or from the file when none runs or another session is
 //! asked for.
 
+use std::ffi::OsStr;
+
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, civil};
 use serde_json::{Value, json};
@@ -50,6 +53,27 @@ const TEXT_CHARS: usize = 100;
 /// How much of a finding's id is shown, in characters.
 const FINDING_CHARS: usize = 40;
 
+/// Names that help and completions know. Any other is taken too: another version may write it.
+#[derive(Debug, Clone)]
+struct Offered(&'static [&'static str]);
+
+impl TypedValueParser for Offered {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+    }
+}
+
 /// Arguments of `ledger list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: ctxrelay ledger list --type handoff --limit 20")]
@@ -61,13 +85,13 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Order::Desc)]
     pub order: Order,
     /// Only entries of this type
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = Offered(&TYPES))]
     pub entry_type: Option<String>,
     /// Only entries from this party
-    #[arg(long, value_name = "PARTY")]
+    #[arg(long, value_name = "PARTY", value_parser = Offered(&PARTIES))]
     pub source: Option<String>,
     /// Only entries for this party
-    #[arg(long, value_name = "PARTY")]
+    #[arg(long, value_name = "PARTY", value_parser = Offered(&PARTIES))]
     pub target: Option<String>,
     /// Only entries of this pair of agents, and shared ones
     #[arg(long, value_name = "NAME")]

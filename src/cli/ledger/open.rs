@@ -10,6 +10,7 @@ use crate::cli::disk;
 use crate::cli::exit::Failure;
 use crate::cli::words::{count, field, short};
 use crate::core::cut_text;
+use crate::core::entry::handoff_words;
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::{ApprovalSnapshot, Blocker, Snapshot};
 use crate::store::ledger::Reading;
@@ -144,7 +145,7 @@ impl Open {
         let mut lines = Vec::new();
         for handoff in world.standing_handoffs() {
             let to = handoff.to.as_ref().map_or("nobody", |to| to.as_str());
-            let ask = one_line(&handoff.ask);
+            let ask = one_line(handoff_words(&handoff.from, &handoff.ask));
             let text = format!("handoff   {}  {} → {to}  {ask}", handoff.id, handoff.from);
             lines.push((handoff.seq, text));
         }

@@ -7,7 +7,7 @@ use super::{Past, RECENT_MAX, TEXT_CHARS};
 use crate::cli::output::Tone;
 use crate::cli::report::ReportText;
 use crate::cli::words::{ago, short};
-use crate::core::entry::DeliveryResult;
+use crate::core::entry::{DeliveryResult, handoff_words};
 
 /// How many rows of a part the deck shows: it draws all of them each time.
 const ROWS_MAX: usize = 20;
@@ -79,7 +79,7 @@ pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
     );
     let handoffs = world.open_handoffs.values().map(|handoff| {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
-        let ask = short(&handoff.ask, TEXT_CHARS);
+        let ask = short(handoff_words(&handoff.from, &handoff.ask), TEXT_CHARS);
         let mark = pairs.mark(handoff.runtime_session.as_ref());
         let text = format!("{} → {to}{mark}: {ask}", handoff.from);
         row(handoff.at_ms, handoff.id.as_str(), text)

@@ -19,7 +19,7 @@ const HEADINGS: [(&str, NoteKind); 7] = [
 
 const TITLE: &str = "title:";
 
-/// What begins a line that is only read. No heading begins so.
+/// What begins a line that is only read, unless it has the name of a heading alone.
 const REMARK: &str = "##";
 
 /// How many lines are named that belong nowhere.
@@ -118,18 +118,18 @@ impl CapsuleDraft {
         let mut goes_on = false;
         // Some editors put a mark of the encoding before everything.
         for line in text.trim_start_matches('\u{feff}').lines() {
-            let heading = line.strip_prefix("# ").map(str::trim_end);
+            let known = heading(line);
+            let is_heading = line.starts_with("# ") || known.is_some();
             let further = line
                 .strip_prefix("  ")
                 .or(line.trim().is_empty().then_some(""));
-            match (heading, further, &kind, draft.values.last_mut()) {
+            match (is_heading, further, &kind, draft.values.last_mut()) {
                 (_, Some(further), Some(_), Some((_, value))) if goes_on => {
                     value.push('\n');
                     value.push_str(further);
                 }
-                (Some(heading), ..) => {
-                    let known = HEADINGS.iter().find(|(name, _)| *name == heading);
-                    kind = known.map(|(_, kind)| *kind);
+                (true, ..) => {
+                    kind = known;
                     if kind.is_none() {
                         stray.push(line.to_owned());
                     }
@@ -190,6 +190,14 @@ impl fmt::Display for StrayLines {
             more => write!(f, " and {more} more"),
         }
     }
+}
+
+/// The kind of what stands below a line with the name of a heading. A person may write more hashes
+/// than one, as in Markdown: what they say below is not to count as said under the heading before.
+fn heading(line: &str) -> Option<NoteKind> {
+    let name = line.strip_prefix('#')?.trim_start_matches('#').trim();
+    let known = |(heading, _): &&(&str, NoteKind)| heading.eq_ignore_ascii_case(name);
+    HEADINGS.iter().find(known).map(|(_, kind)| *kind)
 }
 
 /// What is said of a value of which only the beginning is here.
@@ -309,6 +317,26 @@ mod tests {
         let text = text.replace("# Constraints\n", "# Constraints\n#12 must stay fixed\n");
         let expected = (NoteKind::Constraint, "#12 must stay fixed".to_owned());
         assert_eq!(CapsuleDraft::read(&text).unwrap().values, [expected]);
+    }
+
+    #[test]
+    fn a_heading_is_known_by_its_name_however_many_hashes_stand_before_it() {
+        let text = draft(&[(NoteKind::Goal, "nobody is logged out".to_owned())]).text();
+        let expected = [
+            (NoteKind::Goal, "nobody is logged out"),
+            (NoteKind::Constraint, "no new dependency"),
+        ];
+        let expected = expected.map(|(kind, text)| (kind, text.to_owned()));
+        for heading in [
+            "# Constraints",
+            "## Constraints",
+            "###  constraints ",
+            "#Constraints",
+        ] {
+            let text = text.replace("# Constraints", &format!("{heading}\n- no new dependency"));
+            let values = CapsuleDraft::read(&text).unwrap().values;
+            assert_eq!(values, expected, "{heading:?}");
+        }
     }
 
     #[test]

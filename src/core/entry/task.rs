@@ -17,6 +17,24 @@ pub const TASK: &str = "task";
 /// agents are at now.
 pub const TASK_ONLY: &str = "taskOnly";
 
+/// What stands before the title in the text by which a task is handed to Codex.
+pub const TASK_HEADING: &str = "# Task: ";
+
+/// What a handoff asks, for a row or a question: of one by which the operator hands a task over its
+/// title alone, because all of these begin with the same words.
+pub fn handoff_words<'a>(from: &Party, ask: &'a str) -> &'a str {
+    let first = ask.lines().next().unwrap_or_default();
+    // As Claude is told it.
+    let behind_id = || {
+        let (id, title) = first.strip_prefix("Task ")?.split_once(": ")?;
+        CapsuleId::is_well_formed(id).then_some(title)
+    };
+    match first.strip_prefix(TASK_HEADING).or_else(behind_id) {
+        Some(title) if *from == Party::Human && !title.trim().is_empty() => title,
+        _ => ask,
+    }
+}
+
 words! {
     /// A step in the life of a task.
     pub enum TaskStep {

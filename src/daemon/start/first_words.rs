@@ -129,9 +129,8 @@ impl FirstWords {
                 ),
             );
         }
-        let is_cut = |alarm: &Alarm| {
-            matches!(alarm, Alarm::RecordCut { .. } | Alarm::RecordGone { .. })
-        };
+        let is_cut =
+            |alarm: &Alarm| matches!(alarm, Alarm::RecordCut { .. } | Alarm::RecordGone { .. });
         let is_whole = !self.lost.iter().chain(&self.alarms).any(is_cut);
         daemon.base.note_failed(failed, is_whole);
         // What of the agents' files could not be deleted with the session before goes when they are

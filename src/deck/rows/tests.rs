@@ -441,7 +441,18 @@ fn a_row_of_a_finding_says_what_the_review_says_and_how_bad_it_is() {
     // It is opened to be read whole.
     assert_eq!(told(&imported), ("finding".to_owned(), says.clone(), true));
     let gone = step("gone", "", None);
-    assert_eq!(told(&gone), ("finding".to_owned(), says, false));
-    let dismissed = step("dismissed", "not so", None);
-    assert_eq!(told(&dismissed).1, "not so");
+    assert_eq!(told(&gone), ("finding".to_owned(), says.clone(), false));
+    // The entry has the reason alone: it is read when it is opened.
+    for ended in ["dismissed", "resolved"] {
+        let ended = step(ended, "not so", None);
+        let (_, text, is_cut) = told(&ended);
+        assert_eq!((text, is_cut), (format!("{says} · not so"), true));
+    }
+    let unknown = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let row = row(
+        &unknown.row_facts(),
+        &step("dismissed", "not so", None),
+        false,
+    );
+    assert_eq!(row.text, "not so", "nothing is known of it here");
 }

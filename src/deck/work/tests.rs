@@ -253,6 +253,31 @@ fn time_alone_makes_a_handoff_stale_and_says_when() {
 }
 
 #[test]
+fn a_row_of_a_task_that_is_handed_over_says_which_task() {
+    let mut world = Snapshot::default();
+    let texts = [
+        ("human", "# Task: Fix the login\nState: fresh."),
+        (
+            "human",
+            "Task cap_3f9a61c07b2e: Fix the logout\nState: fresh.",
+        ),
+        ("human", "look at it"),
+        ("claude", "# Task: look\nat it"),
+    ];
+    for (at, (from, text)) in texts.into_iter().enumerate() {
+        let value = json!({"schema": "v1", "id": format!("e{at}"), "seq": at + 1, "timestamp": 0,
+            "sessionId": "s", "type": "handoff", "source": from, "target": "codex",
+            "content": text, "handoff": {"ask": text, "reason": "why"}});
+        fold(&mut world, &model::entry(value, None).unwrap());
+    }
+    let (open, _) = shown(&index_of(&world, 0), &world);
+    // The newest stands first.
+    let asks: Vec<&str> = open.iter().rev().map(|row| &*row.ask).collect();
+    let expected = ["Fix the login", "Fix the logout", "look at it", texts[3].1];
+    assert_eq!(asks, expected);
+}
+
+#[test]
 fn what_stops_a_handoff_is_said_step_by_step() {
     let mut record = Record::default();
     let mut world = Snapshot::default();

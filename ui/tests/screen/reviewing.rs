@@ -152,6 +152,23 @@ fn it_is_dismissed_with_a_reason_and_never_without() {
 }
 
 #[test]
+fn each_key_says_why_it_does_nothing_about_a_finding_that_is_over() {
+    for stage in [FindingStage::Resolved, FindingStage::Dismissed] {
+        for place in ["F", "F<enter>"] {
+            for key in ["h", "x", "r"] {
+                let mut over = deck_of_stage(stage);
+                keys(&mut over, place);
+                let why = "no review finding that stands is open";
+                assert!(!shown(&over).contains(why), "{place}");
+                assert!(keys(&mut over, key).is_empty());
+                let screen = shown(&over);
+                assert!(screen.contains(why), "{place}{key}: {screen}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_typed_behind_a_key_of_a_finding_is_text_also_without_a_daemon() {
     for (key, words) in [("x", "Dismiss"), ("r", "Resolve")] {
         let mut deck = deck(DeckView {

@@ -3,6 +3,7 @@
 
 use super::beginning;
 use crate::capsule::Capsule;
+use crate::entry::TASK_HEADING;
 use crate::hidden::letters;
 use crate::id::CapsuleId;
 use crate::in_quotes::in_quotes;
@@ -70,7 +71,7 @@ static CLAUDE: TargetForm = TargetForm {
 
 static CODEX: TargetForm = TargetForm {
     name: "codex",
-    begin: |capsule| format!("# Task: {}\n", title(capsule)),
+    begin: |capsule| format!("{TASK_HEADING}{}\n", title(capsule)),
     title: |title| format!("\n## {title}\n"),
     bullet: "- ",
     answer: ANSWER,

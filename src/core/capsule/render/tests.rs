@@ -4,11 +4,12 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::agent::Agent;
+use crate::agent::{Agent, Party};
 use crate::capsule::{
     CapsuleFinding, CapsuleGit, CapsuleHandoff, CapsuleLeftOut, CapsuleRun, CapsuleSection,
     CapsuleStatement, CapsuleTouched, ChangedFile, HandoffState, StatementAuthor, TouchOp,
 };
+use crate::entry::handoff_words;
 use crate::id::{CapsuleId, EntryId};
 use crate::wire::capsule::arbitrary;
 use crate::word::OpenWord;
@@ -514,6 +515,24 @@ fn a_task_that_was_told_before_is_not_told_within_itself() {
         again.chars().count() < first.chars().count() + 200,
         "{again}"
     );
+}
+
+#[test]
+fn a_row_says_the_title_of_a_task_that_the_operator_hands_to_an_agent() {
+    let mut capsule = capsule();
+    for title in ["Fix the login", "[human] push it: now", "# Task: Fix it"] {
+        capsule.title = title.to_owned();
+        for target in [RenderTarget::Claude, RenderTarget::Codex] {
+            let text = Rendering::of(&capsule, terms(target)).text;
+            let words = handoff_words(&Party::Human, &text);
+            assert_eq!(words.trim_matches('"'), title, "{target:?}");
+            // Of an agent's words nothing is left out.
+            assert_eq!(handoff_words(&Party::Agent(Agent::Codex), &text), text);
+        }
+    }
+    for ask in ["", "# Task: \nof nothing", "Task one: look", "look at it"] {
+        assert_eq!(handoff_words(&Party::Human, ask), ask);
+    }
 }
 
 #[test]
