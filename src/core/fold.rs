@@ -235,6 +235,7 @@ fn open_handoff(world: &mut Snapshot, entry: &Entry, reason: &str) {
         runtime_session: entry.runtime_session.clone(),
         delivered: false,
         never_delivered: false,
+        unanswered: carried.is_some_and(|carried| carried.unanswered),
         answer: None,
         final_answer: None,
         blocked_by: None,

@@ -826,6 +826,48 @@ fn a_statement_is_offered_once_and_never_to_the_task_that_it_was_taken_from() {
 }
 
 #[test]
+fn what_told_a_task_is_not_told_again_with_it_nor_is_it_a_word_of_the_operators() {
+    let project = Project::live();
+    let goal = "a token is refreshed in time";
+    done(&project, &["new", "Fix token refresh", "--goal", goal]);
+    let id = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+    let decision = "token refresh runs in the background";
+    done(&project, &["edit", &id, "--decision", decision]);
+    done(&project, &["handoff", &id, "--to", "codex", "--send"]);
+    let telling = "State: ";
+    let search = ["ledger", "search", "Task Fix token refresh State", "--json"];
+    let found = project.run(search).expect_success().json();
+    assert_eq!(found["hits"][0]["type"], "handoff", "{found}");
+    let hydrated = || -> Vec<String> {
+        let args = ["--to", "markdown", "--hydrate=token refresh", &id, "--yes"];
+        let args = ["capsule", "handoff", "--json"].into_iter().chain(args);
+        let told = project.run(args).expect_success().json();
+        let found = told["found"].as_array().unwrap().iter();
+        found.map(|it| it.as_str().unwrap().to_owned()).collect()
+    };
+    let assumed = || {
+        let like = ["new", "Tokens again", "--like", "token refresh", "--yes"];
+        done(&project, &like);
+        let new = listed(&project)[0]["id"].as_str().unwrap().to_owned();
+        let assumed = texts(&json_of(&project, "show", &new), "assumptions");
+        done(&project, &["close", &new]);
+        assumed
+    };
+    assert_eq!(hydrated(), Vec::<String>::new());
+    let taken = assumed();
+    assert!(taken.iter().any(|it| it.ends_with(decision)), "{taken:?}");
+    assert!(!taken.iter().any(|it| it.contains(telling)), "{taken:?}");
+    // Nor from a session that is sealed.
+    let mut pty = Pty::spawn(&project.ctxrelay(["ledger", "clear", "--apply"]));
+    pty.wait_for_text("to go on, anything else");
+    pty.type_text("clear\r");
+    assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
+    for told in [hydrated(), assumed()] {
+        assert!(!told.iter().any(|it| it.contains(telling)), "{told:?}");
+    }
+}
+
+#[test]
 fn what_the_task_contradicts_was_not_said_by_it() {
     let project = Project::live();
     let mut codex = project.agent("codex");

@@ -282,25 +282,39 @@ fn work_that_was_handed_over_for_a_task_and_that_nobody_is_asked_for_any_more_ca
         let handoffs = capsule["handoffs"].as_array().unwrap().iter();
         handoffs.map(|handoff| handoff["state"].clone()).collect()
     };
-    assert_eq!(states(), ["open", "open"]);
+    assert_eq!(states(), ["open", "closed"]);
     let recovered = project.run(["recover", "--json"]).expect_success().json();
     assert_eq!(recovered["openHandoffs"], json!([]));
-    let ends = [
-        (&put_away, "look at it", ["answered", "open"]),
-        (&taken_back, "test it", ["answered", "answered"]),
-    ];
-    for (handoff, ask, then) in ends {
+    let close = |handoff: &str| {
         let args = ["handoff", "close", handoff];
         let mut pty = Pty::spawn(&project.ctxrelay(args));
         pty.wait_for_text("Type `close`");
         pty.type_text("close\r");
         assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
-        assert!(pty.screen().contains(ask), "{}", pty.screen());
-        assert_eq!(states(), then);
         assert_eq!(project.run(args).code(), 3, "it is over");
+        pty.screen()
+    };
+    let screen = close(&put_away);
+    assert!(screen.contains("look at it"), "{screen}");
+    let args = ["handoff", "close", taken_back.as_str()];
+    assert_eq!(project.run(args).code(), 3, "it is over");
+    assert_eq!(states(), ["closed", "closed"]);
+    // One that is taken back and closed before the session ends.
+    let both = hand_over("weigh it");
+    let remove = json!({"id": both, "change": "remove"});
+    operator.when_quiet("queue/change", remove).unwrap();
+    close(&both);
+    for _ in 0..2 {
+        assert_eq!(states(), ["closed", "closed", "closed"]);
+        let show = project.run(["capsule", "show", &id]).expect_success();
+        let told = "claude → codex, closed: weigh it";
+        assert!(show.stdout.contains(told), "{}", show.stdout);
+        let args = ["capsule", "handoff", &id, "--to", "markdown"];
+        let text = project.run(args).expect_success().stdout;
+        assert!(!text.contains("is answered"), "{text}");
+        assert!(text.contains("is closed: weigh it"), "{text}");
+        operator.when_quiet("ledger/compact", json!({})).unwrap();
     }
-    operator.when_quiet("ledger/compact", json!({})).unwrap();
-    assert_eq!(states(), ["answered", "answered"]);
 }
 
 /// A project with a task of which more was said, asked and run than a capsule has room for, more than a

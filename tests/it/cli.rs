@@ -1081,7 +1081,8 @@ fn recover_tells_what_is_open() {
         );
         // The one is asked, the other is told that it is not.
         let codex = told["resume"]["codex"].as_str().unwrap();
-        assert!(codex.contains("Claude has handoff"), "{codex}");
+        let waits = format!("handoff {id} waits for Claude: check the parser");
+        assert!(codex.contains(&waits), "{codex}");
         assert!(!codex.contains("In progress, yours"), "{codex}");
         assert!(told["git"]["commit"].is_string());
     }

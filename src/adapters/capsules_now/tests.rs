@@ -547,6 +547,7 @@ fn a_long_handoff_says_that_it_is_cut_and_one_by_which_the_task_was_told_is_told
         ask,
         tells_task,
         is_answered: false,
+        is_closed: false,
     };
     let mut task = task();
     let (short, long) = ("x".repeat(4_000), format!("{}…", "x".repeat(4_000)));

@@ -321,6 +321,7 @@ mod tests {
             snippet: "\"plums\" are sorted by weight ".repeat(5),
             marks: Vec::new(),
             apart: false,
+            tells_task: false,
         };
         FoundHit {
             kind: FoundIn::Record,

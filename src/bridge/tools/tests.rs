@@ -909,6 +909,7 @@ async fn the_task_board_stays_small_however_much_is_open() {
             runtime_session: (n == 0).then(|| RuntimeSession::new("two")),
             delivered: true,
             never_delivered: false,
+            unanswered: false,
             answer: None,
             final_answer: None,
             blocked_by: None,

@@ -9,9 +9,7 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::core::capsule::{
-    CapsuleLeftOut, CapsuleStatement, ChangedFile, HandoffState, StandsNow,
-};
+use crate::core::capsule::{CapsuleLeftOut, CapsuleStatement, ChangedFile, StandsNow};
 use crate::core::told_path::told_path;
 use crate::store::capsules::CapsuleOwner;
 
@@ -114,9 +112,9 @@ pub(super) fn sections(made: &MadeCapsule) -> Vec<(&'static str, Vec<String>)> {
             false => format!(" (`ctxrelay capsule show {} --json` has it)", capsule.id),
         };
         // By which `ctxrelay handoff close` ends it.
-        let id = match (&handoff.state, is_foreign) {
-            (HandoffState::Answered, _) | (_, true) => String::new(),
-            _ => format!(" ({})", handoff.id),
+        let id = match handoff.state.is_over() || is_foreign {
+            true => String::new(),
+            false => format!(" ({})", handoff.id),
         };
         format!(
             "{} → {}, {}{id}: {asked}{how}",

@@ -71,7 +71,8 @@ fn alike(
             continue;
         }
         for hit in find(question)? {
-            if !SAYING.contains(&hit.hit.entry_type.as_str()) {
+            // What tells a task repeats it, and is no saying of its own.
+            if !SAYING.contains(&hit.hit.entry_type.as_str()) || hit.hit.tells_task {
                 continue;
             }
             let Some(text) = take(&hit) else {
@@ -237,6 +238,7 @@ mod tests {
                 snippet: format!("said\n in {seq}"),
                 marks: Vec::new(),
                 apart: false,
+                tells_task: false,
             },
             freshness: None,
             foreign: false,
@@ -354,6 +356,17 @@ mod tests {
                 "[session_1, entry 11, codex] said in 11",
             ]
         );
+    }
+
+    #[test]
+    fn what_the_operator_had_a_task_told_by_is_told_as_nothing_of_its_own() {
+        let mut telling = hit(&(13, "handoff"));
+        telling.hit.tells_task = true;
+        let all = [telling, hit(&(14, "handoff"))];
+        let found = alike(|_| Ok(all.to_vec()), "login", |hit| Some(found_text(hit)));
+        let cited = found.unwrap().into_iter().map(|text| text.cited);
+        let cited: Vec<String> = cited.collect();
+        assert_eq!(cited, ["session_1, entry 14, codex"]);
     }
 
     #[test]

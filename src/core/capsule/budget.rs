@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use serde::Serialize;
 
-use super::{Capsule, CapsuleLeftOut, CapsuleSection, HandoffState, TouchOp};
+use super::{Capsule, CapsuleLeftOut, CapsuleSection, TouchOp};
 use crate::id::CapsuleId;
 
 /// The most of a capsule without its patch, its outputs and its cited lines, in bytes.
@@ -77,9 +77,7 @@ impl CapsuleBudget {
         ));
         left.push((
             CapsuleSection::Handoffs,
-            keep(handoffs, room, |handoff| {
-                rank(handoff.state == HandoffState::Answered)
-            }),
+            keep(handoffs, room, |handoff| rank(handoff.state.is_over())),
         ));
         left.push((
             CapsuleSection::Findings,

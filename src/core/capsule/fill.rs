@@ -144,8 +144,10 @@ impl CapsuleSources<'_> {
 
     fn handoff(&self, handoff: &TaskHandoff) -> CapsuleHandoff {
         let state = match self.world.open_handoffs.get(&handoff.id) {
+            Some(open) if open.unanswered => HandoffState::Closed,
             Some(open) if open.blocked_by.is_some() => HandoffState::Blocked,
             None if handoff.is_answered => HandoffState::Answered,
+            None if handoff.is_closed => HandoffState::Closed,
             _ => HandoffState::Open,
         };
         let ask = match handoff.tells_task {

@@ -17,7 +17,10 @@ words! {
     pub enum HandoffState {
         Open = "open",
         Blocked = "blocked",
+        /// Its receiver answered it.
         Answered = "answered",
+        /// It is over without that: it was closed, or taken back.
+        Closed = "closed",
     }
 }
 
@@ -44,7 +47,7 @@ pub struct CapsuleHandoff {
     /// That is a beginning; the entry has all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<bool>,
-    /// `open`, `blocked` or `answered`.
+    /// `open`, `blocked`, `answered`, or `closed` where nobody answered it.
     #[schemars(with = "String")]
     pub state: HandoffState,
     /// Members that this version does not know.
@@ -120,6 +123,13 @@ pub struct CapsuleRun {
     /// Members that this version does not know.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+impl HandoffState {
+    /// Whether nobody owes an answer any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Answered | Self::Closed)
+    }
 }
 
 impl CapsuleRun {

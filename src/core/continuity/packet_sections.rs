@@ -267,7 +267,10 @@ impl View<'_> {
                     Some(at) => {
                         format!("{name} answered handoff {id} (entry #{at}); not closed: {ask}")
                     }
-                    None => format!("{name} has handoff {id}: {ask}"),
+                    None if handoff.delivered || handoff.answer.is_some() => {
+                        format!("{name} has handoff {id}: {ask}")
+                    }
+                    None => format!("handoff {id} waits for {name}: {ask}"),
                 }
             })
             .collect();

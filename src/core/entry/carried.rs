@@ -21,6 +21,9 @@ pub struct CarriedEntry {
     /// It asked for an answer, or handed work over, and nobody owes anything for it any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered: bool,
+    /// Of such a handoff: its receiver did not answer it. It was closed, or taken back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
     /// It answered an open handoff and does not count as its answer any more: what was said later
     /// does, or the operator's rejection left it without any.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -69,6 +72,7 @@ impl CarriedEntry {
             seq,
             settled: false,
             answered: false,
+            unanswered: false,
             past_answer: false,
             foreign: false,
             task_only: false,

@@ -200,11 +200,23 @@ impl Entry {
     /// Whether the operator handed a task over by it. Such handoffs of earlier versions, and those of
     /// a task from elsewhere, belong to another task or to none.
     pub fn hands_over(&self, task: &CapsuleId) -> bool {
+        self.handed_task() == Some(task.as_str())
+    }
+
+    /// Whether its text tells a task, which the operator handed over by it.
+    pub fn tells_task(&self) -> bool {
+        self.handed_task().is_some_and(CapsuleId::is_well_formed)
+    }
+
+    fn handed_task(&self) -> Option<&str> {
         match &self.kind {
             EntryKind::Handoff(handoff) if self.source == Party::Human => {
-                matches!(&handoff.context_refs[..], [id] if id == task.as_str())
+                match &handoff.context_refs[..] {
+                    [id] => Some(id),
+                    _ => None,
+                }
             }
-            _ => false,
+            _ => None,
         }
     }
 }

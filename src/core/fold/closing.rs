@@ -253,6 +253,7 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
         if let Some(mut handoff) = closed.and_then(|at| world.closed_handoffs.remove(at)) {
             handoff.handled_by = None;
             handoff.closed_by = None;
+            handoff.unanswered = false;
             world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
             world.open_handoffs.insert(id.clone(), Arc::new(handoff));
             set_closed(world, id, false, false);
@@ -292,16 +293,14 @@ pub(super) fn closes(entry: &Entry) -> bool {
     }
 }
 
-/// Who says that what an entry names is over: of a decision, which was folded just now, the agent
-/// that proposed it.
-fn whose_word(world: &Snapshot, entry: &Entry) -> Party {
-    let decided = match &entry.kind {
-        EntryKind::FinalityDecision(_) => world.decided_proposals.back(),
-        _ => None,
+/// Whose word an entry is that closes what it names: the yes to a proposal lets that count.
+pub(super) fn closer(world: &Snapshot, entry: &Entry) -> Option<Party> {
+    let EntryKind::FinalityDecision(decision) = &entry.kind else {
+        return Some(entry.source.clone());
     };
-    decided
-        .map_or(&entry.source, |proposal| &proposal.by)
-        .clone()
+    let mut decided = world.decided_proposals.iter().rev();
+    let proposal = decided.find(|proposal| proposal.id == decision.proposal_id)?;
+    Some(proposal.by.clone())
 }
 
 /// Closes the handoffs, and lifts the blockers, that an entry names.
@@ -309,12 +308,14 @@ pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
     if !closes(entry) || entry.handles().is_empty() {
         return;
     }
-    let by = whose_word(world, entry);
+    let by = closer(world, entry);
     for id in entry.handles() {
         if let Some(handoff) = world.open_handoffs.remove(id) {
             let mut handoff = Arc::unwrap_or_clone(handoff);
             let pair = handoff.runtime_session.as_ref();
-            let is_by_sender = handoff.from == by && is_same_pair(pair, entry);
+            let is_by_sender = by.as_ref() == Some(&handoff.from) && is_same_pair(pair, entry);
+            let is_answered = handoff.answer.is_some() || handoff.final_answer.is_some();
+            handoff.unanswered = !is_answered && by != handoff.to;
             handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
             handoff.closed_by = Some(entry.source.clone());
             world.closed_handoffs_total += 1;

@@ -130,12 +130,16 @@ fn take_delivery(handoff: &mut HandoffSnapshot, result: DeliveryResult, may_have
     match result {
         DeliveryResult::Confirmed | DeliveryResult::Acknowledged => {
             handoff.delivered = true;
-            handoff.never_delivered = false;
+            (handoff.never_delivered, handoff.unanswered) = (false, false);
         }
         DeliveryResult::Rejected | DeliveryResult::Expired | DeliveryResult::Cancelled => {
             handoff.never_delivered = !handoff.delivered && !may_have_arrived;
+            let is_taken_back = result == DeliveryResult::Cancelled;
+            handoff.unanswered = handoff.never_delivered && is_taken_back;
         }
-        DeliveryResult::Requeued => handoff.never_delivered = false,
+        DeliveryResult::Requeued => {
+            (handoff.never_delivered, handoff.unanswered) = (false, false);
+        }
         DeliveryResult::Ambiguous => {}
     }
 }

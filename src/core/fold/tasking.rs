@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::closing::closes;
+use super::closing::{closer, closes};
 use crate::agent::Party;
 use crate::continuity_state::{StateTag, StatedText};
 use crate::entry::{
@@ -120,7 +120,8 @@ fn begin_with(world: &Snapshot, record: &TaskRecord, task: &mut TaskSnapshot) {
             to: handoff.to.clone(),
             ask: handoff.ask.to_string(),
             tells_task: false,
-            is_answered: handoff.handled_by.is_some(),
+            is_answered: handoff.handled_by.is_some() && !handoff.unanswered,
+            is_closed: handoff.handled_by.is_some() && handoff.unanswered,
         });
     }
 }
@@ -176,7 +177,8 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
                 to: entry.target.clone(),
                 ask: cut(&entry.content),
                 tells_task: entry.hands_over(&id),
-                is_answered: carried.is_some_and(|carried| carried.answered),
+                is_answered: carried.is_some_and(|it| it.answered && !it.unanswered),
+                is_closed: carried.is_some_and(|it| it.unanswered),
             };
             task.handoffs.retain(|other| other.id != handoff.id);
             let oldest = |_: &VecDeque<_>| 0;
@@ -231,18 +233,27 @@ fn touch(task: &mut TaskSnapshot, entry: &Entry) {
     task.updated_ms = entry.timestamp_ms;
 }
 
-/// Handoffs that are answered, by whatever entry that is.
+/// Handoffs that are over, by whatever entry that is, or open again.
 fn settle_handoffs(world: &mut Snapshot, entry: &Entry) {
     if world.tasks.is_empty() || entry.handles().is_empty() {
         return;
     }
-    let open = &world.open_handoffs;
+    let by = closer(world, entry);
     let tasks = world.tasks.values_mut();
     for handoff in tasks.flat_map(|task| &mut task.handoffs) {
-        if entry.handles().contains(&handoff.id) {
-            // One of an earlier session is not among the open ones.
-            let is_over = handoff.is_answered || closes(entry);
-            handoff.is_answered = is_over && !open.contains_key(&handoff.id);
+        if !entry.handles().contains(&handoff.id) {
+            continue;
+        }
+        if world.open_handoffs.contains_key(&handoff.id) {
+            (handoff.is_answered, handoff.is_closed) = (false, false);
+        } else if !handoff.is_over() && closes(entry) {
+            let mut closed = world.closed_handoffs.iter().rev();
+            handoff.is_closed = match closed.find(|closed| closed.id == handoff.id) {
+                Some(closed) => closed.unanswered,
+                // One of an earlier session was not among the open ones.
+                None => by != handoff.to,
+            };
+            handoff.is_answered = !handoff.is_closed;
         }
     }
 }

@@ -33,6 +33,10 @@ pub struct HandoffSnapshot {
     /// It was refused, ran out or was taken back before its receiver had it: nobody was asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub never_delivered: bool,
+    /// It is over without a word of its receiver's: the operator or its sender closed it, or it was
+    /// taken back before its receiver had it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
     /// A message that answers it without closing it.
     pub answer: Option<EntryId>,
     /// The place of the final answer of the very turn that it started: its receiver is done with it.
@@ -58,7 +62,7 @@ words! {
         Blocked = "blocked",
         /// With the receiver for long.
         Stale = "stale",
-        /// Answered.
+        /// Answered, or closed without.
         Done = "done",
     }
 }
@@ -86,22 +90,36 @@ impl Snapshot {
     }
 
     /// What open tasks tell as open although nobody is asked for it any more: its session was put
-    /// away, or it was taken back before its receiver had it.
+    /// away, or nobody got it.
     pub fn open_for_tasks_alone(&self) -> BTreeMap<&EntryId, &TaskHandoff> {
         let of_tasks = self.open_tasks().flat_map(|task| &task.handoffs);
-        let alone = of_tasks.filter(|handoff| {
-            !handoff.is_answered && !self.open_handoffs.contains_key(&handoff.id)
-        });
+        let alone = of_tasks
+            .filter(|handoff| !handoff.is_over() && !self.open_handoffs.contains_key(&handoff.id));
         alone.map(|handoff| (&handoff.id, handoff)).collect()
     }
 
     /// Whether nobody owes an answer to a handoff any more. One that stands in this file for its task
     /// alone is not among the open ones, answered or not.
     pub fn is_handoff_over(&self, id: &EntryId) -> bool {
-        let of_tasks = self.tasks.values().flat_map(|task| &task.handoffs);
-        let mut of_tasks = of_tasks.filter(|handoff| handoff.id == *id);
-        !self.open_handoffs.contains_key(id)
-            && of_tasks.next().is_none_or(|handoff| handoff.is_answered)
+        match self.open_handoffs.get(id) {
+            Some(open) => open.unanswered,
+            None => self.handoff_of_task(id).is_none_or(TaskHandoff::is_over),
+        }
+    }
+
+    /// Whether it is over, and its receiver did not answer it.
+    pub fn is_handoff_unanswered(&self, id: &EntryId) -> bool {
+        let mut closed = self.closed_handoffs.iter();
+        let open = self.open_handoffs.get(id).map(Arc::as_ref);
+        match open.or_else(|| closed.find(|closed| closed.id == *id)) {
+            Some(handoff) => handoff.unanswered,
+            None => self.handoff_of_task(id).is_some_and(|it| it.is_closed),
+        }
+    }
+
+    fn handoff_of_task(&self, id: &EntryId) -> Option<&TaskHandoff> {
+        let mut of_tasks = self.tasks.values().flat_map(|task| &task.handoffs);
+        of_tasks.find(|handoff| handoff.id == *id)
     }
 }
 

@@ -133,8 +133,11 @@ pub struct TaskHandoff {
     /// The operator had this very task told by it.
     #[serde(default)]
     pub tells_task: bool,
-    /// It was answered.
+    /// Its receiver answered it.
     pub is_answered: bool,
+    /// It is over without that.
+    #[serde(default)]
+    pub is_closed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,6 +168,13 @@ pub struct TaskClaim {
     /// The command whose end it tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran: Option<CommandRun>,
+}
+
+impl TaskHandoff {
+    /// Whether nobody owes an answer to it any more.
+    pub fn is_over(&self) -> bool {
+        self.is_answered || self.is_closed
+    }
 }
 
 impl TaskSnapshot {

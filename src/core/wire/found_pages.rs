@@ -201,6 +201,7 @@ mod tests {
                 snippet: String::new(),
                 marks: Vec::new(),
                 apart: false,
+                tells_task: false,
             },
             freshness: None,
             foreign: false,

@@ -113,6 +113,9 @@ pub struct SearchHit {
     /// put it there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
+    /// The operator handed a task over by it: it says again what was said before, as it was then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells_task: bool,
 }
 
 impl SearchHit {

@@ -117,6 +117,7 @@ impl Base {
                 seq,
                 settled: entry.receiver().is_some() && !world.unsettled.contains_key(&entry.id),
                 answered: is_over(&entry, world),
+                unanswered: is_unanswered(&entry, world),
                 past_answer,
                 foreign,
                 task_only,
@@ -240,6 +241,11 @@ fn is_over(entry: &Entry, world: &Snapshot) -> bool {
         EntryKind::Handoff(_) => world.is_handoff_over(&entry.id),
         _ => false,
     }
+}
+
+/// Whether it handed work over that is over without an answer.
+fn is_unanswered(entry: &Entry, world: &Snapshot) -> bool {
+    matches!(entry.kind, EntryKind::Handoff(_)) && world.is_handoff_unanswered(&entry.id)
 }
 
 fn is_never_delivered(world: &Snapshot, id: &EntryId) -> bool {

@@ -6,7 +6,7 @@ use std::io;
 
 use crate::core::entry::{CarriedEntry, Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
-use crate::core::snapshot::{Snapshot, TaskSnapshot};
+use crate::core::snapshot::{Snapshot, TaskHandoff, TaskSnapshot};
 use crate::daemon::base::under_way::UnderWay;
 use crate::daemon::reply::ReplySender;
 use crate::store::dirs::ProjectDirs;
@@ -83,12 +83,12 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
         Some(first) => (first.session_id, first.seq),
         None => (session.clone(), entry.seq),
     };
+    let mut handoffs = task.handoffs.iter();
+    let handoff = handoffs.find(|handoff| handoff.id == entry.id);
     entry.carried = Some(CarriedEntry {
         settled: entry.receiver().is_some(),
-        answered: task
-            .handoffs
-            .iter()
-            .any(|handoff| handoff.id == entry.id && handoff.is_answered),
+        answered: handoff.is_some_and(TaskHandoff::is_over),
+        unanswered: handoff.is_some_and(|handoff| handoff.is_closed),
         task_only: true,
         ..CarriedEntry::of(session_id, seq)
     });

@@ -244,9 +244,10 @@ impl Base {
     /// The agents are still who they are and do what they did. The new record says so itself, for
     /// a later start knows nothing but the new record.
     fn agents_as_they_are(&self, fate: Fate) -> Vec<Entry> {
-        let mut entries = Vec::new();
         // Texts of a session that is deleted stay in it.
         let is_kept = fate != Fate::Discarded;
+        // First, for they keep their times: that of the last entry tells how old the record is.
+        let mut entries = self.approvals_as_they_are(is_kept);
         for (agent, was) in &self.recorder.world().agents {
             let now_ms = self.clock.outside_ms();
             let limit = was.limit.filter(|limit| limit.is_believed(now_ms));
@@ -322,13 +323,12 @@ impl Base {
                 ));
             }
         }
-        entries.extend(self.approvals_as_they_are(is_kept));
         entries
     }
 
     /// What the agents ask still waits, for an answer or for the end behind one. A question of
     /// `ask_user` of which no word is kept nobody could answer; what a vendor asks has to be answered
-    /// all the same.
+    /// all the same. Each keeps the time at which it was asked and answered.
     fn approvals_as_they_are(&self, is_kept: bool) -> Vec<Entry> {
         let open = self.recorder.world().open_approvals.values();
         let open = open.filter(|asked| is_kept || !asked.request.is_user_question());
@@ -344,19 +344,25 @@ impl Base {
             let by = Party::Agent(asked.agent);
             let kind = ApprovalStep::Asked(Box::new(request)).of(asked.id.clone(), asked.agent);
             let pair = asked.runtime_session.clone();
-            let again =
+            let mut again =
                 self.recorder
                     .entry(by.clone(), Some(Party::Human), kind, text, pair.clone());
+            again.timestamp_ms = asked.at_ms;
             // What was answered waits for its end alone, in the next session as well.
-            let given = asked.given.as_ref().map(|(choice, _)| {
+            let given = asked.given.as_ref().map(|(choice, at_ms)| {
                 let given = ApprovalStep::Given {
                     choice: choice.clone(),
                     note: None,
                 };
                 let kind = given.of(asked.id.clone(), asked.agent);
                 let text = "it was answered before this session";
-                self.recorder
-                    .entry(Party::Human, Some(by), kind, text, pair)
+                let given = self
+                    .recorder
+                    .entry(Party::Human, Some(by), kind, text, pair);
+                Entry {
+                    timestamp_ms: *at_ms,
+                    ..given
+                }
             });
             [again].into_iter().chain(given)
         });

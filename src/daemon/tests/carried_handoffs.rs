@@ -17,11 +17,18 @@ use crate::wire::control::{
 };
 
 impl Rig {
-    /// What was handed over for a task and whether it is answered, and how many more there were.
-    fn handed_over(&self, task: &CapsuleId) -> (Vec<(EntryId, bool)>, u64) {
+    /// What was handed over for a task and how far that is, and how many more there were.
+    fn handed_over(&self, task: &CapsuleId) -> (Vec<(EntryId, &'static str)>, u64) {
         let task = &self.world().tasks[task];
-        let handoffs = task.handoffs.iter();
-        let handoffs = handoffs.map(|handoff| (handoff.id.clone(), handoff.is_answered));
+        let handoffs = task.handoffs.iter().map(|handoff| {
+            let state = match (handoff.is_answered, handoff.is_closed) {
+                (false, false) => "open",
+                (true, false) => "answered",
+                (false, true) => "closed",
+                (true, true) => "both",
+            };
+            (handoff.id.clone(), state)
+        });
         let dropped = task.dropped.get("handoffs").copied().unwrap_or(0);
         (handoffs.collect(), dropped)
     }
@@ -42,6 +49,14 @@ impl Rig {
 
 fn handles(handoff: &EntryId) -> Command {
     note(NoteKind::Note, "it is done", vec![handoff.clone()])
+}
+
+/// As a note of Codex's.
+fn answers(handoff: &EntryId) -> Command {
+    Command::AppendNote(NoteParams {
+        handles: vec![handoff.clone()],
+        ..NoteParams::new(Agent::Codex, NoteKind::Note, "all green")
+    })
 }
 
 fn begun_with(handoff: &EntryId) -> Command {
@@ -101,10 +116,14 @@ async fn an_open_task_has_its_handoffs_after_a_compaction_and_after_a_clear() {
     let operator = rig.connect(Role::Deck, None, true);
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let task = rig.task(&operator, open("Login", None)).await;
+    let codex = rig.connect(Role::Codex, None, false);
     let answered = rig.hand_to_codex(&claude, "review").await;
+    let closed = rig.hand_to_codex(&claude, "weigh").await;
     let asked = rig.hand_to_codex(&claude, "test").await;
-    rig.call(&claude, handles(&answered)).await.unwrap();
-    let before = (vec![(answered, true), (asked.clone(), false)], 0);
+    rig.call(&codex, answers(&answered)).await.unwrap();
+    rig.call(&claude, handles(&closed)).await.unwrap();
+    let ended = [(answered, "answered"), (closed, "closed")];
+    let before = ([&ended[..], &[(asked.clone(), "open")]].concat(), 0);
     assert_eq!(rig.handed_over(&task), before);
     rig.compact(&operator).await;
     assert_eq!(rig.handed_over(&task), before);
@@ -135,7 +154,7 @@ async fn an_open_task_has_its_handoffs_after_a_compaction_and_after_a_clear() {
     assert!(rig.world().open_handoffs.is_empty());
     rig.call(&claude, handles(&asked)).await.unwrap();
     let states: BTreeMap<_, _> = rig.handed_over(&task).0.into_iter().collect();
-    assert!(states[&asked]);
+    assert_eq!(states[&asked], "closed");
     rig.status(crate::adapters::codex::fact::ReportedStatus::Idle);
     rig.settle().await;
     rig.delivered();
@@ -151,13 +170,13 @@ async fn what_a_task_began_with_goes_on_with_the_work_or_is_counted() {
     let claude = rig.connect(Role::Claude, Some(7_000_000), false);
     let first = rig.hand_to_codex(&claude, "find").await;
     let task = rig.task(&operator, begun_with(&first)).await;
-    for is_answered in [false, true] {
-        if is_answered {
+    for state in ["open", "closed"] {
+        if state == "closed" {
             rig.call(&claude, handles(&first)).await.unwrap();
         }
         rig.compact(&operator).await;
         let handed_over = rig.handed_over(&task);
-        assert_eq!(handed_over, (vec![(first.clone(), is_answered)], 0));
+        assert_eq!(handed_over, (vec![(first.clone(), state)], 0));
     }
     for _ in 0..2 {
         rig.clear_away(&operator).await;
@@ -178,13 +197,13 @@ async fn a_handoff_that_nobody_got_stands_in_the_task_alone_after_a_compaction()
     assert_eq!(rig.world().standing_handoffs().count(), 0);
     for _ in 0..2 {
         rig.compact(&operator).await;
-        assert_eq!(rig.handed_over(&task), (vec![(handoff.clone(), false)], 0));
+        let handed_over = rig.handed_over(&task);
+        assert_eq!(handed_over, (vec![(handoff.clone(), "closed")], 0));
         assert_eq!(rig.handed_over(&began), (Vec::new(), 1));
         assert_eq!(rig.world().standing_handoffs().count(), 0);
     }
 }
 
-/// As a note of Codex's.
 #[tokio::test]
 async fn the_answer_of_the_one_who_was_asked_counts_as_well() {
     let mut rig = Rig::fresh_with_codex().await;
@@ -194,10 +213,6 @@ async fn the_answer_of_the_one_who_was_asked_counts_as_well() {
     let task = rig.task(&operator, open("Login", None)).await;
     let handoff = rig.hand_to_codex(&claude, "test").await;
     rig.clear_away(&operator).await;
-    let answer = Command::AppendNote(NoteParams {
-        handles: vec![handoff.clone()],
-        ..NoteParams::new(Agent::Codex, NoteKind::Note, "all green")
-    });
-    rig.call(&codex, answer).await.unwrap();
-    assert_eq!(rig.handed_over(&task), (vec![(handoff, true)], 0));
+    rig.call(&codex, answers(&handoff)).await.unwrap();
+    assert_eq!(rig.handed_over(&task), (vec![(handoff, "answered")], 0));
 }

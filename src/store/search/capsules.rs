@@ -315,6 +315,7 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<(SearchH
         snippet: snippet.text,
         marks: snippet.marks,
         apart: false,
+        tells_task: false,
     };
     Some((hit, passages[at].line.is_none()))
 }

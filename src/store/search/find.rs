@@ -81,6 +81,7 @@ pub(super) fn hit(stored: &Stored, text: &Text, query: &Query) -> SearchHit {
         snippet: snippet.text,
         marks: snippet.marks,
         apart: false,
+        tells_task: entry.tells_task(),
     }
 }
 

@@ -205,6 +205,19 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
         format!("In progress, yours: handoff {id} from claude: Sort the plums"),
         format!("Not yours: Codex has handoff {id}: Sort the plums"),
     ];
+    let waits = format!("Not yours: handoff {id} waits for Codex: Sort the plums");
+    assert_eq!(told(&record)[1], waits);
+    let delivered = EntryKind::Delivery(DeliveryRecord {
+        message_id: id.clone(),
+        attempt_id: None,
+        to: Agent::Codex,
+        result: DeliveryResult::Confirmed,
+        outcome: None,
+        rung: None,
+        turn_id: None,
+        given: None,
+    });
+    record.put(Party::System, "", delivered);
     assert_eq!(told(&record), at_work);
     let (claude, codex) = (Agent::Claude, Agent::Codex);
     by(&mut record, codex, claude, "On it", says(None));
@@ -212,10 +225,10 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
     by(&mut record, codex, claude, "Sorted", says(Some("turn-1")));
     let answered = [
         format!(
-            "Answered, not closed: handoff {id} from claude: you answered it (entry #3); not \
+            "Answered, not closed: handoff {id} from claude: you answered it (entry #4); not \
              closed: Sort the plums"
         ),
-        format!("Not yours: Codex answered handoff {id} (entry #3); not closed: Sort the plums"),
+        format!("Not yours: Codex answered handoff {id} (entry #4); not closed: Sort the plums"),
     ];
     assert_eq!(told(&record), answered);
     let proposal = EntryKind::FinalityProposal(FinalityProposal {
@@ -224,7 +237,7 @@ fn what_an_agent_gave_its_final_answer_to_is_nothing_that_it_is_at() {
         ..FinalityProposal::default()
     });
     record.put(Party::Agent(codex), "All sorted", proposal);
-    let proposal_id = EntryId::new("n4");
+    let proposal_id = EntryId::new("n5");
     let rejected = EntryKind::FinalityDecision(FinalityDecision {
         reason: Some("the green ones too".to_owned()),
         handles: vec![id.clone()],

@@ -1,10 +1,14 @@
+use std::collections::BTreeMap;
+
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use crate::agent::{Agent, Party};
+use crate::capsule::CapsuleSources;
 use crate::entry::{
-    Artifact, ArtifactStatus, ContinuityFact, Entry, EntryKind, Handoff, NoteKind, TASK,
-    TaskRecord, TaskStep, TurnFiles, exported_words, imported_words, kept_words,
+    Artifact, ArtifactStatus, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    FinalityDecision, FinalityProposal, Handoff, Message, NoteKind, OnBusy, TASK, TaskRecord,
+    TaskStep, TurnFiles, exported_words, imported_words, kept_words,
 };
 use crate::fold::fold;
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
@@ -278,7 +282,8 @@ fn only_the_operator_of_this_record_opens_and_closes_tasks() {
 #[test]
 fn a_task_begins_with_a_handoff_and_knows_when_it_is_answered() {
     let mut record = Record::default();
-    let asked = record.entry(CLAUDE, "find the leak", handoff());
+    let mut asked = record.entry(CLAUDE, "find the leak", handoff());
+    asked.target = Some(CODEX);
     fold(&mut record.world, &asked);
     let begun = EntryKind::Task(TaskRecord {
         task: id(1),
@@ -298,6 +303,114 @@ fn a_task_begins_with_a_handoff_and_knows_when_it_is_answered() {
     assert_eq!(answered(&record), [false, false]);
     record.work(1, CODEX, "found", answer(asked.id.as_str()));
     assert_eq!(answered(&record), [true, false]);
+}
+
+/// What becomes of a handoff of Claude's to Codex.
+#[derive(Debug, Clone, Copy)]
+enum After {
+    /// This one closes it by a note.
+    Noted(Agent),
+    /// The operator does.
+    Closed,
+    /// Codex says something to it that closes nothing.
+    Said,
+    /// This one proposes that it is done, and the operator says so.
+    Approved(Agent),
+    /// The same, and the operator says no.
+    Rejected(Agent),
+    /// The operator takes it back before Codex has it.
+    TakenBack,
+}
+
+impl Record {
+    fn goes_on(&mut self, handoff: &EntryId, after: After) {
+        let note = answer(handoff.as_str());
+        let handles = vec![handoff.clone()];
+        let (by, kind) = match after {
+            After::Noted(by) => (Party::Agent(by), note),
+            After::Closed => (Party::Human, note),
+            After::Said => {
+                let message = Message {
+                    in_reply_to: Some(handoff.clone()),
+                    ..Message::new(OnBusy::Queue)
+                };
+                (CODEX, EntryKind::Message(message))
+            }
+            After::Approved(by) | After::Rejected(by) => {
+                let proposal = FinalityProposal {
+                    handles: handles.clone(),
+                    ..FinalityProposal::default()
+                };
+                let proposal = EntryKind::FinalityProposal(proposal);
+                let proposed = self.entry(Party::Agent(by), "done", proposal);
+                fold(&mut self.world, &proposed);
+                let is_approved = matches!(after, After::Approved(_));
+                let decision = FinalityDecision {
+                    handles,
+                    ..FinalityDecision::of(proposed.id, is_approved)
+                };
+                (Party::Human, EntryKind::FinalityDecision(decision))
+            }
+            After::TakenBack => {
+                let delivery = DeliveryRecord {
+                    message_id: handoff.clone(),
+                    attempt_id: None,
+                    to: Agent::Codex,
+                    result: DeliveryResult::Cancelled,
+                    outcome: None,
+                    rung: None,
+                    turn_id: None,
+                    given: None,
+                };
+                (Party::System, EntryKind::Delivery(delivery))
+            }
+        };
+        let entry = self.entry(by, "over", kind);
+        fold(&mut self.world, &entry);
+    }
+}
+
+#[test]
+fn a_handoff_counts_as_answered_by_a_word_of_its_receiver_alone() {
+    use After::{Approved, Closed, Noted, Rejected, Said, TakenBack};
+    let (claude, codex) = (Agent::Claude, Agent::Codex);
+    let stories: [(&[After], &str); 13] = [
+        (&[], "open"),
+        (&[Noted(codex)], "answered"),
+        (&[Noted(claude)], "closed"),
+        (&[Closed], "closed"),
+        (&[Said], "open"),
+        (&[Said, Noted(claude)], "answered"),
+        (&[Said, Closed], "answered"),
+        (&[Approved(codex)], "answered"),
+        (&[Approved(claude)], "closed"),
+        (&[Said, Approved(claude)], "answered"),
+        (&[Noted(claude), Rejected(claude)], "open"),
+        (&[TakenBack], "closed"),
+        (&[TakenBack, Closed], "closed"),
+    ];
+    for (after, state) in stories {
+        let mut record = Record::default();
+        record.step(1, TaskStep::Opened, "Fix the login");
+        let mut asked = record.entry(CLAUDE, "find the leak", handoff());
+        asked.target = Some(CODEX);
+        asked.meta.insert(TASK.to_owned(), json!(id(1)));
+        fold(&mut record.world, &asked);
+        for after in after {
+            record.goes_on(&asked.id, *after);
+        }
+        let sources = CapsuleSources {
+            world: &record.world,
+            task: record.task(1),
+            git: None,
+            files: &BTreeMap::new(),
+            gates: &[],
+            project: "acme",
+            version: "1.0.0",
+        };
+        let told = &sources.capsule().handoffs[0].state;
+        assert_eq!(told.as_str(), state, "{after:?}");
+    }
 }
 
 #[test]

@@ -355,6 +355,7 @@ fn carried() -> impl Strategy<Value = CarriedEntry> {
             seq: Seq(seq),
             settled,
             answered,
+            unanswered: answered && task_only,
             past_answer: answered != settled,
             foreign: task_only != settled,
             task_only,

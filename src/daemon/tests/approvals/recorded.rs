@@ -1,13 +1,22 @@
 //! What the record has of a request: all of it or nothing, also behind a disk that refuses and in the
 //! session after this one.
 
+use std::collections::BTreeMap;
+
 use super::{CLAUDE, WAITING, request};
 use crate::adapters::codex::fact::CodexFact;
+use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect, EntryKind, TextHints};
+use crate::core::id::EntryId;
+use crate::core::snapshot::Snapshot;
+use crate::daemon::base::clock::now_ms;
 use crate::daemon::event::Event;
 use crate::daemon::tests::rig::Rig;
 use crate::store::ledger::{LedgerError, WriterEvent};
-use crate::wire::control::{ClearParams, Command, CompactParams, RefusalCode, Reply, Role};
+use crate::store::testing::Place;
+use crate::wire::control::{
+    AskUserParams, ClearParams, Command, CompactParams, RefusalCode, Reply, Role,
+};
 
 impl Rig {
     /// The steps that are folded, each with its words.
@@ -77,6 +86,60 @@ async fn what_was_answered_stays_answered_in_the_session_after_it() {
         assert_eq!(names, ["claude asked", "human given", "system answered"]);
         let end = format!("Claude goes on; the operator's answer was {answer}");
         assert_eq!(steps[2].1, end);
+    }
+}
+
+#[tokio::test]
+async fn what_waits_is_as_old_in_the_session_after_it_and_so_is_its_answer() {
+    let clear = |discard| {
+        Command::Clear(ClearParams {
+            discard,
+            ..ClearParams::default()
+        })
+    };
+    let times = |world: &Snapshot| -> BTreeMap<EntryId, (i64, Option<i64>)> {
+        let open = world.open_approvals.values();
+        let times = open.map(|asked| {
+            let given_ms = asked.given.as_ref().map(|(_, at_ms)| *at_ms);
+            (asked.id.clone(), (asked.at_ms, given_ms))
+        });
+        times.collect()
+    };
+    let compact = Command::Compact(CompactParams::default());
+    for (ends, is_kept) in [(clear(false), true), (clear(true), false), (compact, true)] {
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let waiting = rig.claude_asks(&hook, "k1");
+        rig.settle().await;
+        let id = rig.only_open();
+        assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+        waiting.await.unwrap().unwrap();
+        rig.daemon.disconnect(hook.conn);
+        rig.settle().await;
+        let codex = rig.connect(Role::Codex, None, false);
+        let question = AskUserParams {
+            agent: Agent::Codex,
+            question: "May the old endpoint go?".to_owned(),
+            choices: Vec::new(),
+            timeout_ms: 45_000,
+            runtime_session_id: None,
+        };
+        let asked = rig.call(&codex, Command::AskUser(question)).await;
+        asked.unwrap();
+        let mut before = times(rig.world());
+        assert_eq!(before.len(), 2);
+        // A question of which no word is left nobody could answer.
+        before.retain(|open, _| is_kept || *open == id);
+        let last_ms = now_ms();
+        while now_ms() == last_ms {
+            std::hint::spin_loop();
+        }
+        rig.call(&operator, ends).await.unwrap();
+        assert_eq!(times(rig.world()), before);
+        drop(rig);
+        assert_eq!(times(&Rig::replayed(&place).0), before);
     }
 }
 
