@@ -31,7 +31,7 @@ use crate::wire::control::{Command, Hello, Notification, PROTOCOL, Refusal, Welc
 use crate::wire::jsonrpc::Frame;
 use broken::{Broken, SEND_WAIT, next_frame, read_frame, send};
 use frame::{cancel_frame, not_read, refusal, request_frame, with_id};
-use handle::Call;
+use handle::LinkCall;
 pub(super) use handle::WebSocketHandle;
 
 /// How many calls may wait to be sent. An agent has a handful in flight; more is a loop gone
@@ -123,7 +123,7 @@ fn connect_within(options: WebsocketOptions, connect_wait: Duration) -> Client {
 /// The connection's owner.
 struct Link {
     options: WebsocketOptions,
-    calls: mpsc::Receiver<Call>,
+    calls: mpsc::Receiver<LinkCall>,
     notifications: broadcast::Sender<Notification>,
     state: watch::Sender<Connection>,
     /// Calls that were sent and not answered, by id.
@@ -131,7 +131,7 @@ struct Link {
     /// The id of each, once nobody waits for the answer.
     given_up: FuturesUnordered<BoxFuture<'static, u64>>,
     /// Came while a daemon of another protocol was there: the next attempt decides on it.
-    held: Option<Call>,
+    held: Option<LinkCall>,
     next_id: u64,
 }
 
@@ -325,7 +325,11 @@ impl Link {
     }
 
     /// Sends a call, unless its caller was told that it cannot be.
-    async fn send_call<S>(&mut self, ws: &mut WebSocketStream<S>, call: Call) -> Result<(), Broken>
+    async fn send_call<S>(
+        &mut self,
+        ws: &mut WebSocketStream<S>,
+        call: LinkCall,
+    ) -> Result<(), Broken>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {

@@ -925,13 +925,14 @@ const SLOW: [&str; 35] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 42] = [
+const SLOW_FILES: [(&str, &str); 43] = [
     (
         "base::agent_programs",
         "beside the loop, and once before there is one",
     ),
     ("start", "before there is a loop"),
     ("decisions::signing", "before there is a loop"),
+    ("base::configuring", "before there is a loop"),
     ("agents::codex::unended", "before there is a loop"),
     ("ending", "behind the last event"),
     ("tamper::inspect", "a thread of its own"),

@@ -64,8 +64,10 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let ScopeArguments { scope } = argument::parse(&call.arguments)?;
     // Sign-off is the project's: what blocks it is told whosever it is.
     let pair = call.pair.as_ref().filter(|_| scope.is_none());
-    let snapshot: Arc<Snapshot> = call.ask_for(Command::ReadSnapshot).await?;
-    let status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
+    let (snapshot, status): (Arc<Snapshot>, Box<Status>) = tokio::try_join!(
+        call.ask_for(Command::ReadSnapshot),
+        call.ask_for(Command::ReadStatus),
+    )?;
     let now_ms = Timestamp::now().as_millisecond();
     let [open, active, blocked, stale, done] = snapshot.columns_for(pair, now_ms);
     let finality = proposals(&snapshot);

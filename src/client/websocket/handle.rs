@@ -1,4 +1,4 @@
-//! [`WebSocketHandle`]: a caller's end of the connection; [`Call`]: what it hands to the link.
+//! [`WebSocketHandle`]: a caller's end of the connection; [`LinkCall`]: what it hands to the link.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ const MOVES_MAX: u32 = 2;
 /// A caller's end.
 #[derive(Clone)]
 pub(in crate::client) struct WebSocketHandle {
-    pub(super) calls: mpsc::Sender<Call>,
+    pub(super) calls: mpsc::Sender<LinkCall>,
     pub(super) notifications: broadcast::Sender<Notification>,
     /// Never marked as seen, so that a clone reports the first attempt as a change even when it
     /// is over already.
@@ -39,7 +39,7 @@ pub(in crate::client) struct WebSocketHandle {
 }
 
 /// A call on its way.
-pub(super) struct Call {
+pub(super) struct LinkCall {
     pub(super) frame: Frame,
     /// Set by the first of two: the link that sends it, or the caller that gives up. A call
     /// whose caller was told "not reachable" is never sent.
@@ -49,7 +49,7 @@ pub(super) struct Call {
     pub(super) is_over: CancellationToken,
 }
 
-impl Call {
+impl LinkCall {
     /// The way back to its caller, unless that has given it up.
     pub(super) fn claim(self) -> Option<oneshot::Sender<Result<Value, ClientError>>> {
         let is_given_up = self.claimed.swap(true, Ordering::AcqRel);
@@ -93,7 +93,7 @@ impl WebSocketHandle {
         let (answer, mut answered) = oneshot::channel();
         let is_over = CancellationToken::new();
         let _is_over = is_over.clone().drop_guard();
-        let call = Call {
+        let call = LinkCall {
             frame,
             claimed: Arc::clone(&claimed),
             answer,

@@ -124,6 +124,8 @@ async fn a_daemon_that_died_behind_the_senders_word_leaves_it_to_the_next_one() 
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let claude = rig.connect(Role::Claude, None, false);
+    // The one before it is on its way.
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
     let order = rig
         .newest(&claude, hand_off(Agent::Claude, "delete the branch"))
         .await;
@@ -141,5 +143,5 @@ async fn a_daemon_that_died_behind_the_senders_word_leaves_it_to_the_next_one() 
     drop(rig);
     let mut rig = Rig::with_codex(&place).await;
     assert_eq!(rig.became(&order), taken_back("Claude", "Codex"));
-    assert_eq!(rig.delivered_ids(), []);
+    assert!(!rig.delivered_ids().contains(&order));
 }

@@ -320,20 +320,30 @@ async fn that_the_record_is_gone_is_said_also_behind_a_start_that_failed() {
 async fn ports_that_are_named_for_one_run_are_not_those_of_the_next() {
     for fails in [false, true] {
         let place = Place::new();
-        let named = with_ports(&place);
+        // Below those that the system gives, and above those that other tests name.
+        let port_base = 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10;
+        let named = Builder {
+            port_base,
+            ..with_ports(&place)
+        };
         let unnamed = Builder {
             ports: None,
-            // Below those that the system gives, and above those that other tests name.
-            port_base: 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10,
+            port_base,
             ..builder(&place)
         };
         if fails {
+            let running = start(&unnamed, true).await.unwrap();
+            running.handle.shutdown(false).await;
+            running.handle.ended().cancelled().await;
+            let own = registry::list(&place.user).unwrap()[0].ports;
+            for port in [own.control, own.proxy] {
+                becomes_free(port).await;
+            }
             let spoiled = Fails::BindingAPort.spoil(&place, &named);
             start(&named, true).await.unwrap_err();
             drop(spoiled);
             let left = &registry::list(&place.user).unwrap()[0];
-            assert_ne!(Some(left.ports), named.ports);
-            assert_eq!(left.own_ports, None);
+            assert_eq!((left.ports, left.own_ports), (own, None));
         } else {
             live_once(&named).await;
         }
