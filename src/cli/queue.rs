@@ -222,10 +222,11 @@ fn cells(row: &QueueRow, names: &QueueNames) -> [String; 8] {
             Some(pair) => format!("{} ({pair})", row.to),
             None => row.to.to_string(),
         },
-        match (row.closed, row.waits_for_you) {
-            (true, _) => format!("{}, closed", row.state),
-            (false, true) => format!("{}, held", row.state),
-            (false, false) => row.state.to_string(),
+        {
+            let state = row.state.to_string();
+            let held = row.waits_for_you.then_some(", held");
+            let closed = row.closed.then_some(", closed");
+            state + held.unwrap_or_default() + closed.unwrap_or_default()
         },
         match row.is_cut_off() && row.to == Agent::Codex {
             // Codex has it: what that took is not kept.

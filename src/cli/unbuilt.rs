@@ -56,5 +56,14 @@ mod tests {
             .iter()
             .filter(|verb| !limits.contains(&format!("`{verb}`")));
         assert_eq!(left_out.collect::<Vec<_>>(), Vec::<&&str>::new());
+        for option in [
+            "--pair NAME",
+            "config show --origin",
+            "status --all",
+            "doctor --contract",
+            "search --in transcripts",
+        ] {
+            assert!(limits.contains(option), "{option}");
+        }
     }
 }

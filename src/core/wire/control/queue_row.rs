@@ -74,7 +74,7 @@ impl QueueRow {
             on_busy: message.on_busy,
             pair: None,
             waits_for_you: false,
-            closed: false,
+            closed: message.closed,
         });
         rows.collect()
     }
