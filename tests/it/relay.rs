@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::http;
 use crate::support::mcp::{McpClient, PROTOCOL};
+use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::wait::{timeout, wait_until};
 
@@ -278,6 +279,12 @@ fn a_long_message_hides_no_open_handoff_and_is_read_whole() {
 #[test]
 fn a_pair_is_shown_its_own_board_and_that_of_all_when_it_asks() {
     let project = Project::live();
+    // Nobody is asked for what was taken back, and no agent is told of it.
+    let mut operator = Operator::connect(&project);
+    let handoff = json!({"from": "claude", "ask": "weigh the lock", "reason": "it is heavy"});
+    let handed = project.agent("claude").expect("handoff/create", handoff);
+    let remove = json!({"id": handed["value"]["messageId"], "change": "remove"});
+    operator.when_quiet("queue/change", remove).unwrap();
     let mut first = claude(&project);
     let bridge = project.ctxrelay(["bridge"]);
     // The longest name.

@@ -1,5 +1,7 @@
 //! Arguments of a call: read into a type, or refused with a sentence that names the argument.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -52,12 +54,23 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: &Map<String, Value>) -> Resu
         let at = error.path().to_string();
         let what = error.into_inner().to_string();
         // Both repeat what was given, however long that is.
-        let what = cut_text(&what, FAULT_CHARS);
+        let what = without_middle(&what);
         invalid(match cut_text(&at, NAME_CHARS) {
             at if at == "." => what.into_owned(),
             at => format!("`{at}`: {what}"),
         })
     })
+}
+
+/// What is wrong in [`FAULT_CHARS`]: behind what was given stands what was expected.
+fn without_middle(fault: &str) -> Cow<'_, str> {
+    let chars = fault.chars().count();
+    if chars <= FAULT_CHARS {
+        return fault.into();
+    }
+    let beginning = cut_text(fault, NAME_CHARS);
+    let end = fault.chars().skip(chars - (FAULT_CHARS - NAME_CHARS));
+    beginning.chars().chain(end).collect()
 }
 
 /// The refusal of a call whose arguments are wrong.

@@ -29,7 +29,8 @@ const LIMIT_MAX: u32 = 200;
 /// What open handoffs may take of a page with entries.
 const HANDOFFS_CHARS_MAX: usize = 14_000;
 
-/// How much of a long ask is shown, in characters; the whole is behind `handoff_id`.
+/// How much of a long ask is shown, in characters. `handoff_id` reads more of it; an entry that is
+/// too long for a page has the cursor that reads all.
 const ASK_CHARS: usize = 200;
 
 /// How often a page is asked for again with a smaller limit. New entries may arrive in between.
@@ -51,7 +52,7 @@ pub(super) fn definition() -> Definition {
         description: "Read the shared record and open handoffs: summary (messages, notes, \
                       results), recent (every entry), raw; resume: your work as \
                       recorded; instructions: rules not read. cursor goes back; \
-                      handoff_id reads one whole. Use it first in a new session or after compaction."
+                      handoff_id reads that one. Use it first in a new session or after compaction."
             .to_owned(),
         schema: schema::object(
             &[],
@@ -116,6 +117,25 @@ impl Ask {
             all_pairs: self.all_pairs,
         });
         call.ask_for(command).await
+    }
+
+    /// What has to be given again with a cursor of it.
+    fn again(&self) -> Option<&'static str> {
+        match (&self.handoff_id, self.all_pairs) {
+            (Some(_), _) => Some("Give the same handoff_id with it."),
+            (None, true) => Some("Give the same scope with it."),
+            (None, false) => None,
+        }
+    }
+
+    /// How to read on, in words.
+    fn way_on(&self, what: &str, cursor: Option<&str>) -> Vec<String> {
+        let Some(cursor) = cursor else {
+            return Vec::new();
+        };
+        let way = format!("{what}: read_context with cursor {cursor}.");
+        let again = self.again().map(str::to_owned);
+        std::iter::once(way).chain(again).collect()
     }
 }
 
@@ -187,17 +207,9 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> ToolResult {
         lines.push("No entries here.".to_owned());
     }
     lines.extend(handoffs.lines);
-    if let Some(cursor) = &handoffs.cursor {
-        lines.push(format!(
-            "More open handoffs: read_context with cursor {cursor}."
-        ));
-    }
-    if let Some(cursor) = &page.cursor {
-        lines.push(format!("Older entries: read_context with cursor {cursor}."));
-        if ask.handoff_id.is_some() {
-            lines.push("Give the same handoff_id with it.".to_owned());
-        }
-    }
+    lines.extend(ask.way_on("More open handoffs", handoffs.cursor.as_deref()));
+    lines.extend(ask.way_on("Older entries", page.cursor.as_deref()));
+    let goes_on = handoffs.cursor.is_some() || page.cursor.is_some();
     ToolResult::new(
         json!({
             "entries": page.entries,
@@ -205,6 +217,7 @@ fn answer(ask: &Ask, page: ContextPage, handoffs: Handoffs) -> ToolResult {
             "open_handoffs_total": page.open_handoffs.len(),
             "handoffs_cursor": handoffs.cursor,
             "cursor": page.cursor,
+            "with_cursor": ask.again().filter(|_| goes_on),
         }),
         lines.join("\n"),
     )
@@ -216,14 +229,16 @@ async fn handoffs(call: &ToolCall, ask: &Ask, from: usize) -> Result<ToolResult,
     let page = ask.page(call, 1, None).await?;
     let handoffs = Handoffs::of(&page.open_handoffs, from, PAGE_CHARS_MAX);
     let mut lines = handoffs.lines;
-    if let Some(cursor) = &handoffs.cursor {
-        lines.push(format!("More: read_context with cursor {cursor}."));
+    if lines.is_empty() {
+        lines.push("No more open handoffs.".to_owned());
     }
+    lines.extend(ask.way_on("More", handoffs.cursor.as_deref()));
     Ok(ToolResult::new(
         json!({
             "open_handoffs": handoffs.shown,
             "open_handoffs_total": page.open_handoffs.len(),
             "handoffs_cursor": handoffs.cursor,
+            "with_cursor": ask.again().filter(|_| handoffs.cursor.is_some()),
         }),
         lines.join("\n"),
     ))
@@ -271,7 +286,7 @@ fn cost(value: &Value, line: &str) -> usize {
     json_chars(value) + escaped_chars(line) + 4
 }
 
-/// Every text of a handoff cut to its beginning, with the way to the whole.
+/// Every text of a handoff cut to its beginning; its id is the way to more.
 fn shortened(handoff: &Value) -> Value {
     let Value::Object(fields) = handoff else {
         return handoff.clone();

@@ -1,5 +1,8 @@
 //! `session_info`: counts and states.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::answer::ToolResult;
@@ -7,10 +10,10 @@ use super::argument::ScopeArguments;
 use super::call::ToolCall;
 use super::definition::Definition;
 use super::message::NOT_RECEIVER;
-use super::{argument, schema};
+use super::{argument, schema, task};
 use crate::client::Connection;
-use crate::core::snapshot::HandoffColumn;
-use crate::wire::control::{Command, ContextPage, ContextView, ReadContextParams, Refusal};
+use crate::core::snapshot::Snapshot;
+use crate::wire::control::{Command, Refusal};
 use crate::wire::status::Status;
 
 pub(super) fn definition() -> Definition {
@@ -23,10 +26,16 @@ pub(super) fn definition() -> Definition {
 
 pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     let ScopeArguments { scope } = argument::parse(&call.arguments)?;
-    let mut status: Box<Status> = call.ask_for(Command::ReadStatus).await?;
-    if call.pair.is_some() && scope.is_none() {
-        own_handoffs(call, &mut status).await?;
-    }
+    let (snapshot, mut status): (Arc<Snapshot>, Box<Status>) = tokio::try_join!(
+        call.ask_for(Command::ReadSnapshot),
+        call.ask_for(Command::ReadStatus),
+    )?;
+    // As `task_state` counts them.
+    let handoffs = task::handoffs(&snapshot, call.pair.as_ref().filter(|_| scope.is_none()));
+    let now_ms = Timestamp::now().as_millisecond();
+    let tasks = &mut status.tasks;
+    [tasks.open, tasks.active, tasks.blocked, tasks.stale, _] = task::lanes(&handoffs, now_ms);
+    status.handoffs.open = handoffs.len() as u64;
     let mut text = format!(
         "session {}: claude {}, codex {}; {} entries, chain {}; {} open handoffs, {} proposals wait.",
         status
@@ -61,25 +70,4 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         text.push_str(notice);
     }
     Ok(ToolResult::new(structured, text))
-}
-
-/// Counts the open handoffs of the pair that asks alone, as `read_context` has them.
-async fn own_handoffs(call: &ToolCall, status: &mut Status) -> Result<(), Refusal> {
-    let command = Command::ReadContext(ReadContextParams {
-        view: ContextView::Recent,
-        limit: Some(1),
-        ..ReadContextParams::default()
-    });
-    let page: ContextPage = call.ask_for(command).await?;
-    let in_lane = |column: HandoffColumn| {
-        let lanes = page.open_handoffs.iter().map(|handoff| &handoff["lane"]);
-        lanes.filter(|lane| **lane == column.as_str()).count() as u64
-    };
-    status.handoffs.open = page.open_handoffs.len() as u64;
-    let tasks = &mut status.tasks;
-    tasks.open = in_lane(HandoffColumn::Open);
-    tasks.active = in_lane(HandoffColumn::Active);
-    tasks.blocked = in_lane(HandoffColumn::Blocked);
-    tasks.stale = in_lane(HandoffColumn::Stale);
-    Ok(())
 }

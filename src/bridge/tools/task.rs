@@ -69,7 +69,10 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
         call.ask_for(Command::ReadStatus),
     )?;
     let now_ms = Timestamp::now().as_millisecond();
-    let [open, active, blocked, stale, done] = snapshot.columns_for(pair, now_ms);
+    let handoffs = handoffs(&snapshot, pair);
+    let [open, active, blocked, stale, _] = lanes(&handoffs, now_ms);
+    // Only their sum is kept, so that it is of all pairs.
+    let done = snapshot.closed_handoffs_total;
     let finality = proposals(&snapshot);
     let decided = decided(&snapshot, now_ms);
     let mut text = format!(
@@ -80,7 +83,6 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
     if let Some(coordinator) = status.policy.coordinator {
         text.push_str(&format!("\n{coordinator} alone writes to git."));
     }
-    let handoffs = handoffs(&snapshot, pair);
     for handoff in handoffs.iter().take(HANDOFFS_MAX) {
         text.push_str(&format!(
             "\n{} {} from {}{}: {}",
@@ -176,13 +178,25 @@ pub(super) async fn call(call: &ToolCall) -> Result<ToolResult, Refusal> {
 }
 
 /// The open handoffs that a pair is shown: what has waited longest comes first.
-fn handoffs<'a>(snapshot: &'a Snapshot, pair: Option<&RuntimeSession>) -> Vec<&'a HandoffSnapshot> {
+pub(super) fn handoffs<'a>(
+    snapshot: &'a Snapshot,
+    pair: Option<&RuntimeSession>,
+) -> Vec<&'a HandoffSnapshot> {
     let standing = snapshot.standing_handoffs().map(Arc::as_ref);
     let mut handoffs: Vec<&HandoffSnapshot> = standing
         .filter(|handoff| RuntimeSession::is_shown(pair, handoff.runtime_session.as_ref()))
         .collect();
     handoffs.sort_by_key(|handoff| handoff.seq);
     handoffs
+}
+
+/// How many of them stand in each column; none is done.
+pub(super) fn lanes(handoffs: &[&HandoffSnapshot], now_ms: i64) -> [u64; 5] {
+    let mut lanes = [0; 5];
+    for handoff in handoffs {
+        lanes[handoff.column(now_ms) as usize] += 1;
+    }
+    lanes
 }
 
 fn rule_json(rule: &RuleInForce) -> Value {

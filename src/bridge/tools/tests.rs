@@ -293,19 +293,31 @@ async fn wrong_arguments_are_refused_by_name_and_reach_no_daemon() {
 #[tokio::test]
 async fn what_is_wrong_with_a_long_argument_is_said_without_all_of_it() {
     let long = "plum ".repeat(200_000);
-    for (arguments, named) in [
+    for (tool, arguments, named, expected) in [
         (
+            "propose_final",
             json!({"summary": "x", "evidence": long}),
             "`evidence`: invalid type",
+            "expected a sequence",
         ),
         (
+            "propose_final",
             json!({"summary": "x", "evidence": [], (long.as_str()): 1}),
             "unknown field `plum ",
+            "`evidence`",
+        ),
+        (
+            "read_context",
+            json!({"view": long}),
+            "`view`: unknown variant `plum ",
+            "expected one of `summary`, ",
         ),
     ] {
-        let refusal = refused("propose_final", arguments).await;
+        let refusal = refused(tool, arguments).await;
         assert_eq!(refusal.code, RefusalCode::InvalidArguments);
-        assert!(refusal.message.contains(named), "{}", refusal.message);
+        for told in [named, expected] {
+            assert!(refusal.message.contains(told), "{}", refusal.message);
+        }
         let chars = refusal.message.chars().count();
         assert!(chars <= 400, "{chars}");
     }
@@ -752,6 +764,7 @@ async fn a_reading_that_was_cut_says_among_which_entries_it_found_nothing_more()
         let older = "Older entries: read_context with cursor 9.";
         let with = "Give the same handoff_id with it.";
         assert_eq!(lines[lines.len() - 3..], [told, older, with]);
+        assert_eq!(answer.structured["with_cursor"], with);
     }
 }
 
@@ -891,6 +904,56 @@ async fn all_open_handoffs_can_be_read_however_many_there_are() {
     }
     let all: Vec<_> = (0..400).map(|n| format!("h{n}")).collect();
     assert_eq!(ids, all);
+}
+
+#[tokio::test]
+async fn a_reading_of_all_pairs_says_that_it_goes_on_with_its_scope_alone() {
+    let handoffs: Vec<Value> = (0..40)
+        .map(|n| json!({"id": format!("h{n}"), "from": "codex", "ask": "do ".repeat(500)}))
+        .collect();
+    let entries: Vec<Value> = (1..4)
+        .map(|n| {
+            json!({"id": format!("e{n}"), "seq": n, "at": 0, "type": "note", "from": "claude",
+                "to": null, "text": "x"})
+        })
+        .collect();
+    let of_all = record(entries.clone(), handoffs);
+    // All that is open is another pair's.
+    let own = record(entries, Vec::new());
+    let place = Place::default();
+    let _daemon = FakeDaemon::start(&place, move |command| match command {
+        Command::ReadContext(params) if params.all_pairs => of_all(command),
+        _ => own(command),
+    })
+    .await;
+    let read = async |arguments: Value| {
+        let answer = run(&place, Agent::Claude, "read_context", arguments).await;
+        answer.unwrap()
+    };
+    let first = read(json!({"scope": "all", "limit": 2})).await;
+    let (more, older) = (
+        &first.structured["handoffs_cursor"],
+        &first.structured["cursor"],
+    );
+    let with = "Give the same scope with it.";
+    assert_eq!(first.structured["with_cursor"], with);
+    for cursor in [more, older] {
+        let way = format!(
+            "read_context with cursor {}.\n{with}",
+            cursor.as_str().unwrap()
+        );
+        assert!(first.text.contains(&way), "{}", first.text);
+    }
+    let shown = first.structured["open_handoffs"].as_array().unwrap().len();
+    let rest = read(json!({"scope": "all", "cursor": more})).await;
+    let next = &rest.structured["open_handoffs"][0]["id"];
+    assert_eq!(*next, format!("h{shown}"));
+    // Without it there is nothing.
+    let none = read(json!({"cursor": more})).await;
+    assert_eq!(none.text, "No more open handoffs.");
+    let own = read(json!({"limit": 2})).await;
+    assert!(own.text.contains("Older entries: ") && !own.text.contains(with));
+    assert_eq!(own.structured["with_cursor"], Value::Null);
 }
 
 #[tokio::test]

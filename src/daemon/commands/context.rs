@@ -191,6 +191,8 @@ pub(in crate::daemon) fn context(
     params: &ReadContextParams,
 ) -> Result<ContextPage, Refusal> {
     let now = now_ms();
+    // A handoff that is named is read whosever it is.
+    let pair = pair.filter(|_| params.handoff_id.is_none());
     let is_foreign = world.foreign_places();
     let open_handoffs = world
         .standing_handoffs()
@@ -221,9 +223,8 @@ pub(in crate::daemon) fn context(
         Some(id) => ledger.seq_of(id).map_err(|error| unreadable(&error))?,
         None => None,
     };
-    // A handoff that is named is read whosever it is.
     let of_pair = EntryFilter {
-        runtime_session: pair.filter(|_| params.handoff_id.is_none()),
+        runtime_session: pair,
         ..EntryFilter::default()
     };
     let mut entries = Vec::new();

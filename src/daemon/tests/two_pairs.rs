@@ -825,7 +825,8 @@ async fn a_claude_reads_the_handoff_that_it_names_whosever_it_is() {
     };
     let ids: Vec<_> = page.entries.iter().map(|entry| &entry["id"]).collect();
     assert_eq!(ids, [id.as_str()]);
-    assert_eq!(page.open_handoffs.len(), 0, "those are of its own pair");
+    assert_eq!(page.open_handoffs.len(), 1, "it is open");
+    assert_eq!(page.open_handoffs[0]["id"], id.as_str());
 }
 
 #[tokio::test]
