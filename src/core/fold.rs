@@ -54,7 +54,8 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
             world.counts.insert(name.to_owned(), 1);
         }
     }
-    if entry.is_carried_foreign() {
+    let is_past_foreign = entry.seq > world.foreign_through;
+    if entry.is_carried_foreign() && entry.is_of_operator() && is_past_foreign {
         world.foreign_carried.insert(entry.seq);
     }
     if world.is_foreign(entry.seq) && entry.is_of_operator() {

@@ -4,11 +4,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::capsule::{done, listed};
+use crate::capsule::{done, in_terminal, listed};
 use crate::support::account::connect;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::wait::{timeout, wait_until};
 
 /// The operator has a command of `ctxrelay continuity` done.
 #[track_caller]
@@ -152,6 +153,15 @@ fn is_somebody_elses(project: &Project, goal: &str, handoff: &str) {
         let shown = project.run(shown).expect_success().json();
         assert_eq!(shown["unvouched"], true, "{shown}");
     }
+    // Nor is it anybody else's word where it is told again: in a digest, or in a sealed session.
+    // An index that came along is built once more.
+    let hits = wait_until("the hits", timeout(), || {
+        let found = project.run(["search", goal, "--json"]).expect_success();
+        let hits = found.json()["hits"].as_array().unwrap().clone();
+        (!hits.is_empty()).then_some(hits)
+    });
+    let is_marked = |hit: &Value| hit["unvouched"] == true;
+    assert!(hits.iter().all(is_marked), "{hits:?}");
     is_not_told(project, goal);
     assert_eq!(recovered(project)["goal"], Value::Null);
     let waiting = project
@@ -188,6 +198,13 @@ fn what_a_copy_says_in_the_operators_name_counts_for_nothing_behind_a_compaction
         compact(&project);
         is_somebody_elses(&project, goal, handoff);
     }
+    let like = ["new", "Plums", "--like", "plums", "--yes"];
+    let (code, screen) = in_terminal(&project, &like);
+    assert_eq!(code, 0, "{screen}");
+    assert!(
+        screen.contains("nothing was found that goes along"),
+        "{screen}"
+    );
     // Said again, it counts.
     says(&project, &["objective", goal]);
     assert_eq!(recovered(&project)["goal"]["text"], goal);

@@ -34,7 +34,10 @@ impl CapsuleMaker {
         let seq = Seq(found.hit.seq);
         match (found.kind, &found.hit.session) {
             (FoundIn::Record, _) => !self.world.is_foreign(seq),
-            (FoundIn::Archive, Some(session)) => self.sessions.leads_to(session, seq),
+            (FoundIn::Archive, Some(session)) => {
+                // The entry may say itself that it was brought.
+                !found.unvouched && self.sessions.leads_to(session, seq)
+            }
             (FoundIn::Archive, None) => false,
             (FoundIn::Capsule, _) => true,
         }

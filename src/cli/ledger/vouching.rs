@@ -99,7 +99,7 @@ impl Vouching {
         for hit in hits {
             let seq = Seq(hit.seq);
             let session = session.or(hit.session.as_ref());
-            hit.apart = session.is_none_or(|session| self.is_apart(session, seq));
+            hit.apart |= session.is_none_or(|session| self.is_apart(session, seq));
         }
     }
 }

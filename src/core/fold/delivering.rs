@@ -56,7 +56,8 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         // Its sender closed it before it was given; a rejection may open it again.
         let mut closed = world.closed_handoffs.iter_mut();
         if let Some(handoff) = closed.find(|handoff| handoff.id == record.message_id) {
-            take_delivery(handoff, record.result, may_have_arrived);
+            // Whether it is answered was settled by what closed it.
+            handoff.never_delivered = !handoff.delivered && !may_have_arrived;
         }
     }
     if proven && let Some(rung) = &record.rung {

@@ -3,6 +3,7 @@
 //! where it stood.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{
@@ -249,8 +250,11 @@ fn is_unanswered(entry: &Entry, world: &Snapshot) -> bool {
 }
 
 fn is_never_delivered(world: &Snapshot, id: &EntryId) -> bool {
-    let open = world.open_handoffs.get(id);
-    open.is_some_and(|handoff| handoff.never_delivered)
+    let open = world.open_handoffs.get(id).map(Arc::as_ref);
+    // A rejection may open it again.
+    let mut closed = world.closed_handoffs.iter();
+    let handoff = open.or_else(|| closed.find(|handoff| handoff.id == *id));
+    handoff.is_some_and(|handoff| handoff.never_delivered)
 }
 
 fn receiver(to: Option<&Party>) -> Option<Agent> {

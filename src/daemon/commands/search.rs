@@ -33,7 +33,7 @@ pub(super) fn find<T>(recorder: &Recorder<T>, params: &SearchParams, reply: Repl
     recorder.search().find(request, move |found| {
         let found = found.map(|mut page| {
             for hit in &mut page.hits {
-                hit.apart = is_foreign(Seq(hit.seq));
+                hit.apart |= is_foreign(Seq(hit.seq));
             }
             Reply::Found(page)
         });
@@ -77,7 +77,7 @@ pub(super) fn find_sealed<T>(
         for hit in &mut found.page.hits {
             // Anybody can put a file among the archives.
             let session = hit.session.as_ref();
-            hit.apart = session.is_none_or(|session| !sessions.leads_to(session, Seq(hit.seq)));
+            hit.apart |= session.is_none_or(|session| !sessions.leads_to(session, Seq(hit.seq)));
         }
         Ok(Reply::FoundSealed(found))
     });

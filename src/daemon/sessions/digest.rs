@@ -198,14 +198,15 @@ impl<'a> Digest<'a> {
         lines.join("\n")
     }
 
-    /// The latest note of each sort that says where the work stands.
+    /// The latest note of each sort that says where the work stands. What is somebody else's word is
+    /// not told as the daemon's.
     fn notes(&self) -> impl Iterator<Item = &NoteSnapshot> {
         KINDS.iter().filter_map(|kind| {
             self.world
                 .notes
                 .iter()
                 .rev()
-                .find(|note| note.kind == *kind)
+                .find(|note| note.kind == *kind && !self.world.is_foreign(note.seq))
         })
     }
 }

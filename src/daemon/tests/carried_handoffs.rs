@@ -12,8 +12,8 @@ use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, GetMessagesParams, IdsParams, NoteParams, QueueChange, Reply, Role,
-    TaskChange,
+    ClearParams, Command, GetMessagesParams, IdsParams, NoteParams, QueueChange, ReadContextParams,
+    Reply, Role, TaskChange,
 };
 
 impl Rig {
@@ -215,4 +215,52 @@ async fn the_answer_of_the_one_who_was_asked_counts_as_well() {
     rig.clear_away(&operator).await;
     rig.call(&codex, answers(&handoff)).await.unwrap();
     assert_eq!(rig.handed_over(&task), (vec![(handoff, "answered")], 0));
+}
+
+#[tokio::test]
+async fn what_the_operator_closed_and_took_back_from_its_way_stays_closed() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let task = rig.task(&operator, open("Login", None)).await;
+    let handoff = rig.newest(&claude, hand_off(Agent::Claude, "test")).await;
+    assert!(rig.delivered_ids().contains(&handoff));
+    rig.nobody_knows(&handoff);
+    rig.settle().await;
+    let close = Command::AppendNote(NoteParams {
+        handles: vec![handoff.clone()],
+        ..NoteParams::new(None, NoteKind::Note, "done elsewhere")
+    });
+    rig.call(&operator, close).await.unwrap();
+    let cancel = change_queue(handoff.clone(), QueueChange::Remove);
+    rig.call(&operator, cancel).await.unwrap();
+    let closed = (vec![(handoff, "closed")], 0);
+    assert_eq!(rig.handed_over(&task), closed);
+    for _ in 0..2 {
+        rig.compact(&operator).await;
+        assert_eq!(rig.handed_over(&task), closed);
+    }
+}
+
+#[tokio::test]
+async fn what_its_sender_took_back_stands_again_behind_no_rejection() {
+    for is_compacted in [false, true] {
+        let mut rig = Rig::fresh().await;
+        let operator = rig.connect(Role::Deck, None, true);
+        let codex = rig.connect(Role::Codex, None, false);
+        let handoff = rig.newest(&codex, hand_off(Agent::Codex, "test it")).await;
+        rig.propose(&codex, Agent::Codex, &handoff).await;
+        rig.call(&codex, answers(&handoff)).await.unwrap();
+        rig.settle().await;
+        if is_compacted {
+            rig.compact(&operator).await;
+        }
+        rig.reject().await;
+        let read = Command::ReadContext(ReadContextParams::default());
+        let Ok(Reply::Context(page)) = rig.call(&codex, read).await else {
+            panic!("no context");
+        };
+        assert_eq!(page.open_handoffs, [] as [serde_json::Value; 0]);
+        assert_eq!(rig.world().blocker_count(&[], 0), 0, "{is_compacted}");
+    }
 }

@@ -80,7 +80,7 @@ pub(super) fn hit(stored: &Stored, text: &Text, query: &Query) -> SearchHit {
         },
         snippet: snippet.text,
         marks: snippet.marks,
-        apart: false,
+        apart: entry.is_carried_foreign(),
         tells_task: entry.tells_task(),
     }
 }

@@ -11,7 +11,7 @@ use crate::entry::{
     TaskStep, TurnFiles, exported_words, imported_words, kept_words,
 };
 use crate::fold::fold;
-use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
+use crate::id::{AttemptId, CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
 use crate::snapshot::{
     IMPORTED_MAX, ImportedCapsule, Snapshot, TASK_ITEMS_MAX, TASKS_CLOSED_MAX, TASKS_OPEN_MAX,
     TaskSnapshot,
@@ -320,6 +320,8 @@ enum After {
     Rejected(Agent),
     /// The operator takes it back before Codex has it.
     TakenBack,
+    /// The same, when Codex was given it and nobody knows whether it has it.
+    GivenBack,
 }
 
 impl Record {
@@ -351,10 +353,11 @@ impl Record {
                 };
                 (Party::Human, EntryKind::FinalityDecision(decision))
             }
-            After::TakenBack => {
+            After::TakenBack | After::GivenBack => {
+                let is_given = matches!(after, After::GivenBack);
                 let delivery = DeliveryRecord {
                     message_id: handoff.clone(),
-                    attempt_id: None,
+                    attempt_id: is_given.then(|| AttemptId::new("attempt")),
                     to: Agent::Codex,
                     result: DeliveryResult::Cancelled,
                     outcome: None,
@@ -372,9 +375,9 @@ impl Record {
 
 #[test]
 fn a_handoff_counts_as_answered_by_a_word_of_its_receiver_alone() {
-    use After::{Approved, Closed, Noted, Rejected, Said, TakenBack};
+    use After::{Approved, Closed, GivenBack, Noted, Rejected, Said, TakenBack};
     let (claude, codex) = (Agent::Claude, Agent::Codex);
-    let stories: [(&[After], &str); 13] = [
+    let stories: [(&[After], &str); 17] = [
         (&[], "open"),
         (&[Noted(codex)], "answered"),
         (&[Noted(claude)], "closed"),
@@ -388,6 +391,10 @@ fn a_handoff_counts_as_answered_by_a_word_of_its_receiver_alone() {
         (&[Noted(claude), Rejected(claude)], "open"),
         (&[TakenBack], "closed"),
         (&[TakenBack, Closed], "closed"),
+        (&[GivenBack], "open"),
+        (&[Closed, GivenBack], "closed"),
+        (&[Closed, TakenBack], "closed"),
+        (&[Noted(codex), TakenBack], "answered"),
     ];
     for (after, state) in stories {
         let mut record = Record::default();
@@ -410,6 +417,9 @@ fn a_handoff_counts_as_answered_by_a_word_of_its_receiver_alone() {
         };
         let told = &sources.capsule().handoffs[0].state;
         assert_eq!(told.as_str(), state, "{after:?}");
+        // As a compaction carries it on.
+        let is_unanswered = record.world.is_handoff_unanswered(&asked.id);
+        assert_eq!(is_unanswered, state == "closed", "{after:?}");
     }
 }
 
