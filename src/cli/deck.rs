@@ -294,7 +294,9 @@ fn is_needed(status: &Status) -> bool {
     let is_at_work = matches!(codex.state, AgentState::Busy | AgentState::Waiting)
         || codex.turn_id.is_some()
         || status.queue.codex.in_flight > 0;
-    claude.state.is_attached() || codex.tui || is_at_work
+    // The deck that asks is one of them still.
+    let has_other_deck = status.decks > 1;
+    claude.state.is_attached() || codex.tui || is_at_work || has_other_deck
 }
 
 /// Does this, unless somebody insists on the end meanwhile: who was told to end already by the next
