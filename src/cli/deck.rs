@@ -192,7 +192,7 @@ async fn host(
         let about = about(setting, false);
         let mut options = options(setting, about, client.clone(), client.clone(), &shown);
         options.hosting = true;
-        options.notice = notice.take();
+        options.notice = notice.take().or(options.notice);
         let hosted = Arc::new(Mutex::new(hosted));
         options.restart = {
             let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
@@ -353,7 +353,8 @@ async fn attach(
     let about = about(setting, false);
     let mut options = options(setting, about, client, operator.clone(), &shown);
     let read_only = read_only.map(|why| (Level::Error, why));
-    options.notice = read_only.or(said.map(|said| (Level::Warn, said)));
+    let said = said.map(|said| (Level::Warn, said));
+    options.notice = read_only.or(said).or(options.notice);
     options.restart = {
         let setting = setting.clone();
         Arc::new(move || {
