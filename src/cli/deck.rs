@@ -192,7 +192,7 @@ async fn host(
         let about = about(setting, false);
         let mut options = options(setting, about, client.clone(), client.clone(), &shown);
         options.hosting = true;
-        options.notice = notice.take();
+        options.notice = notice.take().or(options.notice);
         let hosted = Arc::new(Mutex::new(hosted));
         options.restart = {
             let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
@@ -294,7 +294,9 @@ fn is_needed(status: &Status) -> bool {
     let is_at_work = matches!(codex.state, AgentState::Busy | AgentState::Waiting)
         || codex.turn_id.is_some()
         || status.queue.codex.in_flight > 0;
-    claude.state.is_attached() || codex.tui || is_at_work
+    // The deck that asks is one of them still.
+    let has_other_deck = status.decks > 1;
+    claude.state.is_attached() || codex.tui || is_at_work || has_other_deck
 }
 
 /// Does this, unless somebody insists on the end meanwhile: who was told to end already by the next
@@ -351,7 +353,8 @@ async fn attach(
     let about = about(setting, false);
     let mut options = options(setting, about, client, operator.clone(), &shown);
     let read_only = read_only.map(|why| (Level::Error, why));
-    options.notice = read_only.or(said.map(|said| (Level::Warn, said)));
+    let said = said.map(|said| (Level::Warn, said));
+    options.notice = read_only.or(said).or(options.notice);
     options.restart = {
         let setting = setting.clone();
         Arc::new(move || {

@@ -1,6 +1,7 @@
 //! [`DeckScreen`]: the screen of a deck on this terminal, and what every deck here is given.
 
 use std::future::ready;
+use std::path::Path;
 use std::process::{Command as Process, Stdio};
 use std::sync::{Arc, OnceLock};
 
@@ -43,8 +44,8 @@ use crate::deck::opening::while_opening;
 use crate::deck::signing::OperatorKeyAccess;
 use crate::deck::term::is_light;
 use crate::host::ProjectContext;
-use crate::store::config;
 use crate::store::ledger::{ReadProgress, ReadSoFar};
+use crate::store::{config, unsent};
 use crate::wire::config::Waiting;
 use crate::wire::control::{Command, StopParams};
 
@@ -152,6 +153,8 @@ pub(super) fn options(
     let (recovering, importer) = (setting.clone(), setting.clone());
     let trusting = setting.clone();
     let (unlocker, asker) = (setting.clone(), setting.clone());
+    let (user, instance_id) = (setting.user_dirs.clone(), setting.dirs.instance_id());
+    let kept_unsent = unsent::latest(&user, &instance_id);
     DeckOptions {
         client,
         operator,
@@ -189,9 +192,16 @@ pub(super) fn options(
         },
         key_slot: screen.key_slot.clone(),
         elsewhere: elsewhere(setting),
-        notice: None,
+        notice: kept_unsent.map(|file| (Level::Warn, told_unsent(&file))),
+        keep_unsent: Arc::new(move |text| unsent::keep(&user, &instance_id, text)),
         told_to_end: screen.told_to_end.clone(),
     }
+}
+
+/// Until the person has removed it.
+fn told_unsent(file: &Path) -> String {
+    let file = file.display();
+    format!("not sent when a terminal was lost: read it in {file}, then remove that file")
 }
 
 /// As `ctxrelay search --in` and `ledger show` read it.

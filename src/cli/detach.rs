@@ -181,7 +181,6 @@ async fn answering(setting: &ProjectContext) -> Result<Option<Live>, Failure> {
     }
 }
 
-/// No waiting changes that.
 fn holds_and_is_silent(setting: &ProjectContext) -> Failure {
     let pid = lock_owner::owner(&setting.dirs)
         .map_or_else(String::new, |pid| format!(", process {}", pid.as_raw_pid()));

@@ -115,6 +115,8 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     }
     let mut places = vec![dirs.relay.display().to_string()];
     places.extend(elsewhere.map(|state| format!("its state in {}", state.display())));
+    let was_known = exists(&head);
+    places.extend(was_known.then(|| of_head.clone()));
     let what = match folders.iter().any(|(dir, _)| *dir != &*head && exists(dir)) {
         true => format!(
             "This deletes {} for good, archives included.",
@@ -132,13 +134,13 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         }
         Err(failure) => return Err(failure),
     }
-    // The record last: where something stays before it, the command can be run again.
+    // The record last: where something stays before it, the command can be run again. What is known
+    // of it outside goes before it: a stop between the two must leave no alarm.
     let with_state = elsewhere.map(remove_elsewhere).transpose()?;
-    let mut steps = vec![remove(&dirs.relay, &folders[0].1, false)?];
-    steps.extend(with_state);
-    let was_known = exists(&head);
     head::forget(user, &instance_id)
         .map_err(|error| Failure::unwritable(&head, error, "make it writable for you"))?;
+    let mut steps = vec![remove(&dirs.relay, &folders[0].1, false)?];
+    steps.extend(with_state);
     steps.extend(was_known.then(|| InitStep::new(of_head, InitState::Removed)));
     operator_socket::remove(user, dirs);
     registry::forget(user, dirs)

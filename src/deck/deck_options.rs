@@ -1,7 +1,8 @@
 //! [`DeckOptions`]: what a deck is given, and how it reads what lies on the disk.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ctxrelay_ui::model::{Level, RecoveryView};
@@ -61,6 +62,9 @@ pub type ReadRecovery = Arc<dyn Fn() -> Result<RecoveryView, String> + Send + Sy
 /// Reads what the work tree has otherwise than a commit, as a patch; slow. Otherwise a sentence.
 pub type ReadDiff = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
+/// Keeps what was not sent where the terminal is gone: its file.
+pub type KeepUnsent = Arc<dyn Fn(&str) -> io::Result<PathBuf> + Send + Sync>;
+
 /// What a deck is given.
 pub struct DeckOptions {
     /// For reading.
@@ -97,6 +101,8 @@ pub struct DeckOptions {
     pub key_slot: KeySlot,
     /// The sessions that have ended.
     pub elsewhere: Elsewhere,
+    /// Where what was not sent goes that nobody can be told.
+    pub keep_unsent: KeepUnsent,
     /// Something to say from the start, and how bad it is.
     pub notice: Option<(Level, String)>,
     /// Becomes true when the process was told to end (a signal).

@@ -101,11 +101,15 @@ impl Editor {
     }
 
     /// Whether it left files of its own beside the copy, such as the one by which it finds again
-    /// what was not saved.
+    /// what was not saved. A backup has what was there before, and a link is a lock.
     pub(super) fn has_own_files(&self) -> bool {
         let files = fs::read_dir(self.folder.path());
         let mut files = files.into_iter().flatten().flatten();
-        files.any(|found| found.path() != self.file)
+        files.any(|found| {
+            let is_backup = found.file_name().as_encoded_bytes().ends_with(b"~");
+            let is_link = found.file_type().is_ok_and(|kind| kind.is_symlink());
+            !(is_backup || is_link || found.path() == self.file)
+        })
     }
 
     /// Leaves what was written where it is, for the person alone, once the editor has ended; where
@@ -230,7 +234,9 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "two\n");
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
-        for command in ["true", "rm", "ln -sf /etc/hostname"] {
+        let backup = "sh -c 'cp \"$1\" \"$1~\"' sh";
+        let lock = "sh -c 'ln -s me@host.7 \"${1%/*}/.#text.md\"' sh";
+        for command in ["true", "rm", "ln -sf /etc/hostname", backup, lock] {
             let mut editor = Editor::open(command, "one\n").unwrap();
             editor.wait();
             assert_eq!(editor.keep("one\n"), None, "{command}");

@@ -96,7 +96,7 @@ impl Over {
         let kept = kept.display();
         tracing::warn!(%kept, "the editor ended with the deck: what was written in it stays here");
         let unsaved = has_own_files.then(|| UnsentText {
-            what: "what is not saved in the editor".to_owned(),
+            what: "what your editor may not have saved".to_owned(),
             text: format!("its own files stay in {kept}"),
         });
         (saved, unsaved)

@@ -7,7 +7,7 @@
 //!   has it. Nothing else touches it.
 //! - [`display`]: the threads that read and draw it; [`drawing`]: the latter.
 //! - [`lend`]: the terminal in the hands of the person's editor; [`private_copy`]: the file that
-//!   this has, and that of what nobody could be told.
+//!   this has.
 //! - [`signing`]: what is decided on the screen, signed in this process.
 //! - [`opening`]: the deck before there is a daemon.
 //! - [`deck_options`]: what a deck is given.

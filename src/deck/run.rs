@@ -2,11 +2,10 @@
 //! runtime owns the model and talks to the daemon.
 
 use super::deck_exit::DeckExit;
-use super::deck_options::DeckOptions;
+use super::deck_options::{DeckOptions, KeepUnsent};
 use super::display::Display;
 use super::following::Following;
 use super::foreground::Foreground;
-use super::private_copy::private_copy;
 use super::term::is_lost;
 use super::unsent::OpenWishes;
 use crate::core::lock::lock;
@@ -21,6 +20,7 @@ pub async fn run(
 ) -> DeckExit {
     let told_to_end = options.told_to_end.clone();
     let is_demo = options.about.demo;
+    let keep_unsent = options.keep_unsent.clone();
     let mut open = OpenWishes::default();
     let person = Foreground::new(&mut display, told_to_end, &mut open);
     let Err(left) = Following::new(person, options).until_left().await;
@@ -33,15 +33,14 @@ pub async fn run(
         tell_unsent(line);
     }
     if is_lost() && !is_demo && !lines.is_empty() {
-        keep(&lines);
+        keep(&keep_unsent, &lines);
     }
     if has_failed { DeckExit::Failed } else { left }
 }
 
-fn keep(unsent: &[String]) {
-    match private_copy("unsent.txt", &(unsent.join("\n") + "\n")) {
-        Ok((mut folder, file)) => {
-            folder.disable_cleanup(true);
+fn keep(keep_unsent: &KeepUnsent, unsent: &[String]) {
+    match keep_unsent(&(unsent.join("\n") + "\n")) {
+        Ok(file) => {
             let file = file.display();
             tracing::warn!(%file, "the terminal is gone: what was not sent stays in this file");
         }

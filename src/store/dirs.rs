@@ -228,6 +228,11 @@ impl UserDirs {
         self.registry.join(format!("trust/{instance_id}.json"))
     }
 
+    /// `unsent`: what was written in decks and could not be sent.
+    pub fn unsent(&self) -> PathBuf {
+        self.registry.join("unsent")
+    }
+
     /// `operator.key`: the key that signs decisions, one for all projects.
     pub fn operator_key(&self) -> PathBuf {
         self.registry.join("operator.key")

@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::UNIX_EPOCH;
 
 pub use keeper::HeadKeeper;
 
@@ -66,13 +67,41 @@ pub struct Kept {
     /// Alarms that the record may not tell of yet.
     #[serde(default)]
     pub alarms: Vec<Alarm>,
-    /// The inode of the project's folder: another folder with its path is another project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root_inode: Option<u64>,
+    /// Of which folder it is.
+    #[serde(flatten)]
+    pub root: Option<RootFolder>,
     /// Where the operator's word was about to stand when it was last written: the ledger may have
     /// it, or not. Kept in a file of its own.
     #[serde(skip)]
     pub coming: Option<Head>,
+}
+
+/// The folder of a project: another folder with its path is another project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RootFolder {
+    root_inode: u64,
+    /// Some file systems give the inode of a removed folder to the next one at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root_born_ns: Option<u64>,
+}
+
+impl RootFolder {
+    fn of(dirs: &ProjectDirs) -> Option<Self> {
+        let found = dirs.root.symlink_metadata().ok()?;
+        let born = found.created().ok();
+        let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+        Some(Self {
+            root_inode: found.ino(),
+            root_born_ns: born.and_then(|since| u64::try_from(since.as_nanos()).ok()),
+        })
+    }
+
+    /// As far as both are known: not every file system has a time of birth.
+    fn is(self, found: Self) -> bool {
+        let born = self.root_born_ns.zip(found.root_born_ns);
+        self.root_inode == found.root_inode && born.is_none_or(|(known, now)| known == now)
+    }
 }
 
 impl Kept {
@@ -84,7 +113,7 @@ impl Kept {
             foreign_through: 0,
             anchors: Vec::new(),
             alarms: Vec::new(),
-            root_inode: None,
+            root: None,
             coming: None,
         }
     }
@@ -114,8 +143,8 @@ impl Kept {
 
     /// Where it does not say of which folder it is, it is of this one.
     fn is_of(&self, dirs: &ProjectDirs) -> bool {
-        let inode = self.root_inode;
-        inode.is_none_or(|inode| root_inode(dirs) == Some(inode))
+        let is_it = |root: RootFolder| RootFolder::of(dirs).is_some_and(|found| root.is(found));
+        self.root.is_none_or(is_it)
     }
 
     /// Of a ledger that is still empty: whatever comes to stand in it stands behind this.
@@ -177,10 +206,6 @@ pub fn forget(user: &UserDirs, instance_id: &str) -> io::Result<()> {
     kept.iter().try_for_each(|path| remove_if_there(path))
 }
 
-fn root_inode(dirs: &ProjectDirs) -> Option<u64> {
-    dirs.root.symlink_metadata().ok().map(|found| found.ino())
-}
-
 /// Writes what is kept of one project. Clones are the same.
 #[derive(Debug, Clone)]
 pub struct Heads {
@@ -192,7 +217,7 @@ struct SharedHeads {
     user: UserDirs,
     instance_id: String,
     /// What is written says in which folder the project lies.
-    root_inode: Option<u64>,
+    root: Option<RootFolder>,
     /// As it lies there, or is to be written next. Held while it is written, on whatever disk.
     kept: Mutex<Option<Kept>>,
     /// The same, for who does not wait for a disk.
@@ -208,7 +233,7 @@ impl Heads {
     ///
     /// As [`Self::open`].
     pub fn of_project(user: &UserDirs, dirs: &ProjectDirs) -> io::Result<Self> {
-        Self::open_in(user, &dirs.instance_id(), root_inode(dirs))
+        Self::open_in(user, &dirs.instance_id(), RootFolder::of(dirs))
     }
 
     /// Reads what is kept. What is no head counts as none.
@@ -220,7 +245,7 @@ impl Heads {
         Self::open_in(user, instance_id, None)
     }
 
-    fn open_in(user: &UserDirs, instance_id: &str, root_inode: Option<u64>) -> io::Result<Self> {
+    fn open_in(user: &UserDirs, instance_id: &str, root: Option<RootFolder>) -> io::Result<Self> {
         let kept = read(user, instance_id).or_else(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
                 tracing::warn!(%error, "the outside head is none");
@@ -232,7 +257,7 @@ impl Heads {
             shared: Arc::new(SharedHeads {
                 user: user.clone(),
                 instance_id: instance_id.to_owned(),
-                root_inode,
+                root,
                 kept: Mutex::new(kept.clone()),
                 shown: Mutex::new(kept),
                 told: Mutex::default(),
@@ -427,7 +452,7 @@ impl Heads {
 
     fn of_here(&self, kept: Kept) -> Kept {
         Kept {
-            root_inode: self.shared.root_inode.or(kept.root_inode),
+            root: self.shared.root.or(kept.root),
             ..kept
         }
     }

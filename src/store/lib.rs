@@ -38,6 +38,7 @@ pub mod shown_reading;
 pub mod signer;
 pub mod state_owner;
 pub mod trust;
+pub mod unsent;
 pub mod user_config;
 pub mod user_file;
 pub mod work_folders;

@@ -307,6 +307,19 @@ fn kept(project: &Project, name: &str) -> PathBuf {
     })
 }
 
+/// The file outside of the project that has what was not sent, which the log names.
+#[track_caller]
+fn kept_unsent(project: &Project) -> PathBuf {
+    let log = project.state().join("state/contextrelay.log");
+    let folder = project.registry().join("unsent");
+    wait_until("what was not sent", timeout(), || {
+        let log = std::fs::read_to_string(&log).ok()?;
+        let files = std::fs::read_dir(&folder).ok()?;
+        let mut files = files.map(|file| file.unwrap().path());
+        files.find(|file| log.contains(&*file.to_string_lossy()))
+    })
+}
+
 #[test]
 fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
     // An editor that hears of no hangup is ended by force, which takes a while.
@@ -321,7 +334,7 @@ fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
         deck.crash();
         let copy = kept(&project, "text.md");
         assert_eq!(std::fs::read_to_string(copy).unwrap(), "saved words");
-        let unsent = std::fs::read_to_string(kept(&project, "unsent.txt")).unwrap();
+        let unsent = std::fs::read_to_string(kept_unsent(&project)).unwrap();
         assert!(unsent.ends_with("    saved words\n"), "{unsent}");
     }
 }
@@ -345,7 +358,7 @@ fn what_was_not_saved_in_the_editor_stays_in_the_editors_own_file_and_where_is_t
         let told = match is_terminal_gone {
             true => {
                 deck.crash();
-                std::fs::read_to_string(kept(&project, "unsent.txt")).unwrap()
+                std::fs::read_to_string(kept_unsent(&project)).unwrap()
             }
             false => {
                 deck.signal(Signal::TERM);
@@ -357,7 +370,10 @@ fn what_was_not_saved_in_the_editor_stays_in_the_editors_own_file_and_where_is_t
         assert_eq!(std::fs::read_to_string(&own).unwrap(), "unsaved words");
         let folder = own.parent().unwrap().to_string_lossy();
         let said = format!("its own files stay in {folder}");
-        assert!(told.contains("what is not saved in the editor"), "{told}");
+        assert!(
+            told.contains("what your editor may not have saved"),
+            "{told}"
+        );
         assert!(told.contains(&said), "{told}");
     }
 }
@@ -377,7 +393,7 @@ fn what_was_written_and_not_sent_stays_in_a_file_where_the_terminal_is_gone() {
     deck.type_text("handoff words");
     deck.wait_for_text("handoff words");
     deck.crash();
-    let unsent = kept(&project, "unsent.txt");
+    let unsent = kept_unsent(&project);
     let text = std::fs::read_to_string(&unsent).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let [letter, letter_words, handoff, handoff_words] = lines[..] else {
@@ -391,4 +407,14 @@ fn what_was_written_and_not_sent_stays_in_a_file_where_the_terminal_is_gone() {
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&unsent), 0o600);
     assert_eq!(mode(unsent.parent().unwrap()), 0o700);
+    assert_eq!(copies(&project), [] as [PathBuf; 0]);
+
+    // Who opens the next deck is told where it is.
+    wait_until("the daemon's end", timeout(), || {
+        let status = project.run(["status", "--json"]).json();
+        (status["running"] == false).then_some(())
+    });
+    let mut next = Pty::spawn_sized(&project.ctxrelay([]), 240, 40).labelled("the next deck");
+    next.wait_for_text(&unsent.display().to_string());
+    assert!(unsent.exists());
 }

@@ -179,3 +179,23 @@ fn nobody_waits_for_the_disk_to_know_what_is_kept_or_to_say_what_was_told() {
     let written = read(&place.user, "ctx_1").unwrap().unwrap();
     assert_eq!((written.head, written.alarms), (head(6), vec![lines("b")]));
 }
+
+#[test]
+fn a_folder_is_another_one_where_its_birth_tells_so_though_it_has_the_inode_of_the_one_before() {
+    let born = |root_born_ns| RootFolder {
+        root_inode: 7,
+        root_born_ns,
+    };
+    assert!(born(Some(1)).is(born(Some(1))));
+    assert!(!born(Some(1)).is(born(Some(2))));
+    // An older version kept none, and not every disk has one.
+    assert!(born(None).is(born(Some(2))) && born(Some(1)).is(born(None)));
+
+    let place = Place::new();
+    let kept = Kept {
+        root: RootFolder::of(&place.dirs),
+        ..Kept::new(head(7))
+    };
+    write(&place.user, "ctx_1", &kept).unwrap();
+    assert_eq!(read(&place.user, "ctx_1").unwrap(), Some(kept));
+}

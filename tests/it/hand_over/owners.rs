@@ -70,6 +70,26 @@ fn a_deck_that_hosts_asks_before_it_takes_the_daemon_from_another_deck() {
 }
 
 #[test]
+fn a_closed_pane_passes_the_daemon_on_while_another_deck_is_open() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let mut host = Pty::spawn(&project.ctxrelay([])).labelled("host");
+    host.wait_for_text("● daemon");
+    let mut guest = Pty::spawn(&project.ctxrelay([])).labelled("guest");
+    guest.wait_for_text("attached");
+    let hosted = pid(&status(&project));
+    let watch = LockWatch::start(&project);
+    host.signal(Signal::HUP);
+    host.wait_exit();
+    another_daemon(&project, hosted);
+    watch.expect_never_free();
+    let mut codex = McpClient::start(&project.ctxrelay(["codex-mcp", "server"]));
+    codex.tool("append_note", json!({"text": "the guest goes on"}));
+    guest.wait_for_text("the guest goes on");
+    end_daemon(&project);
+}
+
+#[test]
 fn a_deck_whose_program_is_gone_names_it_and_goes_on() {
     let project = Project::new();
     let program = project.base().join("program/ctxrelay");
