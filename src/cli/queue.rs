@@ -108,7 +108,7 @@ pub(super) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> 
             // The record has words that the queue has not.
             state: OpenWord::of(message.result.map_or("queued", DeliveryResult::as_str)),
             attempts: 0,
-            age_ms: now - message.at_ms,
+            age_ms: now - message.sent_ms.unwrap_or(message.at_ms),
             on_busy: message.on_busy,
             pair: message
                 .runtime_session

@@ -4,6 +4,7 @@
 
 mod approval;
 mod carried;
+mod carried_over;
 mod command_run;
 mod continuity;
 mod delivery;
@@ -29,6 +30,7 @@ pub use approval::{
     ChoiceEffect, LabelParts, RuleName, SUBJECT_CHARS_MAX, TextHints,
 };
 pub use carried::CarriedEntry;
+pub use carried_over::{CONTEXTRELAY_3, IMPORTED_FROM, SENT_AT};
 pub use command_run::CommandRun;
 pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,

@@ -127,6 +127,7 @@ fn its_unread_messages_wait_for_the_operator_and_its_queue_is_kept() {
     );
 
     // A line is in the file before the disk has it, and counts from then on.
+    let age_ms = jiff::Timestamp::now().as_millisecond() - SENT_MS;
     let queue = wait_until("both in the queue", timeout(), || {
         let queue = project.run(["queue", "list", "--json"]);
         let queue = queue.expect_success().json();
@@ -138,6 +139,8 @@ fn its_unread_messages_wait_for_the_operator_and_its_queue_is_kept() {
         rows.iter()
             .all(|row| row["state"] == "ambiguous" && row["to"] == "claude")
     );
+    let is_as_old = |row: &Value| row["age_ms"].as_i64().unwrap() >= age_ms;
+    assert!(rows.iter().all(is_as_old), "{queue}");
 
     // Who asks gets them, and is told that they may have been there before.
     let mut claude = project.agent("claude");

@@ -4,6 +4,7 @@
 //! it is settled.
 
 mod claims;
+mod ends;
 mod index;
 mod kept_back;
 mod lane;
@@ -43,6 +44,8 @@ pub struct Backlog {
     recording: BTreeMap<EntryId, BTreeSet<&'static str>>,
     /// What stays here until it is let go.
     kept_back: BTreeSet<EntryId>,
+    /// See [`Backlog::set_unwanted`].
+    unwanted: BTreeSet<EntryId>,
 }
 
 /// The backlog after a start.
@@ -220,6 +223,7 @@ impl Backlog {
     /// Forgets a message that the ledger has settled.
     pub fn settle(&mut self, id: &EntryId) -> bool {
         self.claims.remove(id);
+        self.unwanted.remove(id);
         let Some((lane, seq)) = self.by_id.remove(id) else {
             return false;
         };
@@ -482,18 +486,6 @@ impl Backlog {
         let is_proof = fact == DeliveryFact::Confirmed;
         if self.apply(id, fact, now_ms) && !is_proof {
             effects.push(DeliveryEffect::Store(id.clone()));
-        }
-    }
-
-    /// What has waited for too long without an attempt is recorded as expired.
-    pub fn expire(&mut self, to: Agent, older_than_ms: i64, effects: &mut Vec<DeliveryEffect>) {
-        let old = self.lanes_to(to).flat_map(|lane| {
-            let queued = lane.index().queued_until(older_than_ms);
-            queued.filter_map(move |seq| Some(lane.get(seq)?.delivery.id.clone()))
-        });
-        let old: Vec<EntryId> = old.collect();
-        for id in old {
-            self.mark_recording(&id, DeliveryResult::Expired, None, None, effects);
         }
     }
 }

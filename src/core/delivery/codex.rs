@@ -115,6 +115,7 @@ impl CodexFlow {
     ) -> Vec<DeliveryEffect> {
         let mut effects = Vec::new();
         self.take(backlog, input, at, &mut effects);
+        self.end_unwanted(backlog, &mut effects);
         self.release(&mut effects);
         self.pump(backlog, at, &mut effects);
         effects

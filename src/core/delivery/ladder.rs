@@ -104,6 +104,7 @@ impl Ladder {
     ) -> Vec<DeliveryEffect> {
         let mut effects = Vec::new();
         self.take(backlog, input, at, &mut effects);
+        backlog.end_unwanted(Agent::Claude, &mut effects);
         self.offer(backlog, at, &mut effects);
         effects
     }

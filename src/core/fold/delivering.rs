@@ -18,6 +18,7 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         from: entry.source.clone(),
         to,
         at_ms: entry.timestamp_ms,
+        sent_ms: Some(entry.sent_ms()).filter(|sent_ms| *sent_ms != entry.timestamp_ms),
         runtime_session: entry.runtime_session.clone(),
         on_busy,
         result: None,
@@ -120,6 +121,8 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     } else if !settled {
         let message = Arc::make_mut(message);
         message.result = Some(record.result);
+        // The operator wants it to be given all the same.
+        message.closed_by_sender &= record.result != DeliveryResult::Requeued;
         if record.rung.is_some() {
             message.rung.clone_from(&record.rung);
         }

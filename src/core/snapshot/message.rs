@@ -23,6 +23,9 @@ pub struct MessageSnapshot {
     pub to: Agent,
     /// When it was recorded.
     pub at_ms: i64,
+    /// When it was sent, where that was before it was recorded here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_ms: Option<i64>,
     /// The pair that it belongs to.
     pub runtime_session: Option<RuntimeSession>,
     /// What to do when the receiver works.
@@ -110,6 +113,7 @@ impl MessageSnapshot {
         Self {
             result: Some(DeliveryResult::Requeued),
             answers: 0,
+            closed_by_sender: false,
             answered_in_turn: false,
             will_be_sent_again: false,
             ..self

@@ -11,6 +11,7 @@ use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::sessions::carrying::{CarryingRead, EndingWish};
 use crate::daemon::sessions::deletion::Deletion;
+use crate::daemon::sessions::mended::TAKEN_BACK;
 use crate::daemon::sessions::rollover::Rollover;
 use crate::store::erase::KeptTexts;
 use crate::wire::control::{ClearParams, Cleared, Refusal, Reply};
@@ -76,6 +77,8 @@ impl Daemon {
             .base
             .recorder
             .entry(Party::Human, None, event, words, None);
+        word.meta
+            .insert(TAKEN_BACK.to_owned(), cancelled.len().into());
         if let Some(signature) = &signature {
             signature.put_on(&mut word);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::queue_step::{QueueStep, queue_step};
 use crate::core::agent::{Agent, Party};
-use crate::core::delivery::{CodexInput, Delivery, DeliveryState};
+use crate::core::delivery::{CodexInput, Delivery};
 use crate::core::entry::DeliveryResult;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::daemon::agents::claude_lane::ClaudeLane;
@@ -40,7 +40,7 @@ impl Deliveries {
                     false => row.state.into(),
                 },
                 attempts: row.attempts,
-                age_ms: message.map_or(0, |message| now - message.at_ms),
+                age_ms: message.map_or(0, |message| now - message.sent_ms.unwrap_or(message.at_ms)),
                 on_busy: row.on_busy,
                 pair: QueueRow::named_pair(row.to, &row.runtime_session),
                 waits_for_you: self.outbox.backlog().is_kept_back(&row.id),
@@ -187,33 +187,24 @@ impl Base {
 }
 
 impl Daemon {
-    /// Takes back what its own sender closed, where the operator could take it back now and its
-    /// receiver is not known to have it. What is just being given goes on.
+    /// Looks which of these, and of those that were found before, their own senders closed, and takes
+    /// back what the operator could take back now. The lanes see to the rest: they offer none of it.
     pub(in crate::daemon) fn take_back_closed(&mut self, ids: impl IntoIterator<Item = EntryId>) {
+        let (world, outbox) = (self.base.recorder.world(), &mut self.deliveries.outbox);
+        let before = outbox.backlog().unwanted().cloned();
+        let ids: Vec<EntryId> = before.chain(ids).collect();
         for id in ids {
-            let message = self.base.recorder.world().unsettled.get(&id);
+            let message = world.unsettled.get(&id);
             let is_closed = message.is_some_and(|message| message.closed_by_sender);
-            let row = self.deliveries.outbox.get(&id);
-            let may_come =
-                |row: &Delivery| row.state == DeliveryState::Queued || row.is_on_its_way();
-            if !is_closed || !row.is_some_and(may_come) {
-                continue;
-            }
-            let remove = QueueChangeParams {
-                id,
-                change: QueueChange::Remove,
-                placed: false,
-            };
-            // A refusal is nobody's to hear: the message is under way, or its end is being recorded.
-            match queue_step(&self.deliveries.outbox, &self.agents.codex, &remove) {
-                Ok(QueueStep::Withdraw) => {
-                    self.codex_input(CodexInput::Withdrawn { id: remove.id });
-                }
-                Ok(QueueStep::Settle(to, _)) => {
-                    self.deliveries
-                        .cancel_closed(&mut self.base, &remove.id, to);
-                }
-                _ => {}
+            outbox.decide(|backlog| backlog.set_unwanted(id, is_closed));
+        }
+        for agent in Agent::ALL {
+            let mut effects = Vec::new();
+            let outbox = &mut self.deliveries.outbox;
+            outbox.decide(|backlog| backlog.end_unwanted(agent, &mut effects));
+            if !effects.is_empty() {
+                // No row is written for it, so that nothing is refused.
+                let _ = self.perform(agent, effects);
             }
         }
     }

@@ -25,31 +25,11 @@ impl Deliveries {
         let result = DeliveryResult::Rejected;
         let mut settled = self.settled_entry(base, id, to, result);
         settled.content = why;
-        let entries = before.into_iter().chain([settled]).collect();
-        self.record_end_of(base, id, result, entries);
-    }
-
-    /// A message that its own sender closed is given to nobody any more. To be called where it can
-    /// be taken back.
-    pub(in crate::daemon) fn cancel_closed(&mut self, base: &mut Base, id: &EntryId, to: Agent) {
-        let result = DeliveryResult::Cancelled;
-        let settled = self.settled_entry(base, id, to, result);
-        self.record_end_of(base, id, result, vec![settled]);
-    }
-
-    /// Has the record say, by these entries, that a message ends. From here on nothing is offered
-    /// of it, and while the disk refuses them they are kept.
-    fn record_end_of(
-        &mut self,
-        base: &mut Base,
-        id: &EntryId,
-        result: DeliveryResult,
-        entries: Vec<Entry>,
-    ) {
         self.outbox.mark_recording(id, result);
         let id = id.clone();
+        // From here on nothing is offered of it, and while the disk refuses its end it is kept.
         base.recorder.append_fact(
-            entries,
+            before.into_iter().chain([settled]).collect(),
             Box::new(move |daemon, recorded| {
                 if recorded.is_ok() {
                     daemon.result_is_durable(id, result);
@@ -68,6 +48,26 @@ impl Deliveries {
         result: DeliveryResult,
     ) -> Entry {
         self.delivery_entry(base, id, to, result, None, None)
+    }
+
+    /// As [`Self::delivery_entry`], of what the machines of delivery decided: they end what its own
+    /// sender closed.
+    pub(in crate::daemon) fn decided_entry(
+        &self,
+        base: &Base,
+        id: &EntryId,
+        to: Agent,
+        result: DeliveryResult,
+        rung: Option<DeliveryWay>,
+        turn_id: Option<TurnId>,
+    ) -> Entry {
+        let mut entry = self.delivery_entry(base, id, to, result, rung, turn_id);
+        if result == DeliveryResult::Cancelled
+            && let Some(text) = self.closed_by_sender_text(base, id, to)
+        {
+            entry.content = text;
+        }
+        entry
     }
 
     /// The delivery entry of a message.
@@ -94,11 +94,7 @@ impl Deliveries {
             result != DeliveryResult::Cancelled || row.state != DeliveryState::Queued
         });
         let attempt_id = attempt.and_then(|row| row.attempt.clone());
-        let text = match result {
-            DeliveryResult::Cancelled => self.closed_by_sender_text(base, id, to),
-            _ => None,
-        };
-        let text = text.unwrap_or_else(|| delivery_text(to, result, rung.as_ref()));
+        let text = delivery_text(to, result, rung.as_ref());
         let given = self.given.of(id).filter(|_| is_proof).cloned();
         base.recorder.entry(
             Party::System,

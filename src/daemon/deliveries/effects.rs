@@ -36,29 +36,22 @@ impl Daemon {
                     }
                 }
                 DeliveryEffect::Forget(id) => self.deliveries.outbox.forget(&id),
-                DeliveryEffect::Append {
-                    id,
-                    to,
-                    result,
-                    rung,
-                    turn,
-                } => {
-                    let entry = self
-                        .deliveries
-                        .delivery_entry(&self.base, &id, to, result, rung, turn);
-                    let mut results = vec![(id, result, entry)];
+                DeliveryEffect::Append { .. } => {
+                    let (mut next, mut results) = (Some(effect), Vec::new());
                     while let Some(DeliveryEffect::Append {
                         id,
                         to,
                         result,
                         rung,
                         turn,
-                    }) = effects.next_if(|next| matches!(next, DeliveryEffect::Append { .. }))
+                    }) = next
                     {
                         let entry = self
                             .deliveries
-                            .delivery_entry(&self.base, &id, to, result, rung, turn);
+                            .decided_entry(&self.base, &id, to, result, rung, turn);
                         results.push((id, result, entry));
+                        next =
+                            effects.next_if(|next| matches!(next, DeliveryEffect::Append { .. }));
                     }
                     self.base.append_results(results);
                 }

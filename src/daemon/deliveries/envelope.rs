@@ -9,7 +9,6 @@ use crate::daemon::base::clock::now_ms;
 use crate::daemon::base::identity::Identity;
 use crate::daemon::base::tree_commit::TreeCommit;
 use crate::daemon::deliveries::bodies::Body;
-use crate::daemon::sessions::adopt::sent_ms;
 use crate::wire::control::MailMessage;
 use serde_json::Value;
 
@@ -33,7 +32,7 @@ pub(in crate::daemon) fn enveloped(identity: &Identity, body: &Body, repeat: boo
 /// true then, too.
 pub(in crate::daemon) fn enveloped_for_later(body: &Body, repeat: bool) -> MailMessage {
     let entry = &body.stored.entry;
-    let time = jiff::Timestamp::from_millisecond(sent_ms(entry)).unwrap_or_default();
+    let time = jiff::Timestamp::from_millisecond(entry.sent_ms()).unwrap_or_default();
     let time = time.strftime("%Y-%m-%d %H:%M UTC").to_string();
     let commit = entry.meta.get(HEAD).and_then(Value::as_str);
     let sent = SentWhen::At {
@@ -102,7 +101,7 @@ fn enveloped_text(body: &Body, repeat: bool, text: &str, sent: SentWhen<'_>) -> 
         seq: entry.seq,
         from: entry.source.as_str().to_owned(),
         kind,
-        sent_at: sent_ms(entry),
+        sent_at: entry.sent_ms(),
         age_s: age_s(entry),
         repeat,
         require_reply,
@@ -145,7 +144,7 @@ pub(in crate::daemon) fn whole_text(body: &Body) -> &str {
 }
 
 fn age_s(entry: &Entry) -> i64 {
-    (now_ms() - sent_ms(entry)).max(0) / 1000
+    (now_ms() - entry.sent_ms()).max(0) / 1000
 }
 
 /// How a text begins, and a line that says so.

@@ -10,20 +10,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, EntryKind, LifecycleEvent, Message};
+use crate::core::entry::{
+    CONTEXTRELAY_3, Entry, EntryKind, IMPORTED_FROM, LifecycleEvent, Message, SENT_AT,
+};
 use crate::core::id::RuntimeSession;
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::base::recorder::Recorder;
 use crate::daemon::deliveries::outbox::Outbox;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::ledger::Stored;
-
-/// The key of an entry's `meta` with the product that it was carried over from, and that product.
-const IMPORTED_FROM: &str = "importedFrom";
-const CONTEXTRELAY_3: &str = "contextrelay-3";
-
-/// The key of its `meta` with the time at which it was sent there, ms since the epoch.
-const SENT_AT: &str = "sentAt";
 
 /// The first entries after an unchained prefix: all of them or none. With the messages that were
 /// carried over, of which it is to be recorded that nobody knows what became of them.
@@ -75,15 +70,6 @@ fn carried_over<T>(recorder: &Recorder<T>, message: &UnreadMessage) -> Entry {
         entry.meta.insert(key.to_owned(), value);
     }
     entry
-}
-
-/// When a message was sent: one that was carried over, before it was recorded here.
-pub(in crate::daemon) fn sent_ms(entry: &Entry) -> i64 {
-    let from = entry.meta.get(IMPORTED_FROM).and_then(Value::as_str);
-    let sent = entry.meta.get(SENT_AT).and_then(Value::as_i64);
-    // That product may not have said when.
-    let sent = sent.filter(|at_ms| from == Some(CONTEXTRELAY_3) && *at_ms > 0);
-    sent.unwrap_or(entry.timestamp_ms)
 }
 
 /// Where the other product's queue is now.

@@ -1,6 +1,8 @@
 //! What a crash between two sessions left, as the record is told of it.
 
-use crate::core::entry::{DeliveryResult, EntryKind, ErrorCode, LifecycleEvent};
+use serde_json::Value;
+
+use crate::core::entry::{EntryKind, ErrorCode, LifecycleEvent};
 use crate::core::id::Seq;
 use crate::daemon::base::recorder::Recorder;
 use crate::daemon::deliveries::outbox::Outbox;
@@ -10,6 +12,10 @@ use crate::store::mend::Mended;
 
 /// How each text begins of an end that did not come.
 const CUT_SHORT: &str = "a crash cut the end of this session short";
+
+/// The key of the `meta` of the operator's word that ends a session, with how many messages were taken
+/// back for that.
+pub(in crate::daemon) const TAKEN_BACK: &str = "takenBack";
 
 /// Finishes what only an open queue can, and says what was mended. Blocking: the loop does not run
 /// yet.
@@ -76,7 +82,7 @@ pub(in crate::daemon) fn finish_mending<T>(
 }
 
 /// The operator's word that ends this session, where nothing behind it says that it goes on all the
-/// same; and how many messages were taken back for that, in the same append.
+/// same; and how many messages were taken back for that, as it says itself.
 fn end_cut_short<T>(recorder: &Recorder<T>) -> Option<(Seq, usize)> {
     let recent = recorder.recent().iter().rev();
     let mut latest_first = recent.map(|stored| &stored.entry);
@@ -91,9 +97,7 @@ fn end_cut_short<T>(recorder: &Recorder<T>) -> Option<(Seq, usize)> {
         )
     })?;
     let is_end = matches!(&word.kind, EntryKind::Lifecycle { .. });
-    let taken_back = latest_first.take_while(|entry| {
-        matches!(&entry.kind, EntryKind::Delivery(end) if end.result == DeliveryResult::Cancelled)
-    });
-    let taken_back = taken_back.count();
+    let taken_back = word.meta.get(TAKEN_BACK).and_then(Value::as_u64);
+    let taken_back = taken_back.map_or(0, |count| usize::try_from(count).unwrap_or_default());
     (is_end && !recorder.world().is_foreign(word.seq)).then_some((word.seq, taken_back))
 }

@@ -94,9 +94,8 @@ async fn a_claude_that_comes_later_finds_nothing_of_it() {
     assert_eq!(ids, [&stays]);
 }
 
-#[tokio::test]
-async fn what_lies_in_codexs_own_queue_is_asked_back_and_does_not_begin() {
-    let mut rig = Rig::fresh_with_codex().await;
+/// An order that Claude closes while it lies in Codex's own queue: it is asked back.
+async fn closed_in_codexs_queue(rig: &mut Rig) -> EntryId {
     let claude = rig.connect(Role::Claude, None, false);
     rig.status(ReportedStatus::Active { waiting: false });
     let order = rig
@@ -110,12 +109,71 @@ async fn what_lies_in_codexs_own_queue_is_asked_back_and_does_not_begin() {
     rig.call(&claude, settled).await.unwrap();
     assert_eq!(rig.taken_back(), std::slice::from_ref(&order));
     assert_eq!(rig.became(&order), []);
+    order
+}
+
+/// Codex gives it back, and it begins nothing.
+async fn comes_back(rig: &mut Rig, order: &EntryId) {
     let message_id = order.clone();
     rig.fact(CodexFact::TakenBack { message_id });
     rig.settle().await;
-    assert_eq!(rig.became(&order), taken_back("Claude", "Codex"));
+    assert_eq!(rig.became(order), taken_back("Claude", "Codex"));
     rig.status(ReportedStatus::Idle);
     rig.settle().await;
+    assert_eq!(rig.delivered_ids(), []);
+}
+
+#[tokio::test]
+async fn what_lies_in_codexs_own_queue_is_asked_back_and_does_not_begin() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let order = closed_in_codexs_queue(&mut rig).await;
+    comes_back(&mut rig, &order).await;
+}
+
+#[tokio::test]
+async fn what_was_asked_back_of_an_app_server_that_is_lost_is_asked_back_of_the_next_one() {
+    for another_daemon in [false, true] {
+        let place = Place::new();
+        let mut rig = Rig::with_codex(&place).await;
+        let order = closed_in_codexs_queue(&mut rig).await;
+        if another_daemon {
+            drop(rig);
+            rig = Rig::with_codex(&place).await;
+        } else {
+            rig.fact(CodexFact::ServerLost {
+                why: "killed".to_owned(),
+                gave_up: false,
+            });
+            rig.settle().await;
+            rig.codex_runs_as(4_000_010).await;
+        }
+        // Until it is known where the message is, nobody can give it back.
+        rig.taken_back();
+        let message_id = order.clone();
+        rig.fact(CodexFact::StillQueued { message_id });
+        rig.settle().await;
+        assert_eq!(rig.taken_back(), std::slice::from_ref(&order));
+        comes_back(&mut rig, &order).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_just_handed_over_when_it_was_closed_and_is_not_taken_does_not_go_out_again() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let order = rig
+        .newest(&claude, hand_off(Agent::Claude, "delete the branch"))
+        .await;
+    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&order));
+    let settled = note(NoteKind::Note, "I did it", vec![order.clone()]);
+    rig.call(&claude, settled).await.unwrap();
+    assert_eq!(rig.became(&order), []);
+    rig.fact(CodexFact::NotTaken {
+        message_id: order.clone(),
+        why: "the conversation does not open".to_owned(),
+    });
+    rig.settle().await;
+    assert_eq!(rig.became(&order), taken_back("Claude", "Codex"));
     assert_eq!(rig.delivered_ids(), []);
 }
 

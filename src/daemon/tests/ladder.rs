@@ -3,15 +3,16 @@
 use tokio::sync::oneshot;
 
 use super::commands::{acked, change_queue, fetched, handed};
+use super::compact::hand_off;
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{DeliveryWay, MessageCursor, OnBusy};
-use crate::core::entry::EntryKind;
+use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookParams, HookReply, MailMessage, MessagePage, Notification,
-    QueueChange, QueueDrainParams, Refusal, RefusalCode, Reply, Role, SendParams,
+    Command, GetMessagesParams, HookParams, HookReply, MailMessage, MessagePage, NoteParams,
+    Notification, QueueChange, QueueDrainParams, Refusal, RefusalCode, Reply, Role, SendParams,
 };
 use crate::wire::status::DeliveryStatus;
 
@@ -659,4 +660,26 @@ async fn what_claude_just_reads_of_a_proven_channel_is_not_taken_back() {
     // Nothing has come of it: it is there to be taken back.
     pair.rig.later(CLAIM_OVER_MS).await;
     assert_eq!(pair.rig.call(&operator, remove).await, Ok(Reply::Done));
+}
+
+#[tokio::test]
+async fn what_its_sender_closes_while_claude_may_read_it_is_not_given_again() {
+    let mut pair = Pair::new(Rig::fresh().await, false).await;
+    let first = pair.send("plum").await;
+    pair.rig.later(2_100).await;
+    assert_eq!(pair.pushed(), std::slice::from_ref(&first));
+    pair.ack(&first).await;
+    let order = hand_off(Agent::Codex, "delete the branch");
+    let order = pair.rig.newest(&pair.codex, order).await;
+    assert_eq!(pair.pushed(), std::slice::from_ref(&order));
+
+    let closes = Command::AppendNote(NoteParams {
+        handles: vec![order.clone()],
+        ..NoteParams::new(Agent::Codex, NoteKind::Done, "I did it")
+    });
+    pair.rig.call(&pair.codex, closes).await.unwrap();
+    assert!(pair.rig.world().unsettled.contains_key(&order));
+    pair.rig.later(CLAIM_OVER_MS).await;
+    assert!(!pair.rig.world().unsettled.contains_key(&order));
+    assert!(pair.get().await.is_empty());
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::commands::fetched;
+use super::commands::{change_queue, fetched};
 use super::compact::note;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
@@ -23,8 +23,8 @@ use crate::store::ledger::{self, LedgerError, Stored};
 use crate::store::session;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Cleared, Command, CompactParams, HookEvent, HookParams, RefusalCode, Reply, Role,
-    SendParams,
+    ClearParams, Cleared, Command, CompactParams, HookEvent, HookParams, QueueChange, RefusalCode,
+    Reply, Role, SendParams,
 };
 
 async fn write_to_claude(rig: &mut Rig, operator: &Guest) -> EntryId {
@@ -360,6 +360,10 @@ async fn a_crash_behind_the_last_entries_of_a_session_is_told_once_with_what_the
         for _ in 0..2 {
             write_to_claude(&mut rig, &operator).await;
         }
+        // Taken back just before by itself, it is none of those.
+        let alone = write_to_claude(&mut rig, &operator).await;
+        let remove = change_queue(alone, QueueChange::Remove);
+        rig.call(&operator, remove).await.unwrap();
         let heads = rig.daemon.base.recorder.heads().clone();
         let mut kept = heads.kept().unwrap();
         let old = rig.daemon.base.recorder.session_id().clone();
@@ -382,6 +386,7 @@ async fn a_crash_behind_the_last_entries_of_a_session_is_told_once_with_what_the
             let told = cut_short(&rig);
             assert_eq!(told.len(), 1, "{told:?}");
             assert_eq!(told[0].contains("the 2 messages"), taken_back, "{told:?}");
+            assert_eq!(told[0].contains("taken back"), taken_back, "{told:?}");
             assert!(told[0].contains("clear or compact again"), "{told:?}");
             assert!(!place.dirs.ledger(&new).exists());
         }

@@ -5,7 +5,7 @@
 //! begun as a turn, or nobody can tell: then nothing changes.
 
 use super::pump::comes_back;
-use super::{Backlog, CodexFlow, DeliveryEffect, DeliveryResult, EntryId, Moment};
+use super::{Agent, Backlog, CodexFlow, DeliveryEffect, DeliveryResult, EntryId, Moment};
 use crate::delivery::{Delivery, DeliveryState};
 
 /// How long a message that was taken back is kept for a call of the turn, ms: its text may have to
@@ -52,6 +52,12 @@ impl AskedBack {
 
     pub(super) fn expire(&mut self, now_ms: i64) {
         self.kept.take_if(|(_, until)| *until <= now_ms);
+    }
+
+    /// It is heard to be in the queue: what asked for it before that may have found nobody who could
+    /// look for it.
+    pub(super) fn withdraw_again(&mut self, id: &EntryId) {
+        self.withdrawn.retain(|withdrawn| withdrawn != id);
     }
 
     /// Whether nobody is to get this one any more; asked once.
@@ -112,6 +118,19 @@ impl CodexFlow {
         if self.is_in_its_queue(backlog, &id) && !self.asked_back.withdrawn.contains(&id) {
             self.asked_back.withdrawn.push(id.clone());
             effects.push(DeliveryEffect::TakeBack(id));
+        }
+    }
+
+    /// What its own sender closed ends once it is nowhere, and is asked back once it is in the queue.
+    pub(super) fn end_unwanted(
+        &mut self,
+        backlog: &mut Backlog,
+        effects: &mut Vec<DeliveryEffect>,
+    ) {
+        backlog.end_unwanted(Agent::Codex, effects);
+        let backlog = &*backlog;
+        for id in backlog.unwanted() {
+            self.withdraw(backlog, id.clone(), effects);
         }
     }
 

@@ -78,12 +78,13 @@ impl CodexFlow {
     }
 
     /// Whether what was to be handed over once its row is written still is: meanwhile it may have
-    /// been proven, or the human, a limit or a compaction may have come.
+    /// been proven, or closed by its sender, or the human, a limit or a compaction may have come.
     pub fn may_leave(&self, backlog: &Backlog, id: &EntryId, attempt: &AttemptId) -> bool {
         let is_wanted = backlog.get(id).is_some_and(|row| {
             row.attempt.as_ref() == Some(attempt)
                 && row.is_on_its_way()
                 && backlog.may_be_offered(row)
+                && !backlog.is_unwanted(id)
         });
         is_wanted && !self.state.keeps_back() && !self.is_compacting()
     }
@@ -131,6 +132,9 @@ impl CodexFlow {
                     self.unanswered.remove(id);
                 }
                 self.not_taken = None;
+                if backlog.is_unwanted(id) {
+                    self.asked_back.withdraw_again(id);
+                }
                 if backlog.apply(id, DeliveryFact::Offered, at.now_ms) {
                     effects.push(DeliveryEffect::Store(id.clone()));
                 }

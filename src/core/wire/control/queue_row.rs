@@ -23,7 +23,7 @@ pub struct QueueRow {
     pub state: OpenWord<DeliveryState>,
     /// How often it was tried.
     pub attempts: u32,
-    /// How long ago it was recorded, in ms; negative where the clock was ahead then.
+    /// How long ago it was sent, in ms; negative where the clock was ahead then.
     pub age_ms: i64,
     /// What to do when the receiver works.
     #[serde(rename = "onBusy")]

@@ -14,6 +14,7 @@ fn world(result: Option<DeliveryResult>) -> Snapshot {
         from: Party::Agent(Agent::Claude),
         to: Agent::Codex,
         at_ms: 0,
+        sent_ms: None,
         runtime_session: None,
         on_busy: Default::default(),
         result,

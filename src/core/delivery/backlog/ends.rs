@@ -1,0 +1,58 @@
+//! What ends though nobody got it: it waited too long, or its own sender closed it.
+
+use super::Backlog;
+use crate::agent::Agent;
+use crate::delivery::{Delivery, DeliveryEffect, DeliveryState};
+use crate::entry::DeliveryResult;
+use crate::id::EntryId;
+
+impl Backlog {
+    /// What has waited for too long without an attempt is recorded as expired.
+    pub fn expire(&mut self, to: Agent, older_than_ms: i64, effects: &mut Vec<DeliveryEffect>) {
+        let old = self.lanes_to(to).flat_map(|lane| {
+            let queued = lane.index().queued_until(older_than_ms);
+            queued.filter_map(move |seq| Some(lane.get(seq)?.delivery.id.clone()))
+        });
+        let old: Vec<EntryId> = old.collect();
+        for id in old {
+            self.mark_recording(&id, DeliveryResult::Expired, None, None, effects);
+        }
+    }
+
+    /// Its own sender closed it, so that nobody is to get it any more; or that is not so any more. What
+    /// is under way may still arrive: it ends when it is known that it did not.
+    pub fn set_unwanted(&mut self, id: EntryId, is_unwanted: bool) {
+        match is_unwanted {
+            true => self.unwanted.insert(id),
+            false => self.unwanted.remove(&id),
+        };
+    }
+
+    /// What nobody is to get any more.
+    pub fn unwanted(&self) -> impl Iterator<Item = &EntryId> {
+        self.unwanted.iter()
+    }
+
+    /// Whether nobody is to get it any more.
+    pub fn is_unwanted(&self, id: &EntryId) -> bool {
+        self.unwanted.contains(id)
+    }
+
+    /// Has end what nobody is to get any more, where the operator could take it back now. To be called
+    /// before anything is offered.
+    pub fn end_unwanted(&mut self, to: Agent, effects: &mut Vec<DeliveryEffect>) {
+        let can_end = |row: &&Delivery| match row.state {
+            DeliveryState::Queued => true,
+            // What Codex is given may have begun a turn.
+            DeliveryState::Attempted => to == Agent::Claude,
+            _ => false,
+        };
+        let rows = self.unwanted.iter().filter_map(|id| self.get(id));
+        let rows = rows.filter(|row| row.to == to).filter(can_end);
+        let rows = rows.filter(|row| !self.has_left(&row.id) && !self.is_recording(&row.id));
+        let ids: Vec<EntryId> = rows.map(|row| row.id.clone()).collect();
+        for id in ids {
+            self.mark_recording(&id, DeliveryResult::Cancelled, None, None, effects);
+        }
+    }
+}
