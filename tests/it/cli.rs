@@ -895,7 +895,10 @@ fn uninit_deletes_the_state_wherever_it_lies_and_nothing_that_is_not_the_project
     uninit.type_text("delete\r");
     assert_eq!(uninit.wait_exit(), 0, "{}", uninit.screen());
     let said = String::from_utf8_lossy(&uninit.transcript()).into_owned();
-    let asked = format!("and its state in {} for good", state.display());
+    let asked = format!(
+        "and its state in {} and what is known of the record in ",
+        state.display()
+    );
     assert!(said.contains(&asked), "{said}");
     assert!(!project.state().exists());
     let left = std::fs::read_dir(&state).unwrap();
