@@ -1,7 +1,9 @@
 //! `ctxrelay uninit`: takes back what `init` did. The record goes only when it is asked for by
 //! name, because it cannot be brought back.
 
-use std::path::Path;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use super::alone::{not_taken, unwritable};
 use super::claude::plugin_dir;
@@ -15,8 +17,11 @@ use super::state_elsewhere::StateElsewhere;
 use crate::store::dirs::{exists, make_private_dir};
 use crate::store::owner::OwnerLock;
 use crate::store::state_owner::{remove_state, state_elsewhere};
-use crate::store::{head, operator_socket, registry, trust};
+use crate::store::{head, operator_socket, registry, trust, unsent};
 use crate::wire::control::ProgramCode;
+
+/// The person's own words outside of the project.
+const OF_UNSENT: &str = "what was not sent when a terminal was lost";
 
 /// Arguments of `uninit`.
 #[derive(Debug, clap::Args)]
@@ -117,6 +122,8 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     places.extend(elsewhere.map(|state| format!("its state in {}", state.display())));
     let was_known = exists(&head);
     places.extend(was_known.then(|| of_head.clone()));
+    let had_unsent = unsent::is_kept(user, &instance_id);
+    places.extend(had_unsent.then(|| OF_UNSENT.to_owned()));
     let what = match folders.iter().any(|(dir, _)| *dir != &*head && exists(dir)) {
         true => format!(
             "This deletes {} for good, archives included.",
@@ -134,14 +141,33 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         }
         Err(failure) => return Err(failure),
     }
-    // The record last: where something stays before it, the command can be run again. What is known
-    // of it outside goes before it: a stop between the two must leave no alarm.
+    // The record last: where something stays before it, the command can be run again. It is gone from
+    // its place before what is known of it outside: a stop between the two must leave neither a
+    // record that nobody vouches for nor one that is missed.
     let with_state = elsewhere.map(remove_elsewhere).transpose()?;
-    head::forget(user, &instance_id)
-        .map_err(|error| Failure::unwritable(&head, error, "make it writable for you"))?;
-    let mut steps = vec![remove(&dirs.relay, &folders[0].1, false)?];
+    let relay = set_aside(&dirs.relay)?;
+    if let Err(error) = head::forget(user, &instance_id) {
+        if relay != *dirs.relay
+            && let Err(error) = fs::rename(&relay, &dirs.relay)
+        {
+            return Err(Failure::unwritable(
+                &dirs.relay,
+                error,
+                "make it writable for you",
+            ));
+        }
+        return Err(Failure::unwritable(
+            &head,
+            error,
+            "make it writable for you",
+        ));
+    }
+    let mut steps = vec![remove(&relay, &folders[0].1, false)?];
     steps.extend(with_state);
     steps.extend(was_known.then(|| InitStep::new(of_head, InitState::Removed)));
+    unsent::forget(user, &instance_id)
+        .map_err(|error| Failure::unwritable(&user.unsent(), error, "make it writable for you"))?;
+    steps.extend(had_unsent.then(|| InitStep::new(OF_UNSENT.to_owned(), InitState::Removed)));
     operator_socket::remove(user, dirs);
     registry::forget(user, dirs)
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;
@@ -149,6 +175,34 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         .map_err(|error| Failure::internal("forget what was trusted of the project", error))?;
     steps.extend(signer_stays(&user.signer(&instance_id)));
     Ok(steps)
+}
+
+/// Moves a folder out of its place in one step, and says where it is then.
+fn set_aside(folder: &Path) -> Result<PathBuf, Failure> {
+    let about = folder.symlink_metadata();
+    if !about.is_ok_and(|about| about.is_dir()) {
+        return Ok(folder.to_owned());
+    }
+    let mut name = folder.as_os_str().to_owned();
+    name.push(format!(".removed-{}", std::process::id()));
+    let aside = PathBuf::from(name);
+    match fs::rename(folder, &aside) {
+        Ok(()) => Ok(aside),
+        // A disk of its own is mounted there.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::ResourceBusy | ErrorKind::CrossesDevices
+            ) =>
+        {
+            Ok(folder.to_owned())
+        }
+        Err(error) => Err(Failure::unwritable(
+            folder,
+            error,
+            "make it writable for you",
+        )),
+    }
 }
 
 /// What is known of the key that signed is no part of the record: a process of an agent's that found a
@@ -189,7 +243,7 @@ fn remove(dir: &Path, what: &str, dry_run: bool) -> Result<InitStep, Failure> {
         Ok(_) if dry_run => step(InitState::Would),
         Ok(found) if !found.is_dir() => step(InitState::Left),
         Ok(_) => {
-            std::fs::remove_dir_all(dir).map_err(|error| {
+            fs::remove_dir_all(dir).map_err(|error| {
                 Failure::state(
                     ProgramCode::Unwritable,
                     format!("cannot remove {}: {error}", dir.display()),

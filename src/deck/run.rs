@@ -1,11 +1,14 @@
 //! [`run`]: the deck's life with a daemon. The display owns terminal and screen state; a task on the
 //! runtime owns the model and talks to the daemon.
 
+use std::io;
+
 use super::deck_exit::DeckExit;
 use super::deck_options::{DeckOptions, KeepUnsent};
 use super::display::Display;
 use super::following::Following;
 use super::foreground::Foreground;
+use super::private_copy::private_copy;
 use super::term::is_lost;
 use super::unsent::OpenWishes;
 use crate::core::lock::lock;
@@ -39,7 +42,15 @@ pub async fn run(
 }
 
 fn keep(keep_unsent: &KeepUnsent, unsent: &[String]) {
-    match keep_unsent(&(unsent.join("\n") + "\n")) {
+    let text = unsent.join("\n") + "\n";
+    let kept = keep_unsent(&text).or_else(|error| {
+        tracing::warn!(%error, "what was not sent cannot be kept in its place");
+        // Where the home has no room.
+        let (folder, file) = private_copy("unsent.txt", &text)?;
+        let _ = folder.keep();
+        Ok::<_, io::Error>(file)
+    });
+    match kept {
         Ok(file) => {
             let file = file.display();
             tracing::warn!(%file, "the terminal is gone: what was not sent stays in this file");

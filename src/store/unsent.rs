@@ -24,27 +24,49 @@ pub fn keep(user: &UserDirs, instance_id: &str, text: &str) -> io::Result<PathBu
     let folder = user.unsent();
     make_private_dir(&user.registry)?;
     make_private_dir(&folder)?;
-    make_room(&folder);
     // Several decks of a project may lose their terminals at once.
     let name = format!("{instance_id}-{}.txt", std::process::id());
     let path = free_name(&folder, &name);
     write_private(&path, text.as_bytes())?;
+    make_room(&folder);
     Ok(path)
 }
 
-/// The latest of this project.
+/// The latest of this project. Removes those that are too old.
 pub fn latest(user: &UserDirs, instance_id: &str) -> Option<PathBuf> {
+    make_room(&user.unsent());
+    of(user, instance_id).pop()
+}
+
+/// Removes all of a project that is no more.
+///
+/// # Errors
+///
+/// When one of them cannot be removed.
+pub fn forget(user: &UserDirs, instance_id: &str) -> io::Result<()> {
+    of(user, instance_id)
+        .into_iter()
+        .try_for_each(fs::remove_file)
+}
+
+/// Whether something of this project is kept.
+pub fn is_kept(user: &UserDirs, instance_id: &str) -> bool {
+    !of(user, instance_id).is_empty()
+}
+
+/// Those of a project, oldest first.
+fn of(user: &UserDirs, instance_id: &str) -> Vec<PathBuf> {
     let is_its = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(&format!("{instance_id}-"))
     };
     let files = files(&user.unsent()).into_iter().map(|(_, path)| path);
-    files.rev().find(is_its)
+    files.filter(is_its).collect()
 }
 
 fn make_room(folder: &Path) {
     let files = files(folder);
-    let surplus = (files.len() + 1).saturating_sub(FILES_MAX);
+    let surplus = files.len().saturating_sub(FILES_MAX);
     for (at, (written, path)) in files.iter().enumerate() {
         let is_old = written.elapsed().is_ok_and(|age| age > KEPT_FOR);
         if (at < surplus || is_old)
@@ -92,6 +114,23 @@ mod tests {
         assert_eq!(fs::read_to_string(&first).unwrap(), "figs\n");
         assert_eq!(mode(&first), 0o600);
         assert_eq!(mode(first.parent().unwrap()), 0o700);
+    }
+
+    #[test]
+    fn what_is_of_a_project_that_is_no_more_goes_and_what_is_too_old_is_not_named() {
+        let place = Place::new();
+        let user = &place.user;
+        let (gone, other) = ("ctx_1", "ctx_12");
+        keep(user, gone, "figs\n").unwrap();
+        keep(user, gone, "plums\n").unwrap();
+        let left = keep(user, other, "pears\n").unwrap();
+        assert!(is_kept(user, gone));
+        forget(user, gone).unwrap();
+        assert!(!is_kept(user, gone));
+        assert_eq!(latest(user, other).as_ref(), Some(&left));
+        aged(&left, KEPT_FOR + Duration::from_secs(60));
+        assert_eq!(latest(user, other), None);
+        assert!(!left.exists());
     }
 
     #[test]

@@ -44,8 +44,8 @@ pub struct Backlog {
     recording: BTreeMap<EntryId, BTreeSet<&'static str>>,
     /// What stays here until it is let go.
     kept_back: BTreeSet<EntryId>,
-    /// See [`Backlog::set_unwanted`].
-    unwanted: BTreeSet<EntryId>,
+    /// See [`Backlog::set_unwanted`]; each with whether its end was refused.
+    unwanted: BTreeMap<EntryId, bool>,
 }
 
 /// The backlog after a start.
@@ -194,7 +194,8 @@ impl Backlog {
 
     /// Its text is on its way to nobody, nothing about it is being recorded, and it is not kept back.
     fn is_free(&self, id: &EntryId) -> bool {
-        !self.claims.contains_key(id) && !self.is_recording(id) && !self.is_kept_back(id)
+        let is_kept = self.is_kept_back(id) || self.is_end_refused(id);
+        !self.claims.contains_key(id) && !self.is_recording(id) && !is_kept
     }
 
     /// One of these may have changed.

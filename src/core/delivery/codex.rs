@@ -302,7 +302,7 @@ impl CodexFlow {
             CodexInput::Durable { id, result } => {
                 self.durable(backlog, &id, result, at, effects);
             }
-            CodexInput::NotDurable { id, result } => backlog.not_recorded(&id, result),
+            CodexInput::NotDurable { id, result } => backlog.refuse_end(&id, result),
             CodexInput::ClaimEnded { id } => {
                 backlog.take_back(&id, at.now_ms, effects);
                 // Whether it was seen is not known; it comes as a turn, and says that it repeats.

@@ -304,7 +304,7 @@ impl Ladder {
                     backlog.set_offer(&id, None);
                 }
             }
-            LadderInput::NotDurable { id, result } => backlog.not_recorded(&id, result),
+            LadderInput::NotDurable { id, result } => backlog.refuse_end(&id, result),
         }
     }
 

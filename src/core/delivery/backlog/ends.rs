@@ -23,19 +23,40 @@ impl Backlog {
     /// is under way may still arrive: it ends when it is known that it did not.
     pub fn set_unwanted(&mut self, id: EntryId, is_unwanted: bool) {
         match is_unwanted {
-            true => self.unwanted.insert(id),
+            true => self.unwanted.insert(id.clone(), false),
             false => self.unwanted.remove(&id),
         };
+        self.look_whether_free(&id);
+    }
+
+    /// An end could not be recorded. What its sender closed waits for the next
+    /// [`Self::set_unwanted`], or a disk that refuses would be asked again without end; what is proven
+    /// to have arrived does not end otherwise.
+    pub fn refuse_end(&mut self, id: &EntryId, result: DeliveryResult) {
+        if matches!(
+            result,
+            DeliveryResult::Confirmed | DeliveryResult::Acknowledged
+        ) {
+            self.unwanted.remove(id);
+        } else if let Some(is_refused) = self.unwanted.get_mut(id) {
+            *is_refused = true;
+        }
+        self.not_recorded(id, result);
+        self.look_whether_free(id);
+    }
+
+    pub(super) fn is_end_refused(&self, id: &EntryId) -> bool {
+        self.unwanted.get(id) == Some(&true)
     }
 
     /// What nobody is to get any more.
     pub fn unwanted(&self) -> impl Iterator<Item = &EntryId> {
-        self.unwanted.iter()
+        self.unwanted.keys()
     }
 
     /// Whether nobody is to get it any more.
     pub fn is_unwanted(&self, id: &EntryId) -> bool {
-        self.unwanted.contains(id)
+        self.unwanted.contains_key(id)
     }
 
     /// Has end what nobody is to get any more, where the operator could take it back now. To be called
@@ -47,7 +68,8 @@ impl Backlog {
             DeliveryState::Attempted => to == Agent::Claude,
             _ => false,
         };
-        let rows = self.unwanted.iter().filter_map(|id| self.get(id));
+        let due = self.unwanted.iter().filter(|(_, is_refused)| !**is_refused);
+        let rows = due.filter_map(|(id, _)| self.get(id));
         let rows = rows.filter(|row| row.to == to).filter(can_end);
         let rows = rows.filter(|row| !self.has_left(&row.id) && !self.is_recording(&row.id));
         let ids: Vec<EntryId> = rows.map(|row| row.id.clone()).collect();

@@ -280,6 +280,8 @@ impl CodexFlow {
                 effects.push(DeliveryEffect::TakeBack(id.clone()));
             }
             self.landed(id);
+            // What was asked of this attempt says nothing of the next one.
+            self.asked_back.withdraw_again(id);
             if result != DeliveryResult::Confirmed {
                 // It tried nothing out.
                 self.trial.untried(id);

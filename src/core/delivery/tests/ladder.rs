@@ -764,3 +764,44 @@ fn a_compaction_of_which_no_end_comes_holds_up_no_message_for_ever() {
     way.wait(idle);
     assert_eq!(way.carried(HookPoint::Tool), 1);
 }
+
+/// Whether a message is to end as taken back.
+fn is_cancelled(effects: &[DeliveryEffect]) -> bool {
+    effects.iter().any(|effect| {
+        let result = DeliveryResult::Cancelled;
+        matches!(effect, DeliveryEffect::Append { result: it, .. } if *it == result)
+    })
+}
+
+#[test]
+fn an_end_that_the_record_refuses_is_not_asked_for_again_before_it_takes_something() {
+    let mut way = Way::new(DeliveryMode::Pull, false);
+    way.send();
+    way.backlog.set_unwanted(id(), true);
+    assert!(is_cancelled(&way.hear(LadderInput::News)));
+    let result = DeliveryResult::Cancelled;
+    for input in [
+        LadderInput::NotDurable { id: id(), result },
+        LadderInput::News,
+        LadderInput::BellHung { bell: 2 },
+    ] {
+        // It is given to nobody meanwhile.
+        assert_eq!(way.hear(input), []);
+    }
+    way.backlog.set_unwanted(id(), true);
+    assert!(is_cancelled(&way.hear(LadderInput::News)));
+}
+
+#[test]
+fn what_is_proven_to_have_arrived_is_not_taken_back_where_the_record_refuses_the_proof() {
+    let mut way = Way::new(DeliveryMode::Auto, true);
+    way.send();
+    let ids = vec![id()];
+    let rung = DeliveryWay::Pull;
+    way.hear(LadderInput::Proven { ids, rung });
+    way.backlog.set_unwanted(id(), true);
+    let result = DeliveryResult::Confirmed;
+    let effects = way.hear(LadderInput::NotDurable { id: id(), result });
+    assert!(!is_cancelled(&effects), "{effects:?}");
+    assert!(!is_cancelled(&way.hear(LadderInput::News)));
+}

@@ -1,7 +1,7 @@
 //! What Claude says of its work in its own words of a whole turn: its transcript is read beside the
 //! loop, and no hook waits for that.
 
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, AgentState};
 use crate::core::continuity::{markers, markers_of_turn};
 use crate::core::entry::TurnFiles;
 use crate::core::id::RuntimeSession;
@@ -41,7 +41,13 @@ impl Agents {
             };
             base.append_files(&spoke.pair, files);
         }
-        let (agent, is_over) = (Agent::Claude, spoke.is_over);
+        // What is read of a turn when the next one runs already is read with that one's end.
+        let now = self
+            .claude
+            .state(&spoke.pair)
+            .map(|claude| claude.now().state);
+        let is_over = spoke.is_over && now != Some(AgentState::Busy);
+        let agent = Agent::Claude;
         self.hear(
             base,
             agent,

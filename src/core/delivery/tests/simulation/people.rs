@@ -107,6 +107,9 @@ impl World {
             return;
         }
         let (id, to, state) = rows[self.rng.usize(..rows.len())].clone();
+        if self.rng.u32(..4) == 0 {
+            return self.sender_closes(id, to);
+        }
         if to == Agent::Codex && state == DeliveryState::Offered {
             self.checks.taken_back.insert(id.clone());
             return self.codex(CodexInput::Withdrawn { id });
@@ -129,6 +132,19 @@ impl World {
         daemon
             .backlog
             .mark_recording(&id, result, None, None, &mut effects);
+        let _ = self.perform(to, effects);
+    }
+
+    /// Its sender closes it. What is under way may arrive all the same; and the next daemon reads it
+    /// in the record, which has no word of it here.
+    fn sender_closes(&mut self, id: EntryId, to: Agent) {
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        self.checks.taken_back.insert(id.clone());
+        daemon.backlog.set_unwanted(id, true);
+        let mut effects = Vec::new();
+        daemon.backlog.end_unwanted(to, &mut effects);
         let _ = self.perform(to, effects);
     }
 
