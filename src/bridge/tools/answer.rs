@@ -13,7 +13,7 @@ pub(in crate::bridge) const RESULT_CHARS_MAX: usize = 40_000;
 /// What the pages of a result may take of [`RESULT_CHARS_MAX`]; the rest is for the envelope and
 /// the fields around the page.
 pub(super) use crate::wire::control::PAGE_CHARS_MAX;
-pub(super) use crate::wire::json_size::{escaped_chars, escaped_len, json_chars};
+pub(super) use crate::wire::json_size::{escaped_chars, escaped_stretch, json_chars};
 
 /// A tool's answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_len};
+use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_stretch};
 use super::call::ToolCall;
 use crate::client::ClientError;
 use crate::core::cut_text::excerpt;
@@ -136,17 +136,7 @@ pub(super) async fn part(call: &ToolCall, place: PartPlace) -> Result<ToolResult
     let json = entry.to_string();
     let total = json.chars().count();
     // Twice in the result, and the JSON of the entry is a string in the JSON of the result.
-    let mut budget = PAGE_CHARS_MAX / 2 - FIELDS_CHARS;
-    let chunk: String = json
-        .chars()
-        .skip(from)
-        .take_while(|character| {
-            let cost = escaped_len(*character);
-            let fits = cost <= budget;
-            budget = budget.saturating_sub(cost);
-            fits
-        })
-        .collect();
+    let chunk = escaped_stretch(&json, from, PAGE_CHARS_MAX / 2 - FIELDS_CHARS);
     let from = from.min(total);
     let to = from + chunk.chars().count();
     let cursor = (to < total).then(|| cursor(to, &id));

@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_len};
+use super::answer::{PAGE_CHARS_MAX, ToolResult, escaped_stretch};
 use super::argument;
 use super::call::ToolCall;
 use crate::core::id::Seq;
@@ -63,29 +63,21 @@ pub(super) async fn page(
 fn cut(view: ContextView, work: &WorkText, cursor: Option<ResumeCursor>) -> ToolResult {
     let from = cursor.map_or(0, |cursor| cursor.from);
     // Twice in the result: a result has a twin in plain text.
-    let mut budget = PAGE_CHARS_MAX / 2 - FIELDS_CHARS;
-    let rest = work.text.chars().skip(from);
-    let fit = rest.take_while(|character| {
-        let cost = escaped_len(*character);
-        let fits = cost <= budget;
-        budget = budget.saturating_sub(cost);
-        fits
-    });
-    let mut chunk: String = fit.collect();
+    let mut chunk = escaped_stretch(&work.text, from, PAGE_CHARS_MAX / 2 - FIELDS_CHARS);
     let total = work.text.chars().count();
     let has_more = |chunk: &str| from + chunk.chars().count() < total;
-    if has_more(&chunk)
+    if has_more(chunk)
         && let Some(end) = chunk.rfind('\n')
     {
-        chunk.truncate(end + 1);
+        chunk = &chunk[..=end];
     }
-    let next = has_more(&chunk).then(|| ResumeCursor {
+    let next = has_more(chunk).then(|| ResumeCursor {
         from: from + chunk.chars().count(),
         seq: work.seq,
     });
     let next = next.map(|next| next.to_text(view));
     let grown = cursor.is_some_and(|cursor| cursor.seq != work.seq);
-    let mut text = chunk.clone();
+    let mut text = chunk.to_owned();
     if grown {
         text.push_str(match view {
             ContextView::Instructions => "\nThe rules have changed since the page before.",

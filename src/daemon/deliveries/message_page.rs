@@ -16,7 +16,7 @@ use crate::daemon::owners::continuation::ThenTaken;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer, is_answered};
 use crate::wire::control::{MailMessage, MessagePage, PAGE_CHARS_MAX, Refusal, Reply, TextPart};
-use crate::wire::json_size::{escaped_chars, escaped_len};
+use crate::wire::json_size::{escaped_chars, escaped_stretch};
 
 /// How many messages one page has when the asker names no number.
 const PAGE: u32 = 20;
@@ -315,18 +315,8 @@ fn cost_of_part(message: &MailMessage) -> usize {
 fn part(message: MailMessage, rest: Option<usize>, page_chars: usize) -> MailMessage {
     let total = message.text.chars().count();
     let from = rest.map_or(0, |rest| total.saturating_sub(rest));
-    let mut budget = page_chars.saturating_sub(PART_FIELDS_CHARS) / 2;
-    let text: String = message
-        .text
-        .chars()
-        .skip(from)
-        .take_while(|character| {
-            let cost = escaped_len(*character);
-            let fits = cost <= budget;
-            budget = budget.saturating_sub(cost);
-            fits
-        })
-        .collect();
+    let budget = page_chars.saturating_sub(PART_FIELDS_CHARS) / 2;
+    let text = escaped_stretch(&message.text, from, budget).to_owned();
     let to = from + text.chars().count();
     MailMessage {
         part: Some(TextPart { from, to, total }),
