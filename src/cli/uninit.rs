@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use super::alone::{not_taken, unwritable};
@@ -22,6 +23,9 @@ use crate::wire::control::ProgramCode;
 
 /// The person's own words outside of the project.
 const OF_UNSENT: &str = "what was not sent when a terminal was lost";
+
+/// Stands between the record folder's name and the process that removes it.
+const ASIDE: &str = ".removed-";
 
 /// Arguments of `uninit`.
 #[derive(Debug, clap::Args)]
@@ -94,6 +98,8 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
     if let Some(state) = elsewhere {
         folders.push((state, format!("its state in {}", state.display())));
     }
+    let cut_short = of_a_stopped_uninit(&dirs.relay);
+    folders.extend(cut_short.iter().map(|dir| (&**dir, of_cut_short(dir))));
     // Without the record it would raise an alarm that the record is gone.
     let head = user.head(&instance_id);
     let of_head = format!("what is known of the record in {}", head.display());
@@ -118,7 +124,9 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         let why = "; it goes only from a terminal of your own";
         return Ok(all(InitState::Left, why));
     }
-    let mut places = vec![dirs.relay.display().to_string()];
+    let records = iter::once(&dirs.relay).chain(&cut_short);
+    let records = records.filter(|dir| exists(dir));
+    let mut places: Vec<String> = records.map(|dir| dir.display().to_string()).collect();
     places.extend(elsewhere.map(|state| format!("its state in {}", state.display())));
     let was_known = exists(&head);
     places.extend(was_known.then(|| of_head.clone()));
@@ -163,6 +171,9 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         ));
     }
     let mut steps = vec![remove(&relay, &folders[0].1, false)?];
+    for dir in &cut_short {
+        steps.push(remove(dir, &of_cut_short(dir), false)?);
+    }
     steps.extend(with_state);
     steps.extend(was_known.then(|| InitStep::new(of_head, InitState::Removed)));
     unsent::forget(user, &instance_id)
@@ -184,7 +195,7 @@ fn set_aside(folder: &Path) -> Result<PathBuf, Failure> {
         return Ok(folder.to_owned());
     }
     let mut name = folder.as_os_str().to_owned();
-    name.push(format!(".removed-{}", std::process::id()));
+    name.push(format!("{ASIDE}{}", std::process::id()));
     let aside = PathBuf::from(name);
     match fs::rename(folder, &aside) {
         Ok(()) => Ok(aside),
@@ -203,6 +214,29 @@ fn set_aside(folder: &Path) -> Result<PathBuf, Failure> {
             "make it writable for you",
         )),
     }
+}
+
+/// What [`set_aside`] moved, of processes that ended before they had removed it.
+fn of_a_stopped_uninit(folder: &Path) -> Vec<PathBuf> {
+    let Some((parent, name)) = folder.parent().zip(folder.file_name()) else {
+        return Vec::new();
+    };
+    let is_left = |entry: &fs::DirEntry| {
+        let found = entry.file_name();
+        let of_process = found.to_str().zip(name.to_str());
+        let of_process = of_process
+            .and_then(|(found, name)| found.strip_prefix(name)?.strip_prefix(ASIDE)?.parse().ok());
+        of_process.is_some_and(|pid: u32| pid > 0) && entry.file_type().is_ok_and(|it| it.is_dir())
+    };
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    entries.filter(is_left).map(|entry| entry.path()).collect()
+}
+
+fn of_cut_short(dir: &Path) -> String {
+    format!(
+        "what an `uninit` that was stopped left in {}",
+        dir.display()
+    )
 }
 
 /// What is known of the key that signed is no part of the record: a process of an agent's that found a

@@ -176,6 +176,24 @@ fn an_end_that_stops_before_all_is_gone_leaves_the_record_and_can_be_taken_up_ag
 }
 
 #[test]
+fn what_an_end_that_was_killed_had_set_aside_goes_with_the_next_one() {
+    let project = Project::new();
+    left(&project);
+    let folder = project.root().join(".contextrelay");
+    let aside = project.root().join(".contextrelay.removed-4711");
+    let own = project.root().join(".contextrelay.removed-mine");
+    fs::rename(&folder, &aside).unwrap();
+    fs::create_dir(&own).unwrap();
+    let dry = project.run(["uninit", "--dry-run"]).expect_success();
+    assert!(
+        dry.stdout().contains(".contextrelay.removed-4711"),
+        "{dry:?}"
+    );
+    uninit(&project);
+    assert!(!aside.exists() && own.exists());
+}
+
+#[test]
 fn another_folder_at_the_same_path_has_a_line_about_the_record_before_and_no_alarm() {
     // A removed folder's inode may be the next one's at once.
     for is_moved in [true, false] {
