@@ -21,9 +21,8 @@
 //!   learns a fact that the ledger does not hold.
 //! - `bridge`, `cli` and `deck` ask the daemon through `client`, and in no other way.
 //! - `ctxrelay-ui` does not know that a daemon, a socket, a file or a clock exists.
-//! - Only `deck` has the terminal: `deck::term` draws, `deck::clipboard` copies through it,
-//!   `deck::editor` sees who has it when an editor hangs. Beside it a verb asks there for a
-//!   passphrase (`cli::passphrase`, and `cli::ssh_sign` where `ssh-keygen` asks) or copies
+//! - Only `deck::terminal` has the terminal: it draws, copies through it, and sees who has it when an
+//!   editor hangs. Beside it a verb asks there for a passphrase (`cli::signing`) or copies
 //!   (`cli::output`). Other than these, only `bridge` and `cli::output` write to stdout.
 //! - Every queue is bounded, by its length or by who may put something into it, and says what
 //!   happens when it is full; every wait has a deadline.

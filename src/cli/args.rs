@@ -8,14 +8,44 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use super::agent::AgentArgs;
-use super::later::Later;
-use super::{
-    approvals, bridge, capsule, claude_plugin, codex_mcp, completions, config, continuity, daemon,
-    doctor, finality, gates, guide, handoff, hold, hook, init, instances, instructions, kill,
-    ledger, man, notify, operator_key, pair, policy, queue, recover, redact, review, search,
-    status, statusline, trust, unbuilt, uninit,
-};
+use crate::cli::agents::agent::AgentArgs;
+use crate::cli::agents::bridge;
+use crate::cli::agents::hold;
+use crate::cli::agents::hook;
+use crate::cli::agents::statusline;
+use crate::cli::capsule;
+use crate::cli::decisions::approvals;
+use crate::cli::decisions::finality;
+use crate::cli::decisions::gates;
+use crate::cli::decisions::review;
+use crate::cli::deliveries::handoff;
+use crate::cli::deliveries::queue;
+use crate::cli::help::completions;
+use crate::cli::help::guide;
+use crate::cli::help::man;
+use crate::cli::lifecycle::daemon;
+use crate::cli::lifecycle::instances;
+use crate::cli::lifecycle::kill;
+use crate::cli::record::continuity;
+use crate::cli::record::instructions;
+use crate::cli::record::ledger;
+use crate::cli::record::recover;
+use crate::cli::record::redact;
+use crate::cli::record::search;
+use crate::cli::record::status;
+use crate::cli::screen::notify;
+use crate::cli::screen::pair;
+use crate::cli::setup::claude_plugin;
+use crate::cli::setup::codex_mcp;
+use crate::cli::setup::config;
+use crate::cli::setup::doctor;
+use crate::cli::setup::init;
+use crate::cli::setup::policy;
+use crate::cli::setup::trust;
+use crate::cli::setup::unbuilt;
+use crate::cli::setup::uninit;
+use crate::cli::signing::operator_key;
+use crate::cli::text::later::Later;
 use crate::demo::SPEEDS;
 
 /// The command line.

@@ -24,7 +24,7 @@ use clap::Subcommand;
 use super::context::CliContext;
 use super::exit::{CliOutcome, Failure};
 use super::report::Report;
-use super::words::said;
+use crate::cli::text::words::said;
 use crate::wire;
 
 /// Tasks that are listed when nobody names a number, on a screen too.

@@ -201,7 +201,7 @@ fn project_dirs(
             ProjectDirs::new(root, state)
         } else {
             ProjectDirs::discover(&root, home, state)
-                .map_err(|error| super::disk::unreadable(&root, &error))?
+                .map_err(|error| crate::cli::offline::disk::unreadable(&root, &error))?
         };
         // A name is enough, also for a home folder.
         let begun = dirs.relay.clone();

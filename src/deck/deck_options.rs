@@ -9,15 +9,15 @@ use ctxrelay_ui::model::{Level, RecoveryView};
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-use super::capsules::CapsuleAccess;
 use super::deck_about::{DeckAbout, WaitingTrust};
-use super::elsewhere::Elsewhere;
 use super::key_slot::KeySlot;
 use super::signing::OperatorKeyAccess;
 use super::tree_looks::ReadTree;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::instructions::{FileName, RuleRow};
+use crate::deck::calls::capsules::CapsuleAccess;
+use crate::deck::calls::elsewhere::Elsewhere;
 
 /// A daemon that was started from the deck.
 #[derive(Debug)]

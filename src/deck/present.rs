@@ -20,14 +20,14 @@ use held::{exchange_card, held_card};
 use missing::missing;
 
 use super::attention;
-use super::model::{DaemonLink, Model, session_name};
 use super::party::{agent_of, party_of};
-use super::rows::sent;
-use super::work::handoff_name;
 use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{TreeFound, WorkTree, handoff_words};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, RecentActivity, Snapshot, TreeInQuestion};
+use crate::deck::told::model::{DaemonLink, Model, session_name};
+use crate::deck::told::rows::sent;
+use crate::deck::told::work::handoff_name;
 use crate::wire::status::{ChainState, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.

@@ -9,12 +9,12 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use super::key_slot::{KeyFault, KeySlot, UnlockedKey};
-use super::model::Model;
 use super::tree_looks::ReadTree;
 use crate::core::entry::{DecisionSignature, Fate, TreeFound, WorkTree};
 use crate::core::id::{EntryId, SessionId};
 use crate::core::signer::Signer;
 use crate::core::signing::{ActSignature, OperatorAct, SigningState, TRUSTED};
+use crate::deck::told::model::Model;
 
 /// How much of what is decided on the question repeats, in characters.
 const SUBJECT_CHARS: usize = 120;

@@ -203,17 +203,20 @@ const TO_THE_TERMINAL: [&str; 5] = [
 
 /// The files that may, and what for: as the invariants in the head of `src/lib.rs` have it.
 const AT_THE_TERMINAL: [(&str, &str); 8] = [
-    ("deck/term.rs", "the screen"),
-    ("deck/clipboard.rs", "a copy through the terminal"),
+    ("deck/terminal/term.rs", "the screen"),
+    ("deck/terminal/clipboard.rs", "a copy through the terminal"),
     (
-        "deck/editor.rs",
+        "deck/terminal/editor.rs",
         "who has the terminal: an editor that hangs",
     ),
     ("bridge/doorbell.rs", "its lines"),
-    ("cli/hook.rs", "is handed to the bridge's hook"),
+    ("cli/agents/hook.rs", "is handed to the bridge's hook"),
     ("cli/output.rs", "what a verb prints, and a copy"),
-    ("cli/passphrase.rs", "a passphrase"),
-    ("cli/ssh_sign.rs", "a passphrase that ssh-keygen asks for"),
+    ("cli/signing/passphrase.rs", "a passphrase"),
+    (
+        "cli/signing/ssh_sign.rs",
+        "a passphrase that ssh-keygen asks for",
+    ),
 ];
 
 #[test]

@@ -3,11 +3,11 @@
 use std::io::{IsTerminal as _, stdin};
 
 use super::maker::CapsuleMaker;
+use crate::cli::connection::operator::unseen_question;
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
-use crate::cli::ledger::search::noted;
-use crate::cli::operator::unseen_question;
-use crate::cli::search::{find_alike, found_text};
+use crate::cli::record::ledger::search::noted;
+use crate::cli::record::search::{find_alike, found_text};
 use crate::core::capsule::FoundText;
 use crate::core::id::CapsuleId;
 use crate::wire::search::{FoundHit, FoundIn};

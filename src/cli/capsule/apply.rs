@@ -5,11 +5,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::maker::CapsuleMaker;
-use crate::cli::connect::{self, DaemonFound, wait_for};
+use crate::cli::connection::connect::{self, DaemonFound, wait_for};
+use crate::cli::connection::operator;
 use crate::cli::context::CliContext;
-use crate::cli::disk;
 use crate::cli::exit::Failure;
-use crate::cli::operator;
+use crate::cli::offline::disk;
 use crate::core::capsule::Capsule;
 use crate::core::snapshot::Snapshot;
 use crate::host::ProjectContext;

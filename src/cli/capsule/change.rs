@@ -9,16 +9,16 @@ use super::alike::{chosen, goes_into};
 use super::maker::CapsuleMaker;
 use super::{CloseArgs, EditArgs, NewArgs};
 use crate::adapters::git::now::GitNeed;
-use crate::cli::connect::{Live, runtime};
+use crate::cli::connection::connect::{Live, runtime};
+use crate::cli::connection::operator;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
-use crate::cli::operator;
 use crate::cli::report::Report;
 use crate::core::capsule::{CapsuleDraft, DraftChanges};
 use crate::core::entry::NoteKind;
 use crate::core::id::{CapsuleId, EntryId};
 use crate::core::snapshot::TASKS_CLOSED_MAX;
-use crate::deck::editor::{self, Edited, Editor};
+use crate::deck::terminal::editor::{self, Edited, Editor};
 use crate::store::capsules::{CapsuleOwner, Capsules};
 use crate::wire::control::{
     Command, ProgramCode, RefusalCode, StatedValue, TaskChange, TaskChanged, TaskParams,

@@ -10,7 +10,7 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::count;
+use crate::cli::text::words::count;
 use crate::core::capsule::{Freshness, StandsNow, WhyUnknown};
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{check_lines, uncited};

@@ -10,12 +10,12 @@ use crate::adapters::capsules_now::{
     Along, FILTERED_FILES, OUTSIDE_FILES, PASSED_OVER_FILES, UNKNOWN_FILES,
 };
 use crate::adapters::git::now::GitNeed;
+use crate::cli::connection::operator;
 use crate::cli::context::CliContext;
-use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
-use crate::cli::operator;
+use crate::cli::offline::destination::Destination;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::count;
+use crate::cli::text::words::count;
 use crate::core::capsule::{Capsule, CapsuleLeftOut, CapsulePatch, CapsuleSection, patched_files};
 use crate::core::told_path::told_path;
 use crate::store::dirs::{ProjectDirs, exists};

@@ -15,15 +15,15 @@ use super::show::{changed, sections};
 use crate::adapters::capsules_now::Along;
 use crate::adapters::git::deadline::GitDeadline;
 use crate::adapters::git::now::GitNeed;
+use crate::cli::connection::operator;
 use crate::cli::exit::Failure;
-use crate::cli::operator;
-use crate::cli::search::find_alike;
+use crate::cli::record::search::find_alike;
 use crate::core::agent::Agent;
 use crate::core::capsule::{
     CapsuleDraft, CapsuleStatus, FoundText, Freshness, RENDER_CHARS_MAX, RenderTarget, RenderTerms,
     Rendering, StandsNow,
 };
-use crate::deck::capsules::{CapsuleAccess, HandedTask, standing};
+use crate::deck::calls::capsules::{CapsuleAccess, HandedTask, standing};
 use crate::host::ProjectContext;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::control::{ProgramCode, TaskChange};

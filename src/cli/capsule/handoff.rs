@@ -10,13 +10,13 @@ use super::alike::chosen;
 use super::change::record_kept;
 use super::maker::CapsuleMaker;
 use crate::adapters::git::now::GitNeed;
-use crate::cli::connect::wait_for;
+use crate::cli::connection::connect::wait_for;
+use crate::cli::connection::operator;
 use crate::cli::context::CliContext;
-use crate::cli::destination::Destination;
 use crate::cli::exit::{CliOutcome, Failure};
-use crate::cli::operator;
+use crate::cli::offline::destination::Destination;
+use crate::cli::record::search::{found_text, said_words};
 use crate::cli::report::{Report, ReportText};
-use crate::cli::search::{found_text, said_words};
 use crate::core::agent::Agent;
 use crate::core::capsule::{
     Capsule, FoundText, RENDER_CHARS_MAX, RenderTarget, RenderTerms, Rendering,

@@ -2,8 +2,8 @@
 //! then on.
 
 use super::maker::{CapsuleMaker, MadeCapsule};
+use crate::cli::connection::record_now::RecordNow;
 use crate::cli::exit::Failure;
-use crate::cli::record_now::RecordNow;
 use crate::core::capsule::Capsule;
 use crate::core::id::{CapsuleId, Seq};
 use crate::core::snapshot::TaskSnapshot;

@@ -10,7 +10,7 @@ use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
-use crate::cli::words::{count, short};
+use crate::cli::text::words::{count, short};
 use crate::core::capsule::Freshness;
 use crate::store::capsules::{CapsuleOwner, ListPlace};
 

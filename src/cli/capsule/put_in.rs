@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::maker::CapsuleMaker;
 use crate::adapters::git::anchor::{PatchFit, PutInFault};
+use crate::cli::connection::operator;
 use crate::cli::context::CliContext;
 use crate::cli::exit::Failure;
-use crate::cli::operator;
 use crate::cli::report::ReportText;
-use crate::cli::words::count;
+use crate::cli::text::words::count;
 use crate::core::capsule::{
     Capsule, CapsuleLeftOut, CapsuleSection, PatchedFile, is_obeyed, patched_files,
 };

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::cli::context::CliContext;
-use crate::cli::disk;
 use crate::cli::exit::Failure;
+use crate::cli::offline::disk;
 use crate::core::capsule::Capsule;
 use crate::core::id::{Seq, SessionId};
 use crate::core::snapshot::Snapshot;

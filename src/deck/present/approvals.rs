@@ -6,8 +6,8 @@ use crate::core::agent::Agent;
 use crate::core::entry::ChoiceEffect;
 use crate::core::policy::{RuleInForce, risk_hints};
 use crate::core::snapshot::ApprovalSnapshot;
-use crate::deck::model::Model;
 use crate::deck::party::agent_of;
+use crate::deck::told::model::Model;
 
 /// A card for each, and one for those that are not in the record: what a helper thread of Codex's
 /// asks is answered in its terminal.

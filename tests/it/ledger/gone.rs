@@ -185,10 +185,7 @@ fn what_an_end_that_was_killed_had_set_aside_goes_with_the_next_one() {
     fs::rename(&folder, &aside).unwrap();
     fs::create_dir(&own).unwrap();
     let dry = project.run(["uninit", "--dry-run"]).expect_success();
-    assert!(
-        dry.stdout().contains(".contextrelay.removed-4711"),
-        "{dry:?}"
-    );
+    assert!(dry.stdout.contains(".contextrelay.removed-4711"), "{dry:?}");
     uninit(&project);
     assert!(!aside.exists() && own.exists());
 }

@@ -1,0 +1,6 @@
+//! What the operator decides: approvals, finality, gates and findings of reviews.
+
+pub(in crate::cli) mod approvals;
+pub(in crate::cli) mod finality;
+pub(in crate::cli) mod gates;
+pub(in crate::cli) mod review;

@@ -1,0 +1,6 @@
+//! What can be known and done where no daemon runs, from the disk alone.
+
+pub(in crate::cli) mod alone;
+pub(in crate::cli) mod destination;
+pub(in crate::cli) mod disk;
+pub(in crate::cli) mod newer_state;

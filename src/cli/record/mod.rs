@@ -1,0 +1,9 @@
+//! The record as it is read, searched, exported and shortened, and the state of work told from it.
+
+pub(in crate::cli) mod continuity;
+pub(in crate::cli) mod instructions;
+pub(in crate::cli) mod ledger;
+pub(in crate::cli) mod recover;
+pub(in crate::cli) mod redact;
+pub(in crate::cli) mod search;
+pub(in crate::cli) mod status;

@@ -1,0 +1,441 @@
+//! `ctxrelay` alone: the deck of this project, hosting the daemon or attached to it.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ctxrelay_ui::QuitChoice;
+use ctxrelay_ui::model::Level;
+use tokio::runtime::Runtime;
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::cli::connection::connect::is_ending;
+use crate::cli::connection::state_elsewhere::StateElsewhere;
+use crate::cli::context::CliContext;
+use crate::cli::exit::{CliOutcome, ExitKind, Failure};
+use crate::cli::lifecycle::daemon::serve_until_end;
+use crate::cli::lifecycle::detach;
+use crate::cli::lifecycle::end_signals::{END_WAIT, EndSignals, at_once, too_late};
+use crate::cli::lifecycle::replace::offer;
+use crate::cli::logging;
+use crate::cli::screen::deck_screen::{DeckScreen, about, options, stop_of};
+use crate::cli::screen::hosted::{Hosted, clients, may_host};
+use crate::core::agent::AgentState;
+use crate::daemon::running::Running;
+use crate::daemon::start::StartError;
+use crate::deck::event_loop::deck_exit::DeckExit;
+use crate::deck::event_loop::run::run as show;
+use crate::host::{DaemonFault, ProjectContext, TakeoverOutcome};
+use crate::store::ledger::ReadProgress;
+use crate::store::owner::is_held;
+use crate::store::published::Published;
+use crate::wire::control::{Command, ProgramCode, RefusalCode};
+use crate::wire::status::Status;
+
+/// How long a start may take to be done after the operator has left its screen.
+const LEFT_WAIT: Duration = Duration::from_secs(1);
+
+/// Threads of the runtime. Drawing and input have their own.
+const THREADS: usize = 2;
+
+pub fn run(context: &CliContext) -> CliOutcome {
+    run_saying(context, None)
+}
+
+/// As [`run`], with something to say from the start.
+pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
+    if context.out.is_json() || !has_terminal() {
+        return Err(Failure::new(
+            ExitKind::Usage,
+            ProgramCode::NoTerminal,
+            "the deck needs a terminal",
+            "see `ctxrelay --help`; without a screen there are `ctxrelay daemon` and `ctxrelay status`",
+        ));
+    }
+    let setting = &context.setting;
+    let runtime = runtime()?;
+    let _log = logging::start(setting);
+    let mut has_failed = false;
+    let verdict = loop {
+        let opened = if !is_held(&setting.dirs) {
+            may_host(setting)?;
+            runtime.block_on(open(setting))?
+        } else if let Some(elsewhere) = StateElsewhere::of(setting) {
+            return Err(elsewhere.failure());
+        } else {
+            Opened::Owned
+        };
+        break match opened {
+            Opened::Left => Ok(After::Nothing),
+            Opened::Here(shown, running) => {
+                runtime.block_on(host(context, shown, *running, &mut has_failed, said))
+            }
+            Opened::Owned => {
+                let read_only = offer(context, &runtime);
+                match runtime.block_on(attach(context, read_only, said.clone())) {
+                    Ok(Some(left)) => {
+                        has_failed = left == DeckExit::Failed;
+                        Ok(After::Nothing)
+                    }
+                    // The place is free.
+                    Ok(None) => continue,
+                    Err(failure) => Err(failure),
+                }
+            }
+        };
+    };
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    let verdict = match verdict? {
+        After::Nothing => Ok(ExitKind::Ok),
+        After::GoesOn(said) => {
+            let ready = Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)?;
+            report(context, said, &ready)
+        }
+        // Only now is the lock free.
+        After::StartsAnew(said) => report(context, said, &detach::start(context, false)?),
+    };
+    if has_failed {
+        return Err(Failure::internal(
+            "draw the deck",
+            "a fault of ctxrelay's own",
+        ));
+    }
+    verdict
+}
+
+/// How far the first frame has led.
+enum Opened {
+    /// The daemon runs in this process.
+    Here(DeckScreen, Box<Running>),
+    /// Somebody else was faster.
+    Owned,
+    /// The operator left before it ran.
+    Left,
+}
+
+/// Opens the screen and starts the daemon behind it: reading a long record takes time.
+async fn open(setting: &ProjectContext) -> Result<Opened, Failure> {
+    let shown = DeckScreen::open()?;
+    let reading = ReadProgress::default();
+    // A task of its own: parts of a start do not let go of their thread.
+    let mut start = tokio::spawn({
+        let (setting, reading) = (setting.clone(), reading.clone());
+        async move { setting.start_daemon_watched(false, true, reading).await }
+    });
+    let about = about(setting, false);
+    let Some((shown, started)) = shown.wait_for(about, &reading, &mut start).await else {
+        // One that is just done ends in order; the process does not wait for any other.
+        if let Ok(Ok(Ok(running))) = timeout(LEFT_WAIT, start).await {
+            end(running, &mut EndSignals::listen_once_more()?).await?;
+        }
+        return Ok(Opened::Left);
+    };
+    let failure = match started {
+        Ok(Ok(running)) => return Ok(Opened::Here(shown, Box::new(running))),
+        Ok(Err(StartError::Owned)) => None,
+        Ok(Err(error)) => Some(Failure::from(error)),
+        Err(panicked) => Some(Failure::internal("start the daemon", panicked)),
+    };
+    // What went wrong is said on the terminal as it was.
+    shown.display.close().await;
+    failure.map_or(Ok(Opened::Owned), Err)
+}
+
+/// What is to be done when the deck was left.
+enum After {
+    Nothing,
+    /// Another process has the daemon; says why.
+    GoesOn(&'static str),
+    /// A new daemon is to begin; says why.
+    StartsAnew(&'static str),
+}
+
+fn report(context: &CliContext, said: &str, ready: &Published) -> CliOutcome {
+    context.out.line(&format!(
+        "{said}: the daemon goes on in the background, control port {}; `ctxrelay` comes back to it",
+        ready.control_port
+    ))?;
+    Ok(ExitKind::Ok)
+}
+
+/// The deck over the daemon of this process, until it is left for good.
+async fn host(
+    context: &CliContext,
+    shown: DeckScreen,
+    running: Running,
+    has_failed: &mut bool,
+    said: Option<String>,
+) -> Result<After, Failure> {
+    let setting = &context.setting;
+    let mut once_more = EndSignals::listen_once_more()?;
+    let mut running = running;
+    let mut screen = Some(shown);
+    let mut notice = said.map(|said| (Level::Warn, said));
+    loop {
+        let shown = match screen.take() {
+            Some(shown) => shown,
+            None => match DeckScreen::open() {
+                Ok(shown) => shown,
+                Err(failure) => {
+                    end(running, &mut once_more).await?;
+                    return Err(failure);
+                }
+            },
+        };
+        let told_to_end = shown.told_to_end.clone();
+        let hosted = Hosted::here(setting, running).await?;
+        let Hosted::Here { client, .. } = &hosted else {
+            return Err(Failure::no_daemon());
+        };
+        let about = about(setting, false);
+        let mut options = options(setting, about, client.clone(), client.clone(), &shown);
+        options.hosting = true;
+        options.notice = notice.take().or(options.notice);
+        let hosted = Arc::new(Mutex::new(hosted));
+        options.restart = {
+            let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+            Arc::new(move || {
+                let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+                Box::pin(async move {
+                    let mut hosted = hosted.lock().await;
+                    let again = hosted.again(&setting).await;
+                    let (again, restarted) = again.map_err(|failure| failure.message)?;
+                    *hosted = again;
+                    Ok(Some(restarted))
+                })
+            })
+        };
+        let left = show(shown.display, options, |line| context.out.note(line)).await;
+        let was_told = *told_to_end.borrow();
+        if was_told {
+            once_more.forget();
+        }
+        let hosted = Arc::into_inner(hosted).map(Mutex::into_inner);
+        let (kept, client) = match hosted {
+            Some(Hosted::Here { running, client }) => (*running, client),
+            Some(Hosted::Elsewhere { operator }) => {
+                if let Some(stop) = stop_of(left) {
+                    operator.call(stop).await?;
+                }
+                return Ok(After::Nothing);
+            }
+            None => return Err(Failure::no_daemon()),
+        };
+        running = kept;
+        let left = match left {
+            // Whatever became of the screen, the agents keep their daemon.
+            DeckExit::Failed => {
+                *has_failed = true;
+                DeckExit::Gone
+            }
+            left => left,
+        };
+        if running.handle.fault().is_some() {
+            // It was left as it was: the process ends as a daemon without a screen would.
+            return Ok(running.ended().await.map(|()| After::Nothing)?);
+        }
+        let status = client.ask_for::<Box<Status>>(Command::ReadStatus).await;
+        let status = status.ok();
+        let is_needed = status.as_deref().is_some_and(is_needed);
+        let said = match left {
+            DeckExit::Chosen(QuitChoice::Stay) => "left",
+            DeckExit::Gone if is_needed => "the terminal went away",
+            DeckExit::Chosen(_) | DeckExit::Gone | DeckExit::Failed => {
+                let is_kept = left == DeckExit::Chosen(QuitChoice::KeepStopped);
+                running.handle.shutdown(is_kept).await;
+                end(running, &mut once_more).await?;
+                return Ok(After::Nothing);
+            }
+        };
+        let program = setting.own_program.clone();
+        let giving = setting.give_takeover(running, &program, true, |_| ());
+        let again = async || once_more.next().await;
+        let (given, is_told) = unless_insisted(giving, was_told, again).await?;
+        let (kept, failure) = match given {
+            TakeoverOutcome::Done => return Ok(After::GoesOn(said)),
+            TakeoverOutcome::Kept(kept, error) => (*kept, Failure::from(error)),
+            TakeoverOutcome::Ended(error) => {
+                tracing::error!(why = error.to_string(), "a new daemon begins");
+                return Ok(After::StartsAnew(said));
+            }
+            TakeoverOutcome::Hung => return Err(DaemonFault::Hung.into()),
+        };
+        if is_told && !was_told {
+            // Meanwhile, and there is no other process: this one ends with what it has.
+            end(kept, &mut once_more).await?;
+            return Ok(After::Nothing);
+        }
+        if left == DeckExit::Gone {
+            // Nobody is left to be told: the daemon goes on right here, without a screen.
+            stay(setting, kept).await?;
+            return Ok(After::Nothing);
+        }
+        let in_turn = status.is_some_and(|status| status.agents.codex.turn_id.is_some());
+        if failure.is(&RefusalCode::CannotTakeOver) && !in_turn {
+            // Another version was installed meanwhile, and nothing is lost by a stop.
+            end(kept, &mut once_more).await?;
+            return Ok(After::StartsAnew(said));
+        }
+        notice = Some((
+            Level::Error,
+            format!("{}; {}", failure.message, failure.hint),
+        ));
+        running = kept;
+    }
+}
+
+/// Whether somebody would miss the daemon that is told so. Not by a gate that runs: the next process
+/// does not go on with it.
+fn is_needed(status: &Status) -> bool {
+    let (claude, codex) = (&status.agents.claude, &status.agents.codex);
+    // Codex works for messages of Claude's without a terminal too.
+    let is_at_work = matches!(codex.state, AgentState::Busy | AgentState::Waiting)
+        || codex.turn_id.is_some()
+        || status.queue.codex.in_flight > 0;
+    // The deck that asks is one of them still.
+    let has_other_deck = status.decks > 1;
+    claude.state.is_attached() || codex.tui || is_at_work || has_other_deck
+}
+
+/// Does this, unless somebody insists on the end meanwhile: who was told to end already by the next
+/// signal, who was not by the second. Whether it was told to by now.
+async fn unless_insisted<T>(
+    doing: impl Future<Output = T>,
+    was_told: bool,
+    mut once_more: impl AsyncFnMut(),
+) -> Result<(T, bool), Failure> {
+    let mut is_told = was_told;
+    tokio::pin!(doing);
+    loop {
+        tokio::select! {
+            done = &mut doing => return Ok((done, is_told)),
+            () = once_more() => {
+                if std::mem::replace(&mut is_told, true) {
+                    return Err(at_once());
+                }
+            }
+        }
+    }
+}
+
+/// Goes on in this process, as a daemon that ends when nobody needs it.
+async fn stay(setting: &ProjectContext, running: Running) -> Result<(), Failure> {
+    let signals = EndSignals::listen()?;
+    let running = match running.handle.begin_takeover().await {
+        Err(_) => running,
+        Ok(()) => match running.takeover.await {
+            Ok(takeover) => setting.take_over(takeover, true).await?,
+            Err(_) => return Err(Failure::no_daemon()),
+        },
+    };
+    serve_until_end(setting, running, signals).await.map(drop)
+}
+
+/// The deck over a daemon that runs elsewhere; without the operator's way in when it must be left
+/// alone. `None`: that daemon was just ending.
+async fn attach(
+    context: &CliContext,
+    read_only: Option<String>,
+    said: Option<String>,
+) -> Result<Option<DeckExit>, Failure> {
+    let setting = &context.setting;
+    let (client, operator) = clients(setting);
+    if is_ending(setting, &client).await {
+        return Ok(None);
+    }
+    let operator = match read_only {
+        Some(_) => client.clone(),
+        None => operator,
+    };
+    let shown = DeckScreen::open()?;
+    let about = about(setting, false);
+    let mut options = options(setting, about, client, operator.clone(), &shown);
+    let read_only = read_only.map(|why| (Level::Error, why));
+    let said = said.map(|said| (Level::Warn, said));
+    options.notice = read_only.or(said).or(options.notice);
+    options.restart = {
+        let setting = setting.clone();
+        Arc::new(move || {
+            let setting = setting.clone();
+            Box::pin(async move {
+                let started = spawn_blocking(move || detach::start_again_unseen(&setting)).await;
+                match started {
+                    // The clients look for it all the time.
+                    Ok(Ok(_)) => Ok(None),
+                    Ok(Err(failure)) => Err(format!("{}: {}", failure.message, failure.hint)),
+                    Err(_) => Err("it could not be started".to_owned()),
+                }
+            })
+        })
+    };
+    let left = show(shown.display, options, |line| context.out.note(line)).await;
+    if let Some(stop) = stop_of(left) {
+        operator.call(stop).await?;
+    }
+    Ok(Some(left))
+}
+
+/// Ends the daemon in order, unless that takes too long or somebody insists.
+pub(in crate::cli) async fn end(
+    mut running: Running,
+    once_more: &mut EndSignals,
+) -> Result<(), Failure> {
+    running.handle.shutdown(false).await;
+    tokio::select! {
+        ended = timeout(END_WAIT, running.ended()) => match ended {
+            Ok(ended) => Ok(ended?),
+            Err(_) => Err(too_late()),
+        },
+        () = once_more.next() => Err(at_once()),
+    }
+}
+
+pub(in crate::cli) fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+pub(in crate::cli) fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::internal("start the runtime", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::future::pending;
+
+    use super::*;
+
+    /// Hands over for as long as so many signals wait to be heeded.
+    async fn giving(signals: usize, was_told: bool) -> Result<((), bool), Failure> {
+        let waiting = Cell::new(signals);
+        let doing = async {
+            while waiting.get() > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let once_more = async || match waiting.get() {
+            0 => pending().await,
+            some => waiting.set(some - 1),
+        };
+        unless_insisted(doing, was_told, once_more).await
+    }
+
+    #[tokio::test]
+    async fn the_second_signal_ends_a_deck_that_hands_its_daemon_over() {
+        assert_eq!(giving(0, false).await, Ok(((), false)));
+        assert_eq!(giving(0, true).await, Ok(((), true)));
+        // The first is heeded behind it.
+        assert_eq!(giving(1, false).await, Ok(((), true)));
+        for (signals, was_told) in [(2, false), (1, true)] {
+            let ended = giving(signals, was_told).await.unwrap_err();
+            assert_eq!(ended.kind, ExitKind::Internal);
+            assert!(ended.message.contains("a second signal"));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! [`RowFacts`]: the part of what the daemon told that rows are made of. The model keeps the rows and
+//! lends it for each that it makes.
+
+use std::collections::BTreeMap;
+
+use ctxrelay_ui::model::LocalTime;
+
+use crate::core::entry::DeliveryRecord;
+use crate::core::id::EntryId;
+use crate::core::snapshot::Snapshot;
+use crate::wire::status::Status;
+
+/// What became of messages, and when, by the lines of those steps.
+pub type DeliverySteps = BTreeMap<EntryId, BTreeMap<u64, (DeliveryRecord, i64)>>;
+
+/// What rows are made of, beside their entries.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::deck) struct RowFacts<'a> {
+    pub(in crate::deck) world: &'a Snapshot,
+    pub(in crate::deck) deliveries: &'a DeliverySteps,
+    pub(in crate::deck) status: &'a Status,
+    /// The daemon is away: the status is an old one.
+    pub(in crate::deck) is_lost: bool,
+    /// What the clocks on the wall show.
+    pub(in crate::deck) local: &'a LocalTime,
+}
