@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::support::child::run;
@@ -10,6 +9,7 @@ use crate::support::daemon::Daemon;
 use crate::support::launch::Launch;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::script_file::write_program;
 
 /// Has a Codex here: the demo's app-server, and a terminal that only says whose it is.
 fn install(folder: &Path) {
@@ -20,8 +20,7 @@ fn install(folder: &Path) {
     );
     fs::create_dir_all(folder).unwrap();
     let new = folder.join("new");
-    fs::write(&new, script).unwrap();
-    fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&new, &script);
     fs::rename(new, folder.join("codex")).unwrap();
 }
 

@@ -1,7 +1,6 @@
 //! Changes that no commit has, and what gates printed, as they go along with a task.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
@@ -13,6 +12,7 @@ use crate::support::child::run;
 use crate::support::operator::Operator;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::script_file::write_program;
 use crate::support::wait::{timeout, wait_until};
 
 /// A project with a task, two tracked files that differ, a secret in a third one, and a file that
@@ -66,8 +66,7 @@ fn an_export_that_a_close_overtakes_is_refused_and_what_the_close_kept_stays() {
         begun.display(),
         go.display()
     );
-    fs::write(&git, text).unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&git, &text);
     let out = project.base().join("late.json");
     let args = ["capsule", "export", &id, "--patch", "-o"];
     let args = args.into_iter().chain(out.to_str());

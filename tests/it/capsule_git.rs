@@ -10,6 +10,7 @@ use crate::capsule::{clone_of, done, imported, in_terminal, login};
 use crate::support::child::run;
 use crate::support::project::Project;
 use crate::support::pty::Pty;
+use crate::support::script_file::write_program;
 use crate::support::wait::{timeout, wait_until};
 
 /// A git that writes down what it is asked by whoever has the variable `COUNTED`: the daemon asks as
@@ -21,8 +22,7 @@ fn counted(project: &Project) -> PathBuf {
         "#!/bin/sh\n[ -z \"$COUNTED\" ] || echo \"$*\" >> '{}'\nPATH=\"${{PATH#*:}}\" exec git \"$@\"\n",
         log.display()
     );
-    fs::write(&git, text).unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&git, &text);
     log
 }
 

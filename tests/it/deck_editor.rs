@@ -323,7 +323,8 @@ fn kept_unsent(project: &Project) -> PathBuf {
 #[test]
 fn what_was_saved_in_the_editor_stays_in_its_file_where_the_terminal_is_gone() {
     // An editor that hears of no hangup is ended by force, which takes a while.
-    let deaf = "trap '' HUP; printf 'saved words' > \"$1\"; printf 'it hangs\\r\\n'; exec sleep 30";
+    let deaf =
+        "trap '' HUP; printf 'saved words' > \"$1\"; printf 'it hangs\\r\\n'; exec sleep 1000";
     for editor in [SAVES_AND_HANGS, deaf] {
         let project = Project::new();
         let mut deck = deck_of_script(&project, editor);

@@ -2,7 +2,7 @@
 //! when they change, and what was chosen is kept.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ctxrelay_ui::theme::ThemeRole;
 use ctxrelay_ui::{Depth, Theme};
@@ -142,6 +142,13 @@ fn a_theme_is_kept_beside_other_keys_and_used_next_time() {
     wait_for_ground(&second, "default-light");
 }
 
+/// Whole: who watches it sees no empty one.
+fn replace(file: &Path, text: &str) {
+    let new = file.with_extension("new");
+    fs::write(&new, text).unwrap();
+    fs::rename(new, file).unwrap();
+}
+
 #[test]
 fn a_theme_of_ones_own_is_drawn_anew_when_its_file_changes_and_a_broken_one_is_told() {
     let project = Project::new();
@@ -154,15 +161,15 @@ fn a_theme_of_ones_own_is_drawn_anew_when_its_file_changes_and_a_broken_one_is_t
     let mut deck = deck(&project);
     deck.wait_for_text("● daemon");
     assert_eq!(ground(&deck), Some((1, 2, 3)));
-    fs::write(&mine, with("#040506")).unwrap();
+    replace(&mine, &with("#040506"));
     wait_until("the new ground", timeout(), || {
         (ground(&deck) == Some((4, 5, 6))).then_some(())
     });
-    fs::write(&mine, with("#04050")).unwrap();
+    replace(&mine, &with("#04050"));
     deck.wait_for_text("theme mine: line 3, column 10: '#04050' is no colour");
     assert_eq!(ground(&deck), Some((4, 5, 6)), "it stays as it was");
     // One that begins in a circle is told at the start as well, and the default is used.
-    fs::write(&mine, "inherits = \"mine\"\n").unwrap();
+    replace(&mine, "inherits = \"mine\"\n");
     deck.wait_for_text("theme mine: line 1, column 12: 'mine' is inherited in a circle");
     deck.press(Key::Char('q'));
     assert_eq!(deck.wait_exit(), 0);

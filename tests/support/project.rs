@@ -1,6 +1,7 @@
 //! `Project`: a git project of the test's own, with private homes, registry and ports, and the
 //! program set up to work in it.
 
+use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -34,6 +35,8 @@ pub struct Project {
     folder: TempDir,
     root: PathBuf,
     pub ports: Ports,
+    /// Held for as long as they are this project's.
+    _ports_taken: File,
 }
 
 impl Project {
@@ -77,10 +80,12 @@ impl Project {
         ] {
             std::fs::create_dir_all(base.join(name)).unwrap();
         }
+        let (ports, taken) = free_ports();
         Self {
             folder,
             root,
-            ports: free_ports(),
+            ports,
+            _ports_taken: taken,
         }
     }
 
@@ -301,26 +306,32 @@ impl Drop for Project {
 }
 
 /// Three neighbours that are free on 127.0.0.1 now; no two calls in this process share one.
-fn free_ports() -> Ports {
+fn free_ports() -> (Ports, File) {
     static NEXT: OnceLock<AtomicU16> = OnceLock::new();
-    // Two test processes at once begin at different places.
+    // Two test processes at once begin at different places, and come to each other's later.
     let begin = || AtomicU16::new(FIRST_PORT + (std::process::id() % 1000) as u16 * 9);
     let next = NEXT.get_or_init(begin);
+    let name = format!("ctxr-ports-{}", rustix::process::getuid().as_raw());
+    let taken = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&taken).unwrap();
     loop {
         let base = next.fetch_add(3, Ordering::Relaxed);
         if base >= LAST_PORT {
             next.store(FIRST_PORT, Ordering::Relaxed);
             continue;
         }
+        // They are free as well while their daemon is between a stop and a start.
+        let lock = File::create(taken.join(base.to_string())).unwrap();
         let held: Vec<_> = (base..base + 3)
             .filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok())
             .collect();
-        if held.len() == 3 {
-            return Ports {
+        if held.len() == 3 && lock.try_lock().is_ok() {
+            let ports = Ports {
                 app_server: base,
                 proxy: base + 1,
                 control: base + 2,
             };
+            return (ports, lock);
         }
     }
 }

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, kill_process_group};
+use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
+use rustix::termios::tcgetpgrp;
 use tempfile::TempDir;
 
 use crate::deck::terminal::private_copy::private_copy;
@@ -36,6 +37,8 @@ exit $ended; exit $ended"#;
 #[derive(Debug)]
 pub(crate) struct Editor {
     child: Child,
+    /// Who last had the terminal in the foreground: a terminal that is gone does not tell it.
+    job: Option<Pid>,
     file: PathBuf,
     /// Removes the copy.
     folder: TempDir,
@@ -73,6 +76,7 @@ impl Editor {
             .spawn()?;
         Ok(Self {
             child,
+            job: None,
             file,
             folder,
         })
@@ -81,10 +85,19 @@ impl Editor {
     /// What it came to, once it has ended.
     pub(in crate::deck) fn ended(&mut self) -> Option<Edited> {
         match self.child.try_wait() {
-            Ok(None) => None,
+            Ok(None) => {
+                self.look_for_job();
+                None
+            }
             Ok(Some(status)) => Some(self.result(status)),
             Err(error) => Some(Edited::Failed(format!("the editor is lost: {error}"))),
         }
+    }
+
+    fn look_for_job(&mut self) {
+        let terminal = File::open("/dev/tty").ok();
+        let job = terminal.and_then(|terminal| tcgetpgrp(terminal).ok());
+        self.job = job.filter(|job| *job != getpgrp()).or(self.job);
     }
 
     /// Waits until it has ended.
@@ -139,11 +152,9 @@ impl Editor {
             return;
         }
         // The job in the foreground, and not the shell: that one gives the terminal back.
-        let job = File::open("/dev/tty").ok();
-        let job = job.and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
-        let own = rustix::process::getpgrp();
+        self.look_for_job();
         for signal in [Signal::HUP, Signal::KILL] {
-            if let Some(job) = job.filter(|job| *job != own) {
+            if let Some(job) = self.job {
                 let _ = kill_process_group(job, signal);
             }
             let until = Instant::now() + END_WAIT;

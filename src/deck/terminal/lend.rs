@@ -148,7 +148,8 @@ fn wait(editor: &mut Editor, inputs: &Receiver<Input>, missed: &mut Missed<'_>) 
         let is_over = match inputs.recv_timeout(LOOK_EVERY) {
             Ok(input) => missed.take(input),
             Err(RecvTimeoutError::Disconnected) => true,
-            Err(RecvTimeoutError::Timeout) => false,
+            // The hangup goes to whom the terminal was lent; the shell behind may tell nobody.
+            Err(RecvTimeoutError::Timeout) => is_lost(),
         };
         if is_over {
             editor.end();

@@ -18,7 +18,7 @@ use crate::support::wait::{timeout, wait_until};
 
 /// How long each of these system calls is held up, in µs: far longer than a look at the files takes,
 /// so that no step is missed.
-const HELD_UP_US: u32 = 8_000;
+const HELD_UP_US: u32 = 20_000;
 const HELD_UP: &str = "fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat";
 
 /// Fewer steps than this were looked at from too far away.
