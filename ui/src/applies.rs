@@ -6,8 +6,8 @@ use crate::action::Action;
 use crate::can_act_on::{can_act_on, can_start};
 use crate::deck::Deck;
 use crate::layout::Layout;
-use crate::model::{InboxCard, InboxKind};
-use crate::overlays::{CardStage, MessagesStage, Overlay, Subject};
+use crate::model::{CapsuleLine, InboxCard, InboxKind};
+use crate::overlays::{CardSheet, CardStage, MessagesStage, Overlay, Subject};
 use crate::pane::Pane;
 use crate::selected::{
     selected_agent, selected_capsule, selected_card, selected_finding, selected_fold, selected_kind,
@@ -90,84 +90,20 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
 }
 
 fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
-    match (overlay, action) {
-        (Overlay::Palette(_), _) => on_panes(deck, action),
-        (Overlay::Card(card), Action::Approve | Action::Reject) => {
-            matches!(card.stage, CardStage::Reading)
-                && deck.card(&card.id).is_some_and(|card| match &card.asked {
-                    Some(asked) if action == Action::Approve => !asked.choices.is_empty(),
-                    Some(asked) => asked.denial().is_some(),
-                    None if action == Action::Approve && card.can_be_trusted() => true,
-                    None => card.kind == InboxKind::Finality,
-                })
-        }
-        (Overlay::Card(card), Action::Gates) => {
-            matches!(card.stage, CardStage::Reading)
-                && deck
-                    .card(&card.id)
-                    .is_some_and(|card| !card.gates.is_empty())
-        }
-        (Overlay::Card(card), Action::Diff) => {
-            matches!(card.stage, CardStage::Reading)
-                && deck
-                    .card(&card.id)
-                    .is_some_and(|card| card.kind == InboxKind::Finality && card.commit.is_some())
-        }
-        (_, Action::Diff) => false,
-        (Overlay::Card(card), Action::Acknowledge) => {
-            matches!(card.stage, CardStage::Reading)
-                && deck
-                    .card(&card.id)
-                    .is_some_and(|card| card.kind == InboxKind::Tampering)
-        }
-        (Overlay::Card(card), Action::Retry) => {
-            matches!(card.stage, CardStage::Reading)
-                && deck
-                    .card(&card.id)
-                    .is_some_and(|card| card.kind == InboxKind::Alarm)
-        }
-        (
-            Overlay::Messages(sheet),
-            Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange,
-        ) => sheet.stage == MessagesStage::Reading && deck.card(&sheet.id).is_some(),
-        (Overlay::Recovery(sheet), Action::Copy | Action::CopyId | Action::Message) => {
-            sheet.agent().is_some()
-        }
-        (
-            Overlay::Findings(_) | Overlay::Finding(_),
-            Action::Handoff | Action::Resolve | Action::Dismiss,
-        ) => {
-            let live = selected_finding(deck).is_some_and(|row| row.state.is_live());
-            // Its words are typed, and kept until there is a daemon.
-            live && (action != Action::Handoff || deck.view.daemon.state.can_act())
-        }
-        (Overlay::Findings(_) | Overlay::Finding(_), Action::Copy | Action::CopyId)
-        | (Overlay::Findings(_), Action::Open) => selected_finding(deck).is_some(),
-        (
-            Overlay::Capsules(_) | Overlay::Capsule(_),
-            Action::Handoff | Action::Export | Action::CloseTask,
-        ) => {
-            let row = selected_capsule(deck).filter(|row| row.broken.is_none());
-            row.is_some_and(|row| match action {
-                Action::CloseTask => row.can_be_closed(),
-                Action::Export => true,
-                _ => deck.view.daemon.state.can_act(),
-            })
-        }
-        (Overlay::Capsule(sheet), Action::Edit) => {
-            let view = sheet.view();
-            view.is_some_and(|view| view.row.can_be_closed()) && deck.view.daemon.state.can_act()
-        }
-        (Overlay::Capsules(_), Action::Edit) => false,
-        (Overlay::Capsules(_) | Overlay::Capsule(_), Action::Copy | Action::CopyId)
-        | (Overlay::Capsules(_), Action::Open) => selected_capsule(deck).is_some(),
-        (
-            Overlay::Agent(_) | Overlay::Messages(_),
-            Action::Copy | Action::CopyId | Action::Edit,
-        ) => false,
-        // Keys of agents and entries alone.
-        (
-            Overlay::Recovery(_),
+    let can_act = deck.view.daemon.state.can_act();
+    let own = match overlay {
+        Overlay::Palette(_) => Some(on_panes(deck, action)),
+        Overlay::Card(sheet) => on_card(deck, sheet, action),
+        Overlay::Messages(sheet) => match action {
+            Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange => {
+                Some(sheet.stage == MessagesStage::Reading && deck.card(&sheet.id).is_some())
+            }
+            Action::Copy | Action::CopyId | Action::Edit => Some(false),
+            _ => None,
+        },
+        Overlay::Recovery(sheet) => match action {
+            Action::Copy | Action::CopyId | Action::Message => Some(sheet.agent().is_some()),
+            // Keys of agents and entries alone.
             Action::Start
             | Action::Handoff
             | Action::Interrupt
@@ -177,29 +113,83 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
             | Action::CancelRetries
             | Action::Compact
             | Action::Edit
-            | Action::Raw,
-        ) => false,
-        (_, Action::Suspend) => on_panes(deck, action),
-        (_, Action::Return) => deck.visited.leads_from_overlay(),
-        (overlay, Action::Thread) => {
-            let subject = overlay.subject();
-            subject.is_some_and(|subject| subject.thread_place(deck).is_some())
+            | Action::Raw => Some(false),
+            _ => None,
+        },
+        Overlay::Findings(_) | Overlay::Finding(_) => {
+            let row = selected_finding(deck);
+            let is_live = row.is_some_and(|row| row.state.is_live());
+            match (action, overlay) {
+                (Action::Handoff, _) => Some(is_live && can_act),
+                // Its words are typed, and kept until there is a daemon.
+                (Action::Resolve | Action::Dismiss, _) => Some(is_live),
+                (Action::Copy | Action::CopyId, _) | (Action::Open, Overlay::Findings(_)) => {
+                    Some(row.is_some())
+                }
+                _ => None,
+            }
         }
-        (Overlay::Agent(sheet), Action::Start) => can_start(deck, sheet.agent),
-        (
-            Overlay::Agent(sheet),
+        Overlay::Capsules(_) | Overlay::Capsule(_) => {
+            let row = selected_capsule(deck);
+            let whole = row.filter(|row| row.broken.is_none());
+            match (action, overlay) {
+                (Action::Handoff, _) => Some(whole.is_some() && can_act),
+                (Action::Export, _) => Some(whole.is_some()),
+                (Action::CloseTask, _) => Some(whole.is_some_and(CapsuleLine::can_be_closed)),
+                (Action::Edit, Overlay::Capsule(_)) => {
+                    Some(row.is_some_and(CapsuleLine::can_be_closed) && can_act)
+                }
+                (Action::Edit, _) => Some(false),
+                (Action::Copy | Action::CopyId, _) | (Action::Open, Overlay::Capsules(_)) => {
+                    Some(row.is_some())
+                }
+                _ => None,
+            }
+        }
+        Overlay::Agent(sheet) => match action {
+            Action::Copy | Action::CopyId | Action::Edit => Some(false),
+            Action::Start => Some(can_start(deck, sheet.agent)),
             Action::Interrupt
             | Action::SendAgain
             | Action::Snooze
             | Action::TryNow
             | Action::CancelRetries
-            | Action::Compact,
-        ) => can_act_on(deck, sheet.agent, action),
-        (Overlay::Agent(_), Action::WorkState | Action::Instructions) => {
-            deck.view.daemon.state.can_act()
+            | Action::Compact => Some(can_act_on(deck, sheet.agent, action)),
+            Action::WorkState | Action::Instructions => Some(can_act),
+            _ => None,
+        },
+        _ => None,
+    };
+    own.unwrap_or_else(|| match action {
+        Action::Diff | Action::WorkState | Action::Instructions => false,
+        Action::Suspend => on_panes(deck, action),
+        Action::Return => deck.visited.leads_from_overlay(),
+        Action::Thread => {
+            let subject = overlay.subject();
+            subject.is_some_and(|subject| subject.thread_place(deck).is_some())
         }
-        (_, Action::WorkState | Action::Instructions) => false,
         _ => true,
+    })
+}
+
+fn on_card(deck: &Deck, sheet: &CardSheet, action: Action) -> Option<bool> {
+    let card = deck.card(&sheet.id);
+    let read = card.filter(|_| matches!(sheet.stage, CardStage::Reading));
+    let does = |does: fn(&InboxCard) -> bool| Some(read.is_some_and(does));
+    match action {
+        Action::Approve => does(|card| match &card.asked {
+            Some(asked) => !asked.choices.is_empty(),
+            None => card.can_be_trusted() || card.kind == InboxKind::Finality,
+        }),
+        Action::Reject => does(|card| match &card.asked {
+            Some(asked) => asked.denial().is_some(),
+            None => card.kind == InboxKind::Finality,
+        }),
+        Action::Gates => does(|card| !card.gates.is_empty()),
+        Action::Diff => does(|card| card.kind == InboxKind::Finality && card.commit.is_some()),
+        Action::Acknowledge => does(|card| card.kind == InboxKind::Tampering),
+        Action::Retry => does(|card| card.kind == InboxKind::Alarm),
+        _ => None,
     }
 }
 

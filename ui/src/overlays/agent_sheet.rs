@@ -12,7 +12,8 @@ use crate::applies::applies;
 use crate::deck::Deck;
 use crate::keymap::KeyContext;
 use crate::model::{
-    Agent, AgentCard, AgentState, InboxKind, OutcomeState, Party, StepProgress, TurnView,
+    Agent, AgentCard, AgentState, ContextUse, InboxKind, OutcomeState, Party, RunningTool, Silence,
+    StepProgress, TurnView, UsageLimit,
 };
 use crate::panes::{
     activity, last_note, limit_words, silence_role, silence_words, since, tool_age, tries,
@@ -107,11 +108,31 @@ fn keys(deck: &Deck, card: &AgentCard) -> Vec<(Action, &'static str)> {
 }
 
 fn write(document: &mut Document<'_>, card: &AgentCard) {
+    state(document, card);
+    if let Some(tool) = &card.tool {
+        right_now(document, card, tool);
+    }
+    turn(document, &card.turn);
+    if let Some(silence) = &card.silence {
+        silent_turn(document, card.agent, silence);
+    }
+    if let Some(limit) = &card.limit {
+        usage_limit(document, card, limit);
+    }
+    ways(document, card);
+    waiting(document, card);
+    if let Some(context) = &card.context {
+        context_window(document, card.agent, context);
+    }
+    last_minutes(document, card);
+    how_to_start(document, card);
+}
+
+fn state(document: &mut Document<'_>, card: &AgentCard) {
     let deck = document.deck;
-    let glyphs = deck.glyphs;
     let (shown, word) = card.shown_state();
     let mut state = vec![Span::styled(
-        format!("{} {word}", glyphs.state(shown)),
+        format!("{} {word}", deck.glyphs.state(shown)),
         deck.theme.state(shown),
     )];
     if let Some(since) = since(deck, card) {
@@ -127,52 +148,63 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
     for detail in card.detail.iter().cloned().chain(last_note(deck, card)) {
         document.text(&detail, ThemeRole::Text);
     }
-    if let Some(tool) = &card.tool {
-        let age = tool_age(deck, card, tool).map(|age| format!("for {age}"));
-        document.heading("Right now", &age.unwrap_or_default());
-        document.body(&tool.act.in_words(&tool.text), ThemeRole::Text);
-    }
-    turn(document, &card.turn);
-    if let Some(silence) = &card.silence {
-        document.heading("Its turn is silent", "");
-        let glyph = glyphs.silence(silence.level);
-        let (level, words) = (silence.level.as_str(), silence_words(deck, silence));
-        document.body(
-            &format!("{glyph} {level}: {words}"),
-            silence_role(silence.level),
-        );
-        let what = match card.agent {
-            Agent::Claude => {
-                "Look into its terminal. It says nothing while it streams or runs one long \
-                 command, nor that it was stopped with Esc."
-            }
-            Agent::Codex => {
-                "Look into its terminal. Nothing is stopped by itself: let it be, or stop the turn."
-            }
-        };
-        document.body(what, ThemeRole::TextMuted);
-    }
-    if let Some(limit) = &card.limit {
-        document.heading("Usage limit", "");
-        document.body(&limit_words(deck, limit), ThemeRole::Text);
-        document.body(&tries(deck, card, limit), ThemeRole::Text);
-        document.body(
-            "Messages for it wait here meanwhile. A turn that works ends the limit at once.",
-            ThemeRole::TextMuted,
-        );
-    }
-    if !card.rung.is_empty() {
-        document.heading("How messages reach it", "");
-        let proof = if card.proven {
-            "proved in this session"
-        } else {
-            "not proved yet in this session"
-        };
-        document.body(&format!("by {}, {proof}", card.rung), ThemeRole::Text);
-        if !card.why.is_empty() {
-            document.body(&card.why, ThemeRole::TextMuted);
+}
+
+fn right_now(document: &mut Document<'_>, card: &AgentCard, tool: &RunningTool) {
+    let age = tool_age(document.deck, card, tool).map(|age| format!("for {age}"));
+    document.heading("Right now", &age.unwrap_or_default());
+    document.body(&tool.act.in_words(&tool.text), ThemeRole::Text);
+}
+
+fn silent_turn(document: &mut Document<'_>, agent: Agent, silence: &Silence) {
+    document.heading("Its turn is silent", "");
+    let deck = document.deck;
+    let glyph = deck.glyphs.silence(silence.level);
+    let (level, words) = (silence.level.as_str(), silence_words(deck, silence));
+    document.body(
+        &format!("{glyph} {level}: {words}"),
+        silence_role(silence.level),
+    );
+    let what = match agent {
+        Agent::Claude => {
+            "Look into its terminal. It says nothing while it streams or runs one long \
+             command, nor that it was stopped with Esc."
         }
+        Agent::Codex => {
+            "Look into its terminal. Nothing is stopped by itself: let it be, or stop the turn."
+        }
+    };
+    document.body(what, ThemeRole::TextMuted);
+}
+
+fn usage_limit(document: &mut Document<'_>, card: &AgentCard, limit: &UsageLimit) {
+    let deck = document.deck;
+    document.heading("Usage limit", "");
+    document.body(&limit_words(deck, limit), ThemeRole::Text);
+    document.body(&tries(deck, card, limit), ThemeRole::Text);
+    document.body(
+        "Messages for it wait here meanwhile. A turn that works ends the limit at once.",
+        ThemeRole::TextMuted,
+    );
+}
+
+fn ways(document: &mut Document<'_>, card: &AgentCard) {
+    if card.rung.is_empty() {
+        return;
     }
+    document.heading("How messages reach it", "");
+    let proof = if card.proven {
+        "proved in this session"
+    } else {
+        "not proved yet in this session"
+    };
+    document.body(&format!("by {}, {proof}", card.rung), ThemeRole::Text);
+    if !card.why.is_empty() {
+        document.body(&card.why, ThemeRole::TextMuted);
+    }
+}
+
+fn waiting(document: &mut Document<'_>, card: &AgentCard) {
     document.heading("Waiting for it", "");
     let (queued, unconfirmed) = card.queued_and_unconfirmed();
     document.body(
@@ -182,54 +214,62 @@ fn write(document: &mut Document<'_>, card: &AgentCard) {
             card.unread,
             card.queue.ambiguous,
             card.cut_off,
-            dot = glyphs.dot()
+            dot = document.deck.glyphs.dot()
         ),
         ThemeRole::Text,
     );
-    if let Some(context) = card.context {
-        document.heading("Context window", "");
-        let (used, window) = (text::grouped(context.used), text::grouped(context.window));
-        document.body(&format!("{used} of {window} tokens"), ThemeRole::Text);
-        if is_full(deck, card.agent) {
-            let key = deck.key_in(&[KeyContext::Agent], Action::Compact);
-            document.body(
-                &format!(
-                    "Nearly full: it is compacted by itself soon, in the middle of its work. With \
-                     {key} you say when, and can have it write down before what it is at."
-                ),
-                ThemeRole::OutcomeAttention,
-            );
-        }
-    }
-    if !card.activity.is_empty() {
-        let heading = match card.activity.len() {
-            1 => "This minute".to_owned(),
-            minutes => format!("The last {minutes} minutes"),
-        };
-        document.heading(&heading, "");
-        let (worked, entries) = card.worked();
-        let bars = activity(deck, card);
-        document.line(Line::from_iter([blank(2)].into_iter().chain(bars)));
+}
+
+fn context_window(document: &mut Document<'_>, agent: Agent, context: &ContextUse) {
+    document.heading("Context window", "");
+    let (used, window) = (text::grouped(context.used), text::grouped(context.window));
+    document.body(&format!("{used} of {window} tokens"), ThemeRole::Text);
+    if is_full(document.deck, agent) {
+        let key = document.deck.key_in(&[KeyContext::Agent], Action::Compact);
         document.body(
             &format!(
-                "a turn ran in {worked} of them {dot} {entries} {} written",
-                if entries == 1 { "entry" } else { "entries" },
-                dot = glyphs.dot()
+                "Nearly full: it is compacted by itself soon, in the middle of its work. With \
+                 {key} you say when, and can have it write down before what it is at."
             ),
-            ThemeRole::Text,
+            ThemeRole::OutcomeAttention,
         );
     }
-    if !card.state.is_attached() {
-        document.heading("How to start it", "");
-        if card.installed {
-            document.body(&card.start_command, ThemeRole::Key);
-        } else {
-            let title = card.agent.title();
-            document.body(
-                &format!("{title} is not installed: no program of its name on the PATH"),
-                ThemeRole::Text,
-            );
-        }
+}
+
+fn last_minutes(document: &mut Document<'_>, card: &AgentCard) {
+    let heading = match card.activity.len() {
+        0 => return,
+        1 => "This minute".to_owned(),
+        minutes => format!("The last {minutes} minutes"),
+    };
+    let deck = document.deck;
+    document.heading(&heading, "");
+    let (worked, entries) = card.worked();
+    let bars = activity(deck, card);
+    document.line(Line::from_iter([blank(2)].into_iter().chain(bars)));
+    document.body(
+        &format!(
+            "a turn ran in {worked} of them {dot} {entries} {} written",
+            if entries == 1 { "entry" } else { "entries" },
+            dot = deck.glyphs.dot()
+        ),
+        ThemeRole::Text,
+    );
+}
+
+fn how_to_start(document: &mut Document<'_>, card: &AgentCard) {
+    if card.state.is_attached() {
+        return;
+    }
+    document.heading("How to start it", "");
+    if card.installed {
+        document.body(&card.start_command, ThemeRole::Key);
+    } else {
+        let title = card.agent.title();
+        document.body(
+            &format!("{title} is not installed: no program of its name on the PATH"),
+            ThemeRole::Text,
+        );
     }
 }
 

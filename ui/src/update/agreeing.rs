@@ -212,23 +212,24 @@ fn by_key(deck: &Deck, told: impl FnOnce(String) -> String) -> Option<String> {
     acts.then(|| told(deck.key_in(&deck.contexts(), Action::Approve)))
 }
 
-/// Marks, or asks about what is marked.
-pub(super) fn with_messages(deck: &mut Deck, action: Action) {
-    if !applies(deck, action) {
-        return;
-    }
-    let Some(Overlay::Messages(mut sheet)) = deck.overlays.pop() else {
-        return;
+/// What a key does on a list of messages: marks, or asks about what is marked.
+pub(super) fn on_messages(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
+    let does: fn(&mut MessagesSheet, &InboxCard) = match action {
+        Action::Mark => MessagesSheet::mark,
+        Action::MarkRange => MessagesSheet::mark_range,
+        Action::Retry => |sheet, _| sheet.stage = MessagesStage::Retrying,
+        Action::GiveUp => |sheet, _| sheet.stage = MessagesStage::GivingUp,
+        _ => return None,
     };
-    if let Some(card) = deck.card(&sheet.id) {
-        match action {
-            Action::Mark => sheet.mark(card),
-            Action::MarkRange => sheet.mark_range(card),
-            Action::Retry => sheet.stage = MessagesStage::Retrying,
-            _ => sheet.stage = MessagesStage::GivingUp,
+    if applies(deck, action)
+        && let Some(Overlay::Messages(mut sheet)) = deck.overlays.pop()
+    {
+        if let Some(card) = deck.card(&sheet.id) {
+            does(&mut sheet, card);
         }
+        deck.overlays.push(Overlay::Messages(sheet));
     }
-    deck.overlays.push(Overlay::Messages(sheet));
+    Some(Vec::new())
 }
 
 /// `enter` on a list of messages: settles what was asked about, else opens the one under the cursor.
@@ -285,8 +286,34 @@ fn forbidden(deck: &Deck) -> Option<String> {
     Some(format!("cannot be approved: {first}{more}; {helps}"))
 }
 
+/// What a key does on a card.
+pub(super) fn on_card(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
+    match action {
+        Action::Approve => approve(deck),
+        Action::Reject => ask_reason(deck),
+        Action::Retry => stage(deck, CardStage::Retrying),
+        Action::Acknowledge => stage(deck, CardStage::Acknowledging),
+        Action::Gates => ask_gates(deck),
+        Action::NextField => next_entry(deck),
+        _ => return None,
+    }
+    Some(Vec::new())
+}
+
+/// The cursor goes to the next entry that the card names.
+fn next_entry(deck: &mut Deck) {
+    let Some(Overlay::Card(mut sheet)) = deck.overlays.pop() else {
+        return;
+    };
+    match deck.card(&sheet.id) {
+        Some(card) if CardSheet::names_entries(card) => sheet.next_entry(card),
+        _ => deck.say(Level::Info, "it names no entry of this record"),
+    }
+    deck.overlays.push(Overlay::Card(sheet));
+}
+
 /// What is not as it was proposed any more is approved by a typed word, anything else by `enter`.
-pub(super) fn approve(deck: &mut Deck) {
+fn approve(deck: &mut Deck) {
     if let Some(why) = forbidden(deck) {
         return deck.say(Level::Warn, why);
     }
@@ -361,7 +388,11 @@ fn answer_card(deck: &mut Deck, answer: Effect) -> Vec<Effect> {
 }
 
 /// Asks whether the gates shall run, or those that run shall be stopped.
-pub(super) fn ask_gates(deck: &mut Deck) {
+fn ask_gates(deck: &mut Deck) {
+    if !applies(deck, Action::Gates) {
+        let text = "no gates to run: name commands in `gates` of config.json and trust them";
+        return deck.say(Level::Info, text);
+    }
     let shown = match deck.overlays.last() {
         Some(Overlay::Card(sheet)) => deck.card(&sheet.id),
         _ => None,
@@ -371,7 +402,7 @@ pub(super) fn ask_gates(deck: &mut Deck) {
 }
 
 /// Asks why; what was typed before stands there.
-pub(super) fn ask_reason(deck: &mut Deck) {
+fn ask_reason(deck: &mut Deck) {
     let typed = match deck.overlays.last() {
         Some(Overlay::Card(sheet)) => deck.drafts.on_card(&sheet.id, None),
         _ => "",
@@ -393,7 +424,7 @@ pub(super) fn ask_reason(deck: &mut Deck) {
     stage(deck, next);
 }
 
-pub(super) fn stage(deck: &mut Deck, next: CardStage) {
+fn stage(deck: &mut Deck, next: CardStage) {
     let action = match next {
         CardStage::Retrying => Action::Retry,
         CardStage::Gates { .. } => Action::Gates,

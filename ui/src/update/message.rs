@@ -47,11 +47,28 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
     if matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_)) {
         deck.news.touched(deck.view.now_ms);
     }
-    let mut effects = match msg {
-        Msg::Key(event) if is_too_small(deck) => blind_key(deck, event),
-        Msg::Key(event) => key(deck, event),
-        Msg::Mouse(_) if is_too_small(deck) => Vec::new(),
-        Msg::Mouse(event) => mouse(deck, event),
+    let mut effects = take(deck, msg);
+    deck.inbox.decided_by(&effects);
+    effects.extend(settle(deck));
+    effects.extend(unread_words(deck));
+    effects.extend(unread_page(deck));
+    effects.extend(unread_places(deck));
+    effects.extend(notify(deck));
+    remember(deck);
+    let opened = looked_at(deck);
+    if opened.is_some() && opened != card {
+        effects.push(Effect::LookAtTree);
+    }
+    effects
+}
+
+/// What a message itself wants to be done.
+fn take(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
+    match msg {
+        Msg::Key(event) if is_too_small(deck) => return blind_key(deck, event),
+        Msg::Key(event) => return key(deck, event),
+        Msg::Mouse(_) if is_too_small(deck) => {}
+        Msg::Mouse(event) => return mouse(deck, event),
         Msg::Paste(mut text) => {
             let effects = match is_too_small(deck) {
                 true => Vec::new(),
@@ -59,38 +76,16 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
             };
             // It may have been a passphrase.
             text.zeroize();
-            effects
+            return effects;
         }
-        Msg::Resize(columns, rows) => {
-            deck.size = (columns, rows);
-            Vec::new()
-        }
-        Msg::Focus(has_focus) => {
-            deck.news.focus(has_focus);
-            Vec::new()
-        }
+        Msg::Resize(columns, rows) => deck.size = (columns, rows),
+        Msg::Focus(has_focus) => deck.news.focus(has_focus),
         Msg::Tick(now_ms) => {
             deck.follow_clock(now_ms);
             deck.view.now_ms = now_ms;
             deck.show_notice();
-            Vec::new()
         }
-        Msg::View(view) => {
-            let is_another_record = deck.view.session_id != view.session_id;
-            let could_act = deck.view.daemon.state.can_act();
-            // Views wait behind an answer. That it has come may not have been told: a terminal that
-            // does not read lets messages of the loop be lost.
-            deck.unanswered_since_ms = None;
-            take_view(deck, *view);
-            let mut effects = slide(deck);
-            let is_back = deck.view.daemon.state.can_act() && !could_act;
-            if is_another_record || is_back {
-                // What stands in an open search is meant for the record that is there now: also when
-                // it was typed before there was any, or while no daemon answered.
-                effects.extend(search_now(deck));
-            }
-            effects
-        }
+        Msg::View(view) => return take_view(deck, *view),
         Msg::EntryText {
             place,
             row,
@@ -109,52 +104,24 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
                 is_stale: false,
             };
             deck.fetched.keep(place.clone(), fetched);
-            take_wanted(deck, place)
+            return take_wanted(deck, place);
         }
-        Msg::EditorText(text) => take_edited(deck, text),
-        Msg::Thread(thread) => {
-            take_thread(deck, *thread);
-            Vec::new()
-        }
-        Msg::Work(work) => {
-            take_work(deck, *work);
-            Vec::new()
-        }
-        Msg::Rules(rules) => {
-            take_rules(deck, *rules);
-            Vec::new()
-        }
-        Msg::Recovery(read) => {
-            take_recovery(deck, read);
-            Vec::new()
-        }
-        Msg::FindingPlaces(places) => {
-            take_places(deck, places);
-            Vec::new()
-        }
-        Msg::Finding { id, read } => {
-            take_finding(deck, &id, read);
-            Vec::new()
-        }
-        Msg::Capsules(read) => {
-            take_capsules(deck, read);
-            Vec::new()
-        }
-        Msg::Alike { to, found } => take_alike(deck, &to, found),
-        Msg::Exported { id, lines } => {
-            take_export(deck, &id, lines);
-            Vec::new()
-        }
-        Msg::CapsuleText(told) => take_told(deck, told),
-        Msg::Diff { commit, read } => take_diff(deck, &commit, read),
-        Msg::Capsule { id, read } => {
-            take_capsule(deck, &id, read);
-            Vec::new()
-        }
+        Msg::EditorText(text) => return take_edited(deck, text),
+        Msg::Thread(thread) => take_thread(deck, *thread),
+        Msg::Work(work) => take_work(deck, *work),
+        Msg::Rules(rules) => take_rules(deck, *rules),
+        Msg::Recovery(read) => take_recovery(deck, read),
+        Msg::FindingPlaces(places) => take_places(deck, places),
+        Msg::Finding { id, read } => take_finding(deck, &id, read),
+        Msg::Capsules(read) => take_capsules(deck, read),
+        Msg::Alike { to, found } => return take_alike(deck, &to, found),
+        Msg::Exported { id, lines } => take_export(deck, &id, lines),
+        Msg::CapsuleText(told) => return take_told(deck, told),
+        Msg::Diff { commit, read } => return take_diff(deck, &commit, read),
+        Msg::Capsule { id, read } => take_capsule(deck, &id, read),
         Msg::Found(found) => {
             deck.search.take(*found);
-            let on = deck.search.asks_on(deck.view.now_ms);
-            on.into_iter().collect()
+            return Vec::from_iter(deck.search.asks_on(deck.view.now_ms));
         }
         Msg::NotSent { why, draft } => {
             let kept = match draft.and_then(|draft| deck.drafts.came_back(draft)) {
@@ -163,63 +130,28 @@ pub fn update(deck: &mut Deck, msg: Msg) -> Vec<Effect> {
                 Some(_) => "; it is kept as a draft, behind the one that you began since",
             };
             deck.say(Level::Error, format!("{why}{kept}"));
-            Vec::new()
         }
-        Msg::Refused { why, effect } => {
-            take_back(deck, &why, *effect);
-            Vec::new()
-        }
+        Msg::Refused { why, effect } => take_back(deck, &why, *effect),
         Msg::Sent { to, line, draft } => {
             arrived(deck, draft);
             deck.receipt = Some(Receipt::new(deck, to, line));
-            Vec::new()
         }
         Msg::Written { level, text, draft } => {
             arrived(deck, draft);
             deck.say(level, text);
-            Vec::new()
         }
-        Msg::OwnFiles(own) => {
-            take_own_files(deck, *own);
-            Vec::new()
-        }
-        Msg::AskPassphrase { fingerprint, what } => {
-            ask_passphrase(deck, fingerprint, what);
-            Vec::new()
-        }
+        Msg::OwnFiles(own) => take_own_files(deck, *own),
+        Msg::AskPassphrase { fingerprint, what } => ask_passphrase(deck, fingerprint, what),
         Msg::AwaitKey {
             fingerprint,
             what,
             touch,
-        } => {
-            await_key(deck, fingerprint, what, touch);
-            Vec::new()
-        }
-        Msg::Unlocked(result) => {
-            unlocked(deck, result);
-            Vec::new()
-        }
-        Msg::Unanswered(since_ms) => {
-            deck.unanswered_since_ms = since_ms;
-            Vec::new()
-        }
-        Msg::Notice(level, text) => {
-            deck.say(level, text);
-            Vec::new()
-        }
-    };
-    deck.inbox.decided_by(&effects);
-    effects.extend(settle(deck));
-    effects.extend(unread_words(deck));
-    effects.extend(unread_page(deck));
-    effects.extend(unread_places(deck));
-    effects.extend(notify(deck));
-    remember(deck);
-    let opened = looked_at(deck);
-    if opened.is_some() && opened != card {
-        effects.push(Effect::LookAtTree);
+        } => await_key(deck, fingerprint, what, touch),
+        Msg::Unlocked(result) => unlocked(deck, result),
+        Msg::Unanswered(since_ms) => deck.unanswered_since_ms = since_ms,
+        Msg::Notice(level, text) => deck.say(level, text),
     }
-    effects
+    Vec::new()
 }
 
 /// Asks for the beginnings of messages that are listed, and of the first behind each row. What was
@@ -374,7 +306,24 @@ fn arrived(deck: &mut Deck, draft: Option<u64>) {
     }
 }
 
-fn take_view(deck: &mut Deck, view: DeckView) {
+fn take_view(deck: &mut Deck, view: DeckView) -> Vec<Effect> {
+    let is_another_record = deck.view.session_id != view.session_id;
+    let could_act = deck.view.daemon.state.can_act();
+    // Views wait behind an answer. That it has come may not have been told: a terminal that
+    // does not read lets messages of the loop be lost.
+    deck.unanswered_since_ms = None;
+    show(deck, view);
+    let mut effects = slide(deck);
+    let is_back = deck.view.daemon.state.can_act() && !could_act;
+    if is_another_record || is_back {
+        // What stands in an open search is meant for the record that is there now: also when
+        // it was typed before there was any, or while no daemon answered.
+        effects.extend(search_now(deck));
+    }
+    effects
+}
+
+fn show(deck: &mut Deck, view: DeckView) {
     deck.follow_clock(view.now_ms);
     let old = std::mem::replace(&mut deck.view, view);
     deck.seen = true;

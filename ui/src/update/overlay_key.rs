@@ -2,17 +2,15 @@
 
 use super::agent_action::agent_action;
 use super::agent_pages::turn_page;
-use super::agreeing::{agree, approve, ask_gates, ask_reason, stage, with_messages};
+use super::agreeing::{agree, on_card, on_messages};
 use super::following::{follow_back, open_thread};
 use super::opening::{ask_quit, ask_start, compose, open_next, quit_now};
 use super::recovering::on_recovery;
 use super::refuse::refuse;
 use super::reviewing::on_findings;
-use super::searching::{
-    change_chips, choose_chips, leave_search, move_in_search, search_in, search_now,
-};
+use super::searching::{leave_search, on_search, search_now};
 use super::taking_text::{read_diff, take_text};
-use super::tasking::{choose_along, on_capsules};
+use super::tasking::on_capsules;
 use super::unlocking::leave_unlock;
 use crate::action::Action;
 use crate::applies::applies;
@@ -21,47 +19,34 @@ use crate::drafts::Writing;
 use crate::effect::Effect;
 use crate::key::Key;
 use crate::keymap::KeyContext;
-use crate::model::Level;
-use crate::overlays::{CardSheet, CardStage, Choice, MessagesStage, Overlay, Pick};
+use crate::model::{Agent, Level};
+use crate::overlays::{CardStage, Choice, MessagesStage, Overlay, Pick};
 
-/// Does it.
+/// Does it: as what is in front does it, or else as everything that can be in front.
 pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
+    let done = match deck.overlays.last() {
+        Some(Overlay::Unlock(_)) if action == Action::Back => Some(leave_unlock(deck)),
+        Some(Overlay::Search(_) | Overlay::Chips(_)) => on_search(deck, action),
+        Some(Overlay::Card(_)) => on_card(deck, action),
+        Some(Overlay::Messages(_)) => on_messages(deck, action),
+        Some(Overlay::Recovery(_)) => on_recovery(deck, action),
+        Some(Overlay::Findings(_) | Overlay::Finding(_)) => on_findings(deck, action),
+        Some(Overlay::Capsules(_) | Overlay::Capsule(_)) => on_capsules(deck, action),
+        Some(Overlay::Agent(sheet)) => on_agent(deck, sheet.agent, action),
+        Some(Overlay::Composer(_)) => on_composer(deck, action),
+        _ => on_page(deck, action),
+    };
+    done.unwrap_or_else(|| on_any(deck, action))
+}
+
+/// What a key does whatever is in front.
+fn on_any(deck: &mut Deck, action: Action) -> Vec<Effect> {
     match action {
-        Action::Back if matches!(deck.overlays.last(), Some(Overlay::Unlock(_))) => {
-            return leave_unlock(deck);
-        }
         Action::Back => return close(deck),
         Action::Quit => return leave(deck),
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend if applies(deck, action) => return vec![Effect::Suspend],
         Action::Suspend => refuse(deck, action),
-        Action::MoveDown | Action::MoveUp
-            if matches!(
-                deck.overlays.last(),
-                Some(Overlay::Search(_) | Overlay::Chips(_))
-            ) =>
-        {
-            return move_in_search(deck, action == Action::MoveDown);
-        }
-        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Search(_))) => {
-            choose_chips(deck);
-        }
-        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Entry(_))) => {
-            next_ref(deck);
-        }
-        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Finding(_))) => {
-            if let Some(Overlay::Finding(sheet)) = deck.overlays.last_mut() {
-                sheet.next_entry();
-            }
-        }
-        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Card(_))) => {
-            next_card_entry(deck);
-        }
-        Action::NextField if matches!(deck.overlays.last(), Some(Overlay::Capsule(_))) => {
-            choose_along(deck);
-        }
-        Action::OtherPlace => return search_in(deck, None),
-        Action::ToggleChip | Action::ClearChips => return change_chips(deck, action),
         Action::MoveDown => scroll(deck, 1),
         Action::MoveUp => scroll(deck, -1),
         Action::HalfDown => scroll(deck, half_page(deck)),
@@ -69,65 +54,7 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::MoveFirst => scroll(deck, -isize::MAX),
         Action::MoveLast => scroll(deck, isize::MAX),
         Action::Open => return agree(deck),
-        Action::Approve => approve(deck),
-        Action::Reject => ask_reason(deck),
-        Action::Mark if matches!(deck.overlays.last(), Some(Overlay::Ticks(_))) => {
-            if let Some(Overlay::Ticks(sheet)) = deck.overlays.last_mut() {
-                sheet.tick();
-            }
-        }
-        Action::Retry | Action::GiveUp | Action::Mark | Action::MarkRange
-            if matches!(deck.overlays.last(), Some(Overlay::Messages(_))) =>
-        {
-            with_messages(deck, action);
-        }
-        Action::Retry => stage(deck, CardStage::Retrying),
-        Action::Gates if !applies(deck, action) => {
-            let text = "no gates to run: name commands in `gates` of config.json and trust them";
-            deck.say(Level::Info, text);
-        }
-        Action::Gates => ask_gates(deck),
         Action::Diff => return read_diff(deck),
-        Action::Acknowledge => stage(deck, CardStage::Acknowledging),
-        Action::Copy | Action::CopyId | Action::NextEntry | Action::PrevEntry | Action::Message
-            if matches!(deck.overlays.last(), Some(Overlay::Recovery(_))) =>
-        {
-            return on_recovery(deck, action);
-        }
-        Action::Copy
-        | Action::CopyId
-        | Action::NextEntry
-        | Action::PrevEntry
-        | Action::Handoff
-        | Action::Resolve
-        | Action::Dismiss
-        | Action::Import
-            if matches!(
-                deck.overlays.last(),
-                Some(Overlay::Findings(_) | Overlay::Finding(_))
-            ) =>
-        {
-            return on_findings(deck, action);
-        }
-        Action::Copy
-        | Action::CopyId
-        | Action::NextEntry
-        | Action::PrevEntry
-        | Action::Handoff
-        | Action::Export
-        | Action::Edit
-        | Action::NewTask
-        | Action::CloseTask
-            if matches!(
-                deck.overlays.last(),
-                Some(Overlay::Capsules(_) | Overlay::Capsule(_))
-            ) =>
-        {
-            return on_capsules(deck, action);
-        }
-        Action::Edit if matches!(deck.overlays.last(), Some(Overlay::Composer(_))) => {
-            return edit_draft(deck);
-        }
         Action::Copy | Action::CopyId | Action::Edit => {
             let subject = deck.overlays.last().and_then(Overlay::subject);
             return take_text(deck, subject, action);
@@ -139,37 +66,31 @@ pub(super) fn overlay_action(deck: &mut Deck, action: Action) -> Vec<Effect> {
         Action::Return if !follow_back(deck) => {
             deck.say(Level::Info, "no reference was followed before");
         }
-        Action::NextEntry | Action::PrevEntry
-            if matches!(deck.overlays.last(), Some(Overlay::Thread(_))) =>
-        {
-            scroll(deck, if action == Action::NextEntry { 1 } else { -1 });
-        }
         Action::NextEntry => return open_next(deck, 1),
         Action::PrevEntry => return open_next(deck, -1),
-        Action::Raw => {
-            if let Some(Overlay::Entry(sheet)) = deck.overlays.last_mut() {
-                sheet.is_raw = !sheet.is_raw;
-                sheet.at = None;
-            }
-        }
-        Action::Start | Action::Message | Action::Handoff => on_agent(deck, action),
-        Action::Interrupt
-        | Action::SendAgain
-        | Action::Snooze
-        | Action::TryNow
-        | Action::CancelRetries
-        | Action::Compact => return attend_agent(deck, action),
         Action::WorkState | Action::Instructions if applies(deck, action) => {
             turn_page(deck, action);
         }
         Action::WorkState | Action::Instructions => refuse(deck, action),
-        Action::Send => return send(deck),
-        Action::Newline | Action::NextField | Action::OtherAgent | Action::WhenBusy => {
-            write(deck, action);
-        }
         _ => {}
     }
     Vec::new()
+}
+
+/// On an entry, a thread, or what is ticked.
+fn on_page(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
+    match (deck.overlays.last_mut()?, action) {
+        (Overlay::Entry(_), Action::NextField) => next_ref(deck),
+        (Overlay::Entry(sheet), Action::Raw) => {
+            sheet.is_raw = !sheet.is_raw;
+            sheet.at = None;
+        }
+        (Overlay::Thread(sheet), Action::NextEntry) => sheet.step(1),
+        (Overlay::Thread(sheet), Action::PrevEntry) => sheet.step(-1),
+        (Overlay::Ticks(sheet), Action::Mark) => sheet.tick(),
+        _ => return None,
+    }
+    Some(Vec::new())
 }
 
 /// The cursor goes to the next entry that the one in front names.
@@ -182,18 +103,6 @@ fn next_ref(deck: &mut Deck) {
         deck.say(Level::Info, "it names no other entry of this record");
     }
     deck.overlays.push(Overlay::Entry(sheet));
-}
-
-/// The same of the card in front.
-fn next_card_entry(deck: &mut Deck) {
-    let Some(Overlay::Card(mut sheet)) = deck.overlays.pop() else {
-        return;
-    };
-    match deck.card(&sheet.id) {
-        Some(card) if CardSheet::names_entries(card) => sheet.next_entry(card),
-        _ => deck.say(Level::Info, "it names no entry of this record"),
-    }
-    deck.overlays.push(Overlay::Card(sheet));
 }
 
 /// Closes the overlay in front, or takes a card one step back.
@@ -303,27 +212,50 @@ pub(super) fn preview(deck: &mut Deck, choice: &Choice) {
     }
 }
 
-fn on_agent(deck: &mut Deck, action: Action) {
-    let Some(Overlay::Agent(sheet)) = deck.overlays.last() else {
-        return;
-    };
-    let agent = sheet.agent;
-    if !applies(deck, action) {
-        return;
-    }
-    deck.overlays.pop();
+fn on_agent(deck: &mut Deck, agent: Agent, action: Action) -> Option<Vec<Effect>> {
     match action {
-        Action::Start => ask_start(deck, agent),
-        Action::Message => compose(deck, Some(agent), Writing::Message),
-        _ => compose(deck, Some(agent), Writing::Handoff),
+        Action::Start | Action::Message | Action::Handoff => {
+            if applies(deck, action) {
+                deck.overlays.pop();
+                match action {
+                    Action::Start => ask_start(deck, agent),
+                    Action::Message => compose(deck, Some(agent), Writing::Message),
+                    _ => compose(deck, Some(agent), Writing::Handoff),
+                }
+            }
+            Some(Vec::new())
+        }
+        Action::Interrupt
+        | Action::SendAgain
+        | Action::Snooze
+        | Action::TryNow
+        | Action::CancelRetries
+        | Action::Compact => Some(agent_action(deck, agent, action)),
+        _ => None,
     }
 }
 
-fn attend_agent(deck: &mut Deck, action: Action) -> Vec<Effect> {
-    match deck.overlays.last() {
-        Some(Overlay::Agent(sheet)) => agent_action(deck, sheet.agent, action),
-        _ => Vec::new(),
+fn on_composer(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
+    let Some(Overlay::Composer(composer)) = deck.overlays.last_mut() else {
+        return None;
+    };
+    match action {
+        Action::Send => return Some(send(deck)),
+        Action::Newline => composer.field_mut().newline(),
+        Action::NextField => composer.next_field(),
+        Action::WhenBusy => composer.next_when_busy(),
+        Action::OtherAgent => composer.other_agent(&mut deck.drafts),
+        Action::Edit => {
+            // In the person's editor. It stays here as it is until the editor ends well.
+            let text = composer.field_mut().text();
+            // It may have failed on a task before.
+            deck.drafts.end_edit();
+            let is_draft = true;
+            return Some(vec![Effect::OpenEditor { text, is_draft }]);
+        }
+        _ => return None,
     }
+    Some(Vec::new())
 }
 
 fn send(deck: &mut Deck) -> Vec<Effect> {
@@ -346,30 +278,6 @@ fn send(deck: &mut Deck) -> Vec<Effect> {
     };
     let draft = composer.give(&mut deck.drafts);
     vec![composer.send(draft)]
-}
-
-/// Opens what is typed in the person's editor. It stays here as it is until the editor ends well.
-fn edit_draft(deck: &mut Deck) -> Vec<Effect> {
-    let Some(Overlay::Composer(composer)) = deck.overlays.last_mut() else {
-        return Vec::new();
-    };
-    let text = composer.field_mut().text();
-    // It may have failed on a task before.
-    deck.drafts.end_edit();
-    let is_draft = true;
-    vec![Effect::OpenEditor { text, is_draft }]
-}
-
-fn write(deck: &mut Deck, action: Action) {
-    let Some(Overlay::Composer(composer)) = deck.overlays.last_mut() else {
-        return;
-    };
-    match action {
-        Action::Newline => composer.field_mut().newline(),
-        Action::NextField => composer.next_field(),
-        Action::WhenBusy => composer.next_when_busy(),
-        _ => composer.other_agent(&mut deck.drafts),
-    }
 }
 
 /// What follows from typing: a search starts again, a palette starts at its first row again.

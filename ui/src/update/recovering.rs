@@ -1,10 +1,8 @@
 //! Going on after a break: the sheet that says how, and what is done with its prompts.
 
 use super::opening::compose;
-use super::refuse::refuse;
 use super::taking_text::copy;
 use crate::action::Action;
-use crate::applies::applies;
 use crate::deck::Deck;
 use crate::drafts::{Draft, Writing};
 use crate::effect::Effect;
@@ -32,33 +30,31 @@ pub(super) fn take_recovery(deck: &mut Deck, read: Result<Box<RecoveryView>, Str
 }
 
 /// What a key does on the sheet in front.
-pub(super) fn on_recovery(deck: &mut Deck, action: Action) -> Vec<Effect> {
+pub(super) fn on_recovery(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
     let Some(Overlay::Recovery(sheet)) = deck.overlays.last_mut() else {
-        return Vec::new();
+        return None;
     };
-    if let Action::NextEntry | Action::PrevEntry = action {
-        sheet.turn(action == Action::NextEntry);
-        return Vec::new();
-    }
-    let Some(of) = sheet.agent().cloned() else {
-        let next = deck.key_in(&deck.contexts(), Action::NextEntry);
-        let words = format!("{next} turns to an agent: what it is told stands there");
-        deck.say(Level::Info, words);
-        return Vec::new();
-    };
-    match action {
-        Action::Copy => return copy(deck, &of.prompt),
-        Action::CopyId => return copy(deck, &of.command),
-        Action::Message if applies(deck, action) => {
+    let of = sheet.agent().cloned();
+    match (action, of) {
+        (Action::NextEntry, _) => sheet.turn(true),
+        (Action::PrevEntry, _) => sheet.turn(false),
+        (Action::Copy | Action::CopyId | Action::Message, None) => {
+            let next = deck.key_in(&deck.contexts(), Action::NextEntry);
+            let words = format!("{next} turns to an agent: what it is told stands there");
+            deck.say(Level::Info, words);
+        }
+        (Action::Copy, Some(of)) => return Some(copy(deck, &of.prompt)),
+        (Action::CopyId, Some(of)) => return Some(copy(deck, &of.command)),
+        (Action::Message, Some(of)) => {
             let (prompt, _) = for_input(&of.prompt);
             let draft = deck.drafts.take(of.agent, Writing::Message);
             deck.drafts
                 .keep(of.agent, Writing::Message, with(draft, prompt));
             compose(deck, Some(of.agent), Writing::Message);
         }
-        _ => refuse(deck, action),
+        _ => return None,
     }
-    Vec::new()
+    Some(Vec::new())
 }
 
 /// What was written before stays, once.

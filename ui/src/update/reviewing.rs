@@ -109,33 +109,35 @@ fn ask_import(deck: &mut Deck) {
 }
 
 /// What a key does on the list or the sheet in front.
-pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Vec<Effect> {
-    if action == Action::Import {
-        ask_import(deck);
-        return Vec::new();
-    }
-    if let Action::NextEntry | Action::PrevEntry = action {
-        return next(deck, if action == Action::NextEntry { 1 } else { -1 });
-    }
-    if !applies(deck, action) {
-        refuse(deck, action);
-        return Vec::new();
-    }
+pub(super) fn on_findings(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
     match action {
-        Action::Handoff => return hand_on(deck),
-        Action::Resolve => return ask(deck, FindingRuling::Resolve),
-        Action::Dismiss => return ask(deck, FindingRuling::Dismiss),
+        Action::Import => ask_import(deck),
+        Action::NextEntry => return Some(next(deck, 1)),
+        Action::PrevEntry => return Some(next(deck, -1)),
+        Action::NextField => {
+            if let Some(Overlay::Finding(sheet)) = deck.overlays.last_mut() {
+                sheet.next_entry();
+            }
+        }
+        Action::Handoff | Action::Resolve | Action::Dismiss | Action::Copy | Action::CopyId
+            if !applies(deck, action) =>
+        {
+            refuse(deck, action);
+        }
+        Action::Handoff => return Some(hand_on(deck)),
+        Action::Resolve => return Some(ask(deck, FindingRuling::Resolve)),
+        Action::Dismiss => return Some(ask(deck, FindingRuling::Dismiss)),
         Action::Copy | Action::CopyId => {
-            let row = selected_finding(deck);
-            let words = row.map(|row| match action {
+            let row = selected_finding(deck)?;
+            let words = match action {
                 Action::CopyId => row.id.clone(),
                 _ => format!("{} {}", row.place, row.title),
-            });
-            return words.map_or_else(Vec::new, |words| copy(deck, &words));
+            };
+            return Some(copy(deck, &words));
         }
-        _ => {}
+        _ => return None,
     }
-    Vec::new()
+    Some(Vec::new())
 }
 
 /// `enter` in the line for the words.

@@ -112,8 +112,19 @@ pub(super) fn go_to_hit(deck: &mut Deck) -> Vec<Effect> {
     }
 }
 
+/// What a key does in the search, or on the chips.
+pub(super) fn on_search(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
+    match action {
+        Action::MoveDown | Action::MoveUp => Some(move_in_search(deck, action == Action::MoveDown)),
+        Action::ToggleChip | Action::ClearChips => Some(change_chips(deck, action)),
+        Action::NextField => Some(choose_chips(deck)),
+        Action::OtherPlace => Some(search_in(deck, None)),
+        _ => None,
+    }
+}
+
 /// Up and down among hits and earlier searches, or along the chips.
-pub(super) fn move_in_search(deck: &mut Deck, down: bool) -> Vec<Effect> {
+fn move_in_search(deck: &mut Deck, down: bool) -> Vec<Effect> {
     let step = if down { 1 } else { -1 };
     let chip = chosen_chip(deck).map(|at| chip_step(deck, at, step));
     match (deck.overlays.last_mut(), chip) {
@@ -189,17 +200,20 @@ pub(super) fn search_in(deck: &mut Deck, place: Option<SearchScope>) -> Vec<Effe
 }
 
 /// From the words to the chips, where these count.
-pub(super) fn choose_chips(deck: &mut Deck) {
-    if deck.search.place() != SearchScope::Record {
-        let text = "chips count in the record only: everything else is searched as a whole";
-        deck.say(Level::Info, text);
-    } else if let Some(Overlay::Search(search)) = deck.overlays.last_mut() {
-        search.chip = Some(0);
+fn choose_chips(deck: &mut Deck) -> Vec<Effect> {
+    if let Some(Overlay::Search(search)) = deck.overlays.last_mut() {
+        if deck.search.place() == SearchScope::Record {
+            search.chip = Some(0);
+        } else {
+            let text = "chips count in the record only: everything else is searched as a whole";
+            deck.say(Level::Info, text);
+        }
     }
+    Vec::new()
 }
 
 /// One on or off, or all off; what is shown and what is found follow.
-pub(super) fn change_chips(deck: &mut Deck, action: Action) -> Vec<Effect> {
+fn change_chips(deck: &mut Deck, action: Action) -> Vec<Effect> {
     let Some(at) = chosen_chip(deck) else {
         return Vec::new();
     };

@@ -125,42 +125,44 @@ pub(super) fn take_told(deck: &mut Deck, told: Result<String, String>) -> Vec<Ef
 }
 
 /// What a key does on the list or the sheet in front.
-pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Vec<Effect> {
-    if let Action::NextEntry | Action::PrevEntry = action {
-        return next(deck, if action == Action::NextEntry { 1 } else { -1 });
-    }
-    if !applies(deck, action) {
-        refuse(deck, action);
-        return Vec::new();
-    }
-    if action == Action::NewTask {
-        return begin_task(deck);
-    }
-    let Some(row) = selected_capsule(deck).cloned() else {
-        return Vec::new();
-    };
-    match action {
-        Action::Handoff => {
-            ask_receiver(deck, &row);
-            Vec::new()
-        }
-        Action::Edit => edit(deck),
-        Action::Export => {
+pub(super) fn on_capsules(deck: &mut Deck, action: Action) -> Option<Vec<Effect>> {
+    let row = selected_capsule(deck).filter(|_| applies(deck, action));
+    let effects = match (action, row.cloned()) {
+        (Action::NextEntry, _) => next(deck, 1),
+        (Action::PrevEntry, _) => next(deck, -1),
+        (Action::NextField, _) => choose_along(deck),
+        (Action::NewTask, _) => begin_task(deck),
+        (Action::Handoff, Some(row)) => ask_receiver(deck, &row),
+        (Action::Edit, Some(_)) => edit(deck),
+        (Action::Export, Some(row)) => {
             let mut field = TextField::line("a file, from the project's folder");
             field.replace(&row.file);
             let along = row.can_be_closed().then(CapsuleAlong::default);
             ask(deck, CapsuleAsk::Export(field, along))
         }
-        Action::CloseTask => {
+        (Action::CloseTask, Some(row)) => {
             let field = TextField::line("what came of it; may be empty");
             let about = TypedFor::Outcome(row.id.clone());
             let field = field.with_text(deck.drafts.line(&about));
             ask(deck, CapsuleAsk::Close(field))
         }
-        Action::Copy => copy(deck, &row.title),
-        Action::CopyId => copy(deck, &row.id),
-        _ => Vec::new(),
-    }
+        (Action::Copy, Some(row)) => copy(deck, &row.title),
+        (Action::CopyId, Some(row)) => copy(deck, &row.id),
+        (
+            Action::Handoff
+            | Action::Edit
+            | Action::Export
+            | Action::CloseTask
+            | Action::Copy
+            | Action::CopyId,
+            None,
+        ) => {
+            refuse(deck, action);
+            Vec::new()
+        }
+        _ => return None,
+    };
+    Some(effects)
 }
 
 /// Opens what is said of the task in front in the person's editor.
@@ -289,12 +291,13 @@ pub(super) fn agree_on_task(deck: &mut Deck, mut sheet: CapsuleSheet) -> Vec<Eff
 }
 
 /// Something else goes along into the file that is asked for.
-pub(super) fn choose_along(deck: &mut Deck) {
+fn choose_along(deck: &mut Deck) -> Vec<Effect> {
     if let Some(Overlay::Capsule(sheet)) = deck.overlays.last_mut()
         && let Some(asks) = &mut sheet.asks
     {
         asks.next_along();
     }
+    Vec::new()
 }
 
 /// Has a line typed; from the list its sheet is opened for that.
@@ -309,7 +312,7 @@ fn ask(deck: &mut Deck, asks: CapsuleAsk) -> Vec<Effect> {
     effects
 }
 
-fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) {
+fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) -> Vec<Effect> {
     let hand = |to: Agent| {
         let what = Effect::HandCapsule {
             id: row.id.clone(),
@@ -351,6 +354,7 @@ fn ask_receiver(deck: &mut Deck, row: &CapsuleLine) {
         lines,
         options,
     )));
+    Vec::new()
 }
 
 /// To the task behind, or before.
