@@ -24,6 +24,7 @@ mod opened;
 mod ready;
 mod sequence;
 mod serving;
+mod unfinished;
 mod watches;
 
 pub use self::builder::Builder;
