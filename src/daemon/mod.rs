@@ -112,7 +112,7 @@
 //! - of an agent: `connecting` (its clients), `limiting`, `reloading` (what it is given back),
 //!   `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
-//! - shown: `status`, `metrics`, `show`; answered: `waiting`
+//! - shown: `status`, `metrics`, `show`; answered: `waiting_calls`
 //! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
 //! A flow leads back into what called it in pairs of files at most. What follows else stands with an
@@ -205,7 +205,7 @@ mod stop;
 mod supervise;
 pub mod takeover;
 mod tamper;
-mod waiting;
+mod waiting_calls;
 mod work_failed;
 
 #[cfg(test)]

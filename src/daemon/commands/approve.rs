@@ -72,7 +72,7 @@ impl Decisions {
             vec![entry],
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
-                    daemon.decisions.approvals.failed(&id, number);
+                    daemon.decisions.approvals.no_longer_answering(&id, number);
                     answer(reply, Err(refusal.clone()));
                 }
                 Ok(stored) => {
@@ -214,7 +214,7 @@ impl Base {
         self.recorder.append(
             entries,
             Box::new(move |daemon, result| {
-                daemon.decisions.approvals.failed(&id, number);
+                daemon.decisions.approvals.no_longer_answering(&id, number);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
                     track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
                     Reply::Recorded(Recorded::of(&stored[0].entry))
