@@ -16,7 +16,7 @@ impl Daemon {
         if self.base.notices.set(what.key(), text.clone()) {
             self.base
                 .recorder
-                .note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
+                .mention(Party::System, ErrorCode::WorkFailed, text.clone());
             self.base.clients.status_changed();
         }
         match what {

@@ -145,7 +145,7 @@ impl Decisions {
             .recorder
             .entry(Party::System, None, kind, content, None);
         let id = id.clone();
-        base.recorder.append_fact(
+        base.recorder.keep_then(
             vec![entry],
             Box::new(move |daemon, _| {
                 daemon.decisions.approvals.undelivered_is_told(&id);
@@ -236,7 +236,7 @@ impl Decisions {
         let entry = base
             .recorder
             .entry(Party::System, None, kind, content, None);
-        base.recorder.append_fact(
+        base.recorder.keep_then(
             vec![entry],
             Box::new(move |daemon, _| {
                 // Given up for good it may be told another time.

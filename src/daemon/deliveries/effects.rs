@@ -98,7 +98,7 @@ impl Base {
             .into_iter()
             .map(|(id, result, entry)| ((id, result), entry))
             .unzip();
-        self.recorder.append_fact(
+        self.recorder.keep_then(
             entries,
             Box::new(move |daemon, result| {
                 // Of what was given up the lanes hear by `fact_refused`.
@@ -111,7 +111,7 @@ impl Base {
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
         let event = LifecycleEvent::DeliveryCutOff;
-        self.recorder.keep_fact(
+        self.recorder.keep(
             Party::System,
             event,
             format!(
@@ -134,7 +134,7 @@ impl Agents {
             let state = self.codex.state();
             (state, None, (!state.is_attached()).then(now_ms), text)
         };
-        base.recorder.keep_fact(
+        base.recorder.keep(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 why,

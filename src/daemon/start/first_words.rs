@@ -76,7 +76,7 @@ impl FirstWords {
             daemon
                 .base
                 .recorder
-                .keep_fact(Party::System, ErrorCode::ForeignQueue, said);
+                .keep(Party::System, ErrorCode::ForeignQueue, said);
         }
         if self.queue_was_older {
             daemon.base.note_older_queue();
@@ -107,9 +107,9 @@ impl FirstWords {
         let began = std::iter::once(began).chain(ends).collect();
         // Without it the approvals and turns of a daemon that is gone would stand in the world.
         let recorder = &mut daemon.base.recorder;
-        recorder.append_fact(began, Box::new(track_told));
+        recorder.keep_then(began, Box::new(track_told));
         if let Some(missing) = &self.missing {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::LedgerMissing,
                 format!(
@@ -119,7 +119,7 @@ impl FirstWords {
             );
         }
         if let Some(head) = &self.left_over {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::LedgerMissing,
                 format!(
@@ -144,10 +144,10 @@ impl FirstWords {
             &daemon.base.recorder,
             self.mended,
         ) {
-            daemon.base.recorder.keep_fact(Party::System, kind, said);
+            daemon.base.recorder.keep(Party::System, kind, said);
         }
         if let Some(torn) = &self.torn {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::TornTail,
                 format!(
@@ -162,7 +162,7 @@ impl FirstWords {
         }
         say_alarms(&daemon.base.recorder, &mut daemon.base.notices);
         if self.has_foreign_history {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::ForeignHistory,
                 foreign_history(self.is_clone, daemon),
@@ -179,7 +179,7 @@ impl FirstWords {
                     None,
                 );
                 // Where it is refused, the next start finds it like this and says it again.
-                daemon.base.recorder.note(entry);
+                daemon.base.recorder.mention_entry(entry);
             }
         }
         daemon.base.note_trust_cut_short(&claimed.builder.user_dirs);
@@ -214,13 +214,13 @@ fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
         daemon
             .base
             .recorder
-            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
+            .mention(Party::System, ErrorCode::TrustNotKept, why);
     }
     if let Some(lost) = lost {
         daemon.base.raise_alarm(&lost);
     }
     if let Some(entry) = goes_on {
-        daemon.base.recorder.append_mere_fact(entry);
+        daemon.base.recorder.keep_entry(entry);
     }
 }
 
@@ -236,7 +236,7 @@ pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unrea
                 .delivery_entry(&daemon.base, &entry.id, to, result, None, None);
         batch.extend([entry, unsure]);
     }
-    daemon.base.recorder.append_fact(
+    daemon.base.recorder.keep_then(
         batch,
         Box::new(|daemon, result| match result {
             Ok(recorded) => adopt::take_up(

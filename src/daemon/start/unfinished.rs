@@ -46,7 +46,7 @@ impl Base {
             .collect();
         for (id, (turn, _)) in unfinished {
             let event = LifecycleEvent::DeliveryCutOff;
-            self.recorder.keep_fact(
+            self.recorder.keep(
                 Party::System,
                 event,
                 format!(

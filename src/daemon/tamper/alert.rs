@@ -141,7 +141,7 @@ impl Base {
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
     fn record_touch(&mut self, code: ErrorCode, text: String) {
         let entry = self.recorder.entry(Party::System, None, code, text, None);
-        self.recorder.append_mere_fact(entry);
+        self.recorder.keep_entry(entry);
     }
 
     pub(in crate::daemon) fn watch_deadline(&mut self, files: &mut FileWatch) {

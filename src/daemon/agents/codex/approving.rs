@@ -30,7 +30,7 @@ impl Decisions {
         let id = entry.id.clone();
         let recorded = self.then_asked(agent, asked, id.clone(), None);
         self.approvals.codex_waits(request_id, id);
-        base.recorder.append_fact(vec![entry], recorded);
+        base.recorder.keep_then(vec![entry], recorded);
     }
 
     pub(super) fn approval_resolved(&mut self, base: &mut Base, request_id: &str) {

@@ -35,7 +35,7 @@ impl Daemon {
             CodexFact::InstructionsRead { paths } => self.agents.codex_read(&self.base, &paths),
             CodexFact::ThreadReplaced { why } => {
                 let code = ErrorCode::CodexFailed;
-                self.base.recorder.note_fact(Party::System, code, why);
+                self.base.recorder.mention(Party::System, code, why);
             }
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
@@ -220,7 +220,7 @@ impl Daemon {
         let stood = self.base.notices.has(&NoticeKey::Codex);
         self.base.notices.set(NoticeKey::Codex, why);
         if is_another || !stood {
-            self.base.recorder.note_fact(Party::System, code, why);
+            self.base.recorder.mention(Party::System, code, why);
         }
         self.codex_input(CodexInput::Unavailable);
         self.agents.codex_trouble(&self.base, why);
@@ -254,7 +254,7 @@ impl Daemon {
         };
         let is_news = self.base.notices.set(key, notice);
         if is_news {
-            self.base.recorder.note_fact(
+            self.base.recorder.mention(
                 Party::System,
                 ErrorCode::ProxyRefused,
                 format!("refused {count} connection(s) to the Codex proxy: {why}"),
@@ -278,7 +278,7 @@ impl Daemon {
         }
         let life = self.agents.codex.life();
         self.codex_input(CodexInput::SignIn { life, needed });
-        self.base.recorder.note_fact(
+        self.base.recorder.mention(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 why: needed.then(|| SIGN_IN.to_owned()),
@@ -333,7 +333,7 @@ impl Daemon {
         let is_known = state == AgentState::Offline && known_why.as_ref().is_some_and(is_same);
         drop(said);
         if self.agents.codex.server().is_some() && !is_known {
-            self.base.recorder.keep_fact(
+            self.base.recorder.keep(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     why: Some(why.to_owned()),
@@ -383,7 +383,7 @@ impl Daemon {
                 true => (AgentState::Limited, known.why.clone()),
                 false => (AgentState::Idle, None),
             };
-            self.base.recorder.keep_fact(
+            self.base.recorder.keep(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     pid,
@@ -440,7 +440,7 @@ impl Daemon {
                 .end_codex_approvals(&mut self.base, over, ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
-            self.base.recorder.note_fact(
+            self.base.recorder.mention(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged::of(Agent::Codex, now)),
                 match now {
@@ -459,7 +459,7 @@ impl Daemon {
             self.base.notices.clear(&NoticeKey::Proxy);
         }
         if self.agents.codex.terminal(attached, pid) {
-            self.base.recorder.note_fact(
+            self.base.recorder.mention(
                 Party::System,
                 if attached {
                     LifecycleEvent::CodexTuiAttached
