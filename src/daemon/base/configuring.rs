@@ -110,7 +110,7 @@ impl Base {
     pub(in crate::daemon) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
         match adopted {
             Ok(None) => {}
-            Ok(Some(Adopted { migrated, backup })) => self.recorder.mention(
+            Ok(Some(Adopted { migrated, backup })) => self.recorder.keep(
                 Party::System,
                 LifecycleEvent::ConfigMigrated,
                 format!(

@@ -35,7 +35,7 @@ impl Daemon {
             CodexFact::InstructionsRead { paths } => self.agents.codex_read(&self.base, &paths),
             CodexFact::ThreadReplaced { why } => {
                 let code = ErrorCode::CodexFailed;
-                self.base.recorder.mention(Party::System, code, why);
+                self.base.recorder.keep(Party::System, code, why);
             }
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
@@ -278,7 +278,7 @@ impl Daemon {
         }
         let life = self.agents.codex.life();
         self.codex_input(CodexInput::SignIn { life, needed });
-        self.base.recorder.mention(
+        self.base.recorder.keep(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 why: needed.then(|| SIGN_IN.to_owned()),
@@ -440,7 +440,7 @@ impl Daemon {
                 .end_codex_approvals(&mut self.base, over, ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
-            self.base.recorder.mention(
+            self.base.recorder.keep(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged::of(Agent::Codex, now)),
                 match now {

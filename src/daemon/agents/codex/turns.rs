@@ -60,7 +60,7 @@ impl Daemon {
                 .thread()
                 .cloned()
                 .unwrap_or_else(ThreadId::unknown);
-            self.base.recorder.mention(
+            self.base.recorder.keep(
                 Party::Agent(Agent::Codex),
                 EntryKind::Turn(TurnRecord {
                     thread_id,
