@@ -66,9 +66,7 @@ impl Daemon {
             return;
         }
         self.base.recorder.redactor().replace(loaded.rules);
-        if self.base.notices.clear(&NoticeKey::RulesUnread) {
-            self.base.clients.status_changed();
-        }
+        self.base.notice_over(&NoticeKey::RulesUnread);
         self.apply_configuration(&loaded.config);
         self.base.configuration.replace(loaded.config);
         self.agents.set_delivery_timeouts(&self.base);

@@ -100,9 +100,7 @@ impl Daemon {
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count, is_full } => self.proxy_refused(count, is_full),
             CodexFact::ProxyHasRoom => {
-                if self.base.notices.clear(&NoticeKey::ProxyFull) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice_over(&NoticeKey::ProxyFull);
             }
             CodexFact::ContextUsed { used, window } => {
                 let now_ms = self.base.clock.now_ms();
@@ -252,14 +250,12 @@ impl Daemon {
                  `ctxrelay codex`",
             ),
         };
-        let is_news = self.base.notices.set(key, notice);
-        if is_news {
+        if self.base.notice(key, notice) {
             self.base.recorder.mention(
                 Party::System,
                 ErrorCode::ProxyRefused,
                 format!("refused {count} connection(s) to the Codex proxy: {why}"),
             );
-            self.base.clients.status_changed();
         }
     }
 
