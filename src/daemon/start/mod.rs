@@ -31,7 +31,7 @@ pub use self::builder::Builder;
 #[cfg(test)]
 pub(super) use self::claimed::Claimed;
 #[cfg(test)]
-pub(super) use self::first_words::adopt;
+pub(super) use self::first_words::record_adoption;
 #[cfg(test)]
 pub(super) use self::ready::{Ground, Ready};
 pub use super::start_error::StartError;

@@ -10,7 +10,7 @@ use crate::core::id::{EntryId, ThreadId, TurnId};
 use crate::daemon::agents::codex_lane::SIGN_IN;
 use crate::daemon::event::Event;
 use crate::daemon::fault::DaemonFault;
-use crate::daemon::start::adopt;
+use crate::daemon::start::record_adoption;
 use crate::daemon::stop::Stop;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::ledger::{LedgerError, WriterEvent};
@@ -298,7 +298,7 @@ async fn a_record_of_contextrelay_3_is_taken_over_though_the_disk_refuses_that_a
         }],
         total: 1,
     };
-    adopt(&mut rig.daemon, 12, &unread);
+    record_adoption(&mut rig.daemon, 12, &unread);
     rig.fail_writes().await;
     let lane = |rig: &Rig| rig.daemon.deliveries.outbox.lane(Agent::Claude).count();
     assert_eq!(lane(&rig), 0);
