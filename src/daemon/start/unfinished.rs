@@ -41,7 +41,7 @@ impl Base {
         let asked: Vec<(EntryId, Agent)> = world
             .open_approvals
             .iter()
-            .filter(|(_, asked)| asked.given.is_none() && !asked.request.is_user_question())
+            .filter(|(_, asked)| asked.given.is_none() && !asked.outlives_daemon())
             .map(|(id, asked)| (id.clone(), asked.agent))
             .collect();
         for (id, (turn, _)) in unfinished {
