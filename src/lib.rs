@@ -13,8 +13,8 @@
 //!  crates: ctxrelay-core (core, wire) · ctxrelay-store · ctxrelay-ui · ctxrelay (the rest)
 //! ```
 //!
-//! `core` and `wire` are below `src/core`, `ctxrelay-ui` is `ui/`. `src/guide` has the pages for users,
-//! `src/proptest-regressions` cases that once failed: proptest runs them first.
+//! `core` and `wire` are below `src/core`, `ctxrelay-ui` is `ui/`. `src/guide` has the pages for
+//! users, `src/proptest-regressions` cases that once failed: proptest runs them first.
 //!
 //! Invariants:
 //!

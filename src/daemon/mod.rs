@@ -147,13 +147,14 @@
 //!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits.
 //!   `/core/wire/control/approvals` has the parameters of what is asked and of the answer
 //! - read, before the loop hears of it: a long text, for what the record masks of it; what Codex asks in
-//!   `start::serving` (`forward()`), what Claude asks in `handle` (`ask()`). `approval_texts` keeps what was
-//!   read, and reads a short text itself
+//!   `start::serving` (`forward()`), what Claude asks in `handle` (`ask()`). `approval_texts` keeps what
+//!   was read, and reads a short text itself
 //! - in: `codex::facts` is told by the adapter, `commands` by a hook of Claude's
 //! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here
 //!   (Claude's only while an operator's deck is attached: without one its own dialog has to do), and
 //!   have [`Approvals`](decisions::approvals::Approvals) know where it can be answered; as many as the
-//!   world has room for. What asks for something else under a name that waits already ends the one before
+//!   world has room for. What asks for something else under a name that waits already ends the one
+//!   before
 //! - recorded: `decisions::approving` makes the entry, for both agents and `ask_user`, of the kinds of
 //!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
 //!   `/core/fold/approving` has it stand in `open_approvals`, as
@@ -166,9 +167,9 @@
 //!   `/deck/calls/perform` calls the daemon with, or by `/cli/decisions/approvals`
 //! - answered: `commands::approve` records the answer, and then gives it to the hook, or to Codex by
 //!   its adapter, which says whether it arrived. If not ([`ApprovalUnanswered`](event::Event), or the
-//!   agent asks again on a new connection), `decisions::approving` records that, and it waits again. The
-//!   reason of a no goes to Codex behind it, as a message ([`ReasonToTell`](event::Event)); Claude's
-//!   hook takes it with the answer
+//!   agent asks again on a new connection), `decisions::approving` records that, and it waits again.
+//!   The reason of a no goes to Codex behind it, as a message ([`ReasonToTell`](event::Event));
+//!   Claude's hook takes it with the answer
 //! - over: not with the answer, but when the agent shows its effect: `codex::approving` is told that it
 //!   was resolved, `claude::approving` sees what Claude does next or that its hook left (`connecting`);
 //!   `decisions::approving` records the end

@@ -127,7 +127,8 @@ impl FirstWords {
         recorder.keep_then(began, Box::new(track_told));
     }
 
-    /// What was lost or is somebody else's since the last daemon. `failed`: the mark of one that failed.
+    /// What was lost, or is somebody else's, since the last daemon. `failed`: the mark that it left if
+    /// it failed.
     fn say_lost(self, daemon: &mut Daemon, failed: Option<String>) {
         if let Some(missing) = &self.missing {
             daemon.base.recorder.keep(
