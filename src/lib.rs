@@ -13,6 +13,9 @@
 //!  crates: ctxrelay-core (core, wire) · ctxrelay-store · ctxrelay-ui · ctxrelay (the rest)
 //! ```
 //!
+//! `core` and `wire` are below `src/core`, `ctxrelay-ui` is `ui/`. `src/guide` has the pages for
+//! users, `src/proptest-regressions` cases that once failed: proptest runs them first.
+//!
 //! Invariants:
 //!
 //! - `core` does no IO, reads no clock and knows no runtime. It refuses, it does not fail.
@@ -36,7 +39,7 @@
 //! | fold, snapshot | from entries to the state of the world; that state |
 //! | alarm, notice | somebody else was at the record or the key: in the record until the operator acknowledges it; a sentence of what is not as it should be, for as long as it lasts |
 //! | foreign | written or brought by somebody else: shown, and not believed |
-//! | approval, question | what an agent's program asks before it goes on, and the operator allows or denies; what an agent asks the operator by `ask_user`, and no program waits for. Both are requests, and wait in one place |
+//! | request, approval, question | what waits for the operator's answer, all in `open_approvals`. An approval: what an agent's program asks before it goes on. A question is three things: one with answers to choose from, for which a program waits too (`ApprovalKind::Question`); what an agent asks the operator by `ask_user`, for which none waits (`UserQuestion`); and, no request at all, a message of one agent to the other that wants an answer (`QuestionSnapshot`, in `open_questions`) |
 //! | handoff, proposal, decision, gate, artifact | work given to the other agent; the claim that work is done; the operator's yes or no to a proposal (the owner group `Decisions` also has what else waits for a word: approvals, gates, imports); a check that must pass; a result with its evidence |
 //! | agent, party, pair | Claude or Codex; an agent, the operator or the system; a runtime session's two agents |
 //! | outbox, lane | messages that are not proven yet; one receiver's messages, in their order |

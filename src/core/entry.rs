@@ -17,6 +17,7 @@ mod predecessor;
 mod referred;
 mod task;
 mod turn_meta;
+mod type_name;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

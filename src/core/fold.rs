@@ -15,9 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::alarm::{Alarm, AlarmSnapshot};
-use super::entry::{
-    Artifact, ArtifactKind, CommandRun, Entry, EntryKind, FinalityProposal, NoteKind,
-};
+use super::entry::{Artifact, CommandRun, Entry, EntryKind, FinalityProposal, NoteKind};
 use super::id::EntryId;
 use super::kept_text::{brief, cut, cut_all};
 use super::signing::ActSignature;
@@ -143,33 +141,6 @@ pub fn fold(world: &mut Snapshot, entry: &Entry) {
 pub fn forget_deliveries(world: &mut Snapshot) {
     world.unsettled.clear();
     world.open_questions.clear();
-}
-
-impl EntryKind {
-    /// The `type` on the line.
-    pub fn type_name(&self) -> &str {
-        match self {
-            Self::SessionStarted { .. } => "session_started",
-            Self::Message(_) => "message",
-            Self::Handoff(_) => "handoff",
-            Self::Note { .. } => "note",
-            Self::Artifact(artifact) if artifact.kind == ArtifactKind::ReleaseGate => {
-                "release_gate"
-            }
-            Self::Artifact(_) | Self::Finding(_) => "artifact",
-            Self::FinalityProposal(_) => "finality_proposal",
-            Self::FinalityDecision(_) => "finality_decision",
-            Self::Delivery(_)
-            | Self::AgentChanged(_)
-            | Self::Turn(_)
-            | Self::Approval(_)
-            | Self::Continuity(_)
-            | Self::Task(_)
-            | Self::Lifecycle { .. } => "runtime_event",
-            Self::Error { .. } => "error",
-            Self::Other { entry_type, .. } => entry_type,
-        }
-    }
 }
 
 /// What somebody else says in the operator's name is shown where it stands, and has no effect: it

@@ -476,17 +476,9 @@ impl Snapshot {
 
     /// Handoffs per lane, in the order open, active, blocked, stale, done.
     pub fn columns(&self, now_ms: i64) -> [u64; 5] {
-        self.columns_for(None, now_ms)
-    }
-
-    /// As [`Self::columns`], of what a reader of this pair is shown. Only their sum is kept of those
-    /// that are done, so that one is of all pairs.
-    pub fn columns_for(&self, pair: Option<&RuntimeSession>, now_ms: i64) -> [u64; 5] {
         let mut columns = [0; 5];
         for handoff in self.open_handoffs.values() {
-            if RuntimeSession::is_shown(pair, handoff.runtime_session.as_ref()) {
-                columns[handoff.column(now_ms) as usize] += 1;
-            }
+            columns[handoff.column(now_ms) as usize] += 1;
         }
         columns[HandoffColumn::Done as usize] = self.closed_handoffs_total;
         columns

@@ -94,7 +94,7 @@ impl Daemon {
             pid,
             heir,
         } = lost;
-        self.base.recorder.note_fact(
+        self.base.recorder.mention(
             Party::System,
             LifecycleEvent::ClaudeBridgeReplaced,
             format!(

@@ -96,8 +96,7 @@ impl Base {
         let text = format!(
             "before this start {what}; {kept}.contextrelay/state/contextrelay.log says where it was"
         );
-        self.recorder
-            .keep_fact(Party::System, what.code(), text.clone());
+        self.recorder.keep(Party::System, what.code(), text.clone());
         self.notices.set(NoticeKey::DaemonFailed, text);
     }
 }

@@ -1,4 +1,4 @@
-//! What the lanes can deliver is delivered; what they are told later.
+//! Hands the inputs that came up during a flow to the lanes, then delivers.
 
 use super::owners::Daemon;
 use crate::core::delivery::{CodexInput, LaterInput};

@@ -10,17 +10,17 @@
 //! asks for it. The owners stand in four groups, and the compiler holds these walls: a method of a
 //! group changes what the group has and what it is lent, and nothing else.
 //!
-//! Each group's owners, and the flows that are about them alone, stand in a folder of its name;
-//! [`sessions`] has how one session follows another. What needs more than one group stands above the
-//! folders. A file is named here by the end of its path where that says which it is: `codex::facts`
-//! for `agents/codex/facts.rs`.
+//! An owner stands in its group's folder; a flow where its occasion comes from: what a client asks in
+//! `commands`, what an agent does in `agents`, how one session follows another in [`sessions`]. What
+//! needs more than one group stands above the folders. A file is named here by the end of its path
+//! where that says which it is: `codex::facts` for `agents/codex/facts.rs`.
 //!
 //! | group | what belongs in it | its flows, above all |
 //! |---|---|---|
 //! | [`Base`](owners::Base) | what any flow may need: the record and what follows from it alone, who is told, what is said to the operator, work beside the loop, what is told later | `beside`, `rendering`, `commands::task`; it is lent to the flows of the other groups |
 //! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents; their lanes are among it | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
-//! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
+//! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `decisions::approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
 //! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
 //!
 //! So a call says what it may change: `self.base.change_task(…)` nothing of an agent, a message or a
@@ -98,7 +98,8 @@
 //! function over the owners that it names:
 //!
 //! - in: [`control`] and [`operator`] make events of what clients ask, `codex::facts` and
-//!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found
+//!   `commands::hook` take what the agents tell, `tamper::alert` what the watch found. What waits for
+//!   an answer is no news but a command of its own, `AskApproval`
 //! - carried out: `commands`, one file a family
 //! - recorded and told: `recording` follows the recorder, publishes, and calls the
 //!   [`Then`](owners::continuation::Then) that came with the entries; `delivery_results` tells the lanes what the
@@ -112,7 +113,7 @@
 //! - of an agent: `connecting` (its clients), `limiting`, `reloading` (what it is given back),
 //!   `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
-//! - shown: `status`, `metrics`, `show`; answered: `waiting`
+//! - shown: `status`, `metrics`, `show`; answered: `waiting_calls`
 //! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
 //! A flow leads back into what called it in pairs of files at most. What follows else stands with an
@@ -146,30 +147,40 @@
 //!   then as `AskApproval`, which `/bridge/hook/permission` makes of the hook's input and which waits.
 //!   `/core/wire/control/approvals` has the parameters of what is asked and of the answer
 //! - read, before the loop hears of it: a long text, for what the record masks of it; what Codex asks in
-//!   `start::serving` (`forward`), what Claude asks in `handle` (`ask`). `approval_texts` keeps what was
-//!   read, and reads a short text itself
+//!   `start::serving` (`forward()`), what Claude asks in `handle` (`ask()`). `approval_texts` keeps what
+//!   was read, and reads a short text itself
 //! - in: `codex::facts` is told by the adapter, `commands` by a hook of Claude's
-//! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here, and
-//!   have [`Approvals`](decisions::approvals::Approvals) know where it can be answered; as many as the world has
-//!   room for. What asks for something else under a name that waits already ends the one before
-//! - recorded: `approving` makes the entry, for both agents and `ask_user`, of the kinds of
+//! - taken: `codex::approving` and `claude::approving` see whether it is known and may wait here
+//!   (Claude's only while an operator's deck is attached: without one its own dialog has to do), and
+//!   have [`Approvals`](decisions::approvals::Approvals) know where it can be answered; as many as the
+//!   world has room for. What asks for something else under a name that waits already ends the one
+//!   before
+//! - recorded: `decisions::approving` makes the entry, for both agents and `ask_user`, of the kinds of
 //!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
 //!   `/core/fold/approving` has it stand in `open_approvals`, as
 //!   `/core/snapshot/approval`
-//! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by the deck's cards
-//!   (`/deck/present/approvals`), by `/cli/approvals` and by `status`
+//! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by
+//!   [`Status`](crate::wire::status::Status), by `/cli/decisions/approvals` and by the deck:
+//!   `/deck/present/approvals` makes the card, `/ui/overlays/card_sheet` draws it and
+//!   `/ui/overlays/asked` its choices
+//! - chosen: on the card, of which a key makes a wish (`Effect::AnswerApproval`) that
+//!   `/deck/calls/perform` calls the daemon with, or by `/cli/decisions/approvals`
 //! - answered: `commands::approve` records the answer, and then gives it to the hook, or to Codex by
 //!   its adapter, which says whether it arrived. If not ([`ApprovalUnanswered`](event::Event), or the
-//!   agent asks again on a new connection), `approving` records that, and it waits again. The
-//!   reason of a no goes to Codex behind it, as a message ([`ReasonToTell`](event::Event)); Claude's
-//!   hook takes it with the answer
+//!   agent asks again on a new connection), `decisions::approving` records that, and it waits again.
+//!   The reason of a no goes to Codex behind it, as a message ([`ReasonToTell`](event::Event));
+//!   Claude's hook takes it with the answer
 //! - over: not with the answer, but when the agent shows its effect: `codex::approving` is told that it
 //!   was resolved, `claude::approving` sees what Claude does next or that its hook left (`connecting`);
-//!   `approving` records the end
+//!   `decisions::approving` records the end
 //! - over without an answer of ours: Codex waits no longer, or its app-server is gone (`codex::facts`);
-//!   a pair's last Claude leaves (`claude::presence`); a daemon starts, of which `effects` records what
-//!   was lost, or takes over: `/core/fold/running` takes out what hung on the one before
+//!   a pair's last Claude leaves (`claude::presence`); a daemon starts, of which `start::unfinished`
+//!   records what was lost, or takes over: `/core/fold/running` takes out what hung on the one before
 //! - carried: `rollover` has what waits stand in the next session, with its answer
+//! - a new kind of request brings what each of its choices sends: Codex's `result`
+//!   (`/core/wire/codex/approval`), or what Claude's hook prints (`output()` of
+//!   `/bridge/hook/permission`); what the rules read in it (`/core/policy/request_needs`); and its
+//!   words, with whether it is of the shell or names paths (`ApprovalKind`, in `/core/entry/approval`)
 //!
 //! Knows nothing of screens and command lines.
 
@@ -205,7 +216,7 @@ mod stop;
 mod supervise;
 pub mod takeover;
 mod tamper;
-mod waiting;
+mod waiting_calls;
 mod work_failed;
 
 #[cfg(test)]

@@ -67,5 +67,5 @@ pub(super) fn note_refusals<T>(recorder: &mut Recorder<T>, counted: Option<Count
     let kind = ErrorCode::OperatorOnly;
     let mut entry = recorder.entry(Party::System, None, kind, text, None);
     entry.meta.insert("count".to_owned(), Value::from(count));
-    recorder.note(entry);
+    recorder.mention_entry(entry);
 }

@@ -39,7 +39,6 @@ impl Daemon {
             self.deliveries.cut_off(&self.base, claude, agent)
         });
         let told = |ids: &[EntryId]| ids.iter().take(CUT_OFF_TOLD_MAX).cloned().collect();
-        let [open, active, blocked, stale, done] = self.base.recorder.world().columns(now_ms());
         let tools_gone = tools::gone(&self.base.clients, &self.agents.claude_processes, None);
         let since = |agent, state, since_ms| {
             let agents = &self.agents;
@@ -133,13 +132,7 @@ impl Daemon {
             },
             exchanges: self.deliveries.exchanges(&self.base),
             handoffs: HandoffsStatus::of(self.base.recorder.world()),
-            tasks: TasksStatus {
-                open,
-                active,
-                blocked,
-                stale,
-                done,
-            },
+            tasks: TasksStatus::of(self.base.recorder.world(), now_ms()),
             findings: FindingsStatus::of(self.base.recorder.world()),
             capsule: self
                 .base

@@ -13,11 +13,10 @@ impl Daemon {
     pub(super) fn on_work_failed(&mut self, what: WorkBeside) {
         let text = what.failure();
         tracing::error!("{text}");
-        if self.base.notices.set(what.key(), text.clone()) {
+        if self.base.notice(what.key(), text.clone()) {
             self.base
                 .recorder
-                .note_fact(Party::System, ErrorCode::WorkFailed, text.clone());
-            self.base.clients.status_changed();
+                .mention(Party::System, ErrorCode::WorkFailed, text.clone());
         }
         match what {
             WorkBeside::Rendering => self.base.renderings.ended(),

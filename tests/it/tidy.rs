@@ -281,6 +281,16 @@ fn ends_path(file: &str, name: &str) -> bool {
         .is_some_and(|folder| folder.is_empty() || folder.ends_with("::"))
 }
 
+/// Whether a file is named by the end of its path, and that says which it is.
+fn assert_names_one(files: &[(String, String)], name: &str) {
+    let named = files.iter().map(|(file, _)| file.as_str());
+    let named: Vec<&str> = named.filter(|file| ends_path(file, name)).collect();
+    let folder = named.iter().min_by_key(|file| file.len());
+    let folder = folder.unwrap_or_else(|| panic!("no {name} in the daemon"));
+    let is_one = named.iter().all(|file| is_of_module(file, folder));
+    assert!(is_one, "{name} may be any of {named:?}");
+}
+
 /// Behind each arrow there stands the file whose flow takes the event.
 #[test]
 fn the_arrows_of_the_events_name_files() {
@@ -291,30 +301,39 @@ fn the_arrows_of_the_events_name_files() {
     for (_, names) in arrows {
         for name in names.split('`').step_by(2).filter(|name| !name.is_empty()) {
             count += 1;
-            // Named by the end of its path, as long as that says which it is.
-            let named = files.iter().map(|(file, _)| file.as_str());
-            let named: Vec<&str> = named.filter(|file| ends_path(file, name)).collect();
-            let folder = named.iter().min_by_key(|file| file.len());
-            let folder = folder.unwrap_or_else(|| panic!("no {name} in the daemon"));
-            let is_one = named.iter().all(|file| is_of_module(file, folder));
-            assert!(is_one, "{name} may be any of {named:?}");
+            assert_names_one(&files, name);
         }
     }
     assert!(count > 40, "only {count} arrows");
 }
 
-/// The way of an approval names files, in the daemon and (with `/`) in other rooms.
+/// The way of an approval names files, in the daemon and (with `/`) in other rooms. What begins with a
+/// capital letter is a type, and what ends with `()` a function.
 #[test]
 fn the_way_of_an_approval_names_files() {
     let head = fs::read_to_string(root().join("src/daemon/mod.rs")).unwrap();
     let (_, way) = head.split_once("//! An approval, from its agent").unwrap();
     let (way, _) = way.split_once("//! Knows nothing").unwrap();
     let names = way.split('`').skip(1).step_by(2);
-    let names: Vec<&str> = names.filter(|name| name.starts_with('/')).collect();
-    assert!(names.len() > 8, "only {names:?}");
-    for name in names.iter().filter(|name| name.len() > 1) {
-        let file = root().join(format!("src{name}.rs"));
+    let is_file = |name: &&str| !name.starts_with(char::is_uppercase) && !name.ends_with("()");
+    let names = names.filter(is_file).filter(|name| *name != "/");
+    // Fields of the world, and a member of Codex's answer.
+    let names = names.filter(|name| !["open_approvals", "result", "ask_user"].contains(name));
+    let (others, own): (Vec<&str>, Vec<&str>) = names.partition(|name| name.starts_with('/'));
+    assert!(
+        others.len() > 8 && own.len() > 8,
+        "only {others:?}, {own:?}"
+    );
+    for name in others {
+        let file = match name.strip_prefix("/ui/") {
+            Some(of_screen) => root().join(format!("ui/src/{of_screen}.rs")),
+            None => root().join(format!("src{name}.rs")),
+        };
         assert!(file.is_file(), "no {}", file.display());
+    }
+    let files = files_of_the_daemon();
+    for name in own {
+        assert_names_one(&files, name);
     }
 }
 

@@ -106,11 +106,11 @@ impl Waiting {
         })
     }
 
-    /// What hung on a daemon is gone with it; a question to the person waits on.
     fn on_disk(context: &CliContext) -> Result<Self, Failure> {
         let mut world = disk::snapshot(&context.setting)?;
-        let open = &mut world.open_approvals;
-        open.retain(|_, asked| asked.request.is_user_question());
+        world
+            .open_approvals
+            .retain(|_, asked| asked.outlives_daemon());
         Ok(Self {
             world,
             rules: disk::policy_on_disk(&context.setting).rules,

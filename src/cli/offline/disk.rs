@@ -415,20 +415,11 @@ fn whole(status: &mut Status, reading: &Reading) {
         head: stats.head.map(|(seq, hash)| HeadStatus { seq, hash }),
         bad_lines: stats.bad_lines,
     };
-    let [open, active, blocked, stale, done] = world.columns(now_ms());
-    status.tasks = TasksStatus {
-        open,
-        active,
-        blocked,
-        stale,
-        done,
-    };
+    status.tasks = TasksStatus::of(world, now_ms());
     status.handoffs = HandoffsStatus::of(world);
     status.findings = FindingsStatus::of(world);
-    // What hung on a daemon is gone with it; a question to the person waits on.
     let open = world.open_approvals.values();
-    let questions = open.filter(|asked| asked.request.is_user_question());
-    status.approvals.pending = questions.count() as u64;
+    status.approvals.pending = open.filter(|asked| asked.outlives_daemon()).count() as u64;
     let current = world.current_task(&RuntimeSession::default());
     status.capsule = current.map(|task| task.id.clone());
     status.finality = FinalityStatus {

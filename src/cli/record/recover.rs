@@ -128,7 +128,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         let in_turn = in_turn.filter(|(_, message)| !message.closed);
         past.world.cut_off.extend(in_turn);
         let asked = &mut past.world.open_approvals;
-        asked.retain(|_, asked| asked.request.is_user_question());
+        asked.retain(|_, asked| asked.outlives_daemon());
     }
     past.turns.see_who_runs(now_ms());
     Ok(past)

@@ -21,7 +21,7 @@ pub(super) fn fold_activity(world: &mut Snapshot, entry: &Entry) {
             }
         }
     }
-    if entry.kind.type_name() != "runtime_event"
+    if !entry.kind.is_runtime_event()
         && let Some(agent) = entry.source.agent()
     {
         world.agents.entry(agent).or_default().activity.wrote(at_ms);

@@ -74,10 +74,9 @@ pub(super) fn fold_lifecycle(world: &mut Snapshot, entry: &Entry, event: &Lifecy
 }
 
 fn daemon_starts(world: &mut Snapshot, entry: &Entry) {
-    // What asked hung on the daemon before this one.
     world
         .open_approvals
-        .retain(|_, asked| asked.request.is_user_question());
+        .retain(|_, asked| asked.outlives_daemon());
     // All attached clients belonged to the previous daemon.
     for agent in world.agents.values_mut() {
         agent.leave(entry.timestamp_ms);
@@ -97,7 +96,7 @@ fn daemon_is_taken_over(world: &mut Snapshot, entry: &Entry) {
     }
     world
         .open_approvals
-        .retain(|_, asked| asked.agent != Agent::Claude || asked.request.is_user_question());
+        .retain(|_, asked| asked.agent != Agent::Claude || asked.outlives_daemon());
 }
 
 fn acknowledge_alarm(world: &mut Snapshot, entry: &Entry) {

@@ -98,6 +98,12 @@ impl ApprovalSnapshot {
         self.request.is_user_question() && by.agent() == Some(self.agent)
     }
 
+    /// Whether it waits on without the daemon that was asked: only a question of `ask_user` does. For
+    /// what else is asked a program waits at that daemon, and is gone with it.
+    pub fn outlives_daemon(&self) -> bool {
+        self.request.is_user_question()
+    }
+
     /// The answer that was given and has not shown its effect yet, in words.
     pub fn given_label(&self) -> Option<&str> {
         let (id, _) = self.given.as_ref()?;

@@ -245,6 +245,20 @@ pub struct TasksStatus {
     pub done: u64,
 }
 
+impl TasksStatus {
+    /// As the record tells.
+    pub fn of(world: &Snapshot, now_ms: i64) -> Self {
+        let [open, active, blocked, stale, done] = world.columns(now_ms);
+        Self {
+            open,
+            active,
+            blocked,
+            stale,
+            done,
+        }
+    }
+}
+
 /// Sign-off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct FinalityStatus {

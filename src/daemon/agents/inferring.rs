@@ -188,7 +188,7 @@ impl Agents {
         let entry = base
             .recorder
             .entry(Party::System, None, fact.of(agent), content, Some(pair));
-        base.recorder.append_mere_fact(entry);
+        base.recorder.keep_entry(entry);
     }
 }
 

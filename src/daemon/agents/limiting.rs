@@ -135,7 +135,7 @@ impl Daemon {
             let then = move |daemon: &mut Daemon, _: Result<(), &Refusal>| then(daemon);
             return self.deliveries.held.go_on(Box::new(then), Ok(()));
         }
-        recorder.append_fact(
+        recorder.keep_then(
             Vec::new(),
             Box::new(move |daemon, _| {
                 if daemon.base.operations.fault().is_none() {
@@ -206,7 +206,7 @@ impl Agents {
             ..AgentChanged::of(agent, now.state)
         };
         let entry = base.entry_of_agent(pair, changed, text);
-        base.recorder.append_mere_fact(entry);
+        base.recorder.keep_entry(entry);
     }
 
     /// When something about a limit happens by itself.

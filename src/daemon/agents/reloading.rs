@@ -306,7 +306,7 @@ impl Base {
         step: ReloadStep,
     ) {
         let entry = self.reload_entry(agent, pair, of, step);
-        self.recorder.append_mere_fact(entry);
+        self.recorder.keep_entry(entry);
     }
 
     /// The entry that says what became of a packet.

@@ -195,7 +195,7 @@ impl Agents {
         let fact = ContinuityFact::RulesChanged(change).of(agent);
         let (to, pair) = (Some(agent.into()), Some(pair.clone()));
         let entry = base.recorder.entry(Party::System, to, fact, content, pair);
-        base.recorder.append_mere_fact(entry);
+        base.recorder.keep_entry(entry);
     }
 }
 

@@ -96,7 +96,7 @@ impl Base {
                 self.later.push(LaterInput::Claude(pair.clone(), silent));
             }
             TurnOf::Codex => {
-                self.recorder.note_fact(
+                self.recorder.mention(
                     Party::System,
                     ErrorCode::TurnSilent,
                     format!(

@@ -52,8 +52,6 @@ impl Base {
 
     /// Work of a kind was done: what was told of one that failed before is over.
     pub(in crate::daemon) fn work_done(&mut self, what: &WorkBeside) {
-        if self.notices.clear(&what.key()) {
-            self.clients.status_changed();
-        }
+        self.notice_over(&what.key());
     }
 }

@@ -66,9 +66,7 @@ impl Daemon {
             return;
         }
         self.base.recorder.redactor().replace(loaded.rules);
-        if self.base.notices.clear(&NoticeKey::RulesUnread) {
-            self.base.clients.status_changed();
-        }
+        self.base.notice_over(&NoticeKey::RulesUnread);
         self.apply_configuration(&loaded.config);
         self.base.configuration.replace(loaded.config);
         self.agents.set_delivery_timeouts(&self.base);
@@ -99,7 +97,7 @@ impl Base {
         if changed.is_empty() {
             return;
         }
-        self.recorder.note_fact(
+        self.recorder.mention(
             Party::System,
             LifecycleEvent::ConfigReloaded,
             format!("config.json changed and was read again: {}", named(changed)),
@@ -110,7 +108,7 @@ impl Base {
     pub(in crate::daemon) fn note_adopted_config(&mut self, adopted: io::Result<Option<Adopted>>) {
         match adopted {
             Ok(None) => {}
-            Ok(Some(Adopted { migrated, backup })) => self.recorder.note_fact(
+            Ok(Some(Adopted { migrated, backup })) => self.recorder.keep(
                 Party::System,
                 LifecycleEvent::ConfigMigrated,
                 format!(
@@ -121,7 +119,7 @@ impl Base {
                     backup.file_name().unwrap_or_default().display()
                 ),
             ),
-            Err(error) => self.recorder.note_fact(
+            Err(error) => self.recorder.mention(
                 Party::System,
                 ErrorCode::ConfigNotMigrated,
                 format!(
@@ -134,7 +132,7 @@ impl Base {
     /// What the operator trusts could not be kept, or read.
     pub(in crate::daemon) fn note_not_kept(&mut self, why: String) {
         self.recorder
-            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
+            .mention(Party::System, ErrorCode::TrustNotKept, why);
     }
 
     /// At a start: a daemon that was killed behind the entry that trusts `config.json` has not kept

@@ -38,7 +38,7 @@ impl Base {
     pub(in crate::daemon) fn raise_alarm(&mut self, alarm: &Alarm) {
         tracing::warn!(text = alarm.text(), "alarm");
         let entry = alarm_entry(&self.recorder, alarm);
-        self.recorder.append_mere_fact(entry);
+        self.recorder.keep_entry(entry);
         if say_alarms(&self.recorder, &mut self.notices) {
             self.clients.status_changed();
         }

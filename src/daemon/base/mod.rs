@@ -16,6 +16,7 @@ pub(in crate::daemon) mod identity;
 pub(in crate::daemon) mod loop_times;
 pub(in crate::daemon) mod managed_blocks;
 pub(in crate::daemon) mod notices;
+pub(in crate::daemon) mod noticing;
 pub(in crate::daemon) mod operations;
 pub(in crate::daemon) mod readers;
 pub(in crate::daemon) mod recorder;

@@ -47,23 +47,17 @@ impl Daemon {
                 is_kept,
             } => self.fact_refused(&entries, &refusal, is_kept),
             RecorderAction::Unwritable(why) => {
-                if self.base.notices.set(NoticeKey::LedgerUnwritable, why) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice(NoticeKey::LedgerUnwritable, why);
             }
             RecorderAction::Writable => {
-                if self.base.notices.clear(&NoticeKey::LedgerUnwritable) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice_over(&NoticeKey::LedgerUnwritable);
                 self.base
                     .later
                     .push(LaterInput::Claudes(ClaudeInput::Recordable));
             }
             RecorderAction::FactsLost(text) => {
                 // It stays for as long as this daemon runs, and the record has it then.
-                if self.base.notices.set(NoticeKey::FactsLost, text) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice(NoticeKey::FactsLost, text);
             }
             RecorderAction::SpaceChanged => space_changed(
                 self.base.recorder.space(),
@@ -81,19 +75,16 @@ impl Base {
     /// The operator's word counts only with the head outside of the project.
     pub(in crate::daemon) fn on_head(&mut self, written: io::Result<()>) {
         let key = NoticeKey::HeadUnwritable;
-        let is_news = match written {
-            Ok(()) => self.notices.clear(&key),
+        match written {
+            Ok(()) => self.notice_over(&key),
             Err(error) => {
                 let path = self.recorder.head_path();
                 let text = format!(
                     "your decisions and messages are refused until {} can be written: {error}",
                     path.display()
                 );
-                self.notices.set(key, text)
+                self.notice(key, text);
             }
-        };
-        if is_news {
-            self.clients.status_changed();
         }
     }
 

@@ -28,13 +28,13 @@ pub(super) fn check_reply<T>(
     };
     let stored = recorder.stored_of(named);
     let stored = stored.map_err(|error| unreadable(&error))?;
-    let is_his = stored.is_some_and(|stored| {
+    let is_to_sender = stored.is_some_and(|stored| {
         let entry = &stored.entry;
         let of = entry.runtime_session.as_ref();
         let is_of_pair = from != Some(Agent::Claude) || of.is_none_or(|of| of == pair);
         entry.receiver().is_some() && (from.is_none() || entry.receiver() == from) && is_of_pair
     });
-    if is_his {
+    if is_to_sender {
         return Ok(());
     }
     let open = unanswered_by(

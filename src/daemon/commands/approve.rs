@@ -72,7 +72,7 @@ impl Decisions {
             vec![entry],
             Box::new(move |daemon, result| match result {
                 Err(refusal) => {
-                    daemon.decisions.approvals.failed(&id, number);
+                    daemon.decisions.approvals.no_longer_answering(&id, number);
                     answer(reply, Err(refusal.clone()));
                 }
                 Ok(stored) => {
@@ -128,7 +128,11 @@ impl Decisions {
             ));
         }
         if !asked.request.is_user_question() && !self.approvals.is_answerable(&id) {
-            return Err(reconnecting(asked.agent));
+            if asked.agent == Agent::Claude {
+                // Answered here, it waits for no other answer either.
+                self.approvals.check(&id)?;
+            }
+            return Err(nobody_waits(asked.agent));
         }
         Ok(Approved {
             asked: asked.clone(),
@@ -168,15 +172,14 @@ impl Decisions {
                 if was_here {
                     self.end_approval(base, id.clone(), agent, ApprovalEnd::Answered);
                 }
-                let hint = "it was answered in Claude's own terminal: look there";
-                answer(reply, Err(not_found("the hook that asked", hint)));
+                answer(reply, Err(nobody_waits(agent)));
             }
             Agent::Codex => {
                 let request = self.approvals.codex_request(id).map(str::to_owned);
                 let sent = request.and_then(|request| codex.answer_approval(request, given.choice));
                 let Some(sent) = sent else {
                     self.answer_reached_nobody(base, id, number);
-                    return answer(reply, Err(reconnecting(Agent::Codex)));
+                    return answer(reply, Err(nobody_waits(agent)));
                 };
                 let events = base.events.clone();
                 let id = id.clone();
@@ -214,7 +217,7 @@ impl Base {
         self.recorder.append(
             entries,
             Box::new(move |daemon, result| {
-                daemon.decisions.approvals.failed(&id, number);
+                daemon.decisions.approvals.no_longer_answering(&id, number);
                 let recorded = result.map_err(Clone::clone).map(|stored| {
                     track_recorded(&daemon.base.recorder, &mut daemon.deliveries.outbox, stored);
                     Reply::Recorded(Recorded::of(&stored[0].entry))
@@ -294,14 +297,21 @@ async fn told(sent: oneshot::Receiver<Result<(), String>>) -> Result<(), Refusal
             format!("codex did not get the answer: {why}"),
             "look again: it may have been answered in the terminal",
         )),
-        Err(_) => Err(reconnecting(Agent::Codex)),
+        Err(_) => Err(nobody_waits(Agent::Codex)),
     }
 }
 
-fn reconnecting(agent: Agent) -> Refusal {
-    Refusal::new(
-        RefusalCode::CodexUnavailable,
-        format!("{} cannot be reached just now", agent.title()),
-        "try again in a moment: it asks again when it is connected",
-    )
+/// No program of the agent's takes an answer now. Codex asks again; a hook that is gone does not.
+fn nobody_waits(agent: Agent) -> Refusal {
+    match agent {
+        Agent::Claude => not_found(
+            "hook that waits for an answer",
+            "it was answered in Claude's own terminal: look there",
+        ),
+        Agent::Codex => Refusal::new(
+            RefusalCode::CodexUnavailable,
+            "Codex cannot be reached just now",
+            "try again in a moment: it asks again when it is connected",
+        ),
+    }
 }

@@ -97,7 +97,7 @@ impl Decisions {
         let text = self.approval_text(base, agent, request, "");
         let mut entry = base.asked_entry(recent_writes, agent, text);
         entry.runtime_session = Some(pair);
-        let recorded = self.asked(agent, asked, entry.id.clone(), Some(reply));
+        let recorded = self.then_asked(agent, asked, entry.id.clone(), Some(reply));
         base.recorder.append(vec![entry], recorded);
     }
 }

@@ -7,7 +7,8 @@ use crate::core::agent::Party;
 use crate::core::entry::{DecisionSignature, EntryKind, FinalityDecision, TreeFound, WorkTree};
 use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{NotSigned, SignedProposal, SigningState};
-use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, TreeInQuestion};
+use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, Snapshot, TreeInQuestion};
+use crate::daemon::base::configuration::Configuration;
 use crate::daemon::decisions::decision_messages::{decision_messages, track_recorded};
 use crate::daemon::owners::{Base, Decisions};
 use crate::daemon::reply::{ReplySender, answer};
@@ -22,79 +23,52 @@ impl Decisions {
         changed: Option<&ChangedFiles>,
         reply: ReplySender,
     ) {
-        let Some(pending) = base
-            .recorder
-            .world()
-            .pending_proposals
-            .get(&params.proposal_id)
-        else {
-            let refusal = not_pending(base.recorder.world(), &params.proposal_id);
-            return answer(reply, Err(refusal));
-        };
-        if let Err(refusal) = self.deciding.check(&params.proposal_id) {
-            return answer(reply, Err(refusal));
+        match self.check_decision(base, params, tree, changed) {
+            Ok((proposal, verdict)) => {
+                self.append_decision(base, &proposal, verdict, Some(reply));
+            }
+            Err(refusal) => answer(reply, Err(refusal)),
         }
-        if params.approve
-            && let Err(refusal) = check_tree(
+    }
+
+    fn check_decision(
+        &self,
+        base: &Base,
+        params: DecideParams,
+        tree: TreeFound,
+        changed: Option<&ChangedFiles>,
+    ) -> Result<(ProposalSnapshot, DecisionVerdict), Refusal> {
+        let world = base.recorder.world();
+        let Some(pending) = world.pending_proposals.get(&params.proposal_id) else {
+            return Err(not_pending(world, &params.proposal_id));
+        };
+        self.deciding.check(&params.proposal_id)?;
+        if params.approve {
+            check_tree(
                 pending.proposal.tree.as_ref(),
                 &tree,
                 params.stale_tree.as_deref(),
-            )
-        {
-            return answer(reply, Err(refusal));
-        }
-        let session = base.recorder.world().session_id.as_ref();
-        if params.approve
-            && let Some(told) = &params.session_id
-            && session != Some(told)
-        {
-            let why = "the record began again since you were asked";
-            return answer(reply, Err(unseen(why)));
-        }
-        if let Some(seen) = params.seen.filter(|_| params.approve)
-            && let Some(blocker) = base.recorder.world().blockers_since(seen).next()
-        {
-            let why = format!("since you were asked: {blocker}");
-            return answer(reply, Err(unseen(&why)));
-        }
-        if params.approve && base.configuration.is_trust_unknown() {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::GatesNotGreen,
-                    "what you trusted cannot be read, so that nobody knows which gates are required",
-                    "look at config.json and trust it again: `ctxrelay trust`",
-                )),
-            );
-        }
-        if params.approve {
+            )?;
+            check_seen(world, &params)?;
             let on = TreeInQuestion {
                 tree: tree.tree(),
                 is_unreadable: tree.is_unreadable(),
                 since: Some(pending.seq),
                 changed,
             };
-            let gates = base.configuration.told_gates();
-            let red = base.recorder.world().gate_blockers(&gates, &on);
-            if !red.is_empty() {
-                return answer(reply, Err(not_green(&red)));
-            }
+            check_gates(world, &base.configuration, &on)?;
         }
         let reason = params.reason.filter(|reason| !reason.trim().is_empty());
         if !params.approve && reason.is_none() {
-            return answer(
-                reply,
-                Err(Refusal::new(
-                    RefusalCode::InvalidArguments,
-                    "a rejection needs a reason",
-                    "say what has to change: the agents read it",
-                )),
-            );
+            return Err(Refusal::new(
+                RefusalCode::InvalidArguments,
+                "a rejection needs a reason",
+                "say what has to change: the agents read it",
+            ));
         }
-        if let Some(Err(refusal)) = reason.as_deref().map(|text| check_length("reason", text)) {
-            return answer(reply, Err(refusal));
+        if let Some(text) = &reason {
+            check_length("reason", text)?;
         }
-        let proposal = pending.clone();
         // Signing may wait for a touch, and while an agent writes the tree is another one by then. A
         // rejection approves none, so that it says which one it was signed on.
         let signed_tree = params
@@ -108,11 +82,10 @@ impl Decisions {
             seen: params.seen,
             signature: params.signature,
         };
-        let signing = base.recorder.world().signing.as_ref();
-        if let Some(Err(refusal)) = signing.map(|state| check_signed(state, &proposal, &verdict)) {
-            return answer(reply, Err(refusal));
+        if let Some(signing) = &world.signing {
+            check_signed(signing, pending, &verdict)?;
         }
-        self.append_decision(base, &proposal, verdict, Some(reply));
+        Ok((pending.clone(), verdict))
     }
 
     /// Records a decision on a proposal that waits, with the messages that tell the agents.
@@ -251,6 +224,22 @@ fn check_signed(
     })
 }
 
+/// What stands in the way now was there when the operator was asked.
+fn check_seen(world: &Snapshot, params: &DecideParams) -> Result<(), Refusal> {
+    if let Some(told) = &params.session_id
+        && world.session_id.as_ref() != Some(told)
+    {
+        return Err(unseen("the record began again since you were asked"));
+    }
+    let blocker = params
+        .seen
+        .and_then(|seen| world.blockers_since(seen).next());
+    match blocker {
+        Some(blocker) => Err(unseen(&format!("since you were asked: {blocker}"))),
+        None => Ok(()),
+    }
+}
+
 /// Nobody ends by an approval what they were not shown.
 fn unseen(why: &str) -> Refusal {
     Refusal::new(
@@ -284,11 +273,26 @@ fn check_tree(
     ))
 }
 
-/// Why nothing is approved while a required gate is not green on the tree of now.
-fn not_green(red: &[String]) -> Refusal {
-    Refusal::new(
+/// Nothing is approved while a required gate is not green on the tree of now.
+fn check_gates(
+    world: &Snapshot,
+    configuration: &Configuration,
+    on: &TreeInQuestion<'_>,
+) -> Result<(), Refusal> {
+    if configuration.is_trust_unknown() {
+        return Err(Refusal::new(
+            RefusalCode::GatesNotGreen,
+            "what you trusted cannot be read, so that nobody knows which gates are required",
+            "look at config.json and trust it again: `ctxrelay trust`",
+        ));
+    }
+    let red = world.gate_blockers(&configuration.told_gates(), on);
+    if red.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::new(
         RefusalCode::GatesNotGreen,
         red.join("; "),
         "run the gates: `g` on the card, or `ctxrelay gates run`; reject what does not pass",
-    )
+    ))
 }

@@ -273,7 +273,7 @@ impl Daemon {
         {
             let said = format!("Claude converses in session {session}");
             let entry = self.base.entry_of_agent(pair, changed, said);
-            self.base.recorder.append_mere_fact(entry);
+            self.base.recorder.keep_entry(entry);
         }
     }
 

@@ -86,7 +86,7 @@ impl Daemon {
                 if result.is_err() {
                     // Nobody waits for a disk that refuses, which takes them later.
                     for entry in touched {
-                        daemon.base.recorder.append_mere_fact(entry);
+                        daemon.base.recorder.keep_entry(entry);
                     }
                 }
                 daemon.command(conn, command, reply);

@@ -55,7 +55,7 @@ pub(super) fn note_refused_tool<T>(recorder: &mut Recorder<T>, params: &HookPara
     let why = params.text.as_deref().unwrap_or_default();
     let why: String = why.chars().take(WHY_CHARS_MAX).collect();
     let text = format!("{} was kept from a call: {why}", Agent::Claude.title());
-    recorder.note_fact(Party::System, LifecycleEvent::ToolRefused, text);
+    recorder.mention(Party::System, LifecycleEvent::ToolRefused, text);
 }
 
 /// The rules, and whether each is enforced.

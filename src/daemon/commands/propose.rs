@@ -48,7 +48,7 @@ impl Base {
         let Some(reply) = reply else {
             // Nobody is there who could try again.
             let id = entry.id.clone();
-            return self.recorder.append_fact(
+            return self.recorder.keep_then(
                 vec![entry],
                 Box::new(move |daemon, result| {
                     if result.is_ok() {

@@ -57,6 +57,6 @@ impl Base {
             Some(pair.clone()),
         );
         // What comes while the disk refuses is not kept: what cannot be told again needs the room.
-        self.recorder.note(entry);
+        self.recorder.mention_entry(entry);
     }
 }

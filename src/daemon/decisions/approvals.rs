@@ -381,9 +381,13 @@ impl Approvals {
         ))
     }
 
-    /// The answer is not on its way any more: the request may be answered again. Whether it was the
-    /// one that this waits for.
-    pub(in crate::daemon) fn failed(&mut self, id: &EntryId, number: AnswerNumber) -> bool {
+    /// This answer is not on its way any more, so that the request may be answered again. Returns
+    /// whether it was the latest one, which alone is waited for.
+    pub(in crate::daemon) fn no_longer_answering(
+        &mut self,
+        id: &EntryId,
+        number: AnswerNumber,
+    ) -> bool {
         let is_it = self.answering.get(id) == Some(&number);
         if is_it {
             self.answering.remove(id);
@@ -393,7 +397,7 @@ impl Approvals {
 
     /// The request is asked again behind an answer that is on record: whatever was sent, it did not
     /// arrive.
-    pub(in crate::daemon) fn asked_again(&mut self, id: &EntryId) {
+    pub(in crate::daemon) fn forget_answer(&mut self, id: &EntryId) {
         self.answering.remove(id);
     }
 

@@ -40,7 +40,7 @@ impl Decisions {
 
     /// A request is on its way to the record: what to append it with. `reply`: who asked by a call, and
     /// hears that it is recorded.
-    pub(in crate::daemon) fn asked(
+    pub(in crate::daemon) fn then_asked(
         &mut self,
         agent: Agent,
         asked: AskedAs,
@@ -112,7 +112,7 @@ impl Decisions {
         id: &EntryId,
         number: AnswerNumber,
     ) {
-        if self.approvals.failed(id, number) {
+        if self.approvals.no_longer_answering(id, number) {
             self.record_undelivered(base, id);
         }
     }
@@ -137,7 +137,7 @@ impl Decisions {
         if !self.approvals.tells_undelivered(id) {
             return;
         }
-        self.approvals.asked_again(id);
+        self.approvals.forget_answer(id);
         let who = agent.title();
         let content = format!("the operator's answer did not reach {who}: it can be given again");
         let kind = ApprovalStep::Undelivered.of(id.clone(), agent);
@@ -145,7 +145,7 @@ impl Decisions {
             .recorder
             .entry(Party::System, None, kind, content, None);
         let id = id.clone();
-        base.recorder.append_fact(
+        base.recorder.keep_then(
             vec![entry],
             Box::new(move |daemon, _| {
                 daemon.decisions.approvals.undelivered_is_told(&id);
@@ -236,7 +236,7 @@ impl Decisions {
         let entry = base
             .recorder
             .entry(Party::System, None, kind, content, None);
-        base.recorder.append_fact(
+        base.recorder.keep_then(
             vec![entry],
             Box::new(move |daemon, _| {
                 // Given up for good it may be told another time.

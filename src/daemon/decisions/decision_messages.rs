@@ -62,7 +62,7 @@ pub(in crate::daemon) fn decision_messages<T>(
 impl Base {
     /// Records messages that follow from what is recorded already, and takes them up.
     pub(in crate::daemon) fn append_messages(&mut self, messages: Vec<Entry>) {
-        self.recorder.append_fact(messages, Box::new(track_told));
+        self.recorder.keep_then(messages, Box::new(track_told));
     }
 }
 

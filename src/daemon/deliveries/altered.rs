@@ -59,6 +59,6 @@ impl Base {
         tracing::error!(text, "alarm");
         self.notices.set(NoticeKey::QueuePutBack, text.to_owned());
         let kind = ErrorCode::QueuePutBack;
-        self.recorder.keep_fact(Party::System, kind, text);
+        self.recorder.keep(Party::System, kind, text);
     }
 }

@@ -28,7 +28,7 @@ impl Deliveries {
         self.outbox.mark_recording(id, result);
         let id = id.clone();
         // From here on nothing is offered of it, and while the disk refuses its end it is kept.
-        base.recorder.append_fact(
+        base.recorder.keep_then(
             before.into_iter().chain([settled]).collect(),
             Box::new(move |daemon, recorded| {
                 if recorded.is_ok() {

@@ -8,7 +8,7 @@ use crate::core::entry::{DeliveryResult, Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::daemon::agents::codex_lane::CodexLane;
 use crate::daemon::owners::{Daemon, Deliveries};
-use crate::daemon::waiting::unwritable;
+use crate::daemon::waiting_calls::unwritable;
 use crate::store::ledger::Stored;
 use crate::wire::control::Refusal;
 

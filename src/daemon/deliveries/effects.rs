@@ -2,10 +2,7 @@
 
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::DeliveryEffect;
-use crate::core::entry::{
-    AgentChanged, ApprovalEnd, ApprovalStep, DeliveryResult, Entry, EntryKind, LifecycleEvent,
-    TurnRecord, TurnStatus,
-};
+use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, TurnId};
 use crate::daemon::agents::codex_lane::NotAsked;
 use crate::daemon::base::clock::now_ms;
@@ -101,7 +98,7 @@ impl Base {
             .into_iter()
             .map(|(id, result, entry)| ((id, result), entry))
             .unzip();
-        self.recorder.append_fact(
+        self.recorder.keep_then(
             entries,
             Box::new(move |daemon, result| {
                 // Of what was given up the lanes hear by `fact_refused`.
@@ -114,7 +111,7 @@ impl Base {
 
     fn note_cut_off(&mut self, id: &EntryId, turn: &TurnId) {
         let event = LifecycleEvent::DeliveryCutOff;
-        self.recorder.keep_fact(
+        self.recorder.keep(
             Party::System,
             event,
             format!(
@@ -122,71 +119,6 @@ impl Base {
                  not get it again by itself"
             ),
         );
-    }
-
-    /// Tells of the messages that Codex was at work on when the daemon before this one ended, and
-    /// the app-server with it. To be called before the record says that this one started, which
-    /// counts them as cut off. Returns what is to be told behind that: the ends of the turn and of
-    /// what waited for an answer, for which nobody was left, and to who waits for what Codex was at
-    /// or was to be given again, unless the record is a clone's. `asked`: the turn whose end Codex's
-    /// history is to tell.
-    pub(in crate::daemon) fn note_unfinished(
-        &mut self,
-        is_clone: bool,
-        asked: Option<&TurnId>,
-    ) -> Vec<Entry> {
-        let told = match is_clone {
-            true => Vec::new(),
-            false => [
-                self.nothing_came_of_unfinished(asked),
-                self.nothing_came_after_a_start(),
-            ]
-            .concat(),
-        };
-        let world = self.recorder.world();
-        let unfinished = world.in_turn.clone();
-        let turns: Vec<TurnRecord> = world
-            .agents
-            .values()
-            .filter_map(|agent| agent.unended_turn.clone())
-            .filter(|(_, turn_id)| Some(turn_id) != asked)
-            .map(|(thread_id, turn_id)| TurnRecord {
-                thread_id,
-                turn_id,
-                status: TurnStatus::Interrupted,
-                started_by: Party::System,
-                stopped_by: None,
-            })
-            .collect();
-        let asked: Vec<(EntryId, Agent)> = world
-            .open_approvals
-            .iter()
-            .filter(|(_, asked)| asked.given.is_none() && !asked.request.is_user_question())
-            .map(|(id, asked)| (id.clone(), asked.agent))
-            .collect();
-        for (id, (turn, _)) in unfinished {
-            let event = LifecycleEvent::DeliveryCutOff;
-            self.recorder.keep_fact(
-                Party::System,
-                event,
-                format!(
-                    "Codex was at work on {id} in turn {turn} when the daemon ended: it has the \
-                     message and does not get it again by itself"
-                ),
-            );
-        }
-        let asked = asked.into_iter().map(|(id, agent)| {
-            let said = format!("what {} asked is gone with the daemon", agent.title());
-            let lost = ApprovalStep::Ended(ApprovalEnd::Lost).of(id, agent);
-            self.recorder.entry(Party::System, None, lost, said, None)
-        });
-        let turns = turns.into_iter().map(|turn| {
-            // Only Codex tells of its turns one by one.
-            let (codex, turn) = (Party::Agent(Agent::Codex), EntryKind::Turn(turn));
-            let said = "the turn died with the daemon";
-            self.recorder.entry(codex, None, turn, said, None)
-        });
-        asked.chain(turns).chain(told).collect()
     }
 }
 
@@ -202,7 +134,7 @@ impl Agents {
             let state = self.codex.state();
             (state, None, (!state.is_attached()).then(now_ms), text)
         };
-        base.recorder.keep_fact(
+        base.recorder.keep(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 why,

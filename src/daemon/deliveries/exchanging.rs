@@ -17,7 +17,7 @@ impl Base {
     pub(in crate::daemon) fn person_spoke(&mut self, pair: Option<&RuntimeSession>, said: &str) {
         if self.recorder.world().has_exchange(pair) {
             let entry = self.person_spoke_entry(Party::System, pair, said);
-            self.recorder.append_mere_fact(entry);
+            self.recorder.keep_entry(entry);
         }
     }
 

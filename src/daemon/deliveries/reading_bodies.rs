@@ -149,7 +149,7 @@ impl Base {
         if !self.recorder.note_lost_text(&lost.entry) {
             return;
         }
-        self.recorder.note_fact(
+        self.recorder.keep(
             Party::System,
             match lost.error {
                 BlobError::Missing => ErrorCode::BlobMissing,

@@ -215,6 +215,6 @@ impl Deliveries {
             then(daemon);
             daemon.base.later.push(LaterInput::News);
         });
-        base.recorder.append_fact(entries, then);
+        base.recorder.keep_then(entries, then);
     }
 }

@@ -133,9 +133,7 @@ impl Daemon {
         match event {
             QueueEvent::Durable { upto } => {
                 self.deliveries.outbox.answered(upto);
-                if self.base.notices.clear(&NoticeKey::Queue) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice_over(&NoticeKey::Queue);
                 while let Some((agent, effect)) = self.deliveries.held.next_durable(upto) {
                     self.go_on(agent, effect);
                 }
@@ -234,9 +232,7 @@ impl Base {
             format!("the queue could not be written: {why}"),
             "nothing was sent; free space or make the project writable, it goes on by itself",
         );
-        if self.notices.set(NoticeKey::Queue, refusal.message.clone()) {
-            self.clients.status_changed();
-        }
+        self.notice(NoticeKey::Queue, refusal.message.clone());
         refusal
     }
 }

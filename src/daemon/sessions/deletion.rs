@@ -79,7 +79,7 @@ impl Base {
         self.renderings.changed();
         if !cleared.left.is_empty() {
             let (old, left) = (&cleared.sealed, cleared.left.join("; "));
-            self.recorder.keep_fact(
+            self.recorder.keep(
                 Party::System,
                 ErrorCode::NotDeleted,
                 format!("not everything of {old} could be deleted: {left}"),

@@ -220,7 +220,7 @@ impl Daemon {
 impl Base {
     /// The record says already that the operator ends it.
     fn keep_not_sealed(&mut self, error: &dyn std::fmt::Display) {
-        self.recorder.keep_fact(
+        self.recorder.keep(
             Party::System,
             ErrorCode::NotSealed,
             format!("this session could not be sealed and goes on: {error}"),
@@ -231,7 +231,7 @@ impl Base {
     /// here can fail the rollover.
     fn put_away(&mut self, old: &SessionId) -> String {
         let path = self.recorder.archive(old).unwrap_or_else(|error| {
-            self.recorder.keep_fact(
+            self.recorder.keep(
                 Party::System,
                 ErrorCode::NotArchived,
                 format!("the old session stays where it was, it could not be moved: {error}"),
@@ -396,7 +396,7 @@ impl Base {
     /// Begins the record of a session that follows none.
     pub(in crate::daemon) fn start_session(&mut self) {
         let first = self.session_entry(self.recorder.session_id(), None);
-        self.recorder.append_mere_fact(first);
+        self.recorder.keep_entry(first);
     }
 }
 

@@ -64,24 +64,41 @@ impl FirstWords {
     /// Says it, before anything is sent. `server_runs_on`: the app-server is the one of the daemon
     /// before.
     pub(super) fn say(self, daemon: &mut Daemon, claimed: &mut Claimed, server_runs_on: bool) {
+        let is_clone = self.is_clone;
+        self.say_found(daemon, claimed);
+        let failed = failed::take(&daemon.base.dirs);
+        self.say_began(daemon, server_runs_on, failed.is_some());
+        self.say_lost(daemon, failed);
+        daemon.base.note_trust_cut_short(&claimed.builder.user_dirs);
+        go_on(daemon, is_clone);
+        let adopted = std::mem::replace(&mut claimed.adopted, Ok(None));
+        daemon.base.note_adopted_config(adopted);
+    }
+
+    /// What the record began with, and what was set aside before it was ours.
+    fn say_found(&self, daemon: &mut Daemon, claimed: &Claimed) {
         if self.is_new {
             daemon.base.start_session();
         }
         meet_signer(daemon, &claimed.builder.user_dirs);
         if let Some((entries, unread)) = &self.adopted {
-            adopt(daemon, *entries, unread);
+            record_adoption(daemon, *entries, unread);
         }
         if let Some(aside) = &claimed.foreign_queue {
             let said = adopt::queue_set_aside(aside);
             daemon
                 .base
                 .recorder
-                .keep_fact(Party::System, ErrorCode::ForeignQueue, said);
+                .keep(Party::System, ErrorCode::ForeignQueue, said);
         }
         if self.queue_was_older {
             daemon.base.note_older_queue();
         }
-        let failed = failed::take(&daemon.base.dirs);
+    }
+
+    /// That the daemon started or goes on, behind what it says of the one before. `has_failed`: that
+    /// one left its mark.
+    fn say_began(&self, daemon: &mut Daemon, server_runs_on: bool, has_failed: bool) {
         let (event, said, ends) = if server_runs_on {
             let said = "the daemon goes on in another process";
             let told = daemon.base.nothing_came_after_a_start();
@@ -93,7 +110,7 @@ impl FirstWords {
             };
             let ends = daemon.base.note_unfinished(self.is_clone, asked.as_ref());
             // One that failed has left its mark, and an entry of its own.
-            let said = match self.was_killed && failed.is_none() {
+            let said = match self.was_killed && !has_failed {
                 true => "the daemon started; the one before this one ended without a word",
                 false => "the daemon started",
             };
@@ -107,9 +124,14 @@ impl FirstWords {
         let began = std::iter::once(began).chain(ends).collect();
         // Without it the approvals and turns of a daemon that is gone would stand in the world.
         let recorder = &mut daemon.base.recorder;
-        recorder.append_fact(began, Box::new(track_told));
+        recorder.keep_then(began, Box::new(track_told));
+    }
+
+    /// What was lost, or is somebody else's, since the last daemon. `failed`: the mark that it left if
+    /// it failed.
+    fn say_lost(self, daemon: &mut Daemon, failed: Option<String>) {
         if let Some(missing) = &self.missing {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::LedgerMissing,
                 format!(
@@ -119,7 +141,7 @@ impl FirstWords {
             );
         }
         if let Some(head) = &self.left_over {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::LedgerMissing,
                 format!(
@@ -133,21 +155,15 @@ impl FirstWords {
             |alarm: &Alarm| matches!(alarm, Alarm::RecordCut { .. } | Alarm::RecordGone { .. });
         let is_whole = !self.lost.iter().chain(&self.alarms).any(is_cut);
         daemon.base.note_failed(failed, is_whole);
-        // What of the agents' files could not be deleted with the session before goes when they are
-        // made again.
-        let before = daemon.base.recorder.world().predecessor.as_ref();
-        if before.is_some_and(|before| before.fate == Fate::Discarded) {
-            daemon.base.renderings.changed();
-        }
         for (kind, said) in finish_mending(
             &daemon.deliveries.outbox,
             &daemon.base.recorder,
             self.mended,
         ) {
-            daemon.base.recorder.keep_fact(Party::System, kind, said);
+            daemon.base.recorder.keep(Party::System, kind, said);
         }
         if let Some(torn) = &self.torn {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::TornTail,
                 format!(
@@ -162,7 +178,7 @@ impl FirstWords {
         }
         say_alarms(&daemon.base.recorder, &mut daemon.base.notices);
         if self.has_foreign_history {
-            daemon.base.recorder.keep_fact(
+            daemon.base.recorder.keep(
                 Party::System,
                 ErrorCode::ForeignHistory,
                 foreign_history(self.is_clone, daemon),
@@ -179,29 +195,33 @@ impl FirstWords {
                     None,
                 );
                 // Where it is refused, the next start finds it like this and says it again.
-                daemon.base.recorder.note(entry);
+                daemon.base.recorder.mention_entry(entry);
             }
         }
-        daemon.base.note_trust_cut_short(&claimed.builder.user_dirs);
-        daemon.base.lose_claudes_packets();
-        daemon.recall_limits();
-        if !self.is_clone {
-            let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
-            if !messages.is_empty() {
-                daemon.base.append_messages(messages);
-            }
-        }
-        if !self.is_clone {
-            // The daemon before may have died between the sender's word and what follows from it.
-            let unsettled = daemon.base.recorder.world().unsettled.keys();
-            let unsettled: Vec<EntryId> = unsettled.cloned().collect();
-            daemon.take_back_closed(unsettled);
-        }
-        daemon.recover_codex();
-        daemon
-            .base
-            .note_adopted_config(std::mem::replace(&mut claimed.adopted, Ok(None)));
     }
+}
+
+/// Goes on with what was under way. With messages only where the record is no clone's.
+fn go_on(daemon: &mut Daemon, is_clone: bool) {
+    // What of the agents' files could not be deleted with the session before goes when they are made
+    // again.
+    let before = daemon.base.recorder.world().predecessor.as_ref();
+    if before.is_some_and(|before| before.fate == Fate::Discarded) {
+        daemon.base.renderings.changed();
+    }
+    daemon.base.lose_claudes_packets();
+    daemon.recall_limits();
+    if !is_clone {
+        let messages = untold_messages(&daemon.base.recorder, &daemon.base.commit);
+        if !messages.is_empty() {
+            daemon.base.append_messages(messages);
+        }
+        // The daemon before may have died between the sender's word and what follows from it.
+        let unsettled = daemon.base.recorder.world().unsettled.keys();
+        let unsettled: Vec<EntryId> = unsettled.cloned().collect();
+        daemon.take_back_closed(unsettled);
+    }
+    daemon.recover_codex();
 }
 
 fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
@@ -214,18 +234,18 @@ fn meet_signer(daemon: &mut Daemon, user: &UserDirs) {
         daemon
             .base
             .recorder
-            .note_fact(Party::System, ErrorCode::TrustNotKept, why);
+            .mention(Party::System, ErrorCode::TrustNotKept, why);
     }
     if let Some(lost) = lost {
         daemon.base.raise_alarm(&lost);
     }
     if let Some(entry) = goes_on {
-        daemon.base.recorder.append_mere_fact(entry);
+        daemon.base.recorder.keep_entry(entry);
     }
 }
 
 /// The record of ContextRelay 3 goes on as ours.
-pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unread) {
+pub(in crate::daemon) fn record_adoption(daemon: &mut Daemon, entries: u64, unread: &Unread) {
     let (first, carried) = adopt::adopted(&daemon.base.recorder, entries, unread);
     let mut batch = vec![first];
     for entry in carried {
@@ -236,7 +256,7 @@ pub(in crate::daemon) fn adopt(daemon: &mut Daemon, entries: u64, unread: &Unrea
                 .delivery_entry(&daemon.base, &entry.id, to, result, None, None);
         batch.extend([entry, unsure]);
     }
-    daemon.base.recorder.append_fact(
+    daemon.base.recorder.keep_then(
         batch,
         Box::new(|daemon, result| match result {
             Ok(recorded) => adopt::take_up(

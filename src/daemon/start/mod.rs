@@ -24,13 +24,14 @@ mod opened;
 mod ready;
 mod sequence;
 mod serving;
+mod unfinished;
 mod watches;
 
 pub use self::builder::Builder;
 #[cfg(test)]
 pub(super) use self::claimed::Claimed;
 #[cfg(test)]
-pub(super) use self::first_words::adopt;
+pub(super) use self::first_words::record_adoption;
 #[cfg(test)]
 pub(super) use self::ready::{Ground, Ready};
 pub use super::start_error::StartError;

@@ -39,9 +39,7 @@ impl Daemon {
             }
             // The record tells of it.
             WatchFact::TouchOver { session } if session == *self.base.recorder.session_id() => {
-                if self.base.notices.clear(&NoticeKey::Touched) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice_over(&NoticeKey::Touched);
             }
             // It was sealed meanwhile, by us.
             WatchFact::Ledger { .. } | WatchFact::Chain { .. } | WatchFact::TouchOver { .. } => {}
@@ -63,9 +61,7 @@ impl Daemon {
                 let notice = format!(
                     "changes of files are noticed late, because the system gives no signs: {why}"
                 );
-                if self.base.notices.set(NoticeKey::Watch, notice) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice(NoticeKey::Watch, notice);
             }
         }
     }
@@ -125,9 +121,7 @@ impl Base {
             "somebody else changed .contextrelay/current, which {named}: this daemon goes on with {}",
             self.recorder.session_id()
         );
-        if self.notices.set(NoticeKey::Current, text.clone()) {
-            self.clients.status_changed();
-        }
+        self.notice(NoticeKey::Current, text.clone());
         let put_back = files.current_changed();
         if put_back == PutBack::Waits {
             return;
@@ -141,7 +135,7 @@ impl Base {
     /// What an alarm says cannot be said again by anybody, so it is kept until the disk takes it.
     fn record_touch(&mut self, code: ErrorCode, text: String) {
         let entry = self.recorder.entry(Party::System, None, code, text, None);
-        self.recorder.append_mere_fact(entry);
+        self.recorder.keep_entry(entry);
     }
 
     pub(in crate::daemon) fn watch_deadline(&mut self, files: &mut FileWatch) {
@@ -152,24 +146,19 @@ impl Base {
 
     fn put_current_back(&mut self, files: &mut FileWatch) {
         files.puts_back();
-        let is_news = match self.recorder.name_current() {
+        match self.recorder.name_current() {
             // The record tells of it; there is nothing left to be done.
-            Ok(()) => self.notices.clear(&NoticeKey::Current),
+            Ok(()) => self.notice_over(&NoticeKey::Current),
             Err(error) => {
                 files.was_not_put_back();
                 let notice = format!(
                     "somebody else changed .contextrelay/current, and it could not be put back: \
                      {error}; it is tried again"
                 );
-                let is_news = self.notices.set(NoticeKey::Current, notice);
-                if is_news {
+                if self.notice(NoticeKey::Current, notice) {
                     tracing::warn!(%error, "`current` could not be put back");
                 }
-                is_news
             }
-        };
-        if is_news {
-            self.clients.status_changed();
         }
     }
 

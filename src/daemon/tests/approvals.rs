@@ -462,6 +462,37 @@ async fn claude_is_answered_by_its_hook_and_what_it_does_next_ends_the_request()
 }
 
 #[tokio::test]
+async fn an_answer_for_which_no_hook_of_claudes_waits_is_refused_with_where_to_look() {
+    let mut rig = Rig::fresh().await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    let id = rig.only_open();
+    assert_eq!(rig.answer(&operator, &id, "accept", None).await, Ok(()));
+    waiting.await.unwrap().unwrap();
+    // Its effect is not known yet.
+    assert_eq!(
+        rig.answer(&operator, &id, "decline", None).await,
+        Err(RefusalCode::InFlight)
+    );
+    rig.claude_hook("PostToolUse", Some("touch")).await;
+
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let _waiting = rig.claude_asks(&hook, "k2");
+    rig.settle().await;
+    let id = rig.only_open();
+    // Claude was answered in its own dialog, and the record does not have that yet.
+    rig.daemon.disconnect(hook.conn);
+    let refused = rig.ask(&operator, answer(&id, "accept", None));
+    rig.settle().await;
+    let refusal = refused.await.unwrap().unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::NotFound);
+    let told = format!("{} {}", refusal.message, refusal.hint);
+    assert!(told.contains("Claude") && !told.contains("Codex"), "{told}");
+}
+
+#[tokio::test]
 async fn a_yes_to_what_claude_has_changed_since_is_on_record_as_not_passed_on() {
     let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);

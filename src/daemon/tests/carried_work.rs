@@ -82,7 +82,7 @@ impl Rig {
         let fact = ContinuityFact::TurnFiles(files).of(Agent::Claude);
         let (by, recorder) = (Party::Agent(Agent::Claude), &mut self.daemon.base.recorder);
         let entry = recorder.entry(by, None, fact, "", Some(pair()));
-        recorder.append_mere_fact(entry);
+        recorder.keep_entry(entry);
         self.settle().await;
     }
 

@@ -234,7 +234,7 @@ async fn a_signed_rejection_counts_on_the_tree_that_it_was_signed_on_and_an_appr
     let mut on = recorder.entry(Party::Human, None, event, "signed", None);
     let change = SigningChange::On { notice };
     on.meta.insert(META.to_owned(), change.to_value());
-    recorder.append_fact(vec![on], Box::new(|_, _| {}));
+    recorder.keep_then(vec![on], Box::new(|_, _| {}));
     rig.settle().await;
     let proposal = proposed(&mut rig, &claude, tree("proposed")).await;
     let world = rig.daemon.base.recorder.world();

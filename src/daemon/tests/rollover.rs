@@ -398,7 +398,7 @@ async fn a_process_that_takes_a_session_over_tells_of_its_end_that_did_not_come(
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
     let recorder = &mut rig.daemon.base.recorder;
-    recorder.note_fact(Party::Human, LifecycleEvent::SessionCleared, "it ends");
+    recorder.mention(Party::Human, LifecycleEvent::SessionCleared, "it ends");
     rig.settle().await;
     let rig = Rig::start_after(&place, Some(rig.leave().await)).await;
     assert_eq!(cut_short(&rig).len(), 1);

@@ -8,7 +8,7 @@ use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::{EntryKind, ErrorCode};
 use crate::core::id::SessionId;
 use crate::daemon::event::Event;
-use crate::daemon::start::adopt;
+use crate::daemon::start::record_adoption;
 use crate::daemon::tamper::fact::WatchFact;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::testing::{Full, Place};
@@ -303,7 +303,7 @@ async fn unread_messages_of_contextrelay_3_wait_for_the_operator() {
         }],
         total: 7,
     };
-    adopt(&mut rig.daemon, 12, &unread);
+    record_adoption(&mut rig.daemon, 12, &unread);
     rig.settle().await;
     let rows: Vec<_> = rig
         .daemon

@@ -7,9 +7,10 @@ use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, LifecycleEvent, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::daemon::agents::codex_lane::SIGN_IN;
 use crate::daemon::event::Event;
 use crate::daemon::fault::DaemonFault;
-use crate::daemon::start::adopt;
+use crate::daemon::start::record_adoption;
 use crate::daemon::stop::Stop;
 use crate::store::contextrelay3::{Unread, UnreadMessage};
 use crate::store::ledger::{LedgerError, WriterEvent};
@@ -108,6 +109,30 @@ async fn a_turns_end_that_comes_before_anybody_hears_of_the_failure_stands_behin
     recover(&mut rig).await;
     assert!(rig.daemon.base.recorder.world().cut_off.contains_key(&id));
     assert!(!rig.daemon.base.recorder.has_unwritten());
+}
+
+#[tokio::test]
+async fn what_a_later_start_goes_by_of_codex_is_on_the_disk_though_it_refused_it_at_first() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let ledger = rig.daemon.base.recorder.ledger().path().to_owned();
+    let away = ledger.with_extension("away");
+    std::fs::rename(&ledger, &away).unwrap();
+    let why = "the conversation cannot be opened".to_owned();
+    rig.fact(CodexFact::ThreadReplaced { why: why.clone() });
+    rig.user_message("turn-1", None);
+    rig.fact(CodexFact::SignIn { needed: true });
+    rig.wait_for_refusals().await;
+    std::fs::rename(&away, &ledger).unwrap();
+    rig.pump().await;
+    recover(&mut rig).await;
+    drop(rig);
+    let (world, _) = Rig::replayed(&place);
+    let codex = world.agent(Agent::Codex);
+    let turn = codex.unended_turn.as_ref().map(|(_, turn)| turn);
+    assert_eq!(turn, Some(&TurnId::new("turn-1")));
+    assert_eq!(codex.why.as_deref(), Some(SIGN_IN));
+    assert!(world.errors.iter().any(|error| error.text == why));
 }
 
 #[tokio::test]
@@ -273,7 +298,7 @@ async fn a_record_of_contextrelay_3_is_taken_over_though_the_disk_refuses_that_a
         }],
         total: 1,
     };
-    adopt(&mut rig.daemon, 12, &unread);
+    record_adoption(&mut rig.daemon, 12, &unread);
     rig.fail_writes().await;
     let lane = |rig: &Rig| rig.daemon.deliveries.outbox.lane(Agent::Claude).count();
     assert_eq!(lane(&rig), 0);

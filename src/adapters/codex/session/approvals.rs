@@ -16,7 +16,7 @@ const UNKNOWN_MAX: usize = 32;
 
 impl Session<'_> {
     /// Takes in a request of the server's, if it is one for the person.
-    pub(super) async fn asked(&mut self, request: ServerRequest) {
+    pub(super) async fn take_approval(&mut self, request: ServerRequest) {
         let changes = self.thread_state.changes.iter();
         let changes_of = |item: &str| {
             let mut changes = changes.clone();

@@ -30,7 +30,7 @@ impl Session<'_> {
 
     async fn take_request(&mut self, request: ServerRequest) {
         if self.thread_state.approvals.len() < APPROVALS_MAX {
-            self.asked(request).await;
+            self.take_approval(request).await;
         }
     }
 

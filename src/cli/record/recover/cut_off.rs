@@ -164,9 +164,8 @@ impl RecoveredTurns {
         for turn in turns {
             self.interrupted.push(turn);
         }
-        // A question of `ask_user` waits on without its daemon.
         let asked = world.open_approvals.values();
-        let asked = asked.filter(|asked| !asked.request.is_user_question());
+        let asked = asked.filter(|asked| !asked.outlives_daemon());
         let mut asked: Vec<_> = asked.cloned().collect();
         asked.sort_by_key(|asked| asked.seq);
         for asked in asked {

@@ -114,7 +114,7 @@ impl Decisions {
         let mut entry = base.asked_entry(recent_writes, Agent::Claude, text);
         entry.runtime_session = Some(pair);
         let id = entry.id.clone();
-        let recorded = self.asked(Agent::Claude, asked, id.clone(), None);
+        let recorded = self.then_asked(Agent::Claude, asked, id.clone(), None);
         self.approvals.claude_waits(id, hook);
         base.recorder.append(vec![entry], recorded);
     }

@@ -99,7 +99,7 @@ impl Base {
         let fact = ContinuityFact::Compacted(compaction).of(Agent::Claude);
         let claude = Party::Agent(Agent::Claude);
         let entry = self.recorder.entry(claude, None, fact, summary, Some(pair));
-        self.recorder.append_mere_fact(entry);
+        self.recorder.keep_entry(entry);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the ladders to Claude are told, and when they are told by themselves.
+//! Hands inputs to the ladders to Claude and performs their effects; their deadlines.
 
 use std::collections::BTreeSet;
 

@@ -25,7 +25,7 @@ impl Base {
     /// Records what a turn of Claude's touched.
     pub(super) fn append_files(&mut self, pair: &RuntimeSession, files: TurnFiles) {
         let entry = self.files_entry(pair, files);
-        self.recorder.append_mere_fact(entry);
+        self.recorder.keep_entry(entry);
     }
 
     fn files_entry(&self, pair: &RuntimeSession, files: TurnFiles) -> Entry {
@@ -52,7 +52,7 @@ impl Base {
                     .entry(agent.into(), None, marker.kind, content, Some(pair.clone()));
             let tag = StateTag::Marker.as_str();
             entry.meta.insert(STATE_TAG.to_owned(), json!(tag));
-            self.recorder.append_mere_fact(entry);
+            self.recorder.keep_entry(entry);
         }
     }
 }

@@ -155,7 +155,7 @@ impl Daemon {
         }
         if !runs {
             let event = LifecycleEvent::DoorbellDead;
-            self.base.recorder.note_fact(
+            self.base.recorder.mention(
                 Party::System,
                 event,
                 "Claude's monitor, the doorbell, has ended: messages wait for its next turn",

@@ -28,9 +28,9 @@ impl Decisions {
         let text = self.approval_text(base, agent, request, details);
         let entry = base.asked_entry(recent_writes, agent, text);
         let id = entry.id.clone();
-        let recorded = self.asked(agent, asked, id.clone(), None);
+        let recorded = self.then_asked(agent, asked, id.clone(), None);
         self.approvals.codex_waits(request_id, id);
-        base.recorder.append_fact(vec![entry], recorded);
+        base.recorder.keep_then(vec![entry], recorded);
     }
 
     pub(super) fn approval_resolved(&mut self, base: &mut Base, request_id: &str) {

@@ -66,7 +66,7 @@ impl Daemon {
         // Behind what the turn did until now: the packet is to hold it.
         self.base
             .recorder
-            .append_fact(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
+            .keep_then(vec![entry], Box::new(|daemon, _| daemon.packet_is_due()));
     }
 
     /// Messages go out again.
@@ -200,7 +200,7 @@ impl Agents {
             let entry = base
                 .recorder
                 .entry(codex, None, fact, "", Some(pair.clone()));
-            base.recorder.append_mere_fact(entry);
+            base.recorder.keep_entry(entry);
         }
         self.hear(
             base,
@@ -280,7 +280,7 @@ impl Agents {
         reload.way = way.unwrap_or(reload.way);
         let entry = base.reload_entry(Agent::Codex, &pair, reload, step);
         // A thread that is gone on with may have waited for this.
-        base.recorder.append_fact(
+        base.recorder.keep_then(
             vec![entry],
             Box::new(|daemon, _| {
                 daemon

@@ -1,4 +1,4 @@
-//! What the lane to Codex is told, and when it is told by itself.
+//! Hands inputs to the lane to Codex and performs its effects; its deadlines.
 
 use tokio::time::Instant;
 

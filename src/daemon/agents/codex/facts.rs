@@ -35,7 +35,7 @@ impl Daemon {
             CodexFact::InstructionsRead { paths } => self.agents.codex_read(&self.base, &paths),
             CodexFact::ThreadReplaced { why } => {
                 let code = ErrorCode::CodexFailed;
-                self.base.recorder.note_fact(Party::System, code, why);
+                self.base.recorder.keep(Party::System, code, why);
             }
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
@@ -100,9 +100,7 @@ impl Daemon {
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count, is_full } => self.proxy_refused(count, is_full),
             CodexFact::ProxyHasRoom => {
-                if self.base.notices.clear(&NoticeKey::ProxyFull) {
-                    self.base.clients.status_changed();
-                }
+                self.base.notice_over(&NoticeKey::ProxyFull);
             }
             CodexFact::ContextUsed { used, window } => {
                 let now_ms = self.base.clock.now_ms();
@@ -220,7 +218,7 @@ impl Daemon {
         let stood = self.base.notices.has(&NoticeKey::Codex);
         self.base.notices.set(NoticeKey::Codex, why);
         if is_another || !stood {
-            self.base.recorder.note_fact(Party::System, code, why);
+            self.base.recorder.mention(Party::System, code, why);
         }
         self.codex_input(CodexInput::Unavailable);
         self.agents.codex_trouble(&self.base, why);
@@ -252,14 +250,12 @@ impl Daemon {
                  `ctxrelay codex`",
             ),
         };
-        let is_news = self.base.notices.set(key, notice);
-        if is_news {
-            self.base.recorder.note_fact(
+        if self.base.notice(key, notice) {
+            self.base.recorder.mention(
                 Party::System,
                 ErrorCode::ProxyRefused,
                 format!("refused {count} connection(s) to the Codex proxy: {why}"),
             );
-            self.base.clients.status_changed();
         }
     }
 
@@ -278,7 +274,7 @@ impl Daemon {
         }
         let life = self.agents.codex.life();
         self.codex_input(CodexInput::SignIn { life, needed });
-        self.base.recorder.note_fact(
+        self.base.recorder.keep(
             Party::System,
             EntryKind::AgentChanged(AgentChanged {
                 why: needed.then(|| SIGN_IN.to_owned()),
@@ -333,7 +329,7 @@ impl Daemon {
         let is_known = state == AgentState::Offline && known_why.as_ref().is_some_and(is_same);
         drop(said);
         if self.agents.codex.server().is_some() && !is_known {
-            self.base.recorder.keep_fact(
+            self.base.recorder.keep(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     why: Some(why.to_owned()),
@@ -383,7 +379,7 @@ impl Daemon {
                 true => (AgentState::Limited, known.why.clone()),
                 false => (AgentState::Idle, None),
             };
-            self.base.recorder.keep_fact(
+            self.base.recorder.keep(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged {
                     pid,
@@ -440,7 +436,7 @@ impl Daemon {
                 .end_codex_approvals(&mut self.base, over, ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
-            self.base.recorder.note_fact(
+            self.base.recorder.keep(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged::of(Agent::Codex, now)),
                 match now {
@@ -459,7 +455,7 @@ impl Daemon {
             self.base.notices.clear(&NoticeKey::Proxy);
         }
         if self.agents.codex.terminal(attached, pid) {
-            self.base.recorder.note_fact(
+            self.base.recorder.mention(
                 Party::System,
                 if attached {
                     LifecycleEvent::CodexTuiAttached

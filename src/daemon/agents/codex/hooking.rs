@@ -33,12 +33,11 @@ impl Agents {
     }
 
     fn tell_of_codex_hook(&self, base: &mut Base) {
-        let changed = match self.codex.hook_review() {
-            Some(HookReview::Unreviewed) => base.notices.set(NoticeKey::CodexHook, UNREVIEWED),
-            _ => base.notices.clear(&NoticeKey::CodexHook),
-        };
-        if changed {
-            base.clients.status_changed();
+        match self.codex.hook_review() {
+            Some(HookReview::Unreviewed) => {
+                base.notice(NoticeKey::CodexHook, UNREVIEWED);
+            }
+            _ => base.notice_over(&NoticeKey::CodexHook),
         }
     }
 

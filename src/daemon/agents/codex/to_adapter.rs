@@ -94,7 +94,7 @@ impl Agents {
         let note = coordinator_note(base.configuration.policy().coordinator);
         let text = format!("Codex was told with message {}: {note}", with.short());
         base.recorder
-            .note_fact(Party::System, LifecycleEvent::CoordinatorTold, text);
+            .mention(Party::System, LifecycleEvent::CoordinatorTold, text);
     }
 
     /// The message stays where it is, and the lane rests.

@@ -60,7 +60,7 @@ impl Daemon {
                 .thread()
                 .cloned()
                 .unwrap_or_else(ThreadId::unknown);
-            self.base.recorder.note_fact(
+            self.base.recorder.keep(
                 Party::Agent(Agent::Codex),
                 EntryKind::Turn(TurnRecord {
                     thread_id,
@@ -190,7 +190,7 @@ impl Daemon {
             limited: end.usage_limited || rests,
             died: end.died,
         };
-        self.base.recorder.append_fact(
+        self.base.recorder.keep_then(
             entries,
             Box::new(|daemon, stored| {
                 for stored in stored.unwrap_or_default() {

@@ -103,9 +103,9 @@ impl Written {
         self.actions()
     }
 
-    fn append_fact(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
+    fn keep_then(&mut self, text: &str, then: &'static str) -> Vec<RecorderAction<&'static str>> {
         let entry = self.said(text);
-        self.recorder.append_fact(vec![entry], then);
+        self.recorder.keep_then(vec![entry], then);
         self.actions()
     }
 
@@ -244,7 +244,7 @@ fn once_the_writer_is_gone_nobody_waits_and_nothing_is_kept() {
     assert_eq!(written.recorder.pending_count(), 0);
     written.recorder.ledger().clone().close();
     assert_eq!(
-        words(&written.append_fact("happened", "then")),
+        words(&written.keep_then("happened", "then")),
         [
             "writer gone",
             "fact happened writer_gone given up",
@@ -265,7 +265,7 @@ fn nothing_is_written_where_the_folder_is_not_ours_any_more() {
         ["refused asked folder_lost"]
     );
     assert_eq!(
-        words(&written.append_fact("happened", "then")),
+        words(&written.keep_then("happened", "then")),
         ["fact happened folder_lost kept"]
     );
     assert_eq!(written.recorder.ledger().stats().entries, 0);

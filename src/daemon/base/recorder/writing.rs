@@ -40,43 +40,44 @@ impl<T> Recorder<T> {
         self.give(entries, Pending::of(then, None), Some(self.round));
     }
 
-    /// Appends what nobody waits for.
-    pub(in crate::daemon) fn note(&mut self, entry: Entry) {
+    /// Appends what nobody waits for and nothing goes by, or what is told again by itself: while the
+    /// disk refuses it is lost.
+    pub(in crate::daemon) fn mention_entry(&mut self, entry: Entry) {
         self.give_entries(vec![entry], None);
     }
 
-    /// As [`Self::note`], of now.
-    pub(in crate::daemon) fn note_fact(
+    /// As [`Self::mention_entry`], of now.
+    pub(in crate::daemon) fn mention(
         &mut self,
         source: Party,
         kind: impl Into<EntryKind>,
         content: impl Into<String>,
     ) {
         let entry = self.entry(source, None, kind, content, None);
-        self.note(entry);
+        self.mention_entry(entry);
     }
 
     /// Appends what has happened already. While the disk refuses it is kept and tried again: it
     /// cannot be undone, and nobody else would tell it a second time. Who waits goes on when it is
     /// durable, or was given up for good.
-    pub(in crate::daemon) fn append_fact(&mut self, entries: Vec<Entry>, then: T) {
+    pub(in crate::daemon) fn keep_then(&mut self, entries: Vec<Entry>, then: T) {
         self.give_fact(entries, Some(then));
     }
 
-    /// As [`Self::append_fact`], and nothing follows from it.
-    pub(in crate::daemon) fn append_mere_fact(&mut self, entry: Entry) {
+    /// As [`Self::keep_then`], and nothing follows from it.
+    pub(in crate::daemon) fn keep_entry(&mut self, entry: Entry) {
         self.give_fact(vec![entry], None);
     }
 
-    /// As [`Self::note_fact`], for what a later start goes by: it is kept while the disk refuses.
-    pub(in crate::daemon) fn keep_fact(
+    /// As [`Self::keep_entry`], of now.
+    pub(in crate::daemon) fn keep(
         &mut self,
         source: Party,
         kind: impl Into<EntryKind>,
         content: impl Into<String>,
     ) {
         let entry = self.entry(source, None, kind, content, None);
-        self.append_mere_fact(entry);
+        self.keep_entry(entry);
     }
 
     fn give_entries(&mut self, entries: Vec<Entry>, then: Option<T>) {
@@ -96,7 +97,7 @@ impl<T> Recorder<T> {
         // is given up, and does not overtake them.
         let token = self.take_token();
         if pending.is_again || self.has_place(&entries) {
-            self.keep(token, entries, pending.then);
+            self.hold_back(token, entries, pending.then);
         } else {
             self.refuse(token, pending, refusals::overloaded());
         }
@@ -176,7 +177,7 @@ impl<T> Recorder<T> {
                     refusal.message
                 ));
             }
-            self.keep(token, entries, then);
+            self.hold_back(token, entries, then);
             self.ask_again_soon();
         } else {
             tracing::error!(code = %refusal.code, "a fact could not be recorded");
@@ -198,7 +199,7 @@ impl<T> Recorder<T> {
     }
 
     /// Has a fact wait in its place: another one that came later may have been refused before it.
-    fn keep(&mut self, token: u64, entries: Vec<Entry>, then: Option<T>) {
+    fn hold_back(&mut self, token: u64, entries: Vec<Entry>, then: Option<T>) {
         let at = self.unwritten.partition_point(|kept| kept.token < token);
         let fact = Unwritten {
             token,
@@ -278,7 +279,7 @@ impl<T> Recorder<T> {
             if is_asked_again {
                 self.give_unwritten();
             }
-            self.note(last_words);
+            self.mention_entry(last_words);
         }
     }
 
@@ -395,7 +396,7 @@ impl<T> Recorder<T> {
         }
         if let Some(lost) = self.lost.take() {
             let text = lost.text();
-            self.keep_fact(Party::System, ErrorCode::FactsLost, text.clone());
+            self.keep(Party::System, ErrorCode::FactsLost, text.clone());
             self.actions.push_back(RecorderAction::FactsLost(text));
         }
     }
@@ -413,7 +414,7 @@ impl<T> Recorder<T> {
         let ended = self.outage_ended_at;
         if ended.is_some_and(|ended| ended.elapsed() < WRITE_AGAIN) {
             let token = self.take_token();
-            self.keep(token, vec![entry], None);
+            self.hold_back(token, vec![entry], None);
             self.ask_again_soon();
             return;
         }

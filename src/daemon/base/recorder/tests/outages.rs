@@ -16,7 +16,7 @@ use crate::store::ledger::{LedgerError, WriterEvent};
 #[test]
 fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once() {
     let mut written = Written::new();
-    assert!(written.append_fact("happened", "then").is_empty());
+    assert!(written.keep_then("happened", "then").is_empty());
     let actions = written.next_fails(written.no_space());
     assert_eq!(
         words(&actions),
@@ -24,7 +24,7 @@ fn a_fact_that_the_disk_refuses_is_recorded_behind_the_outage_and_goes_on_once()
     );
     assert!(written.recorder.is_read_only() && written.recorder.has_unwritten());
     // Behind it, however soon.
-    assert!(written.append_fact("later", "later").is_empty());
+    assert!(written.keep_then("later", "later").is_empty());
     let outage = written.next();
     assert_eq!(outage.len(), 1);
     assert!(written.texts()[0].contains("could not be written"));
@@ -51,7 +51,7 @@ fn one_fact_that_the_disk_never_takes_is_one_outage_until_it_does() {
     let mut written = Written::new();
     let never = || LedgerError::NotAFile("/plums/blobs".into());
     let refused = ["unwritable", "fact happened ledger_unwritable kept"];
-    written.append_fact("happened", "then");
+    written.keep_then("happened", "then");
     assert_eq!(words(&written.next_fails(never())), refused);
     let outage = words(&written.next());
     assert!(outage[0].contains("could not be written"), "{outage:?}");
@@ -72,7 +72,7 @@ fn one_fact_that_the_disk_never_takes_is_one_outage_until_it_does() {
     );
     // The next one is another outage.
     written.recorder.outage_ended_at = None;
-    written.append_fact("later", "then");
+    written.keep_then("later", "then");
     written.next_fails(never());
     let outage = words(&written.next());
     assert!(outage[0].contains("could not be written"), "{outage:?}");
@@ -110,7 +110,7 @@ fn a_disk_that_refuses_every_other_write_is_told_once_and_then_as_often_as_it_is
 #[test]
 fn a_fact_that_waits_for_the_head_outside_is_said_until_it_is_recorded() {
     let mut written = Written::new();
-    written.append_fact("happened", "then");
+    written.keep_then("happened", "then");
     let told = written.next_fails(LedgerError::HeadUnwritable {
         path: "/home/heads/plums".into(),
         source: Arc::new(std::io::ErrorKind::ReadOnlyFilesystem.into()),
@@ -139,12 +139,12 @@ fn a_fact_that_waits_for_the_head_outside_is_said_until_it_is_recorded() {
 #[test]
 fn facts_are_kept_in_the_order_in_which_they_came_and_not_in_that_of_their_refusals() {
     let mut written = Written::new();
-    written.append_fact("one", "then");
-    written.append_fact("two", "then");
+    written.keep_then("one", "then");
+    written.keep_then("two", "then");
     let gone = || LedgerError::Gone("/plums/ledger".into());
     let _ = written.next_fails(gone());
     // It waits behind the first one before the second one is heard of.
-    written.append_fact("three", "then");
+    written.keep_then("three", "then");
     let _ = written.next_fails(gone());
     let on_the_way = |written: &Written| {
         let facts = written.recorder.facts_on_the_way();
@@ -163,14 +163,14 @@ fn facts_are_kept_in_the_order_in_which_they_came_and_not_in_that_of_their_refus
 #[test]
 fn a_fact_that_fails_only_after_it_was_time_to_try_again_keeps_its_place() {
     let mut written = Written::new();
-    written.append_fact("one", "then");
-    written.append_fact("two", "then");
+    written.keep_then("one", "then");
+    written.keep_then("two", "then");
     let gone = || LedgerError::Gone("/plums/ledger".into());
     let _ = written.next_fails(gone());
     // The disk is slow to refuse the second one.
     written.recorder.write_again_now();
     written.recorder.write_again();
-    written.append_fact("three", "then");
+    written.keep_then("three", "then");
     assert!(written.recorder.next_deadline().is_some());
     let _ = written.next_fails(gone());
     written.told(WriterEvent::Recovered);
@@ -202,7 +202,7 @@ fn no_more_facts_are_kept_than_fit_and_the_record_says_how_many_were_given_up() 
     };
     let plain = UNWRITTEN_MAX - UNWRITTEN_RESERVED;
     for n in 0..=plain {
-        assert!(written.append_fact(&n.to_string(), "then").is_empty());
+        assert!(written.keep_then(&n.to_string(), "then").is_empty());
     }
     let (mut given_up, mut others) = (Vec::new(), Vec::new());
     for _ in 0..=plain {
@@ -224,17 +224,17 @@ fn no_more_facts_are_kept_than_fit_and_the_record_says_how_many_were_given_up() 
     );
     // The next one does not overtake those that wait.
     assert_eq!(
-        words(&written.append_fact("next", "then")),
+        words(&written.keep_then("next", "then")),
         ["fact next overloaded given up", "refused then overloaded"]
     );
     // The last places are for what became of a message, and the like.
     for _ in 0..UNWRITTEN_RESERVED {
         let delivered = delivered(&written);
-        written.recorder.append_fact(vec![delivered], "then");
+        written.recorder.keep_then(vec![delivered], "then");
         assert!(written.actions().is_empty());
     }
     let batch = vec![delivered(&written), written.said("with it")];
-    written.recorder.append_fact(batch, "then");
+    written.recorder.keep_then(batch, "then");
     assert_eq!(
         words(&written.actions()),
         [
