@@ -304,8 +304,8 @@ impl Model {
         self.world.note_hash(id, hash);
     }
 
-    /// Before each view: time has passed, which makes handoffs stale, and what is kept for the view may
-    /// be of an earlier world.
+    /// Before each view: time has passed, which makes handoffs stale, and what is kept for the view
+    /// may be of an earlier world.
     pub fn advance(&mut self, now_ms: i64) {
         self.work.advance(&self.world, now_ms);
         self.findings.follow(&self.world);

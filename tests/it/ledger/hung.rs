@@ -97,8 +97,8 @@ fn a_configuration_that_takes_long_to_read_does_not_hold_the_deck() {
         pid,
         &["-P", path, "-e", "trace=read", "-e", &inject],
     );
-    // As long as an agent is not installed the status is read again by itself, and with it what waits
-    // for trust.
+    // As long as an agent is not installed the status is read again by itself, and with it what
+    // waits for trust.
     deck.wait_for_text("no answer for");
     deck.press_until_exit(Key::Ctrl('c'));
     hung.signal(Signal::TERM);
