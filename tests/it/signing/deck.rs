@@ -91,7 +91,7 @@ fn a_deck_that_waits_for_git_to_sign_says_so_and_can_be_left() {
     write_program(&project.bin().join("git"), &script);
     let first = Scene::new(&project).proposal;
     let deck = project.ctxrelay([]).env("HANGS", "1");
-    let mut deck = Pty::spawn_sized(&deck, 160, 40);
+    let mut deck = Pty::spawn(&deck);
     deck.wait_for_text("✓ chain");
     decide(&mut deck, None);
     deck.wait_for_text("Type the passphrase");
