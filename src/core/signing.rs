@@ -13,6 +13,7 @@ mod statement;
 pub use act::{OperatorAct, TRUSTED};
 pub use act_signature::{ACT_META, ActSignature};
 pub use change::{META, SigningChange, SigningNotice, SigningRefused, SigningState};
+pub use sign::SignedDecision;
 pub use statement::{ActStatement, DecisionStatement, SignedPlace, SigningStatement};
 
 use serde::{Deserialize, Serialize};

@@ -10,10 +10,10 @@ use tokio::task::spawn_blocking;
 
 use super::key_slot::{KeyFault, KeySlot, UnlockedKey};
 use super::tree_looks::ReadTree;
-use crate::core::entry::{DecisionSignature, Fate, TreeFound, WorkTree};
+use crate::core::entry::{Fate, TreeFound, WorkTree};
 use crate::core::id::{EntryId, SessionId};
 use crate::core::signer::Signer;
-use crate::core::signing::{ActSignature, OperatorAct, SigningState, TRUSTED};
+use crate::core::signing::{ActSignature, OperatorAct, SignedDecision, SigningState, TRUSTED};
 use crate::deck::told::model::Model;
 
 /// How much of what is decided on the question repeats, in characters.
@@ -257,23 +257,23 @@ fn ready(effect: Effect, signed: Result<DeckSignature, KeyFault>) -> ToSign {
 /// What goes with a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DeckSignature {
-    /// With a decision, and the work tree that it is about.
-    Decision(DecisionSignature, Option<WorkTree>),
+    /// With a decision.
+    Decision(SignedDecision),
     /// With another act.
     Act(ActSignature),
 }
 
 impl DeckSignature {
-    pub(super) fn decision(self) -> Option<(DecisionSignature, Option<WorkTree>)> {
+    pub(super) fn decision(self) -> Option<SignedDecision> {
         match self {
-            Self::Decision(signature, tree) => Some((signature, tree)),
+            Self::Decision(signed) => Some(signed),
             Self::Act(_) => None,
         }
     }
 
     pub(super) fn act(self) -> Option<ActSignature> {
         match self {
-            Self::Decision(..) => None,
+            Self::Decision(_) => None,
             Self::Act(signature) => Some(signature),
         }
     }
@@ -372,8 +372,9 @@ impl Subject {
                 let head =
                     head.ok_or("nothing can be signed over this proposal: have it proposed again")?;
                 let pin = WorkTree::pin(tree);
-                let signed = signing.sign_decision(head, proposal, pin, *approved, sign)?;
-                Ok(DeckSignature::Decision(signed, tree.cloned()))
+                let signature = signing.sign_decision(head, proposal, pin, *approved, sign)?;
+                let tree = tree.cloned();
+                Ok(DeckSignature::Decision(SignedDecision { signature, tree }))
             }
             Self::Clear { session, fate } => {
                 let (act, verdict) = (OperatorAct::Clear, fate.verdict());

@@ -433,9 +433,17 @@ fn what_is_not_intact_is_refused_with_its_place_and_keeps_nothing() {
     let text = fs::read_to_string(&out).unwrap();
     let other = Project::new();
     let _other = other.daemon();
+    let members = |told: &Value| {
+        let members = told.as_object().unwrap().keys().cloned();
+        members.collect::<Vec<_>>()
+    };
+    let whole = members(&imported(&other, &[file]).1);
+    assert!(whole.iter().any(|name| name == "uncited"), "{whole:?}");
     let refused = |bytes: &[u8], place: &str| {
         fs::write(&out, bytes).unwrap();
         let (code, told) = imported(&other, &[file]);
+        assert_eq!(members(&told), whole, "{told}");
+        assert_eq!(told["uncited"], Value::Null, "{told}");
         assert_eq!((code, &told["intact"]), (6, &json!(false)), "{told}");
         assert_eq!(told["firstBad"]["path"], place, "{told}");
         assert_eq!(in_terminal(&other, &["import", file, "--apply"]).0, 6);

@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::apply::apply;
 use super::check::{tell_changed, tell_uncited, tell_vouched, tone, touched, uncompared, why};
@@ -19,6 +20,8 @@ use crate::cli::exit::{CliOutcome, ExitKind, Failure};
 use crate::cli::offline::disk;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
+use crate::core::capsule::Freshness;
+use crate::core::id::CapsuleId;
 use crate::store::capsules::CapsuleOwner;
 use crate::wire::capsule::{self, BadCapsule, FILE_BYTES_MAX, check_lines, uncited};
 use crate::wire::control::ProgramCode;
@@ -48,6 +51,27 @@ pub struct ImportArgs {
     /// Keep it (operator); without, only say what would be kept
     #[arg(long)]
     pub apply: bool,
+}
+
+/// The one value of a `--json` call. Of a file that cannot be believed next to nothing is known.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ImportTold<'a> {
+    id: Option<&'a CapsuleId>,
+    freshness: Option<Freshness>,
+    ahead: Option<u64>,
+    behind: Option<u64>,
+    touched: Vec<Value>,
+    uncompared: Vec<&'a str>,
+    intact: Option<bool>,
+    expected: Option<bool>,
+    anchored: bool,
+    chain_read: bool,
+    uncited: Option<usize>,
+    first_bad: Option<Value>,
+    digest: Option<&'a str>,
+    patch: Option<Value>,
+    applied: bool,
 }
 
 /// As a person copies it, from whatever wrote it.
@@ -103,23 +127,23 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     };
     let stands = maker.stands(&capsule);
     let uncited = uncited(&capsule);
-    let value = json!({
-        "id": capsule.id,
-        "freshness": stands.freshness,
-        "ahead": stands.distance.map(|(since, _)| since),
-        "behind": stands.distance.map(|(_, before)| before),
-        "touched": touched(&stands),
-        "uncompared": uncompared(&stands),
-        "intact": true,
-        "expected": is_expected,
-        "anchored": vouched.is_anchored(),
-        "chainRead": vouched.is_chain_read(),
-        "uncited": uncited.0,
-        "firstBad": null,
-        "digest": capsule.digest,
-        "patch": patch.as_ref().map(ImportedPatch::value),
-        "applied": applied,
-    });
+    let value = ImportTold {
+        id: Some(&capsule.id),
+        freshness: Some(stands.freshness),
+        ahead: stands.distance.map(|(since, _)| since),
+        behind: stands.distance.map(|(_, before)| before),
+        touched: touched(&stands),
+        uncompared: uncompared(&stands),
+        intact: Some(true),
+        expected: is_expected,
+        anchored: vouched.is_anchored(),
+        chain_read: vouched.is_chain_read(),
+        uncited: Some(uncited.0),
+        first_bad: None,
+        digest: Some(&capsule.digest),
+        patch: patch.as_ref().map(ImportedPatch::value),
+        applied,
+    };
     let mut text = ReportText::new();
     text.spans(&[
         (Tone::Faint, &format!("{}  ", capsule.id)),
@@ -187,22 +211,12 @@ fn not_kept(file: &Path, bad: &BadCapsule, is_other: bool) -> Failure {
 /// it is not told whether it is intact.
 fn refused(context: &CliContext, bad: &BadCapsule, is_expected: Option<bool>) -> CliOutcome {
     let is_other = is_expected == Some(false);
-    let value = json!({
-        "id": null,
-        "freshness": null,
-        "ahead": null,
-        "behind": null,
-        "touched": [],
-        "uncompared": [],
-        "intact": (!is_other).then_some(false),
-        "expected": is_expected,
-        "anchored": false,
-        "chainRead": false,
-        "firstBad": {"path": bad.place, "reason": bad.why},
-        "digest": null,
-        "patch": null,
-        "applied": false,
-    });
+    let value = ImportTold {
+        intact: (!is_other).then_some(false),
+        expected: is_expected,
+        first_bad: Some(json!({"path": bad.place, "reason": bad.why})),
+        ..ImportTold::default()
+    };
     let mut text = ReportText::new();
     let (what, next) = match is_other {
         true => ("another capsule  ", "compare the digest with the sender's"),

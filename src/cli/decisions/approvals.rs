@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use crate::cli::connection::connect::{DaemonFound, control, is_nowhere, needed, wait_for};
+use crate::cli::connection::connect::{DaemonFound, Live, control, is_nowhere, needed, wait_for};
 use crate::cli::connection::operator;
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
@@ -90,19 +90,24 @@ impl Waiting {
                 }
                 found => {
                     let live = needed(&context.setting, found)?;
-                    let status = live.status().await?;
-                    let world = live.snapshot().await?;
-                    let recorded = world.open_approvals.len() as u64;
-                    let claude = &status.agents.claude;
-                    Ok(Self {
-                        claude_elsewhere: claude.waits_elsewhere(&world.open_approvals),
-                        world,
-                        rules: status.policy.rules,
-                        root: root(context),
-                        elsewhere: status.approvals.pending.saturating_sub(recorded),
-                    })
+                    Self::of_daemon(&live, root(context)).await
                 }
             }
+        })
+    }
+
+    async fn of_daemon(live: &Live, root: String) -> Result<Self, Failure> {
+        let status = live.status().await?;
+        // A request may come or be answered between the two reads: what one has is not taken from
+        // what the other counts.
+        let world = live.snapshot().await?;
+        let claude = &status.agents.claude;
+        Ok(Self {
+            claude_elsewhere: claude.waits_elsewhere(&world.open_approvals),
+            world,
+            rules: status.policy.rules,
+            root,
+            elsewhere: status.approvals.elsewhere,
         })
     }
 
@@ -333,8 +338,14 @@ fn word(effect: ChoiceEffect) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::client::Connection;
+    use crate::client::fake_daemon::{Answering, FakeDaemon, Place};
     use crate::core::entry::ApprovalKind;
+    use crate::wire::control::{Reply, Role};
+    use crate::wire::status::{ApprovalsStatus, Status};
 
     fn asking(ids: &[&str]) -> ApprovalRequest {
         let choices = ids
@@ -344,6 +355,37 @@ mod tests {
             choices: choices.collect(),
             ..ApprovalRequest::new(ApprovalKind::Question, "k".to_owned(), "Which?".to_owned())
         }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_answered_between_two_reads_waits_nowhere_else() {
+        let place = Place::default();
+        let _daemon = FakeDaemon::start(&place, |command| {
+            Answering::Reply(match command {
+                // One in the record, and one of which no entry tells.
+                Command::ReadStatus => Reply::Status(Box::new(Status {
+                    approvals: ApprovalsStatus {
+                        pending: 2,
+                        elsewhere: 1,
+                    },
+                    ..Status::default()
+                })),
+                Command::ReadSnapshot => Reply::Snapshot(Arc::default()),
+                other => panic!("{other:?}"),
+            })
+        })
+        .await;
+        let client = place.client(Role::Cli);
+        let mut connection = client.connection();
+        let welcome = loop {
+            if let Connection::Connected(welcome) = &*connection.borrow_and_update() {
+                break welcome.clone();
+            }
+            connection.changed().await.unwrap();
+        };
+        let live = Live { client, welcome };
+        let waiting = Waiting::of_daemon(&live, String::new()).await.unwrap();
+        assert_eq!((waiting.all().len(), waiting.elsewhere), (0, 1));
     }
 
     #[test]

@@ -16,9 +16,10 @@ use crate::cli::report::{Report, ReportText};
 use crate::cli::signing::operator_key;
 use crate::cli::text::by_id::{Wanted, by_id};
 use crate::cli::text::words::{ago, count, now_ms, said, short};
-use crate::core::entry::{DecisionSignature, ProposalState, TreeFound, WorkTree};
+use crate::core::entry::{ProposalState, TreeFound, WorkTree};
 use crate::core::id::EntryId;
 use crate::core::policy::{PolicyChange, SignOffMode};
+use crate::core::signing::SignedDecision;
 use crate::core::snapshot::{
     GateInForce, GateSnapshot, GateStatus, ProposalEnd, ProposalSnapshot, Snapshot,
 };
@@ -400,24 +401,12 @@ fn find<'a>(world: &'a Snapshot, name: &str) -> Result<&'a ProposalSnapshot, Fai
 fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOutcome {
     let approve = rejection.is_none();
     let word = if approve { "approve" } else { "reject" };
+    let named = DecideParams {
+        reason: rejection,
+        ..DecideParams::of(EntryId::new(name), approve)
+    };
     wait_for(async {
-        let params = |id: EntryId,
-                      shown: Option<(&Snapshot, Option<String>)>,
-                      signed: Option<(DecisionSignature, Option<WorkTree>)>| {
-            let (signature, tree) = signed.unzip();
-            let (world, stale_tree) = shown.unzip();
-            Command::Decide(DecideParams {
-                proposal_id: id,
-                approve,
-                reason: rejection.clone(),
-                stale_tree: stale_tree.flatten(),
-                seen: world.map(|world| world.seq),
-                session_id: world.and_then(|world| world.session_id.clone()),
-                signature,
-                signed_tree: tree.flatten(),
-            })
-        };
-        let live = operator::live(context, &params(EntryId::new(name), None, None)).await?;
+        let live = operator::live(context, &Command::Decide(named.clone())).await?;
         let world = live.snapshot().await?;
         let proposal = find(&world, name)?;
         let look = Look::new(context, &world);
@@ -439,7 +428,14 @@ fn decide(context: &CliContext, name: &str, rejection: Option<String>) -> CliOut
             None => operator::confirm(context, &what, word)?,
         }
         let signed = sign(context, &live, &world, proposal, approve).await?;
-        let command = params(proposal.id.clone(), Some((&world, stale)), signed);
+        let decided = DecideParams {
+            proposal_id: proposal.id.clone(),
+            stale_tree: stale,
+            seen: Some(world.seq),
+            session_id: world.session_id.clone(),
+            ..named
+        };
+        let command = Command::Decide(decided.signed(signed));
         let recorded: Recorded = live.ask_for(command).await?;
         let line = format!("recorded as entry {}", recorded.seq);
         context.out.report(Report::new(&recorded, line))
@@ -468,7 +464,7 @@ async fn sign(
     world: &Snapshot,
     proposal: &ProposalSnapshot,
     approved: bool,
-) -> Result<Option<(DecisionSignature, Option<WorkTree>)>, Failure> {
+) -> Result<Option<SignedDecision>, Failure> {
     let Some(signing) = &world.signing else {
         return Ok(None);
     };
@@ -484,6 +480,6 @@ async fn sign(
     let tree = work_tree(&context.setting.dirs.root);
     let pin = WorkTree::pin(tree.as_ref());
     let sign = |bytes: &[u8]| key.sign(bytes);
-    let signed = signing.sign_decision(head, &proposal.id, pin, approved, sign)?;
-    Ok(Some((signed, tree)))
+    let signature = signing.sign_decision(head, &proposal.id, pin, approved, sign)?;
+    Ok(Some(SignedDecision { signature, tree }))
 }

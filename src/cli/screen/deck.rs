@@ -57,8 +57,7 @@ pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
     let setting = &context.setting;
     let runtime = runtime()?;
     let _log = logging::start(setting);
-    let mut has_failed = false;
-    let verdict = loop {
+    let after = loop {
         let opened = if !is_held(&setting.dirs) {
             may_host(setting)?;
             runtime.block_on(open(setting))?
@@ -68,17 +67,18 @@ pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
             Opened::Owned
         };
         break match opened {
-            Opened::Left => Ok(After::Nothing),
-            Opened::Here(shown, running) => {
-                runtime.block_on(host(context, shown, *running, &mut has_failed, said))
-            }
+            Opened::Left => Ok(After {
+                daemon: DaemonAfter::Nothing,
+                has_failed: false,
+            }),
+            Opened::Here(shown, running) => runtime.block_on(host(context, shown, running, said)),
             Opened::Owned => {
                 let read_only = offer(context, &runtime);
                 match runtime.block_on(attach(context, read_only, said.clone())) {
-                    Ok(Some(left)) => {
-                        has_failed = left == DeckExit::Failed;
-                        Ok(After::Nothing)
-                    }
+                    Ok(Some(left)) => Ok(After {
+                        daemon: DaemonAfter::Nothing,
+                        has_failed: left == DeckExit::Failed,
+                    }),
                     // The place is free.
                     Ok(None) => continue,
                     Err(failure) => Err(failure),
@@ -87,14 +87,15 @@ pub fn run_saying(context: &CliContext, said: Option<String>) -> CliOutcome {
         };
     };
     runtime.shutdown_timeout(Duration::from_secs(1));
-    let verdict = match verdict? {
-        After::Nothing => Ok(ExitKind::Ok),
-        After::GoesOn(said) => {
+    let After { daemon, has_failed } = after?;
+    let verdict = match daemon {
+        DaemonAfter::Nothing => Ok(ExitKind::Ok),
+        DaemonAfter::GoesOn(said) => {
             let ready = Published::read(&setting.dirs).ok_or_else(Failure::no_daemon)?;
             report(context, said, &ready)
         }
         // Only now is the lock free.
-        After::StartsAnew(said) => report(context, said, &detach::start(context, false)?),
+        DaemonAfter::StartsAnew(said) => report(context, said, &detach::start(context, false)?),
     };
     if has_failed {
         return Err(Failure::internal(
@@ -143,12 +144,19 @@ async fn open(setting: &ProjectContext) -> Result<Opened, Failure> {
     failure.map_or(Ok(Opened::Owned), Err)
 }
 
-/// What is to be done when the deck was left.
-enum After {
+/// How it stands when the deck was left for good.
+struct After {
+    daemon: DaemonAfter,
+    /// Drawing had failed by a fault of our own.
+    has_failed: bool,
+}
+
+/// What is to be done about the daemon then.
+enum DaemonAfter {
     Nothing,
-    /// Another process has the daemon; says why.
+    /// Another process has it; says why.
     GoesOn(&'static str),
-    /// A new daemon is to begin; says why.
+    /// A new one is to begin; says why.
     StartsAnew(&'static str),
 }
 
@@ -163,127 +171,155 @@ fn report(context: &CliContext, said: &str, ready: &Published) -> CliOutcome {
 /// The deck over the daemon of this process, until it is left for good.
 async fn host(
     context: &CliContext,
-    shown: DeckScreen,
-    running: Running,
-    has_failed: &mut bool,
+    mut shown: DeckScreen,
+    mut running: Box<Running>,
     said: Option<String>,
 ) -> Result<After, Failure> {
-    let setting = &context.setting;
     let mut once_more = EndSignals::listen_once_more()?;
-    let mut running = running;
-    let mut screen = Some(shown);
     let mut notice = said.map(|said| (Level::Warn, said));
     loop {
-        let shown = match screen.take() {
-            Some(shown) => shown,
-            None => match DeckScreen::open() {
-                Ok(shown) => shown,
-                Err(failure) => {
-                    end(running, &mut once_more).await?;
-                    return Err(failure);
-                }
-            },
-        };
-        let told_to_end = shown.told_to_end.clone();
-        let hosted = Hosted::here(setting, running).await?;
-        let Hosted::Here { client, .. } = &hosted else {
-            return Err(Failure::no_daemon());
-        };
-        let about = about(setting, false);
-        let mut options = options(setting, about, client.clone(), client.clone(), &shown);
-        options.hosting = true;
-        options.notice = notice.take().or(options.notice);
-        let hosted = Arc::new(Mutex::new(hosted));
-        options.restart = {
-            let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
-            Arc::new(move || {
-                let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
-                Box::pin(async move {
-                    let mut hosted = hosted.lock().await;
-                    let again = hosted.again(&setting).await;
-                    let (again, restarted) = again.map_err(|failure| failure.message)?;
-                    *hosted = again;
-                    Ok(Some(restarted))
-                })
-            })
-        };
-        let left = show(shown.display, options, |line| context.out.note(line)).await;
-        let was_told = *told_to_end.borrow();
-        if was_told {
-            once_more.forget();
+        let left = show_once(context, shown, *running, notice).await?;
+        let has_failed = left.exit == DeckExit::Failed;
+        match leave(&context.setting, left, &mut once_more).await? {
+            Next::Over(daemon) => return Ok(After { daemon, has_failed }),
+            Next::Again(kept, why) => (running, notice) = (kept, Some((Level::Error, why))),
         }
-        let hosted = Arc::into_inner(hosted).map(Mutex::into_inner);
-        let (kept, client) = match hosted {
-            Some(Hosted::Here { running, client }) => (*running, client),
-            Some(Hosted::Elsewhere { operator }) => {
-                if let Some(stop) = stop_of(left) {
-                    operator.call(stop).await?;
-                }
-                return Ok(After::Nothing);
-            }
-            None => return Err(Failure::no_daemon()),
-        };
-        running = kept;
-        let left = match left {
-            // Whatever became of the screen, the agents keep their daemon.
-            DeckExit::Failed => {
-                *has_failed = true;
-                DeckExit::Gone
-            }
-            left => left,
-        };
-        if running.handle.fault().is_some() {
-            // It was left as it was: the process ends as a daemon without a screen would.
-            return Ok(running.ended().await.map(|()| After::Nothing)?);
-        }
-        let status = client.ask_for::<Box<Status>>(Command::ReadStatus).await;
-        let status = status.ok();
-        let is_needed = status.as_deref().is_some_and(is_needed);
-        let said = match left {
-            DeckExit::Chosen(QuitChoice::Stay) => "left",
-            DeckExit::Gone if is_needed => "the terminal went away",
-            DeckExit::Chosen(_) | DeckExit::Gone | DeckExit::Failed => {
-                let is_kept = left == DeckExit::Chosen(QuitChoice::KeepStopped);
-                running.handle.shutdown(is_kept).await;
-                end(running, &mut once_more).await?;
-                return Ok(After::Nothing);
+        shown = match DeckScreen::open() {
+            Ok(shown) => shown,
+            Err(failure) => {
+                end(*running, &mut once_more).await?;
+                return Err(failure);
             }
         };
-        let program = setting.own_program.clone();
-        let giving = setting.give_takeover(running, &program, true, |_| ());
-        let again = async || once_more.next().await;
-        let (given, is_told) = unless_insisted(giving, was_told, again).await?;
-        let (kept, failure) = match given {
-            TakeoverOutcome::Done => return Ok(After::GoesOn(said)),
-            TakeoverOutcome::Kept(kept, error) => (*kept, Failure::from(error)),
-            TakeoverOutcome::Ended(error) => {
-                tracing::error!(why = error.to_string(), "a new daemon begins");
-                return Ok(After::StartsAnew(said));
-            }
-            TakeoverOutcome::Hung => return Err(DaemonFault::Hung.into()),
-        };
-        if is_told && !was_told {
-            // Meanwhile, and there is no other process: this one ends with what it has.
-            end(kept, &mut once_more).await?;
-            return Ok(After::Nothing);
-        }
-        if left == DeckExit::Gone {
-            // Nobody is left to be told: the daemon goes on right here, without a screen.
-            stay(setting, kept).await?;
-            return Ok(After::Nothing);
-        }
-        let in_turn = status.is_some_and(|status| status.agents.codex.turn_id.is_some());
-        if failure.is(&RefusalCode::CannotTakeOver) && !in_turn {
-            // Another version was installed meanwhile, and nothing is lost by a stop.
-            end(kept, &mut once_more).await?;
-            return Ok(After::StartsAnew(said));
-        }
-        notice = Some((
-            Level::Error,
-            format!("{}; {}", failure.message, failure.hint),
-        ));
-        running = kept;
     }
+}
+
+/// How a deck was left that began with a daemon of this process.
+struct LeftDeck {
+    exit: DeckExit,
+    /// The process was told to end.
+    was_told: bool,
+    hosted: Hosted,
+}
+
+/// The deck over the daemon of this process, until it is left.
+async fn show_once(
+    context: &CliContext,
+    shown: DeckScreen,
+    running: Running,
+    notice: Option<(Level, String)>,
+) -> Result<LeftDeck, Failure> {
+    let setting = &context.setting;
+    let told_to_end = shown.told_to_end.clone();
+    let hosted = Hosted::here(setting, running).await?;
+    let Hosted::Here { client, .. } = &hosted else {
+        return Err(Failure::no_daemon());
+    };
+    let about = about(setting, false);
+    let mut options = options(setting, about, client.clone(), client.clone(), &shown);
+    options.hosting = true;
+    options.notice = notice.or(options.notice);
+    let hosted = Arc::new(Mutex::new(hosted));
+    options.restart = {
+        let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+        Arc::new(move || {
+            let (setting, hosted) = (setting.clone(), Arc::clone(&hosted));
+            Box::pin(async move {
+                let mut hosted = hosted.lock().await;
+                let again = hosted.again(&setting).await;
+                let (again, restarted) = again.map_err(|failure| failure.message)?;
+                *hosted = again;
+                Ok(Some(restarted))
+            })
+        })
+    };
+    let exit = show(shown.display, options, |line| context.out.note(line)).await;
+    let was_told = *told_to_end.borrow();
+    let hosted = Arc::into_inner(hosted).ok_or_else(Failure::no_daemon)?;
+    Ok(LeftDeck {
+        exit,
+        was_told,
+        hosted: hosted.into_inner(),
+    })
+}
+
+/// What comes after a deck that was left.
+enum Next {
+    /// Nothing: it was left for good.
+    Over(DaemonAfter),
+    /// Another deck over this daemon, which tells why.
+    Again(Box<Running>, String),
+}
+
+/// Ends the daemon of a deck that was left, or gives it to another process.
+async fn leave(
+    setting: &ProjectContext,
+    left: LeftDeck,
+    once_more: &mut EndSignals,
+) -> Result<Next, Failure> {
+    const NOTHING: Next = Next::Over(DaemonAfter::Nothing);
+    let LeftDeck { exit, was_told, .. } = left;
+    if was_told {
+        once_more.forget();
+    }
+    let (mut running, client) = match left.hosted {
+        Hosted::Here { running, client } => (*running, client),
+        Hosted::Elsewhere { operator } => {
+            if let Some(stop) = stop_of(exit) {
+                operator.call(stop).await?;
+            }
+            return Ok(NOTHING);
+        }
+    };
+    if running.handle.fault().is_some() {
+        // It was left as it was: the process ends as a daemon without a screen would.
+        return Ok(running.ended().await.map(|()| NOTHING)?);
+    }
+    let status = client.ask_for::<Box<Status>>(Command::ReadStatus).await;
+    let status = status.ok();
+    let is_needed = status.as_deref().is_some_and(is_needed);
+    let said = match exit {
+        DeckExit::Chosen(QuitChoice::Stay) => "left",
+        // Whatever became of the screen, the agents keep their daemon.
+        DeckExit::Gone | DeckExit::Failed if is_needed => "the terminal went away",
+        DeckExit::Chosen(_) | DeckExit::Gone | DeckExit::Failed => {
+            let is_kept = exit == DeckExit::Chosen(QuitChoice::KeepStopped);
+            running.handle.shutdown(is_kept).await;
+            end(running, once_more).await?;
+            return Ok(NOTHING);
+        }
+    };
+    let program = setting.own_program.clone();
+    let giving = setting.give_takeover(running, &program, true, |_| ());
+    let again = async || once_more.next().await;
+    let (given, is_told) = unless_insisted(giving, was_told, again).await?;
+    let (kept, failure) = match given {
+        TakeoverOutcome::Done => return Ok(Next::Over(DaemonAfter::GoesOn(said))),
+        TakeoverOutcome::Kept(kept, error) => (kept, Failure::from(error)),
+        TakeoverOutcome::Ended(error) => {
+            tracing::error!(why = error.to_string(), "a new daemon begins");
+            return Ok(Next::Over(DaemonAfter::StartsAnew(said)));
+        }
+        TakeoverOutcome::Hung => return Err(DaemonFault::Hung.into()),
+    };
+    if is_told && !was_told {
+        // Meanwhile, and there is no other process: this one ends with what it has.
+        end(*kept, once_more).await?;
+        return Ok(NOTHING);
+    }
+    if matches!(exit, DeckExit::Gone | DeckExit::Failed) {
+        // Nobody is left to be told: the daemon goes on right here, without a screen.
+        stay(setting, *kept).await?;
+        return Ok(NOTHING);
+    }
+    let in_turn = status.is_some_and(|status| status.agents.codex.turn_id.is_some());
+    if failure.is(&RefusalCode::CannotTakeOver) && !in_turn {
+        // Another version was installed meanwhile, and nothing is lost by a stop.
+        end(*kept, once_more).await?;
+        return Ok(Next::Over(DaemonAfter::StartsAnew(said)));
+    }
+    let why = format!("{}; {}", failure.message, failure.hint);
+    Ok(Next::Again(kept, why))
 }
 
 /// Whether somebody would miss the daemon that is told so. Not by a gate that runs: the next process

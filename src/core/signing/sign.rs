@@ -5,9 +5,17 @@ use super::{
     ActSignature, ActStatement, DecisionStatement, OperatorAct, SignedPlace, SigningChange,
     SigningNotice, SigningState, SigningStatement,
 };
-use crate::entry::DecisionSignature;
+use crate::entry::{DecisionSignature, WorkTree};
 use crate::id::EntryId;
 use crate::signer::Signer;
+
+/// What goes with a decision that is signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedDecision {
+    pub signature: DecisionSignature,
+    /// The work tree that it was signed on.
+    pub tree: Option<WorkTree>,
+}
 
 impl SigningNotice {
     /// Has a key announce itself.

@@ -275,14 +275,8 @@ async fn decide(
     params: DecideParams,
     signature: Option<DeckSignature>,
 ) -> Result<Reply, ClientError> {
-    let (signature, tree) = signature.and_then(DeckSignature::decision).unzip();
-    operator
-        .call(Command::Decide(DecideParams {
-            signature,
-            signed_tree: tree.flatten(),
-            ..params
-        }))
-        .await
+    let signed = signature.and_then(DeckSignature::decision);
+    operator.call(Command::Decide(params.signed(signed))).await
 }
 
 /// Reads the rows that are wanted. What cannot be read is told, and the wish is answered all the

@@ -180,7 +180,7 @@ impl<'a> Following<'a> {
         let read = read_all(&self.options.client, &mut self.model);
         self.is_stale = match self.person.during(read).await? {
             Ok(()) => {
-                self.look_at_trust().await;
+                self.look_at_trust().await?;
                 self.look_for_agents();
                 false
             }
@@ -246,7 +246,7 @@ impl<'a> Following<'a> {
             is_new |= self.model.take_status(*status);
             is_new |= live_turn != self.model.live_turn;
             self.model.live_turn = live_turn;
-            self.look_at_trust().await;
+            self.look_at_trust().await?;
             self.look_for_agents();
             if is_new || self.model.trust != trusted {
                 self.due.view_soon();
@@ -325,7 +325,7 @@ impl<'a> Following<'a> {
         let effect = match effect {
             Effect::LookAtTree => {
                 self.trees.look(&self.model);
-                self.look_at_trust().await;
+                self.look_at_trust().await?;
                 self.due.view_soon();
                 return Ok(());
             }
@@ -401,14 +401,15 @@ impl<'a> Following<'a> {
     /// Performs a wish, signed where it has to be.
     async fn perform(&mut self, effect: Effect) -> Result<(), DeckExit> {
         let is_trust = matches!(effect, Effect::Trust { .. });
-        let to_sign = self.signing.prepare(effect, &self.model).await;
+        let signed = self.signing.prepare(effect, &self.model);
+        let to_sign = self.person.during(signed).await?;
         let performed = on_signed(to_sign, &self.options, &mut self.model);
         if let Some(msg) = self.person.during(performed).await? {
             self.person.tell(msg)?;
         }
         if is_trust {
             // Trusted, or changed meanwhile: either way it is another one now.
-            self.look_at_trust().await;
+            self.look_at_trust().await?;
         }
         self.due.view_now();
         Ok(())
@@ -440,7 +441,7 @@ impl<'a> Following<'a> {
             }
         }
         if is_trust {
-            self.look_at_trust().await;
+            self.look_at_trust().await?;
         }
         self.due.view_now();
         Ok(())
@@ -457,10 +458,11 @@ impl<'a> Following<'a> {
     }
 
     /// Reads again what waits for trust: two small files, whenever the daemon has news.
-    async fn look_at_trust(&mut self) {
+    async fn look_at_trust(&mut self) -> Result<(), DeckExit> {
         let read = Arc::clone(&self.options.read_trust);
-        let found = spawn_blocking(move || read()).await;
+        let found = self.person.during(spawn_blocking(move || read())).await?;
         self.model.set_trust(found.ok().flatten(), now_ms());
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the daemon told, as the deck keeps it: the folded record, its rows, and what beside it changes.
 
+pub(in crate::deck) mod approval_cards;
 pub(in crate::deck) mod findings;
 pub mod model;
 pub(in crate::deck) mod own_messages;

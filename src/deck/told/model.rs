@@ -11,6 +11,7 @@ use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::live_turn::LiveTurn;
 use crate::core::snapshot::{ChangedFiles, ProposalSnapshot, Snapshot, TreeInQuestion};
 use crate::deck::deck_about::{DeckAbout, WaitingTrust};
+use crate::deck::told::approval_cards::ApprovalCards;
 use crate::deck::told::findings::FindingRows;
 use crate::deck::told::own_messages::OwnMessages;
 use crate::deck::told::queue_wait::waits_for;
@@ -91,6 +92,8 @@ pub struct Model {
     pub work: WorkIndex,
     /// What reviews say.
     pub findings: FindingRows,
+    /// The cards of what the agents ask.
+    pub approvals: ApprovalCards,
     /// Whose deck it is.
     pub about: DeckAbout,
     /// How many steps there are among `deliveries`.
@@ -134,6 +137,7 @@ impl Model {
             unclear: UnclearMessages::default(),
             work: WorkIndex::default(),
             findings: FindingRows::default(),
+            approvals: ApprovalCards::default(),
             about,
             steps: 0,
         }
@@ -300,10 +304,13 @@ impl Model {
         self.world.note_hash(id, hash);
     }
 
-    /// Time has passed, which makes handoffs stale.
+    /// Before each view: time has passed, which makes handoffs stale, and what is kept for the view
+    /// may be of an earlier world.
     pub fn advance(&mut self, now_ms: i64) {
         self.work.advance(&self.world, now_ms);
         self.findings.follow(&self.world);
+        let (open, rules) = (&self.world.open_approvals, &self.status.policy.rules);
+        self.approvals.follow(open, rules, &self.about.root);
     }
 
     fn remember(&mut self, entry: &Entry) {

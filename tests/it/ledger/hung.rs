@@ -1,4 +1,4 @@
-//! A disk that hangs: a sync of the record does not come back until it is let go.
+//! A disk that hangs: a sync of the record, or a read, does not come back until it is let go.
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::ending::attach;
 use crate::support::account::{Account, connect};
 use crate::support::privileged;
 use crate::support::project::Project;
-use crate::support::pty::Pty;
+use crate::support::pty::{Key, Pty};
 use crate::support::wait::{timeout, wait_until};
 
 /// Longer than any test waits, in µs: it is let go before.
@@ -77,4 +77,30 @@ fn a_disk_that_hangs_holds_up_who_writes_and_nobody_else() {
     drop(reader);
     daemon.stop().expect_success();
     account.settle(&project);
+}
+
+#[test]
+fn a_configuration_that_takes_long_to_read_does_not_hold_the_deck() {
+    if !privileged::granted() {
+        return;
+    }
+    let project = Project::without_git();
+    let config = project.write(".contextrelay/config.json", "{}");
+    let daemon = project.daemon();
+    let mut deck = Pty::spawn(&project.ctxrelay([]));
+    deck.wait_for_text("✓ chain");
+    let pid = Pid::from_raw(deck.pid().cast_signed()).unwrap();
+    let inject = format!("inject=read:delay_enter={FOREVER_US}");
+    let path = config.to_str().unwrap();
+    let hung = attach(
+        &project,
+        pid,
+        &["-P", path, "-e", "trace=read", "-e", &inject],
+    );
+    // As long as an agent is not installed the status is read again by itself, and with it what
+    // waits for trust.
+    deck.wait_for_text("no answer for");
+    deck.press_until_exit(Key::Ctrl('c'));
+    hung.signal(Signal::TERM);
+    daemon.stop().expect_success();
 }

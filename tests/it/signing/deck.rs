@@ -8,6 +8,7 @@ use super::{PASSPHRASE, at_a_terminal, holding, make_key, state, switch, verify}
 use crate::support::gate_scene::Scene;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
+use crate::support::script_file::write_program;
 use crate::support::wait::{timeout, wait_until};
 
 /// Opens the only card that waits, once the one before is gone.
@@ -71,6 +72,45 @@ fn a_gate_that_has_not_run_is_told_before_the_passphrase_is_asked_for() {
     deck.wait_for_text("g runs the gates");
     assert!(!deck.shows("Type the passphrase"), "{}", deck.screen());
     assert_eq!(state(&project, &id), "pending");
+}
+
+/// With the key unlocked, the deck reads the work tree at once, to sign it.
+#[test]
+fn a_deck_that_waits_for_git_to_sign_says_so_and_can_be_left() {
+    let project = Project::live();
+    make_key(&project);
+    let (code, screen) = switch(&project, "passphrase", PASSPHRASE);
+    assert_eq!(code, 0, "{screen}");
+    // A git that hangs for the deck, for as long as there is a file.
+    let hangs = project.base().join("hangs");
+    let script = format!(
+        "#!/bin/sh\n[ -z \"$HANGS\" ] || while [ -e '{}' ]; do sleep 0.05; done\n\
+         PATH=\"${{PATH#*:}}\" exec git \"$@\"\n",
+        hangs.display()
+    );
+    write_program(&project.bin().join("git"), &script);
+    let first = Scene::new(&project).proposal;
+    let deck = project.ctxrelay([]).env("HANGS", "1");
+    let mut deck = Pty::spawn(&deck);
+    deck.wait_for_text("✓ chain");
+    decide(&mut deck, None);
+    deck.wait_for_text("Type the passphrase");
+    deck.type_text(PASSPHRASE);
+    deck.wait_for_text("Something is typed");
+    deck.press(Key::Enter);
+    wait_for_state(&project, &first, "approved");
+    let second = Scene::new(&project).proposal;
+    deck.wait_until_gone("Sign it");
+    open_card(&mut deck);
+    deck.wait_for_text("It is unlocked here until");
+    std::fs::write(&hangs, "").unwrap();
+    deck.press(Key::Char('a'));
+    deck.press(Key::Enter);
+    deck.wait_for_text("no answer for");
+    deck.press_until_exit(Key::Ctrl('c'));
+    deck.wait_for_text(&format!("no answer came to your approval of {second}"));
+    assert_eq!(state(&project, &second), "pending");
+    std::fs::remove_file(&hangs).unwrap();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::delivery::MessageCursor;
 use crate::entry::{ArtifactStatus, DecisionSignature, DeliveryWay, NoteKind, OnBusy, WorkTree};
 use crate::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId, ThreadId, TurnId};
 use crate::signer::Signer;
-use crate::signing::{ActSignature, SigningChange};
+use crate::signing::{ActSignature, SignedDecision, SigningChange};
 use crate::word::words;
 
 /// Arguments of [`Command::Send`](super::Command::Send).
@@ -306,6 +306,19 @@ impl DecideParams {
             session_id: None,
             signature: None,
             signed_tree: None,
+        }
+    }
+
+    /// With what the operator signed, where decisions are signed.
+    #[must_use]
+    pub fn signed(self, signed: Option<SignedDecision>) -> Self {
+        let Some(SignedDecision { signature, tree }) = signed else {
+            return self;
+        };
+        Self {
+            signature: Some(signature),
+            signed_tree: tree,
+            ..self
         }
     }
 }

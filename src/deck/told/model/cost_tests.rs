@@ -5,10 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{DaemonLink, Model};
-use crate::core::entry::{DeliveryResult, Entry};
+use crate::core::agent::Agent;
+use crate::core::entry::{ApprovalKind, ApprovalRequest, DeliveryResult, Entry};
 use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq};
-use crate::core::snapshot::{HandoffSnapshot, MessageSnapshot, Snapshot};
+use crate::core::policy::{ClaudeHooks, Coordinator, PolicyChange, PolicyRules};
+use crate::core::snapshot::{ApprovalSnapshot, HandoffSnapshot, MessageSnapshot, Snapshot};
 use crate::deck::deck_about::DeckAbout;
 use crate::deck::present::present;
 use crate::wire::window::WindowPage;
@@ -96,4 +98,55 @@ fn the_card_of_a_proposal_names_as_much_as_anybody_reads_and_counts_the_rest() {
     assert_eq!(card.blocker_count(), all.len() as u64);
     assert!(card.blockers[0].text.starts_with("handoff h"));
     assert_eq!(all.len() as u64, OPEN - 1 + OPEN / 2);
+}
+
+/// How many cards of requests were made for a view, and what they say.
+fn asked(model: &mut Model) -> (usize, Vec<(Vec<String>, Option<String>)>) {
+    model.approvals.made = 0;
+    model.advance(0);
+    let cards = present(model, 0).inbox.into_iter();
+    let said = cards.filter_map(|card| card.asked);
+    let said = said.map(|asked| (asked.hints, asked.given));
+    (model.approvals.made, said.collect())
+}
+
+#[test]
+fn a_request_is_read_for_its_card_once_and_again_when_it_or_a_rule_has_changed() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let command = "git commit".to_owned();
+    let request = ApprovalRequest::new(ApprovalKind::Command, "k".to_owned(), command);
+    for id in ["a-1", "a-2"].map(EntryId::new) {
+        let asked = ApprovalSnapshot {
+            id: id.clone(),
+            seq: Seq(1),
+            agent: Agent::Codex,
+            at_ms: 0,
+            text: ApprovalSnapshot::in_words(Agent::Codex, &request, ""),
+            request: request.clone(),
+            given: None,
+            runtime_session: None,
+        };
+        model.world.open_approvals.insert(id, asked);
+    }
+    let mut hints = vec!["writes to git: git commit".to_owned()];
+    let waits = (hints.clone(), None);
+    assert_eq!(asked(&mut model), (2, vec![waits.clone(), waits.clone()]));
+    assert_eq!(asked(&mut model), (0, vec![waits.clone(), waits]));
+
+    let to = Some(Coordinator::Claude);
+    let rules = PolicyRules::default().with(PolicyChange::Coordinator { to });
+    model.status.policy.rules = rules.in_force(&ClaudeHooks::Judge);
+    hints.push("your rule: Codex leaves git's writes to others (ADVISORY)".to_owned());
+    let against = (hints.clone(), None);
+    assert_eq!(
+        asked(&mut model),
+        (2, vec![against.clone(), against.clone()])
+    );
+
+    let first = model.world.open_approvals.get_mut(&EntryId::new("a-1"));
+    first.unwrap().given = Some(("accept".to_owned(), 5));
+    let answered = (hints, Some("accept".to_owned()));
+    assert_eq!(asked(&mut model), (1, vec![answered, against.clone()]));
+    model.world.open_approvals.pop_first();
+    assert_eq!(asked(&mut model), (0, vec![against]));
 }
