@@ -10,6 +10,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 pub use age::age;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 /// What the kernel says about one process at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +72,17 @@ impl StartedProcess {
     pub fn lives(&self) -> bool {
         self.started.is_some() && started(self.pid) == self.started
     }
+
+    /// Whether it is known to have ended. Of one that cannot be looked at that is not known.
+    pub fn has_ended(&self) -> bool {
+        let id = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        if id.is_some_and(|id| test_kill_process(id) == Err(Errno::SRCH)) {
+            return true;
+        }
+        let is_another = |now| self.started.as_ref().is_some_and(|then| *then != now);
+        // One whose status nobody has taken yet has a start, and no age.
+        started(self.pid).is_some_and(|now| is_another(now) || age(self.pid).is_none())
+    }
 }
 
 /// When a process started, as the operating system puts it; `None` when there is no such process.
@@ -109,6 +122,8 @@ fn ps(columns: &str, pid: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+
     use super::*;
 
     #[test]
@@ -134,5 +149,28 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(ProcessStat::of(child.id()), None);
         assert_eq!(started(child.id()), None);
+    }
+
+    #[test]
+    fn a_process_has_ended_when_it_has_also_before_its_status_is_taken() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = StartedProcess::of(child.id());
+        assert!(!process.has_ended());
+        drop(child.stdin.take());
+        let id = WaitId::Pid(Pid::from_child(&child));
+        waitid(id, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        if cfg!(target_os = "linux") {
+            assert!(process.has_ended());
+        }
+        child.wait().unwrap();
+        assert!(process.has_ended());
+        // Its id may be this one's since. Without a start that cannot be told.
+        for (then, has_ended) in [(Some("another start"), true), (None, false)] {
+            let process = StartedProcess {
+                pid: std::process::id(),
+                started: then.map(str::to_owned),
+            };
+            assert_eq!(process.has_ended(), has_ended);
+        }
     }
 }

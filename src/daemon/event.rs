@@ -168,6 +168,8 @@ pub enum Event {
     AgentsSeen(Vec<StartedProcess>),
     /// Processes of agents that have ended. → `agent_processes`
     AgentsEnded(Vec<StartedProcess>),
+    /// A Claude was looked at of which nobody is connected any more. → `claude::presence`
+    ClaudeLookedAt(ClaudeLook),
     /// Below which processes the operator's socket must refuse now. → `agent_processes`
     AgentsKnown {
         /// The answer; some of them may have ended.
@@ -231,6 +233,7 @@ impl Event {
             Self::Altered(_) => "altered",
             Self::AgentsSeen(_) => "agents_seen",
             Self::AgentsEnded(_) => "agents_ended",
+            Self::ClaudeLookedAt(_) => "claude_looked_at",
             Self::AgentsKnown { .. } => "agents_known",
             Self::Metrics { .. } => "metrics",
             Self::BeginTakeover { .. } => "begin_takeover",
@@ -256,6 +259,16 @@ pub enum TreePurpose {
         params: DecideParams,
         reply: ReplySender,
     },
+}
+
+/// A Claude of which nobody is connected any more.
+#[derive(Debug)]
+pub struct ClaudeLook {
+    /// In which runtime session.
+    pub pair: RuntimeSession,
+    pub process: StartedProcess,
+    /// It is known to have ended.
+    pub has_ended: bool,
 }
 
 /// The end of a transcript of Claude's.

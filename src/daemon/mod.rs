@@ -79,7 +79,7 @@
 //! | [`Reloads`](agents::reloads::Reloads) | packets that are being made, or of which it is not known whether their agent has them | orders, what became of one | the order to go on with, the packet before |
 //! | [`Reminders`](agents::reminders::Reminders) | after which turn each agent was reminded that it says nothing of its state | what an agent is at | the reminder, once |
 //! | [`RulesWatch`](agents::rules_watch::RulesWatch) | which rules of the project each agent was told | what it is told, a look | when they are looked at again |
-//! | [`AgentProcesses`](agents::agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known |
+//! | [`AgentProcesses`](agents::agent_processes::AgentProcesses) | processes whose descendants may not decide | processes, those that have ended | all that are known, or the one of an id |
 //!
 //! Of [`Decisions`](owners::Decisions), and beside the groups:
 //!

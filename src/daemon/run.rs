@@ -292,6 +292,7 @@ impl Daemon {
                 processes,
             ),
             Event::AgentsEnded(ended) => self.agents.agent_processes.forget(&ended),
+            Event::ClaudeLookedAt(look) => self.on_claude_looked_at(look),
             Event::AgentsKnown { reply } => {
                 let _ = reply.send(self.agents.agent_processes.known());
             }

@@ -320,7 +320,11 @@ fn with_a_dead_doorbell_and_no_channel_a_message_comes_with_a_tool_call_or_at_a_
     assert_ne!(dead["agents"]["claude"]["delivery"]["rung"], "doorbell");
     scene.wait_idle();
     // The push has no effect, and Claude is idle: it waits for the next prompt.
-    let first = scene.send("the word is plum-1");
+    let text = json!({"text": "the word is plum-1"});
+    let sent = scene.codex.tool("send_to_claude", text);
+    let note = sent["note"].as_str().unwrap_or_default();
+    assert!(note.contains("monitor has ended"), "{sent}");
+    let first = sent["message_id"].as_str().unwrap().to_owned();
     scene.wait_delivery("the end of pushing", |delivery| delivery["rung"] == "hook");
 
     let (thinking, talking) = (Gate::new("thinking"), Gate::new("talking"));
@@ -444,6 +448,53 @@ fn a_bridge_that_is_killed_costs_no_message_and_doubles_none() {
         .map(|(id, number)| (id, format!("the word is plum-{number}")))
         .collect::<Vec<_>>();
     scene.expect_each_once(&sent);
+}
+
+#[test]
+fn what_a_claude_had_that_is_killed_in_its_turn_is_cut_off_at_once_and_once() {
+    let Some(mut scene) = Scene::new() else {
+        return;
+    };
+    let gate = Gate::new("claude answers");
+    scene
+        .pair
+        .messages
+        .when(hears("plum-1"))
+        .once()
+        .reply(Reply::held("I", &gate, " see."));
+    let id = scene.send("the word is plum-1");
+    gate.wait_arrived();
+    scene.wait_heard(&id, "the word is plum-1");
+    let pid = scene.status()["agents"]["claude"]["pid"].as_i64().unwrap();
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    scene.wait_status("what was cut off", |status| {
+        let claude = &status["agents"]["claude"];
+        claude["state"] == "offline" && claude["cutOff"] == 1
+    });
+    gate.open();
+    let told = run(&scene.pair.ctxrelay(["status"])).expect_success();
+    let said = "1 message whose turn ended early";
+    assert!(told.stdout.contains(said), "{}", told.stdout);
+    let recovered = run(&scene.pair.ctxrelay(["recover", "--json"])).expect_success();
+    let recovered = &recovered.json()["cutOff"];
+    assert_eq!(recovered[0]["id"], id.as_str(), "{recovered}");
+    let is_listed_once = |scene: &Scene| {
+        let listed = run(&scene.pair.ctxrelay(["queue", "list", "--json"])).expect_success();
+        let listed = &listed.json()["messages"];
+        assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+        assert_eq!(listed[0]["id"], id.as_str(), "{listed}");
+        assert_eq!(listed[0]["state"], "cut_off", "{listed}");
+    };
+    is_listed_once(&scene);
+    // The one that comes next changes nothing of it.
+    scene.claude = scene.pair.claude();
+    scene.claude.wait_for_text(claude_home::COMPOSER);
+    scene.wait_status("another Claude", |status| {
+        status["agents"]["claude"]["state"] == "idle"
+    });
+    is_listed_once(&scene);
+    assert_eq!(scene.results(&id), ["confirmed"]);
 }
 
 #[test]

@@ -73,19 +73,20 @@ struct Past {
 
 pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
     let setting = &context.setting;
-    let past = past(setting)?;
+    let mut past = past(setting)?;
     let tree = RecoveredTree::read(&setting.dirs.root);
     let masking = Masking::load(setting);
     masking.tell(&|remark| context.out.note(remark));
-    let prompts = ResumePrompts::new(&masking, &past, &tree);
     if let Some(agent) = args.prompt {
-        let prompt = prompts.of(agent);
+        let prompt = ResumePrompts::new(&masking, &past, &tree).of(agent);
         let value = json!({"agent": agent, "prompt": prompt});
         let mut text = ReportText::new();
         text.block("", prompt);
         return context.out.report(Report::new(&value, text));
     }
     let status = status::read(context)?;
+    past.know_cut_off(&status);
+    let prompts = ResumePrompts::new(&masking, &past, &tree);
     let value = to_json(&status, &past, &tree, &prompts);
     let text = text(&status, &past, &tree, &prompts);
     context.out.report(Report::new(&value, text))
@@ -135,6 +136,16 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
 }
 
 impl Past {
+    /// What Claude's turns left unread is known to the daemon alone.
+    fn know_cut_off(&mut self, status: &Status) {
+        let world = &mut self.world;
+        for id in &status.agents.claude.cut_off_ids {
+            if let Some(message) = world.unsettled.get(id) {
+                world.cut_off.insert(id.clone(), message.as_ref().clone());
+            }
+        }
+    }
+
     fn undelivered(&self) -> impl Iterator<Item = (&EntryId, &Arc<MessageSnapshot>)> {
         let messages = self.world.unsettled.iter();
         messages.filter(|(_, message)| !message.is_proven())

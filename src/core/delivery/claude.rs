@@ -142,6 +142,8 @@ pub struct ClaudeSetting {
 pub enum ClaudeStep {
     /// A turn runs. A prompt says so again in its middle.
     Began,
+    /// A turn runs whose beginning was told to nobody.
+    Runs,
     /// Its turn gives a sign.
     Lives,
     /// Its turn waits for the human, or no longer.
@@ -240,9 +242,11 @@ impl ClaudeState {
                         false => self.is(AgentState::Idle, None, setting, steps),
                     }
                 }
-                self.turn_began(setting, steps);
+                self.turn_runs(ClaudeStep::Began, setting, steps);
             }
-            ClaudeInput::ToolUsed if !self.is_in_turn => self.turn_began(setting, steps),
+            ClaudeInput::ToolUsed if !self.is_in_turn => {
+                self.turn_runs(ClaudeStep::Runs, setting, steps);
+            }
             ClaudeInput::ToolUsed => {
                 self.lives(setting, steps);
                 steps.push(ClaudeStep::Waits(false));
@@ -352,13 +356,9 @@ impl ClaudeState {
         self.cut_off.drain(..too_many);
     }
 
-    fn turn_began(&mut self, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
+    fn turn_runs(&mut self, step: ClaudeStep, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
         self.is_in_turn = true;
-        steps.extend([
-            ClaudeStep::Began,
-            ClaudeStep::Lives,
-            ClaudeStep::Waits(false),
-        ]);
+        steps.extend([step, ClaudeStep::Lives, ClaudeStep::Waits(false)]);
         self.is(AgentState::Busy, None, setting, steps);
     }
 

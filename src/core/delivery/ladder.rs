@@ -47,6 +47,8 @@ pub struct Ladder {
     process: Option<u32>,
     /// The Claude that worked with the daemon before, until one comes.
     recalled: Option<u32>,
+    /// The last Claude has ended. What its last hook handed over may be told behind that.
+    has_ended: bool,
     bell: Option<u64>,
     ringing: Ringing,
     /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says. In the future
@@ -80,6 +82,7 @@ impl Ladder {
             bridge: None,
             process: None,
             recalled: None,
+            has_ended: false,
             bell: None,
             ringing: Ringing::default(),
             idle_since: Some(0),
@@ -165,6 +168,12 @@ impl Ladder {
         self.is_deaf
     }
 
+    /// Whether no other Claude than this one is known to have come last.
+    pub fn is_last(&self, process: u32) -> bool {
+        let last = self.process.or(self.recalled);
+        last.is_none_or(|last| last == process)
+    }
+
     /// Whether a hook is one of the Claude that gets the deliveries. A second Claude of the same
     /// pair gets none, and what it does is not what the first one does.
     pub fn is_receivers(&self, process: Option<u32>) -> bool {
@@ -220,6 +229,12 @@ impl Ladder {
                     self.forget_offers(backlog);
                 }
             }
+            LadderInput::Ended { process } => {
+                if self.is_last(process) {
+                    self.has_ended = true;
+                    self.forget_context(backlog, effects);
+                }
+            }
             LadderInput::BellHung { bell } => {
                 let is_new = self.bell.replace(bell) != Some(bell);
                 if is_new && self.proven != Some(Rung::Channel) {
@@ -242,7 +257,12 @@ impl Ladder {
             LadderInput::Compacted => self.compacted(backlog, at),
             LadderInput::TurnBegan => {
                 self.idle_since = None;
-                backlog.turn_began(&self.pair);
+                self.has_ended = false;
+                backlog.turn_began(&self.pair, true);
+            }
+            LadderInput::TurnRuns => {
+                self.idle_since = None;
+                backlog.turn_began(&self.pair, false);
             }
             LadderInput::TurnStops => self.turn_stops(backlog, at),
             LadderInput::TurnWorked { rests, is_read } => {
@@ -277,7 +297,12 @@ impl Ladder {
                 self.left_over = Some(upto);
                 self.to_fetch = to_fetch;
             }
-            LadderInput::Proven { ids, rung } => self.proven_by(backlog, &ids, &rung, effects),
+            LadderInput::Proven { ids, rung } => {
+                self.proven_by(backlog, &ids, &rung, effects);
+                if self.has_ended {
+                    self.forget_context(backlog, effects);
+                }
+            }
             LadderInput::Acknowledged { ids } => {
                 let before = effects.len();
                 for id in &ids {
@@ -315,6 +340,7 @@ impl Ladder {
         effects: &mut Vec<DeliveryEffect>,
     ) {
         self.bridge = Some(bridge);
+        self.has_ended = false;
         self.forget_offers(backlog);
         let recalled = self.recalled.take();
         let before = std::mem::replace(&mut self.process, bridge.process);

@@ -44,6 +44,12 @@ impl AgentProcesses {
             .collect()
     }
 
+    /// The one that has this id, as far as is known.
+    pub(in crate::daemon) fn get(&self, pid: u32) -> Option<StartedProcess> {
+        let started = self.known.get(&pid)?.clone();
+        Some(StartedProcess { pid, started })
+    }
+
     /// All of them, when so many have come that it is to be looked which have ended; then
     /// [`Self::forget`] is to follow. An id of a process that has ended may become the
     /// operator's.

@@ -338,6 +338,7 @@ impl Agents {
                     .to_owned()
             }),
             Agent::Claude => tools::gone(&base.clients, &self.claude_processes, Some(pair))
+                .or_else(|| self.nothing_wakes_claude(base, pair))
                 .map(|why| format!("{why}; tell your operator")),
         }
     }

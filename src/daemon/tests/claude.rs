@@ -1,13 +1,16 @@
 //! Claude's side: who receives, and what is known of it.
 
-use super::rig::Rig;
+use std::process::{Child, Stdio};
+
+use super::commands::{change_queue, handed};
+use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::store::testing::Place;
 use crate::wire::control::{
-    Command, GetMessagesParams, HookParams, HookReply, IdsParams, Notification, RefusalCode, Reply,
-    Role, SendParams, WaitMessagesParams,
+    Command, GetMessagesParams, HookParams, HookReply, IdsParams, Notification, QueueChange,
+    RefusalCode, Reply, Role, SendParams, WaitMessagesParams,
 };
 
 fn prompt(claude_pid: u32) -> Command {
@@ -272,7 +275,7 @@ async fn what_was_just_fetched_is_not_announced_as_well() {
 async fn an_agent_cannot_lock_the_operator_out_by_naming_another_process() {
     let mut rig = Rig::fresh().await;
     let mut child = std::process::Command::new("cat")
-        .stdin(std::process::Stdio::piped())
+        .stdin(Stdio::piped())
         .spawn()
         .unwrap();
     for role in [Role::Claude, Role::Hook, Role::Codex] {
@@ -344,4 +347,102 @@ async fn the_conversation_of_claudes_last_prompt_is_recorded_once() {
     let recorded = rig.daemon.base.recorder.recent().iter();
     let named = recorded.filter(|stored| stored.entry.content.starts_with("Claude converses"));
     assert_eq!(named.count(), 2);
+}
+
+/// A process that stands for a Claude.
+fn living() -> Child {
+    let mut cat = std::process::Command::new("cat");
+    cat.stdin(Stdio::piped()).spawn().unwrap()
+}
+
+fn end(mut claude: Child) {
+    drop(claude.stdin.take());
+    claude.wait().unwrap();
+}
+
+/// What a prompt of this Claude is handed.
+async fn prompted(rig: &mut Rig, hook: &Guest, claude: u32) -> Vec<EntryId> {
+    match rig.call(hook, prompt(claude)).await {
+        Ok(Reply::Hook(reply)) => reply.ids,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A message that a hook handed into the turn of this Claude, and its bridge.
+async fn handed_to(rig: &mut Rig, claude: u32) -> (EntryId, Guest) {
+    let bridge = rig.connect_below(claude);
+    let (hook, codex) = (Role::Hook, Role::Codex);
+    let [hook, codex] = [hook, codex].map(|role| rig.connect(role, None, false));
+    let id = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let ids = prompted(rig, &hook, claude).await;
+    assert_eq!(ids, std::slice::from_ref(&id));
+    let done = rig.call(&hook, handed(ids)).await;
+    assert_eq!(done, Ok(Reply::Done));
+    (id, bridge)
+}
+
+fn cut_off(rig: &Rig) -> Vec<EntryId> {
+    rig.daemon.status().agents.claude.cut_off_ids
+}
+
+#[tokio::test]
+async fn what_a_claude_had_is_yours_to_send_again_once_it_has_ended_and_not_with_its_bridge() {
+    const LOOKED: &str = "claude_looked_at";
+    let claude = living();
+    let mut rig = Rig::fresh().await;
+    let (id, bridge) = handed_to(&mut rig, claude.id()).await;
+    rig.daemon.disconnect(bridge.conn);
+    // More than once: it may end later.
+    for _ in 0..2 {
+        rig.until(LOOKED).await;
+        assert_eq!(cut_off(&rig), []);
+    }
+    // Its bridge is back, and its turn goes on.
+    let bridge = rig.connect_below(claude.id());
+    rig.settle().await;
+    rig.daemon.disconnect(bridge.conn);
+    end(claude);
+    while cut_off(&rig).is_empty() {
+        rig.until(LOOKED).await;
+    }
+    assert_eq!(cut_off(&rig), std::slice::from_ref(&id));
+    let operator = rig.connect(Role::Deck, None, true);
+    let Ok(Reply::Queue(rows)) = rig.call(&operator, Command::QueueList).await else {
+        panic!("no rows");
+    };
+    let rows: Vec<_> = rows.iter().map(|row| (&row.id, row.is_cut_off())).collect();
+    assert_eq!(rows, [(&id, true)]);
+    // Another one is given it when the operator says so.
+    let _bridge = rig.connect(Role::Claude, Some(7_000_001), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    assert_eq!(prompted(&mut rig, &hook, 7_000_001).await, []);
+    assert_eq!(cut_off(&rig), std::slice::from_ref(&id));
+    let again = change_queue(id.clone(), QueueChange::Retry);
+    rig.call(&operator, again).await.unwrap();
+    assert_eq!(cut_off(&rig), []);
+    assert_eq!(prompted(&mut rig, &hook, 7_000_001).await, [id]);
+}
+
+#[tokio::test]
+async fn what_a_claude_had_that_ended_with_the_daemon_or_before_it_came_back_is_so_too() {
+    for ends_with_daemon in [true, false] {
+        let claude = living();
+        let place = Place::new();
+        let mut rig = Rig::start(&place).await;
+        let (id, _bridge) = handed_to(&mut rig, claude.id()).await;
+        drop(rig);
+        let mut rig = if ends_with_daemon {
+            end(claude);
+            Rig::start(&place).await
+        } else {
+            let rig = Rig::start(&place).await;
+            assert_eq!(cut_off(&rig), []);
+            end(claude);
+            rig
+        };
+        while cut_off(&rig).is_empty() {
+            rig.until("claude_looked_at").await;
+        }
+        assert_eq!(cut_off(&rig), [id], "{ends_with_daemon}");
+    }
 }

@@ -350,6 +350,45 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
 }
 
 #[tokio::test]
+async fn a_sender_hears_that_nothing_wakes_an_idle_claude_whose_monitor_has_ended() {
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
+    for (event, monitor_runs, is_told) in [
+        ("Stop", Some(true), false),
+        ("Stop", Some(false), true),
+        // Its turn takes it along.
+        ("UserPromptSubmit", None, false),
+    ] {
+        let event = HookParams {
+            event: event.into(),
+            monitor_runs,
+            ..HookParams::default()
+        };
+        pair.hook_with(event).await;
+        let answer = pair.begin_send("plum");
+        pair.rig.settle().await;
+        let Ok(Reply::Sent(sent)) = answer.await.unwrap() else {
+            panic!("not sent");
+        };
+        let note = sent.waits_for_human.unwrap_or_default();
+        assert_eq!(note.contains("monitor has ended"), is_told, "{note}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_whose_prompt_told_nobody_is_not_rung_for_again_at_its_end() {
+    let mut pair = Pair::new(Rig::fresh().await, true).await;
+    let id = pair.send("plum").await;
+    assert_eq!(pair.rung().len(), 1);
+    pair.hook("PostToolUse").await;
+    pair.hook("Stop").await;
+    assert_eq!(pair.rung(), Vec::<String>::new());
+    // Claude may have heard nothing.
+    pair.rig.later(SECOND_RING_MS).await;
+    assert_eq!(pair.rung().len(), 1);
+    assert_eq!(pair.hook("UserPromptSubmit").await.ids, [id]);
+}
+
+#[tokio::test]
 async fn a_monitor_may_be_later_than_the_first_turn_and_not_by_much() {
     let mut pair = Pair::new(Rig::fresh().await, false).await;
     let stop = || HookParams {

@@ -12,6 +12,7 @@ use crate::adapters::codex::adapter::CodexHandle;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::passed::Passed;
 use crate::adapters::codex::request::CodexRequest;
+use crate::adapters::process::StartedProcess;
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, Moment, OnBusy};
@@ -407,6 +408,18 @@ impl Rig {
         }
     }
 
+    /// Hands in what happens until something of this kind has, and what follows from it.
+    pub async fn until(&mut self, kind: &str) {
+        loop {
+            let event = self.next().await;
+            let is_it = event.kind() == kind;
+            self.daemon.on_event(event);
+            if is_it {
+                return self.settle().await;
+            }
+        }
+    }
+
     /// As `settle`, and hands in what the daemon told itself.
     pub async fn pump(&mut self) {
         self.daemon.settle();
@@ -536,6 +549,16 @@ impl Rig {
     pub fn connect_by_kernel(&mut self, role: Role, process: u32) -> Guest {
         let hello = hello(role, process, None);
         let process = ClientProcess::of(process, role);
+        self.greet_from(hello, false, Some(process))
+    }
+
+    /// The bridge of a Claude that is this process.
+    pub fn connect_below(&mut self, claude: u32) -> Guest {
+        let hello = hello(Role::Claude, 4_000_001, Some(claude));
+        let process = ClientProcess {
+            itself: StartedProcess::of(hello.pid),
+            agent: Some(StartedProcess::of(claude)),
+        };
         self.greet_from(hello, false, Some(process))
     }
 

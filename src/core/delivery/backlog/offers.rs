@@ -100,9 +100,11 @@ impl Backlog {
         self.change_offers(pair, |_, _| false);
     }
 
-    /// A turn of a pair's Claude begins. One that is not told of yet says nothing about its way: it
-    /// waits for the doorbell, or its push for its row.
-    pub(in crate::delivery) fn turn_began(&mut self, pair: &RuntimeSession) {
+    /// A turn of a pair's Claude begins, or runs already. Of what is not told of yet it says nothing:
+    /// that waits for the doorbell, or its push for its row. Nor does one that runs already say
+    /// anything of a ring, which Claude may hear behind it: the doorbell rings again once Claude is
+    /// idle for long.
+    pub(in crate::delivery) fn turn_began(&mut self, pair: &RuntimeSession, begins: bool) {
         let claims = &self.claims;
         let is_leaving = |id: &EntryId| claims.get(id).is_some_and(Claim::is_leaving);
         if let Some(lane) = self.lanes.get_mut(&LaneId::Claude(pair.clone())) {
@@ -110,7 +112,9 @@ impl Backlog {
                 // What a hook of this turn hands over waits for its row too, and says that it is shown.
                 let is_seen = row.delivery.shown != Shown::Nothing;
                 let has_left = is_seen || !is_leaving(&row.delivery.id);
-                if let Some(offer) = &mut row.offer {
+                if let Some(offer) = &mut row.offer
+                    && (begins || offer.rung != Rung::Doorbell)
+                {
                     offer.turn_began = has_left && !offer.waits_for_ring();
                 }
             });

@@ -56,6 +56,11 @@ pub enum LadderInput {
         /// Its connection.
         bridge: u64,
     },
+    /// The process of a Claude has ended.
+    Ended {
+        /// Which it was.
+        process: u32,
+    },
     /// The doorbell of the same Claude is there.
     BellHung {
         /// Its connection.
@@ -77,6 +82,9 @@ pub enum LadderInput {
     /// As [`Self::NewContext`], and what hooks handed into it is in it still: compacted.
     Compacted,
     TurnBegan,
+    /// As [`Self::TurnBegan`], of a turn whose beginning was told to nobody: what was rung for may
+    /// have come into it, and then Claude hears that ring behind it.
+    TurnRuns,
     /// A turn is about to come to its end by itself: what its stop carries prolongs it.
     TurnStops,
     /// A turn came to its end by itself: what hooks handed into it was read.

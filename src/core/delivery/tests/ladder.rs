@@ -283,6 +283,81 @@ fn what_a_turn_left_unread_no_later_turn_reads_in_another_life_of_the_daemon_eit
 }
 
 #[test]
+fn what_a_claude_had_whose_process_has_ended_is_read_by_no_turn() {
+    let mut way = Way::in_a_turn_with_it();
+    way.hear(LadderInput::Left { bridge: 1 });
+    // Another one's.
+    assert_eq!(way.hear(LadderInput::Ended { process: 8 }), []);
+    let stored = [DeliveryEffect::Store(id())];
+    assert_eq!(way.hear(LadderInput::Ended { process: 7 }), stored);
+    assert_eq!(way.hear(LadderInput::Ended { process: 7 }), []);
+    // Its last hook is heard behind its end.
+    let next = EntryId::new("m2");
+    way.insert(next.clone(), 2, OnBusy::Queue);
+    way.hear(LadderInput::Proven {
+        ids: vec![next.clone()],
+        rung: DeliveryWay::Hook,
+    });
+    let result = DeliveryResult::Confirmed;
+    let id_of_next = next.clone();
+    way.hear(LadderInput::Durable {
+        id: id_of_next,
+        result,
+    });
+    let mode = DeliveryMode::Auto;
+    for process in [8, 9] {
+        way.hear(LadderInput::Attached {
+            bridge: 3,
+            process: Some(process),
+            mode,
+        });
+    }
+    assert_eq!(
+        way.backlog.lost_turns().collect::<Vec<_>>(),
+        [id(), next],
+        "each once"
+    );
+    // The end of the one before says nothing about the one that has come.
+    way.hear(LadderInput::TurnBegan);
+    let (third, _) = way.send_next("m3", 3);
+    way.hear(LadderInput::Proven {
+        ids: vec![third.clone()],
+        rung: DeliveryWay::Hook,
+    });
+    assert_eq!(way.hear(LadderInput::Ended { process: 8 }), []);
+    assert_eq!(way.backlog.in_turn(&RuntimeSession::default()), [third]);
+}
+
+#[test]
+fn a_ring_that_came_into_a_turn_is_not_repeated_at_its_end_and_is_when_claude_stays_idle() {
+    let mut way = Way::new(DeliveryMode::Auto, true);
+    assert!(matches!(
+        &way.send()[..],
+        [DeliveryEffect::Ring { asks: false, .. }]
+    ));
+    // Its prompt's hook told nobody that it began.
+    way.hear(LadderInput::TurnRuns);
+    let idle = LadderTimeouts::default().idle_ms;
+    assert_eq!(way.wait(idle), [], "its turn runs");
+    assert_eq!(way.hear(worked()), []);
+    let next_ms = way.ladder.next_ms(&way.backlog).unwrap();
+    assert_eq!(next_ms, way.now_ms + idle / 2);
+    assert!(matches!(
+        &way.wait(idle / 2)[..],
+        [DeliveryEffect::Ring { asks: true, .. }]
+    ));
+    // One that began behind the ring was of it.
+    let mut way = Way::new(DeliveryMode::Auto, true);
+    way.send();
+    way.hear(LadderInput::TurnBegan);
+    way.hear(LadderInput::TurnRuns);
+    assert!(matches!(
+        &way.hear(worked())[..],
+        [DeliveryEffect::Ring { asks: true, .. }]
+    ));
+}
+
+#[test]
 fn a_new_bridge_is_told_everything_and_a_limited_claude_nothing() {
     let mut way = Way::new(DeliveryMode::Auto, true);
     way.send();

@@ -8,7 +8,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::adapters::process::age;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use crate::adapters::process::{StartedProcess, age};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{ClaudeInput, ClaudeState, LadderInput};
 use crate::core::entry::LifecycleEvent;
@@ -16,6 +19,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::base::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::base::clock::now_ms;
+use crate::daemon::event::{ClaudeLook, Event};
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::control::Role;
 use crate::wire::status::NoticeKey;
@@ -24,6 +28,9 @@ use crate::wire::status::NoticeKey;
 /// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
 const BELL_LATE_MS: i64 = 10_000;
 
+/// How often it is looked whether a Claude has ended of which nobody is connected.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
 impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
     /// turn that hooks handed messages into, and who had its place.
@@ -31,8 +38,13 @@ impl Daemon {
         self.base.keep_places();
         for pair in self.deliveries.pairs_of_claude() {
             let known = self.base.recorder.world().agent(Agent::Claude);
-            let process = known.status(&pair).pid;
-            self.tell_ladder(&pair, LadderInput::Recalled { process });
+            let process = known.status(&pair).pid.map(StartedProcess::of);
+            let process = process.filter(|process| !process.has_ended());
+            let pid = process.as_ref().map(|process| process.pid);
+            self.tell_ladder(&pair, LadderInput::Recalled { process: pid });
+            if let Some(process) = process {
+                self.look_whether_ended(pair, process, LOOK_AGAIN);
+            }
         }
     }
 
@@ -62,7 +74,60 @@ impl Daemon {
             self.agents.reloads.claude_left(pair);
             self.base.clients.status_changed();
         }
+        let process = gone.hello.agent_pid;
+        let process = process.filter(|_| of_claude && !gone.hello.in_print_mode);
+        // What only a client names may be anybody's.
+        if let Some(process) = process.and_then(|pid| self.agents.agent_processes.get(pid)) {
+            self.look_whether_ended(pair.clone(), process, Duration::ZERO);
+        }
         self.agents.say_silence(&mut self.base);
+    }
+
+    /// A Claude of which nobody was connected any more was looked at.
+    pub(in crate::daemon) fn on_claude_looked_at(&mut self, look: ClaudeLook) {
+        let ClaudeLook {
+            pair,
+            process,
+            has_ended,
+        } = look;
+        if !has_ended {
+            return self.look_whether_ended(pair, process, LOOK_AGAIN);
+        }
+        let ended = LadderInput::Ended {
+            process: process.pid,
+        };
+        self.tell_ladder(&pair, ended);
+        self.base.clients.status_changed();
+    }
+
+    /// Looks beside the loop whether the Claude of a pair has ended, so much later; not when it is
+    /// connected, nor when another one has come. Its bridge may have died alone, or may go before
+    /// it: as long as it lives, its turn may yet read what hooks handed into it.
+    fn look_whether_ended(&self, pair: RuntimeSession, process: StartedProcess, after: Duration) {
+        let mut clients = self.base.clients.iter().map(|(_, client)| client);
+        let is_here = clients.any(|client| {
+            let hello = &client.hello;
+            client.is_of_claude()
+                && hello.runtime_session_id == pair
+                && hello.agent_pid == Some(process.pid)
+        });
+        let ladder = self.agents.claude.ladder(&pair);
+        let is_last = ladder.is_some_and(|ladder| ladder.is_last(process.pid));
+        if is_here || !is_last || self.base.operations.is_stopping() {
+            return;
+        }
+        let events = self.base.events.clone();
+        tokio::spawn(async move {
+            sleep(after).await;
+            let look = spawn_blocking(move || ClaudeLook {
+                has_ended: process.has_ended(),
+                pair,
+                process,
+            });
+            if let (Ok(look), Some(events)) = (look.await, events.upgrade()) {
+                let _ = events.send(Event::ClaudeLookedAt(look)).await;
+            }
+        });
     }
 
     /// Nobody has the place of a pair: the bridge that waited for it does from now on.

@@ -10,6 +10,25 @@ use crate::wire::control::DeliveryMode;
 use crate::wire::status::DeliveryStatus;
 
 impl Agents {
+    /// What to do about an idle Claude of a pair whose monitor has ended, unless pushes reach it.
+    pub(in crate::daemon) fn nothing_wakes_claude(
+        &self,
+        base: &Base,
+        pair: &RuntimeSession,
+    ) -> Option<String> {
+        let process = base.clients.receiver(pair)?.hello.agent_pid?;
+        let is_idle = !self.claude.state(pair)?.is_in_turn();
+        let is_pushed_to = self.claude.ladder(pair)?.proven() == Some(Rung::Channel);
+        let is_asleep = is_idle && !is_pushed_to;
+        (is_asleep && self.claude_processes.is_monitor_off(process)).then(|| {
+            format!(
+                "{0}'s monitor has ended and {0} is idle: this waits until your operator prompts or \
+                 restarts it",
+                Agent::Claude.title()
+            )
+        })
+    }
+
     /// How messages reach Claude now, in words.
     pub(in crate::daemon) fn claude_delivery(
         &self,

@@ -22,6 +22,7 @@ impl Daemon {
         for step in self.agents.claude.hear(pair, input, setting) {
             match step {
                 ClaudeStep::Began => self.tell_ladder(pair, LadderInput::TurnBegan),
+                ClaudeStep::Runs => self.tell_ladder(pair, LadderInput::TurnRuns),
                 ClaudeStep::Lives => self.agents.turn_lives(&mut self.base, &turn),
                 ClaudeStep::Waits(waits) => self.agents.turn_waits(&mut self.base, &turn, waits),
                 ClaudeStep::Over(end) => {

@@ -413,6 +413,7 @@ impl World {
         for step in daemon.claude.apply(input, setting) {
             match step {
                 StateStep::Began => self.ladder(LadderInput::TurnBegan),
+                StateStep::Runs => self.ladder(LadderInput::TurnRuns),
                 StateStep::Over(end) => self.ladder(match end {
                     ClaudeTurnEnd::Worked => LadderInput::TurnWorked {
                         rests: false,
