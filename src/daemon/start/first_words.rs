@@ -192,7 +192,8 @@ impl FirstWords {
             }
         }
         if !self.is_clone {
-            // The daemon before may have died between the sender's word and what follows from it.
+            // The daemon before may have died between the sender's word, or the operator's, and what
+            // follows from it.
             let unsettled = daemon.base.recorder.world().unsettled.keys();
             let unsettled: Vec<EntryId> = unsettled.cloned().collect();
             daemon.take_back_closed(unsettled);

@@ -235,6 +235,7 @@ impl Lanes {
                         answers: 0,
                         closed: false,
                         closed_by_sender: false,
+                        closed_by_operator: false,
                         answered_in_turn: false,
                         will_be_sent_again: false,
                     };
@@ -334,6 +335,7 @@ fn handed_by_hook(lost: bool) -> Backlog {
         answers: 0,
         closed: false,
         closed_by_sender: false,
+        closed_by_operator: false,
         answered_in_turn: false,
         will_be_sent_again: false,
     };
