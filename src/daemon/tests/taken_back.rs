@@ -3,8 +3,8 @@
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::commands::change_queue;
-use super::compact::hand_off;
-use super::rig::Rig;
+use super::compact::{hand_off, note};
+use super::rig::{Guest, Rig};
 use crate::adapters::codex::attempted_message::AttemptedMessage;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::adapters::codex::request::CodexRequest;
@@ -14,8 +14,11 @@ use crate::core::id::EntryId;
 use crate::store::testing::Place;
 use crate::wire::control::{Command, NoteParams, QueueChange, Role};
 
-/// A handoff in Codex's own queue, behind a turn.
-async fn in_codexs_queue(rig: &mut Rig) -> EntryId {
+/// What the record says of what the operator took back.
+const BY_OPERATOR: &str = "the operator took it back";
+
+/// A handoff in Codex's own queue, behind a turn; and the Claude that sent it.
+async fn in_codexs_queue(rig: &mut Rig) -> (EntryId, Guest) {
     let claude = rig.connect(Role::Claude, None, false);
     rig.status(ReportedStatus::Active { waiting: false });
     let order = rig
@@ -25,12 +28,12 @@ async fn in_codexs_queue(rig: &mut Rig) -> EntryId {
     let message_id = order.clone();
     rig.fact(CodexFact::Queued { message_id });
     rig.settle().await;
-    order
+    (order, claude)
 }
 
 /// The operator hears that it is asked back, and Codex does not answer.
 async fn removed(rig: &mut Rig) -> EntryId {
-    let order = in_codexs_queue(rig).await;
+    let (order, _claude) = in_codexs_queue(rig).await;
     let operator = rig.connect(Role::Deck, None, true);
     let remove = change_queue(order.clone(), QueueChange::Remove);
     let mut answer = rig.ask_only(&operator, remove);
@@ -53,7 +56,7 @@ fn recovered(rig: &mut Rig) -> Vec<AttemptedMessage> {
 }
 
 /// The next daemon has it taken out of the queue, and nothing of it goes out.
-async fn ends(rig: &mut Rig, order: &EntryId) {
+async fn ends(rig: &mut Rig, order: &EntryId, said: &str) {
     let [asked] = &recovered(rig)[..] else {
         panic!("one is asked about");
     };
@@ -62,8 +65,7 @@ async fn ends(rig: &mut Rig, order: &EntryId) {
     rig.fact(CodexFact::TakenBack { message_id });
     rig.settle().await;
     let became = rig.became(order);
-    let said = "the operator took it back".to_owned();
-    assert_eq!(became, [(DeliveryResult::Cancelled, said)]);
+    assert_eq!(became, [(DeliveryResult::Cancelled, said.to_owned())]);
     rig.status(ReportedStatus::Idle);
     rig.settle().await;
     assert_eq!(rig.delivered_ids(), []);
@@ -82,7 +84,7 @@ async fn the_next_process_goes_on_to_take_it_back_behind_a_kill_or_in_a_takeover
             Some(rig.leave().await)
         };
         let mut rig = Rig::start_after(&place, takeover).await;
-        ends(&mut rig, &order).await;
+        ends(&mut rig, &order, BY_OPERATOR).await;
     }
 }
 
@@ -90,7 +92,7 @@ async fn the_next_process_goes_on_to_take_it_back_behind_a_kill_or_in_a_takeover
 async fn a_daemon_that_died_behind_the_operators_note_leaves_the_asking_back_to_the_next_one() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;
-    let order = in_codexs_queue(&mut rig).await;
+    let (order, _claude) = in_codexs_queue(&mut rig).await;
     let operator = rig.connect(Role::Deck, None, true);
     let over = Command::AppendNote(NoteParams {
         handles: vec![order.clone()],
@@ -100,7 +102,24 @@ async fn a_daemon_that_died_behind_the_operators_note_leaves_the_asking_back_to_
     assert_eq!(rig.became(&order), []);
     drop(rig);
     let mut rig = Rig::start(&place).await;
-    ends(&mut rig, &order).await;
+    ends(&mut rig, &order, BY_OPERATOR).await;
+}
+
+#[tokio::test]
+async fn what_its_sender_closed_is_taken_back_behind_a_compaction_and_a_kill_as_well() {
+    let place = Place::new();
+    let mut rig = Rig::with_codex(&place).await;
+    let (order, claude) = in_codexs_queue(&mut rig).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let settled = note(NoteKind::Note, "I did it", vec![order.clone()]);
+    rig.call(&claude, settled).await.unwrap();
+    rig.status(ReportedStatus::Idle);
+    // The new session does not say who closed it.
+    rig.compact(&operator).await;
+    rig.settle().await;
+    drop(rig);
+    let mut rig = Rig::start(&place).await;
+    ends(&mut rig, &order, "it was closed: Codex does not get it").await;
 }
 
 #[tokio::test]
@@ -122,7 +141,7 @@ async fn what_codex_got_after_all_is_recorded_as_that() {
 #[tokio::test]
 async fn what_cannot_be_kept_of_it_is_refused_and_the_message_goes_on() {
     let mut rig = Rig::fresh_with_codex().await;
-    let order = in_codexs_queue(&mut rig).await;
+    let (order, _claude) = in_codexs_queue(&mut rig).await;
     let operator = rig.connect(Role::Deck, None, true);
     let remove = change_queue(order.clone(), QueueChange::Remove);
     let mut answer = rig.ask_only(&operator, remove);
