@@ -58,6 +58,7 @@ mod space;
 mod spoken;
 mod start;
 mod storing;
+mod taken_back;
 mod tamper;
 mod tasks;
 mod two_pairs;

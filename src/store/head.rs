@@ -141,10 +141,11 @@ impl Kept {
         self.head.seq > 0 && !is_there
     }
 
-    /// Where it does not say of which folder it is, it is of this one.
+    /// Builds that wrote heads without their folder also kept them where the operator ended the
+    /// record: one that does not say its folder proves nothing of this one.
     fn is_of(&self, dirs: &ProjectDirs) -> bool {
         let is_it = |root: RootFolder| RootFolder::of(dirs).is_some_and(|found| root.is(found));
-        self.root.is_none_or(is_it)
+        self.root.is_some_and(is_it)
     }
 
     /// Of a ledger that is still empty: whatever comes to stand in it stands behind this.

@@ -32,13 +32,14 @@ pub use writer::{QueueEvent, QueueWriter, RowsNotTaken, Scrubbing};
 
 /// The steps that make the tables, oldest first; `user_version` counts those that were taken.
 /// Steps are only ever added.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("queue/0001_deliveries.sql"),
     include_str!("queue/0002_maybe_shown.sql"),
     include_str!("queue/0003_shown.sql"),
     include_str!("queue/0004_generation.sql"),
     include_str!("queue/0005_lost_turn.sql"),
     include_str!("queue/0006_thread.sql"),
+    include_str!("queue/0007_withdrawn.sql"),
 ];
 
 /// Where a file of SQLite's has its `user_version`.
@@ -209,7 +210,7 @@ impl Queue {
         let read = || {
             let mut rows = self.db.prepare_cached(
                 "SELECT id, seq, receiver, runtime_session, on_busy, state, attempts, attempt,
-                        changed_ms, shown, lost_turn, thread
+                        changed_ms, shown, lost_turn, thread, withdrawn
                  FROM deliveries ORDER BY seq, id",
             )?;
             rows.query_map([], delivery)?.collect::<Result<Vec<_>, _>>()

@@ -304,3 +304,41 @@ fn what_the_person_takes_out_of_codexs_queue_or_gives_up_there_begins_no_turn() 
     }
     verify(&pair);
 }
+
+#[test]
+fn what_the_person_took_out_of_codexs_queue_begins_no_turn_after_the_daemon_was_killed() {
+    let Some(pair) = Pair::new() else { return };
+    let mut daemon = pair.daemon();
+    let mut operator = Operator::connect(&pair.project);
+    let mut claude = as_claude(&pair);
+    begun(&pair, &mut claude);
+    let (id, gate) = behind_a_turn(&pair, &mut claude, "drop the fig");
+    // No bridge that could start the next one.
+    drop(claude);
+    // It does not give it back before the daemon is gone.
+    let pid = i32::try_from(app_server(&pair).as_i64().unwrap()).unwrap();
+    let signal = |signal| {
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        let _ = rustix::process::kill_process(pid, signal);
+    };
+    signal(rustix::process::Signal::STOP);
+    let remove = json!({"id": id, "change": "remove"});
+    operator.call("queue/change", remove).unwrap();
+    daemon.crash();
+    signal(rustix::process::Signal::CONT);
+    gate.open();
+    let _daemon = pair.daemon();
+    let mut claude = as_claude(&pair);
+    send(&mut claude, "next, behind the fig");
+    pair.responses
+        .wait_for_request("the next turn", says("next, behind the fig"));
+    wait_settled(&pair);
+    assert_eq!(pair.responses.times_heard("drop the fig"), 0);
+    assert_eq!(in_list(&pair, &id), None);
+    let ends = of_type(&pair, "runtime_event").into_iter();
+    let ends = ends.filter(|line| line["runtimeEvent"]["messageId"] == id);
+    let ends: Vec<Value> = ends.collect();
+    let last = &ends.last().unwrap()["runtimeEvent"];
+    assert_eq!(last["status"], "cancelled", "{ends:#?}");
+    verify(&pair);
+}

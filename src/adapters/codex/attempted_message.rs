@@ -11,4 +11,6 @@ pub struct AttemptedMessage {
     /// As with [`CodexRequest::Deliver`](super::request::CodexRequest::Deliver); where it is not
     /// known, that of when this process began.
     pub thread: Option<ThreadId>,
+    /// Nobody is to get it any more: it is taken out of Codex's queue before that goes on.
+    pub is_unwanted: bool,
 }

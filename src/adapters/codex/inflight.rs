@@ -36,6 +36,9 @@ pub(super) struct Unproven {
     /// them is of an earlier attempt, and Codex takes an id as often as it comes.
     #[serde(default)]
     pub(super) cut_off_in: Vec<TurnId>,
+    /// It is to be taken out of the queue, which no app-server may go on with before that.
+    #[serde(default)]
+    pub(super) asked_back: bool,
 }
 
 impl Unproven {
@@ -89,6 +92,13 @@ impl Inflight {
         self.messages
             .iter_mut()
             .find(|message| message.id.as_str() == id)
+    }
+
+    /// It is to be taken out of the queue.
+    pub(super) fn ask_back(&mut self, id: &EntryId) {
+        if let Some(message) = self.get_mut(id.as_str()) {
+            message.asked_back = true;
+        }
     }
 
     /// The connection was lost: everything is unconfirmed.

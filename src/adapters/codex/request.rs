@@ -37,7 +37,8 @@ pub enum CodexRequest {
     /// After a restart of the daemon: these were attempted before and have no proof. The adapter
     /// answers each with `UserMessage`, `StillQueued` or `NotTaken` by the recovery rule.
     Recover { messages: Vec<AttemptedMessage> },
-    /// The turn that runs waits for this message, which lies in the app-server's queue: take it out.
+    /// The turn that runs waits for this message, which lies in the app-server's queue, or nobody is to
+    /// get it any more: take it out.
     /// Told by [`CodexFact::TakenBack`](super::fact::CodexFact::TakenBack); nothing is told, and
     /// nothing has changed, where it is in the queue no more.
     TakeBack { message_id: EntryId },

@@ -117,6 +117,7 @@ impl ThreadState {
             let AttemptedMessage {
                 message_id: id,
                 cut_off_in,
+                is_unwanted: asked_back,
                 ..
             } = message;
             if !threads.contains(&thread_id) {
@@ -125,6 +126,7 @@ impl ThreadState {
             if let Some(known) = self.inflight.get_mut(id.as_str()) {
                 // The record knows best, also where the previous process knew nothing of it.
                 known.cut_off_in = cut_off_in;
+                known.asked_back |= asked_back;
                 continue;
             }
             self.inflight.add(Unproven {
@@ -134,6 +136,7 @@ impl ThreadState {
                 steered_into: None,
                 unconfirmed: Some(Unconfirmed::default()),
                 cut_off_in,
+                asked_back,
             });
         }
         (threads, nowhere)

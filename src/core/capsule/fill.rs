@@ -146,8 +146,8 @@ impl CapsuleSources<'_> {
         let state = match self.world.open_handoffs.get(&handoff.id) {
             Some(open) if open.unanswered => HandoffState::Closed,
             Some(open) if open.blocked_by.is_some() => HandoffState::Blocked,
-            None if handoff.is_answered => HandoffState::Answered,
-            None if handoff.is_closed => HandoffState::Closed,
+            None if handoff.is_unanswered => HandoffState::Closed,
+            None if handoff.is_over => HandoffState::Answered,
             _ => HandoffState::Open,
         };
         let ask = match handoff.tells_task {

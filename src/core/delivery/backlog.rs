@@ -129,6 +129,7 @@ impl Backlog {
                 // A crash between the operator's wish and its row. Ambiguous without an attempt
                 // the row was made when the queue had been lost after that wish.
                 row.state = DeliveryState::Queued;
+                row.withdrawn = false;
             }
             if message.result == Some(DeliveryResult::Requeued) {
                 row.show(Shown::Whole);
@@ -137,6 +138,11 @@ impl Backlog {
                 && message.result != Some(DeliveryResult::Ambiguous)
             {
                 restored.unknowable.push(id.clone());
+            }
+            // Behind the operator's closing the process before may have died.
+            row.withdrawn |= message.closed_by_operator;
+            if row.withdrawn {
+                restored.backlog.unwanted.insert(id.clone(), false);
             }
             restored.backlog.insert(row);
         }
@@ -175,6 +181,8 @@ impl Backlog {
                 continue;
             };
             delivery.seq = message.seq;
+            // The record does not say any more who closed it.
+            delivery.withdrawn |= self.is_unwanted(&delivery.id);
             moved.moved.push(delivery.id.clone());
             self.place(delivery, offer);
         }
@@ -432,17 +440,6 @@ impl Backlog {
         recording.is_some_and(|results| results.contains(result.as_str()))
     }
 
-    /// Whether its end is being appended, after which nobody gets it.
-    pub fn is_ending(&self, id: &EntryId) -> bool {
-        let ends = [
-            DeliveryResult::Rejected,
-            DeliveryResult::Expired,
-            DeliveryResult::Cancelled,
-        ];
-        ends.into_iter()
-            .any(|end| self.is_recording_result(id, end))
-    }
-
     /// It could not be appended.
     pub fn not_recorded(&mut self, id: &EntryId, result: DeliveryResult) {
         if let Some(results) = self.recording.get_mut(id) {
@@ -487,6 +484,10 @@ impl Backlog {
         let is_proof = fact == DeliveryFact::Confirmed;
         if self.apply(id, fact, now_ms) && !is_proof {
             effects.push(DeliveryEffect::Store(id.clone()));
+        }
+        if result == DeliveryResult::Requeued {
+            // The record has no closing of it before that.
+            self.set_unwanted(id.clone(), false);
         }
     }
 }

@@ -204,7 +204,7 @@ impl CodexFlow {
             CodexInput::News => {}
             CodexInput::Promised { id } => backlog.promise(&id, effects),
             CodexInput::Awaited { id } => self.awaited(backlog, id, effects),
-            CodexInput::Withdrawn { id } => self.withdraw(backlog, id, effects),
+            CodexInput::Withdrawn { id } => self.withdraw(backlog, &id, effects),
             CodexInput::Tick => self.tick(backlog, at, effects),
             // That was taken in with its life.
             CodexInput::ServerStarted { .. } => {}

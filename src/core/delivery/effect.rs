@@ -54,7 +54,7 @@ pub enum DeliveryEffect {
     /// Have the app-server run: only it can tell what became of what is on its way.
     Wake,
     /// Ask the Codex adapter to take this one out of the app-server's queue again: the turn that runs
-    /// waits for it.
+    /// waits for it, or nobody is to get it any more.
     TakeBack(EntryId),
     /// Have the app-server's own queue go on: the operator says so.
     ReleaseQueue,

@@ -48,6 +48,10 @@ pub struct Delivery {
     /// turn settles it.
     #[serde(default)]
     pub lost_turn: bool,
+    /// Nobody is to get it any more, and it could not be ended at once: it ends when it is known that
+    /// no turn of Codex has it. On the disk before the operator hears that it is asked back.
+    #[serde(default)]
+    pub withdrawn: bool,
     /// The turns of Codex that had it and ended early, before it was asked for once more: their
     /// history proves nothing of the attempts since. Known from the ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +117,7 @@ impl Delivery {
             shown: Shown::Nothing,
             in_turn: false,
             lost_turn: false,
+            withdrawn: false,
             cut_off_in: Vec::new(),
         }
     }
@@ -204,11 +209,13 @@ impl Delivery {
                 if self.state == S::Ambiguous {
                     self.show(Shown::Whole);
                 }
+                self.withdrawn = false;
                 S::Queued
             }
             (S::Confirmed, DeliveryFact::CutOff) => {
                 self.show(Shown::Whole);
                 (self.in_turn, self.lost_turn) = (false, false);
+                self.withdrawn = false;
                 S::Queued
             }
             _ => return false,

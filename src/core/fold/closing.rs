@@ -88,13 +88,13 @@ pub(super) fn close_answered(world: &mut Snapshot, entry: &Entry) {
 fn close_questions(world: &mut Snapshot, by: &Party, is_over: impl Fn(&QuestionSnapshot) -> bool) {
     let closed = world.open_questions.extract_if(.., |_, open| is_over(open));
     for (_, question) in closed.collect::<Vec<_>>() {
-        set_closed(world, &question.id, true, question.from == *by);
+        set_closed(world, &question.id, true, Some(by));
     }
 }
 
 /// A question or a handoff is closed, or open again. What its receiver does with a closed one from now
 /// on may fail: it is not sent again for that.
-fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool, is_by_sender: bool) {
+fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool, by: Option<&Party>) {
     if is_closed {
         world.cut_off.remove(id);
     }
@@ -104,8 +104,9 @@ fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool, is_by_sender:
     if let Some(message) = world.unsettled.get_mut(id) {
         let message = Arc::make_mut(message);
         message.closed = is_closed;
-        // The operator's commands ask for the message back themselves.
+        let is_by_sender = by == Some(&message.from);
         message.closed_by_sender = is_by_sender && message.from.agent().is_some();
+        message.closed_by_operator = by == Some(&Party::Human);
     }
 }
 
@@ -256,7 +257,7 @@ fn reopen(world: &mut Snapshot, resolved: &[EntryId]) {
             handoff.unanswered = false;
             world.closed_handoffs_total = world.closed_handoffs_total.saturating_sub(1);
             world.open_handoffs.insert(id.clone(), Arc::new(handoff));
-            set_closed(world, id, false, false);
+            set_closed(world, id, false, None);
         }
         if let Some(handoff) = world.open_handoffs.get_mut(id) {
             let handoff = Arc::make_mut(handoff);
@@ -313,14 +314,17 @@ pub(super) fn close_handled(world: &mut Snapshot, entry: &Entry) {
         if let Some(handoff) = world.open_handoffs.remove(id) {
             let mut handoff = Arc::unwrap_or_clone(handoff);
             let pair = handoff.runtime_session.as_ref();
-            let is_by_sender = by.as_ref() == Some(&handoff.from) && is_same_pair(pair, entry);
+            let is_of_pair = is_same_pair(pair, entry);
             let is_answered = handoff.answer.is_some() || handoff.final_answer.is_some();
             handoff.unanswered = !is_answered && by != handoff.to;
             handoff.handled_by = Some((entry.id.clone(), entry.timestamp_ms));
             handoff.closed_by = Some(entry.source.clone());
             world.closed_handoffs_total += 1;
             keep_closed(world, handoff);
-            set_closed(world, id, true, is_by_sender);
+            // An agent of another pair is not the one who sent it.
+            let by = by.as_ref();
+            let by = by.filter(|by| is_of_pair || **by == Party::Human);
+            set_closed(world, id, true, by);
         }
     }
     let open = &world.open_handoffs;

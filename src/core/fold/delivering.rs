@@ -28,6 +28,7 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         answers,
         closed: carried.is_some_and(|carried| carried.answered),
         closed_by_sender: false,
+        closed_by_operator: false,
         answered_in_turn: carried.is_some_and(|carried| carried.answered_in_turn),
         will_be_sent_again: carried.is_some_and(|carried| carried.will_be_sent_again),
     };
@@ -122,7 +123,9 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         let message = Arc::make_mut(message);
         message.result = Some(record.result);
         // The operator wants it to be given all the same.
-        message.closed_by_sender &= record.result != DeliveryResult::Requeued;
+        if record.result == DeliveryResult::Requeued {
+            (message.closed_by_sender, message.closed_by_operator) = (false, false);
+        }
         if record.rung.is_some() {
             message.rung.clone_from(&record.rung);
         }

@@ -120,8 +120,8 @@ fn begin_with(world: &Snapshot, record: &TaskRecord, task: &mut TaskSnapshot) {
             to: handoff.to.clone(),
             ask: handoff.ask.to_string(),
             tells_task: false,
-            is_answered: handoff.handled_by.is_some() && !handoff.unanswered,
-            is_closed: handoff.handled_by.is_some() && handoff.unanswered,
+            is_over: handoff.handled_by.is_some(),
+            is_unanswered: handoff.handled_by.is_some() && handoff.unanswered,
         });
     }
 }
@@ -177,8 +177,8 @@ fn take_work(world: &mut Snapshot, entry: &Entry) {
                 to: entry.target.clone(),
                 ask: cut(&entry.content),
                 tells_task: entry.hands_over(&id),
-                is_answered: carried.is_some_and(|it| it.answered && !it.unanswered),
-                is_closed: carried.is_some_and(|it| it.unanswered),
+                is_over: carried.is_some_and(|it| it.answered),
+                is_unanswered: carried.is_some_and(|it| it.unanswered),
             };
             task.handoffs.retain(|other| other.id != handoff.id);
             let oldest = |_: &VecDeque<_>| 0;
@@ -245,15 +245,15 @@ fn settle_handoffs(world: &mut Snapshot, entry: &Entry) {
             continue;
         }
         if world.open_handoffs.contains_key(&handoff.id) {
-            (handoff.is_answered, handoff.is_closed) = (false, false);
-        } else if !handoff.is_over() && closes(entry) {
+            (handoff.is_over, handoff.is_unanswered) = (false, false);
+        } else if !handoff.is_over && closes(entry) {
             let mut closed = world.closed_handoffs.iter().rev();
-            handoff.is_closed = match closed.find(|closed| closed.id == handoff.id) {
+            handoff.is_unanswered = match closed.find(|closed| closed.id == handoff.id) {
                 Some(closed) => closed.unanswered,
                 // One of an earlier session was not among the open ones.
                 None => by != handoff.to,
             };
-            handoff.is_answered = !handoff.is_closed;
+            handoff.is_over = true;
         }
     }
 }

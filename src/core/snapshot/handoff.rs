@@ -103,7 +103,7 @@ impl Snapshot {
     pub fn is_handoff_over(&self, id: &EntryId) -> bool {
         match self.open_handoffs.get(id) {
             Some(open) => open.unanswered,
-            None => self.handoff_of_task(id).is_none_or(TaskHandoff::is_over),
+            None => self.handoff_of_task(id).is_none_or(|it| it.is_over),
         }
     }
 
@@ -113,7 +113,7 @@ impl Snapshot {
         let open = self.open_handoffs.get(id).map(Arc::as_ref);
         match open.or_else(|| closed.find(|closed| closed.id == *id)) {
             Some(handoff) => handoff.unanswered,
-            None => self.handoff_of_task(id).is_some_and(|it| it.is_closed),
+            None => self.handoff_of_task(id).is_some_and(|it| it.is_unanswered),
         }
     }
 

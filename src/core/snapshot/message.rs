@@ -51,6 +51,10 @@ pub struct MessageSnapshot {
     /// possible.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed_by_sender: bool,
+    /// The operator closed it. Their command asks for it back itself; where the daemon died before it
+    /// could, the next one does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed_by_operator: bool,
     /// Codex answered its sender by a tool, in the turn that has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answered_in_turn: bool,
@@ -114,6 +118,7 @@ impl MessageSnapshot {
             result: Some(DeliveryResult::Requeued),
             answers: 0,
             closed_by_sender: false,
+            closed_by_operator: false,
             answered_in_turn: false,
             will_be_sent_again: false,
             ..self

@@ -133,11 +133,13 @@ pub struct TaskHandoff {
     /// The operator had this very task told by it.
     #[serde(default)]
     pub tells_task: bool,
-    /// Its receiver answered it.
-    pub is_answered: bool,
-    /// It is over without that.
+    /// Nobody owes an answer to it any more. Builds that know no other end of a handoff read it by
+    /// this name.
+    #[serde(rename = "isAnswered")]
+    pub is_over: bool,
+    /// It is over without its receiver's answer.
     #[serde(default)]
-    pub is_closed: bool,
+    pub is_unanswered: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,13 +170,6 @@ pub struct TaskClaim {
     /// The command whose end it tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran: Option<CommandRun>,
-}
-
-impl TaskHandoff {
-    /// Whether nobody owes an answer to it any more.
-    pub fn is_over(&self) -> bool {
-        self.is_answered || self.is_closed
-    }
 }
 
 impl TaskSnapshot {

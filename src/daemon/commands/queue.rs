@@ -189,6 +189,7 @@ impl Base {
 impl Daemon {
     /// Looks which of these, and of those that were found before, their own senders closed, and takes
     /// back what the operator could take back now. The lanes see to the rest: they offer none of it.
+    /// What the operator took back stays so.
     pub(in crate::daemon) fn take_back_closed(&mut self, ids: impl IntoIterator<Item = EntryId>) {
         let (world, outbox) = (self.base.recorder.world(), &mut self.deliveries.outbox);
         let before = outbox.backlog().unwanted().cloned();
@@ -206,6 +207,25 @@ impl Daemon {
                 // No row is written for it, so that nothing is refused.
                 let _ = self.perform(agent, effects);
             }
+        }
+    }
+
+    /// Takes a message back that lies in Codex's own queue. Once its row says so, however this process
+    /// ends, the next one goes on with that.
+    fn withdraw(&mut self, id: EntryId, reply: ReplySender) {
+        let given = self.codex_does(CodexInput::Withdrawn { id: id.clone() });
+        let done: ThenStored = Box::new(move |daemon, stored| {
+            if stored.is_err() {
+                let outbox = &mut daemon.deliveries.outbox;
+                outbox.decide(|backlog| backlog.withdraw_not(&id));
+                daemon.take_back_closed([]);
+            }
+            let done = stored.map(|()| Reply::Done);
+            answer(reply, done.map_err(Clone::clone));
+        });
+        match given {
+            Ok(()) => self.deliveries.held.when_stored(Agent::Codex, done),
+            Err(refusal) => done(self, Err(&refusal)),
         }
     }
 
@@ -238,10 +258,7 @@ impl Daemon {
                 self.codex_input(CodexInput::Released);
                 answer(reply, Ok(Reply::Done));
             }
-            Ok(QueueStep::Withdraw) => {
-                self.codex_input(CodexInput::Withdrawn { id: params.id });
-                answer(reply, Ok(Reply::Done));
-            }
+            Ok(QueueStep::Withdraw) => self.withdraw(params.id, reply),
             Ok(QueueStep::Settle(to, result)) => {
                 let (base, rows) = (&mut self.base, vec![(params.id, to)]);
                 self.deliveries

@@ -51,7 +51,7 @@ impl Deliveries {
     }
 
     /// As [`Self::delivery_entry`], of what the machines of delivery decided: they end what its own
-    /// sender closed.
+    /// sender closed, and hear what Codex began before it gave it back.
     pub(in crate::daemon) fn decided_entry(
         &self,
         base: &Base,
@@ -62,9 +62,12 @@ impl Deliveries {
         turn_id: Option<TurnId>,
     ) -> Entry {
         let mut entry = self.delivery_entry(base, id, to, result, rung, turn_id);
-        if result == DeliveryResult::Cancelled
-            && let Some(text) = self.closed_by_sender_text(base, id, to)
-        {
+        let text = match result {
+            DeliveryResult::Cancelled => self.closed_text(base, id, to),
+            DeliveryResult::Confirmed => self.after_all_text(id, to),
+            _ => None,
+        };
+        if let Some(text) = text {
             entry.content = text;
         }
         entry
@@ -114,9 +117,16 @@ impl Deliveries {
         )
     }
 
-    /// The text of a message's end of which its own sender is the cause. What its receiver has, or
+    /// The text of a proof that came although nobody was to get the message any more.
+    fn after_all_text(&self, id: &EntryId, to: Agent) -> Option<String> {
+        let is_unwanted = self.outbox.backlog().is_unwanted(id);
+        let text = "Codex got it after all: it was asked back, and a turn had it by then";
+        (is_unwanted && to == Agent::Codex).then(|| text.to_owned())
+    }
+
+    /// The text of a message's end of which its being closed is the cause. What its receiver has, or
     /// perhaps has, the operator alone takes back.
-    fn closed_by_sender_text(&self, base: &Base, id: &EntryId, to: Agent) -> Option<String> {
+    fn closed_text(&self, base: &Base, id: &EntryId, to: Agent) -> Option<String> {
         let message = base.recorder.world().unsettled.get(id)?;
         let what_follows = match self.outbox.get(id).map(|row| row.state)? {
             DeliveryState::Queued => "does not get it",
@@ -124,8 +134,14 @@ impl Deliveries {
             _ => return None,
         };
         let (from, to) = (message.from.title(), to.title());
-        let text = format!("{from}, who sent it, closed it: {to} {what_follows}");
-        message.closed_by_sender.then_some(text)
+        if message.closed_by_sender {
+            return Some(format!(
+                "{from}, who sent it, closed it: {to} {what_follows}"
+            ));
+        }
+        // In a session before this one, which says by whom.
+        let is_known = message.closed_by_operator || !message.closed;
+        (!is_known).then(|| format!("it was closed: {to} {what_follows}"))
     }
 }
 

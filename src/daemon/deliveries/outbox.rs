@@ -268,6 +268,7 @@ impl Outbox {
             message_id: id.clone(),
             cut_off_in: row.map_or_else(Vec::new, |row| row.cut_off_in.clone()),
             thread: row.and_then(|row| row.thread.clone()),
+            is_unwanted: self.backlog.is_unwanted(id),
         }
     }
 

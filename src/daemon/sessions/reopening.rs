@@ -87,8 +87,8 @@ fn carried(mut entry: Entry, session: &SessionId, task: &TaskSnapshot) -> Entry 
     let handoff = handoffs.find(|handoff| handoff.id == entry.id);
     entry.carried = Some(CarriedEntry {
         settled: entry.receiver().is_some(),
-        answered: handoff.is_some_and(TaskHandoff::is_over),
-        unanswered: handoff.is_some_and(|handoff| handoff.is_closed),
+        answered: handoff.is_some_and(|handoff| handoff.is_over),
+        unanswered: handoff.is_some_and(|handoff| handoff.is_unanswered),
         task_only: true,
         ..CarriedEntry::of(session_id, seq)
     });

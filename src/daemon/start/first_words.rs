@@ -216,7 +216,8 @@ fn go_on(daemon: &mut Daemon, is_clone: bool) {
         if !messages.is_empty() {
             daemon.base.append_messages(messages);
         }
-        // The daemon before may have died between the sender's word and what follows from it.
+        // The daemon before may have died between the sender's word, or the operator's, and what
+        // follows from it.
         let unsettled = daemon.base.recorder.world().unsettled.keys();
         let unsettled: Vec<EntryId> = unsettled.cloned().collect();
         daemon.take_back_closed(unsettled);

@@ -21,11 +21,11 @@ impl Rig {
     fn handed_over(&self, task: &CapsuleId) -> (Vec<(EntryId, &'static str)>, u64) {
         let task = &self.world().tasks[task];
         let handoffs = task.handoffs.iter().map(|handoff| {
-            let state = match (handoff.is_answered, handoff.is_closed) {
+            let state = match (handoff.is_over, handoff.is_unanswered) {
                 (false, false) => "open",
                 (true, false) => "answered",
-                (false, true) => "closed",
-                (true, true) => "both",
+                (true, true) => "closed",
+                (false, true) => "open without an answer",
             };
             (handoff.id.clone(), state)
         });

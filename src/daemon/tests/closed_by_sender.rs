@@ -15,7 +15,7 @@ use crate::wire::control::{Command, GetMessagesParams, NoteParams, Reply, Role};
 
 impl Rig {
     /// What the record says became of a message, oldest first, as far as it is remembered.
-    fn became(&self, id: &EntryId) -> Vec<(DeliveryResult, String)> {
+    pub(super) fn became(&self, id: &EntryId) -> Vec<(DeliveryResult, String)> {
         let recent = self.daemon.base.recorder.recent().iter();
         let became = recent.filter_map(|stored| match &stored.entry.kind {
             EntryKind::Delivery(record) if record.message_id == *id => {

@@ -40,6 +40,7 @@ fn handed_over(rig: &mut Rig) -> Vec<AttemptedMessage> {
                 message_id,
                 cut_off_in,
                 thread,
+                is_unwanted: false,
             }),
             CodexRequest::Recover { messages } => asked.extend(messages),
             _ => {}
@@ -53,6 +54,7 @@ fn of_attempt(id: &EntryId, turns: &[&str]) -> Vec<AttemptedMessage> {
         message_id: id.clone(),
         cut_off_in: turns.iter().copied().map(TurnId::new).collect(),
         thread: Some(ThreadId::new("thread-1")),
+        is_unwanted: false,
     }]
 }
 

@@ -188,7 +188,7 @@ fn a_folder_is_another_one_where_its_birth_tells_so_though_it_has_the_inode_of_t
     };
     assert!(born(Some(1)).is(born(Some(1))));
     assert!(!born(Some(1)).is(born(Some(2))));
-    // An older version kept none, and not every disk has one.
+    // Not every disk has one.
     assert!(born(None).is(born(Some(2))) && born(Some(1)).is(born(None)));
 
     let place = Place::new();
@@ -198,4 +198,13 @@ fn a_folder_is_another_one_where_its_birth_tells_so_though_it_has_the_inode_of_t
     };
     write(&place.user, "ctx_1", &kept).unwrap();
     assert_eq!(read(&place.user, "ctx_1").unwrap(), Some(kept));
+}
+
+#[test]
+fn a_head_that_does_not_say_its_folder_misses_no_record_there() {
+    let place = Place::new();
+    let mut kept = Kept::new(head(7));
+    assert!(!kept.is_lost(&place.dirs) && kept.is_left_over(&place.dirs));
+    kept.root = RootFolder::of(&place.dirs);
+    assert!(kept.is_lost(&place.dirs) && !kept.is_left_over(&place.dirs));
 }

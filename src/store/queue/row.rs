@@ -14,12 +14,12 @@ pub(super) fn put(db: &Connection, delivery: &Delivery) -> rusqlite::Result<()> 
     let mut put = db.prepare_cached(
         "INSERT INTO deliveries (id, seq, receiver, runtime_session, on_busy, state,
                                  attempts, attempt, changed_ms, shown, lost_turn,
-                                 thread)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                                 thread, withdrawn)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
          ON CONFLICT (id) DO UPDATE SET
             seq = ?2, receiver = ?3, runtime_session = ?4, on_busy = ?5, state = ?6,
             attempts = ?7, attempt = ?8, changed_ms = ?9, shown = ?10, lost_turn = ?11,
-            thread = ?12",
+            thread = ?12, withdrawn = ?13",
     )?;
     put.execute(params![
         delivery.id.as_str(),
@@ -34,6 +34,7 @@ pub(super) fn put(db: &Connection, delivery: &Delivery) -> rusqlite::Result<()> 
         delivery.shown.as_str(),
         delivery.lost_turn,
         delivery.thread.as_ref().map(ThreadId::as_str),
+        delivery.withdrawn,
     ])?;
     Ok(())
 }
@@ -56,6 +57,7 @@ pub(super) fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         in_turn: false,
         lost_turn: row.get(10)?,
         thread: row.get::<_, Option<String>>(11)?.map(ThreadId::new),
+        withdrawn: row.get(12)?,
         cut_off_in: Vec::new(),
     })
 }

@@ -20,6 +20,7 @@ fn message(id: &str, seq: u64) -> Delivery {
         in_turn: false,
         lost_turn: seq == 20,
         thread: (seq == 20).then(|| ThreadId::new("thread-20")),
+        withdrawn: seq == 20,
         cut_off_in: Vec::new(),
     }
 }
@@ -102,7 +103,7 @@ fn it_is_a_write_ahead_log_and_synced() {
     };
     assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
     assert_eq!(pragma("synchronous"), "Integer(2)");
-    assert_eq!(pragma("user_version"), "Integer(6)");
+    assert_eq!(pragma("user_version"), "Integer(7)");
 }
 
 #[test]
@@ -238,6 +239,7 @@ fn a_row_of_an_older_version_that_may_have_been_shown_counts_as_shown() {
     assert!(!queue.is_new());
     let shown: Vec<Shown> = queue.load().unwrap().iter().map(|row| row.shown).collect();
     assert_eq!(shown, [Shown::Whole, Shown::Nothing]);
+    assert!(queue.load().unwrap().iter().all(|row| !row.withdrawn));
     let mut head = queue.load().unwrap().remove(1);
     assert!(head.show(Shown::Head));
     queue.upsert(std::slice::from_ref(&head), None).unwrap();

@@ -46,8 +46,10 @@ impl Run {
                 }
                 // Asked again when there is a thread.
                 CodexRequest::FindPacket { .. } => {}
-                // There is no turn that waits for it any more.
-                CodexRequest::TakeBack { .. } => {}
+                // The next app-server does not go on with it.
+                CodexRequest::TakeBack { message_id } => {
+                    self.thread_state.inflight.ask_back(&message_id);
+                }
                 // Unanswered: nobody can be asked.
                 CodexRequest::AskLimit { .. } => {}
                 end @ (CodexRequest::Stop { .. } | CodexRequest::Release { .. }) => {
@@ -96,14 +98,18 @@ impl Run {
     }
 
     /// Before the conversation is taken up: what an earlier process handed over is looked for in its
-    /// own thread, also where another takes that one's place, and in its queue before that goes on.
-    /// Where there was none yet, the first one can tell.
+    /// own thread, also where another takes that one's place, and in its queue before that goes on. So
+    /// is what is asked back. Where there was none yet, the first one can tell.
     pub(super) fn mark_earlier_unconfirmed(&mut self) {
         for request in std::mem::take(&mut self.backlog) {
             let left = match request {
                 CodexRequest::Recover { messages } => {
                     let (_, messages) = self.thread_state.add_unconfirmed(messages);
                     (!messages.is_empty()).then_some(CodexRequest::Recover { messages })
+                }
+                CodexRequest::TakeBack { message_id } => {
+                    self.thread_state.inflight.ask_back(&message_id);
+                    Some(CodexRequest::TakeBack { message_id })
                 }
                 other => Some(other),
             };

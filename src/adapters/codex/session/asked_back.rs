@@ -1,15 +1,18 @@
-//! Taking a message out of the queue for a turn that waits for it.
+//! Taking a message out of the queue: a turn waits for it, or nobody is to get it any more.
 
 use super::super::fact::CodexFact;
 use super::super::rpc::Lost;
 use super::{CallError, Session};
-use crate::core::id::EntryId;
-use crate::wire::codex::call::QueueDelete;
+use crate::core::id::{EntryId, ThreadId};
+use crate::wire::codex::call::{QueueDelete, QueuedSubmission};
 
 impl Session<'_> {
     /// Takes a message of ours out of the visible thread's queue. One that is there no more has begun
     /// as a turn, or is about to: what becomes of it is told by that.
     pub(in super::super) async fn take_back(&mut self, id: &EntryId) -> Result<(), Lost> {
+        // Where the connection is lost on the way, or the app-server ends, it is taken out before the
+        // thread goes on.
+        self.thread_state.inflight.ask_back(id);
         let Some(thread_id) = self.thread_state.thread_id().cloned() else {
             return Ok(());
         };
@@ -30,6 +33,16 @@ impl Session<'_> {
             tracing::debug!("asked back, and not in codex's queue any more");
             return Ok(());
         };
+        self.take_out(&thread_id, id, ours).await
+    }
+
+    /// Takes a message of ours out of a thread's queue, where it was seen.
+    pub(super) async fn take_out(
+        &mut self,
+        thread_id: &ThreadId,
+        id: &EntryId,
+        ours: QueuedSubmission,
+    ) -> Result<(), Lost> {
         let delete = QueueDelete {
             thread_id: thread_id.to_string(),
             queued_submission_id: ours.id,

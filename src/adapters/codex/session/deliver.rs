@@ -268,6 +268,7 @@ impl Session<'_> {
             steered_into,
             unconfirmed: None,
             cut_off_in: cut_off_in.clone(),
+            asked_back: false,
         });
         if noted {
             tracing::debug!(%thread_id, "offered to codex");

@@ -92,7 +92,7 @@ impl Session<'_> {
     }
 
     /// Notes which unconfirmed messages are in the queue, before the thread is resumed: that starts
-    /// their delivery.
+    /// their delivery. What is asked back is taken out of it.
     pub(super) async fn note_queued(&mut self, thread_id: &ThreadId) -> Result<(), Lost> {
         if self.thread_state.inflight.on(thread_id, true).is_empty() {
             return Ok(());
@@ -109,15 +109,18 @@ impl Session<'_> {
             }
         }
         for submission in queue {
-            if let Some(message) = self
-                .thread_state
-                .inflight
-                .get_mut(&submission.client_user_message_id)
+            let inflight = &mut self.thread_state.inflight;
+            if let Some(message) = inflight.get_mut(&submission.client_user_message_id)
                 && let Some(unconfirmed) = &mut message.unconfirmed
             {
                 unconfirmed.was_queued = true;
-                trace::message(&message.id)
-                    .in_scope(|| tracing::debug!("waits in codex's own queue"));
+                let (id, asked_back) = (message.id.clone(), message.asked_back);
+                let following = trace::message(&id);
+                following.in_scope(|| tracing::debug!("waits in codex's own queue"));
+                if asked_back {
+                    let taking = self.take_out(thread_id, &id, submission);
+                    taking.instrument(following).await?;
+                }
             }
         }
         Ok(())

@@ -377,6 +377,7 @@ pub(super) fn handed_over(id: &str, cut_off_in: &[&str]) -> AttemptedMessage {
         message_id: id.into(),
         cut_off_in: cut_off_in.iter().copied().map(Into::into).collect(),
         thread: None,
+        is_unwanted: false,
     }
 }
 

@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, message};
+use super::recovering::taken_out_first;
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::delivery::OnBusy;
 
@@ -76,7 +77,7 @@ async fn what_has_begun_as_a_turn_stays_there() {
 }
 
 #[tokio::test]
-async fn where_nobody_said_that_it_was_taken_out_it_is_looked_for() {
+async fn where_nobody_said_that_it_was_taken_out_it_is_before_the_thread_goes_on() {
     let mut script = behind_a_turn().await;
     script.ask(Ask::TakeBack("m1")).await;
     script
@@ -86,4 +87,6 @@ async fn where_nobody_said_that_it_was_taken_out_it_is_looked_for() {
     let (thread_state, told) = script.cut().await;
     assert!(!told.contains(&taken_back()), "{told:?}");
     assert!(thread_state.inflight.contains("m1"));
+    let mut script = Script::connect(thread_state, true).await;
+    taken_out_first(&mut script).await;
 }

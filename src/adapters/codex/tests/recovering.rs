@@ -79,6 +79,36 @@ async fn a_message_in_the_queue_is_left_to_be_delivered() {
     assert_eq!(script.fact().await, message("U", "m1", false));
 }
 
+/// Takes `m1` out of the queue of `T` before that thread goes on, and tells of it.
+pub(super) async fn taken_out_first(script: &mut Script) {
+    let queue = json!([row("m1")]);
+    script
+        .serve("thread/queue/list", json!({"data": queue}))
+        .await;
+    let delete = script.expect("thread/queue/delete").await;
+    assert_eq!(
+        delete["params"],
+        json!({"threadId": "T", "queuedSubmissionId": "Q"})
+    );
+    script.answer(&delete, json!({"deleted": true})).await;
+    let message_id = "m1".into();
+    assert_eq!(script.fact().await, CodexFact::TakenBack { message_id });
+    let resumed = json!({"thread": thread("T", "idle")});
+    script.serve("thread/resume", resumed).await;
+}
+
+#[tokio::test]
+async fn what_nobody_is_to_get_any_more_is_out_of_the_queue_before_the_thread_goes_on() {
+    let mut thread_state = ThreadState::new(Some("T".into()));
+    let is_unwanted = true;
+    thread_state.add_unconfirmed(vec![AttemptedMessage {
+        is_unwanted,
+        ..handed_over("m1", &[])
+    }]);
+    let mut script = Script::connect(thread_state, true).await;
+    taken_out_first(&mut script).await;
+}
+
 #[tokio::test]
 async fn a_message_that_is_nowhere_was_not_taken() {
     let mut script = again(cut_with_a_message().await, json!([]), "idle").await;

@@ -1,4 +1,5 @@
-//! What ends though nobody got it: it waited too long, or its own sender closed it.
+//! What ends though nobody got it: it waited too long, the operator took it back, or its own sender
+//! closed it.
 
 use super::Backlog;
 use crate::agent::Agent;
@@ -7,6 +8,17 @@ use crate::entry::DeliveryResult;
 use crate::id::EntryId;
 
 impl Backlog {
+    /// Whether its end is being appended, after which nobody gets it.
+    pub fn is_ending(&self, id: &EntryId) -> bool {
+        let ends = [
+            DeliveryResult::Rejected,
+            DeliveryResult::Expired,
+            DeliveryResult::Cancelled,
+        ];
+        ends.into_iter()
+            .any(|end| self.is_recording_result(id, end))
+    }
+
     /// What has waited for too long without an attempt is recorded as expired.
     pub fn expire(&mut self, to: Agent, older_than_ms: i64, effects: &mut Vec<DeliveryEffect>) {
         let old = self.lanes_to(to).flat_map(|lane| {
@@ -20,13 +32,33 @@ impl Backlog {
     }
 
     /// Its own sender closed it, so that nobody is to get it any more; or that is not so any more. What
-    /// is under way may still arrive: it ends when it is known that it did not.
-    pub fn set_unwanted(&mut self, id: EntryId, is_unwanted: bool) {
-        match is_unwanted {
+    /// is under way may still arrive: it ends when it is known that it did not. What the operator took
+    /// back stays unwanted.
+    pub fn set_unwanted(&mut self, id: EntryId, is_closed: bool) {
+        let is_withdrawn = self.get(&id).is_some_and(|row| row.withdrawn);
+        match is_closed || is_withdrawn {
             true => self.unwanted.insert(id.clone(), false),
             false => self.unwanted.remove(&id),
         };
         self.look_whether_free(&id);
+    }
+
+    /// The operator takes it back from where it cannot be ended at once. Its row says so, and each
+    /// process that comes goes on with it.
+    pub fn withdraw(&mut self, id: &EntryId, effects: &mut Vec<DeliveryEffect>) {
+        let changed = self.change(id, |row| {
+            !std::mem::replace(&mut row.delivery.withdrawn, true)
+        });
+        if changed == Some(true) {
+            effects.push(DeliveryEffect::Store(id.clone()));
+            self.set_unwanted(id.clone(), true);
+        }
+    }
+
+    /// Its row could not be written: the operator is told that it is not taken back. Whether its
+    /// sender wants it is for the next [`Self::set_unwanted`].
+    pub fn withdraw_not(&mut self, id: &EntryId) {
+        self.change(id, |row| row.delivery.withdrawn = false);
     }
 
     /// An end could not be recorded. What its sender closed waits for the next

@@ -5,7 +5,7 @@
 //! begun as a turn, or nobody can tell: then nothing changes.
 
 use super::pump::comes_back;
-use super::{Agent, Backlog, CodexFlow, DeliveryEffect, DeliveryResult, EntryId, Moment};
+use super::{Agent, Backlog, CodexFlow, DeliveryEffect, EntryId, Moment};
 use crate::delivery::{Delivery, DeliveryState};
 
 /// How long a message that was taken back is kept for a call of the turn, ms: its text may have to
@@ -17,8 +17,6 @@ const KEPT_MS: i64 = 2_000;
 pub(super) struct AskedBack {
     /// Asked for since they were heard to be in the queue: once each time.
     asked: Vec<EntryId>,
-    /// Asked for because nobody is to get them any more.
-    withdrawn: Vec<EntryId>,
     /// Was given back, and is kept until then.
     kept: Option<(EntryId, i64)>,
 }
@@ -32,7 +30,6 @@ impl AskedBack {
     /// Messages were settled without the lane.
     pub(super) fn forget_settled(&mut self, backlog: &Backlog) {
         self.asked.retain(|id| backlog.get(id).is_some());
-        self.withdrawn.retain(|id| backlog.get(id).is_some());
     }
 
     /// Nothing is kept any more: who would have asked asks no longer.
@@ -52,18 +49,6 @@ impl AskedBack {
 
     pub(super) fn expire(&mut self, now_ms: i64) {
         self.kept.take_if(|(_, until)| *until <= now_ms);
-    }
-
-    /// It is heard to be in the queue: what asked for it before that may have found nobody who could
-    /// look for it.
-    pub(super) fn withdraw_again(&mut self, id: &EntryId) {
-        self.withdrawn.retain(|withdrawn| withdrawn != id);
-    }
-
-    /// Whether nobody is to get this one any more; asked once.
-    pub(super) fn take_withdrawn(&mut self, id: &EntryId) -> bool {
-        let at = self.withdrawn.iter().position(|withdrawn| withdrawn == id);
-        at.map(|at| self.withdrawn.swap_remove(at)).is_some()
     }
 
     /// Whether this one is kept for a call of the turn.
@@ -107,21 +92,26 @@ impl CodexFlow {
         }
     }
 
-    /// Nobody is to get it any more: it is cancelled once it is not in the queue any more. One that
-    /// has begun a turn meanwhile is not given back, and its proof tells.
+    /// The operator takes it back: it is cancelled once it is not in the queue any more. One that has
+    /// begun a turn meanwhile is not given back, and its proof tells.
     pub(super) fn withdraw(
         &mut self,
-        backlog: &Backlog,
-        id: EntryId,
+        backlog: &mut Backlog,
+        id: &EntryId,
         effects: &mut Vec<DeliveryEffect>,
     ) {
-        if self.is_in_its_queue(backlog, &id) && !self.asked_back.withdrawn.contains(&id) {
-            self.asked_back.withdrawn.push(id.clone());
-            effects.push(DeliveryEffect::TakeBack(id));
+        if !self.is_in_its_queue(backlog, id) {
+            return;
         }
+        if !backlog.is_unwanted(id) {
+            // A turn may have asked for it in vain.
+            self.asked_back.forget(id);
+        }
+        backlog.withdraw(id, effects);
     }
 
-    /// What its own sender closed ends once it is nowhere, and is asked back once it is in the queue.
+    /// What nobody is to get any more ends once it is nowhere, and is asked back once it is in the
+    /// queue.
     pub(super) fn end_unwanted(
         &mut self,
         backlog: &mut Backlog,
@@ -130,7 +120,10 @@ impl CodexFlow {
         backlog.end_unwanted(Agent::Codex, effects);
         let backlog = &*backlog;
         for id in backlog.unwanted() {
-            self.withdraw(backlog, id.clone(), effects);
+            if self.is_in_its_queue(backlog, id) && !self.asked_back.asked.contains(id) {
+                self.asked_back.asked.push(id.clone());
+                effects.push(DeliveryEffect::TakeBack(id.clone()));
+            }
         }
     }
 
@@ -145,11 +138,8 @@ impl CodexFlow {
         self.landed(id);
         self.trial.untried(id);
         comes_back(backlog, id, at, effects);
-        if self.asked_back.take_withdrawn(id) {
-            // As any that waits and nobody has.
-            return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
-        }
-        if self.state.is_busy() {
+        // What is unwanted ends next, as any that waits and nobody has.
+        if self.state.is_busy() && !backlog.is_unwanted(id) {
             self.asked_back.kept = Some((id.clone(), at.now_ms + KEPT_MS));
         }
     }

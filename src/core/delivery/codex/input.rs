@@ -135,7 +135,7 @@ pub enum CodexInput {
         /// The message.
         id: EntryId,
     },
-    /// The operator takes this message out of the app-server's queue, or its sender closed it.
+    /// The operator takes this message out of the app-server's queue.
     Withdrawn {
         /// The message.
         id: EntryId,

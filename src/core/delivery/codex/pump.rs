@@ -132,9 +132,6 @@ impl CodexFlow {
                     self.unanswered.remove(id);
                 }
                 self.not_taken = None;
-                if backlog.is_unwanted(id) {
-                    self.asked_back.withdraw_again(id);
-                }
                 if backlog.apply(id, DeliveryFact::Offered, at.now_ms) {
                     effects.push(DeliveryEffect::Store(id.clone()));
                 }
@@ -218,9 +215,9 @@ impl CodexFlow {
     ) {
         self.landed(id);
         self.trial.untried(id);
-        if self.asked_back.take_withdrawn(id) {
-            comes_back(backlog, id, at, effects);
-            return backlog.mark_recording(id, DeliveryResult::Cancelled, None, None, effects);
+        if backlog.is_unwanted(id) {
+            // It ends next.
+            return comes_back(backlog, id, at, effects);
         }
         let row = backlog.get(id);
         let rejects = row.is_some_and(|row| row.on_busy == OnBusy::Reject && !row.is_repeat());
@@ -280,8 +277,6 @@ impl CodexFlow {
                 effects.push(DeliveryEffect::TakeBack(id.clone()));
             }
             self.landed(id);
-            // What was asked of this attempt says nothing of the next one.
-            self.asked_back.withdraw_again(id);
             if result != DeliveryResult::Confirmed {
                 // It tried nothing out.
                 self.trial.untried(id);

@@ -237,6 +237,7 @@ impl Lanes {
                         answers: 0,
                         closed: false,
                         closed_by_sender: false,
+                        closed_by_operator: false,
                         answered_in_turn: false,
                         will_be_sent_again: false,
                     };
@@ -336,6 +337,7 @@ fn handed_by_hook(lost: bool) -> Backlog {
         answers: 0,
         closed: false,
         closed_by_sender: false,
+        closed_by_operator: false,
         answered_in_turn: false,
         will_be_sent_again: false,
     };

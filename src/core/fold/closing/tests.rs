@@ -278,6 +278,38 @@ fn its_sender_closes_it_where_that_agent_says_so_or_proposed_what_is_approved() 
 }
 
 #[test]
+fn what_the_operator_closes_is_theirs_until_they_want_it_once_more() {
+    let mut record = Record::default();
+    let closed = |record: &Record| {
+        let message = &record.0.unsettled[&EntryId::new("work")];
+        assert!(message.closed && !message.closed_by_sender);
+        message.closed_by_operator
+    };
+    let closes = note(NoteKind::Note, &["work"]);
+    record
+        .put("work", claude(), Some(codex()), handoff(&[]))
+        .put_in("second", "note", Party::Human, None, closes);
+    assert!(closed(&record));
+    for (entry, result, stays) in [
+        ("lost", DeliveryResult::Ambiguous, true),
+        ("again", DeliveryResult::Requeued, false),
+    ] {
+        let became = EntryKind::Delivery(DeliveryRecord {
+            message_id: EntryId::new("work"),
+            attempt_id: None,
+            to: Agent::Codex,
+            result,
+            outcome: None,
+            rung: None,
+            turn_id: None,
+            given: None,
+        });
+        record.put(entry, Party::System, None, became);
+        assert_eq!(closed(&record), stays, "{entry}");
+    }
+}
+
+#[test]
 fn what_its_sender_took_back_is_work_of_nobodys_when_a_rejection_opens_it_again() {
     let mut record = Record::default();
     record

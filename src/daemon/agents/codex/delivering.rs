@@ -12,6 +12,16 @@ use crate::wire::control::{CodexJoin, Refusal, RefusalCode, Reply};
 impl Daemon {
     /// Hands something to the lane to Codex, and does what it says.
     pub(in crate::daemon) fn codex_input(&mut self, input: CodexInput) {
+        // A refusal has been said to the operator.
+        let _ = self.codex_does(input);
+    }
+
+    /// As [`Self::codex_input`], for who waits for the rows of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::perform`].
+    pub(in crate::daemon) fn codex_does(&mut self, input: CodexInput) -> Result<(), Refusal> {
         let at = self.base.clock.moment();
         let comes_back = input.comes_back();
         if let CodexInput::Proof { id, .. } = &input {
@@ -23,12 +33,12 @@ impl Daemon {
             .outbox
             .decide(|backlog| codex.apply(input, backlog, &at));
         self.agents.watch_codex(&mut self.base);
-        // A refusal has been said to the operator.
-        let _ = self.perform(Agent::Codex, effects);
+        let stored = self.perform(Agent::Codex, effects);
         if comes_back {
             // A call that began to wait meanwhile found it on its way.
             self.base.later.push(LaterInput::News);
         }
+        stored
     }
 
     pub(in crate::daemon) fn codex_deadline(&mut self) {

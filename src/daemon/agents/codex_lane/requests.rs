@@ -33,6 +33,7 @@ impl CodexLane {
             message_id,
             cut_off_in,
             thread,
+            ..
         } = message;
         let following = trace::attempt(&message_id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, "handed to the Codex adapter"));
@@ -70,8 +71,7 @@ impl CodexLane {
 
     /// Asks for a message back that lies in the app-server's queue.
     pub(in crate::daemon) fn take_back(&self, message_id: EntryId) -> Result<(), NotAsked> {
-        trace::message(&message_id)
-            .in_scope(|| tracing::debug!("asked back: the turn that runs waits for it"));
+        trace::message(&message_id).in_scope(|| tracing::debug!("asked back"));
         self.request(CodexRequest::TakeBack { message_id })
     }
 

@@ -24,6 +24,7 @@ fn world(result: Option<DeliveryResult>) -> Snapshot {
         answers: 0,
         closed: false,
         closed_by_sender: false,
+        closed_by_operator: false,
         answered_in_turn: false,
         will_be_sent_again: false,
     };

@@ -60,6 +60,8 @@ pub(super) struct Unproven {
     pub(super) attempt: Option<AttemptId>,
     pub(super) steered_into: Option<TurnId>,
     pub(super) unconfirmed: Option<Unconfirmed>,
+    /// It is to be taken out of the queue.
+    pub(super) asked_back: bool,
 }
 
 /// What is waited for, one thing at a time.
@@ -149,22 +151,39 @@ impl World {
     }
 
     pub fn adapter_orders(&mut self, order: Order) {
+        if let Order::TakeBack(id) = &order
+            && let Some(adapter) = self.adapter()
+        {
+            let mut inflight = adapter.inflight.iter_mut();
+            if let Some(known) = inflight.find(|known| known.message.id == *id) {
+                known.asked_back = true;
+            }
+        }
         if let Order::Recover(ids) = &order {
             let attempts: Vec<_> = ids
                 .iter()
                 .map(|id| {
-                    let row = self.daemon.as_ref().and_then(|d| d.backlog.get(id));
+                    let backlog = self.daemon.as_ref().map(|d| &d.backlog);
+                    let row = backlog.and_then(|backlog| backlog.get(id));
                     let attempt = row.and_then(|row| row.attempt.clone());
                     let cut_off_in = row.map(|row| row.cut_off_in.clone());
-                    (id.clone(), attempt, cut_off_in.unwrap_or_default())
+                    let asked_back = backlog.is_some_and(|backlog| backlog.is_unwanted(id));
+                    (
+                        id.clone(),
+                        attempt,
+                        cut_off_in.unwrap_or_default(),
+                        asked_back,
+                    )
                 })
                 .collect();
             let Some(adapter) = self.adapter() else {
                 return;
             };
-            for (id, attempt, cut_off_in) in attempts {
-                if adapter.inflight.iter().any(|known| known.message.id == id) {
+            for (id, attempt, cut_off_in, asked_back) in attempts {
+                let mut inflight = adapter.inflight.iter_mut();
+                if let Some(known) = inflight.find(|known| known.message.id == id) {
                     // From the process before.
+                    known.asked_back |= asked_back;
                     continue;
                 }
                 adapter.inflight.push(Unproven {
@@ -172,6 +191,7 @@ impl World {
                     attempt,
                     steered_into: None,
                     unconfirmed: Some(Unconfirmed::default()),
+                    asked_back,
                 });
             }
             adapter.wants_look = true;
@@ -287,6 +307,7 @@ impl World {
             attempt,
             steered_into,
             unconfirmed: None,
+            asked_back: false,
         });
         self.request(life, request);
     }
@@ -331,6 +352,7 @@ impl World {
                 }
                 if adapter.busy == Some(Busy::Noting) {
                     adapter.busy = Some(Busy::Resuming);
+                    self.adapter_takes_out(life);
                     return self.request(life, Request::Resume);
                 }
                 adapter.busy = Some(Busy::LookingAtHistory(queue));
@@ -377,6 +399,23 @@ impl World {
             Note::Lost => return self.adapter_lost(),
         }
         self.adapter_goes_on();
+    }
+
+    /// What is asked back leaves the queue before the thread goes on.
+    fn adapter_takes_out(&mut self, life: u64) {
+        let lives = self.server.as_ref().is_some_and(|it| it.life == life);
+        let Some(adapter) = self.adapter().filter(|_| lives) else {
+            return;
+        };
+        let asked = adapter.inflight.iter().filter(|known| known.asked_back);
+        let asked: Vec<EntryId> = asked.map(|known| known.message.id.clone()).collect();
+        for id in asked {
+            let waiting = self.thread.queue.len();
+            self.thread.queue.retain(|message| message.id != id);
+            if self.thread.queue.len() < waiting {
+                self.adapter_took_back(id);
+            }
+        }
     }
 
     fn adapter_is_answered(&mut self, done: bool) {

@@ -39,6 +39,9 @@ pub struct Checks {
     pub fetched: BTreeSet<EntryId>,
     /// The operator took them back. A crash may forget that; then they come later.
     pub taken_back: BTreeSet<EntryId>,
+    /// The disk says so of these since before this daemon began: no app-server of it begins a turn with
+    /// them.
+    pub over_before_start: BTreeSet<EntryId>,
     /// Sent again after their turn ended early, and not shown since.
     pub owed: BTreeSet<EntryId>,
     /// Of these Claude's context holds the beginning.
@@ -251,6 +254,19 @@ impl World {
             && !self.is_being_settled(&cut)
         {
             let wrong = format!("{} was handed over while {cut} is shown cut", showing.id);
+            self.checks.fail(wrong);
+        }
+    }
+
+    /// The record says that what was taken back came after all, however often the daemon died since.
+    pub fn check_proof(&mut self, id: &EntryId) {
+        let is_withdrawn =
+            self.disk.is_taken_back(id) && self.disk.rows.get(id).is_some_and(|row| row.withdrawn);
+        let is_promised = is_withdrawn || self.checks.over_before_start.contains(id);
+        let mut daemon = self.daemon.iter();
+        let is_known = daemon.any(|daemon| daemon.backlog.is_unwanted(id));
+        if is_promised && !is_known {
+            let wrong = format!("{id} is confirmed as if nobody had taken it back");
             self.checks.fail(wrong);
         }
     }

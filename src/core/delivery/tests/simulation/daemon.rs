@@ -8,6 +8,7 @@ use super::checks::RUNG;
 use super::claude::{ClaudeStep, HookText, Told};
 use super::codex_waits::{CodexWait, is_in_queue};
 use super::disk::Write;
+use super::fault::Fault;
 use super::leaving::{HandOut, NotOnDisk, RowWrite};
 use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
@@ -132,8 +133,17 @@ impl World {
     /// A process begins, perhaps with what the one before knew.
     pub fn begin_daemon(&mut self, known: Option<(CarriedFlow, Adapter)>) {
         self.incarnations += 1;
-        let rows: Vec<Delivery> = self.disk.rows.values().cloned().collect();
+        let mut rows: Vec<Delivery> = self.disk.rows.values().cloned().collect();
+        let is_forgetful = self.fault == Some(Fault::TakenBackForgotten);
+        if is_forgetful {
+            rows.iter_mut().for_each(|row| row.withdrawn = false);
+        }
         let is_new = known.is_none();
+        if is_new {
+            let ids = self.disk.world.unsettled.keys();
+            let over = ids.filter(|id| self.disk.is_taken_back(id));
+            self.checks.over_before_start.extend(over.cloned());
+        }
         if is_new {
             self.disk_hears_of_start();
         }
@@ -142,7 +152,12 @@ impl World {
             let message = self.as_remembered(message.as_ref().clone());
             (id.clone(), Arc::new(message))
         });
-        let restored = Backlog::restore(rows, &unsettled.collect(), false);
+        let unsettled: BTreeMap<EntryId, _> = unsettled.collect();
+        let mut restored = Backlog::restore(rows, &unsettled, false);
+        for (id, message) in unsettled {
+            let backlog = &mut restored.backlog;
+            backlog.set_unwanted(id, message.closed_by_sender);
+        }
         let mut flow = CodexFlow::new(CodexTimeouts {
             rest_ms: 2_000,
             recovery_ms: 6_000,
@@ -507,13 +522,18 @@ impl World {
                 result,
                 rung,
                 turn,
-            } => self.append(Write::Result {
-                id,
-                to,
-                result,
-                rung,
-                turn,
-            }),
+            } => {
+                if to == Agent::Codex && result == DeliveryResult::Confirmed {
+                    self.check_proof(&id);
+                }
+                self.append(Write::Result {
+                    id,
+                    to,
+                    result,
+                    rung,
+                    turn,
+                });
+            }
             DeliveryEffect::DeliverToAdapter {
                 id,
                 attempt,
@@ -575,6 +595,7 @@ impl World {
                 self.checks.accepted.push(id);
             }
             Write::TurnEnded { .. } => {}
+            Write::Closed { id, by_operator } => self.closed(id, by_operator),
             Write::Result { id, to, result, .. } => match to {
                 Agent::Codex => {
                     self.tracks_again(&id, result);

@@ -1,6 +1,7 @@
 //! [`Disk`]: what outlives everybody: the ledger, folded as the real one is, and the rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Map;
 
@@ -87,6 +88,20 @@ pub enum Write {
     },
     /// How a turn of Codex ended.
     TurnEnded { turn: TurnId, status: TurnStatus },
+    /// A note of its sender's closes it, or of the operator's.
+    Closed { id: EntryId, by_operator: bool },
+}
+
+impl Disk {
+    /// Whether it says of a message on its way that nobody is to get it any more.
+    pub fn is_taken_back(&self, id: &EntryId) -> bool {
+        let Some(message) = self.world.unsettled.get(id) else {
+            return false;
+        };
+        let is_withdrawn = self.rows.get(id).is_some_and(|row| row.withdrawn);
+        let is_closed = message.closed_by_sender || message.closed_by_operator;
+        message.result.is_none() && (is_withdrawn || is_closed)
+    }
 }
 
 impl World {
@@ -150,6 +165,14 @@ impl World {
                 self.put_result(id, *to, *result, rung.clone(), turn.clone());
             }
             Write::TurnEnded { turn, status } => self.put_turn(turn.clone(), *status),
+            Write::Closed { id, by_operator } => {
+                if let Some(message) = self.disk.world.unsettled.get_mut(id) {
+                    let message = Arc::make_mut(message);
+                    message.closed = true;
+                    message.closed_by_operator |= by_operator;
+                    message.closed_by_sender |= !by_operator;
+                }
+            }
         }
         // The daemon may die between the disk and this.
         let hop = self.rng.i64(0..2);
@@ -186,6 +209,10 @@ impl World {
         }
         if is_again {
             self.checks.owed.insert(id.clone());
+        }
+        if result != DeliveryResult::Cancelled {
+            // Wanted again, or nobody knows.
+            self.checks.over_before_start.remove(id);
         }
         if result == DeliveryResult::Confirmed && self.checks.owed.contains(id) {
             let wrong = format!("{id} was sent again, and an earlier turn counts as its proof");

@@ -42,13 +42,15 @@ pub enum Fault {
     EarlierTurnBelieved,
     /// What a turn waits for is left in the queue behind that turn.
     LeftBehindItsTurn,
+    /// The next process does not know what was taken back.
+    TakenBackForgotten,
     /// The ladder goes on with a turn whose Claude has gone and come back.
     LostTurnKept,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -68,6 +70,7 @@ impl Fault {
         Self::RowAheadBelieved,
         Self::EarlierTurnBelieved,
         Self::LeftBehindItsTurn,
+        Self::TakenBackForgotten,
         Self::LostTurnKept,
     ];
 }

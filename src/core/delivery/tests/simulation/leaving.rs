@@ -193,7 +193,7 @@ impl World {
         daemon.rows_answered = token;
         if !is_written {
             daemon.rows_ahead.failed(token);
-            self.checks.unknown.extend(ids);
+            self.checks.unknown.extend(ids.iter().cloned());
         }
         if !is_written {
             for (_, held) in daemon.held.take_failed(token) {
@@ -203,6 +203,10 @@ impl World {
                 }
             }
             return;
+        }
+        let is_withdrawn = |id: &EntryId| self.disk.rows.get(id).is_some_and(|row| row.withdrawn);
+        if ids.iter().any(is_withdrawn) && !self.is_calm && self.percent(20) {
+            return self.kill_daemon("behind its word that a message is asked back");
         }
         while let Some(daemon) = &mut self.daemon
             && let Some((_, held)) = daemon.held.next_durable(token)

@@ -86,6 +86,8 @@ impl World {
             }
             // What has happened is tried again until it is written.
             Write::Result { .. } | Write::TurnEnded { .. } => self.append(write),
+            // Whose word it was hears that.
+            Write::Closed { .. } => {}
         }
     }
 
@@ -108,11 +110,12 @@ impl World {
         }
         let (id, to, state) = rows[self.rng.usize(..rows.len())].clone();
         if self.rng.u32(..4) == 0 {
-            return self.sender_closes(id, to);
+            self.checks.taken_back.insert(id.clone());
+            let by_operator = self.rng.bool();
+            return self.append(Write::Closed { id, by_operator });
         }
         if to == Agent::Codex && state == DeliveryState::Offered {
-            self.checks.taken_back.insert(id.clone());
-            return self.codex(CodexInput::Withdrawn { id });
+            return self.operator_withdraws(id);
         }
         let result = match state {
             DeliveryState::Ambiguous if self.rng.bool() => DeliveryResult::Requeued,
@@ -135,16 +138,39 @@ impl World {
         let _ = self.perform(to, effects);
     }
 
-    /// Its sender closes it. What is under way may arrive all the same; and the next daemon reads it
-    /// in the record, which has no word of it here.
-    fn sender_closes(&mut self, id: EntryId, to: Agent) {
+    /// They take it out of Codex's own queue, and hear that it is asked back once its row says so.
+    fn operator_withdraws(&mut self, id: EntryId) {
+        self.checks.taken_back.insert(id.clone());
+        self.codex(CodexInput::Withdrawn { id });
+    }
+
+    /// The record has the note that closes it: what its sender closes is seen to by the daemon, what the
+    /// operator closes by the command that wrote the note. What is under way may arrive all the same.
+    pub fn closed(&mut self, id: EntryId, by_operator: bool) {
+        if !self.is_calm && self.percent(20) {
+            return self.kill_daemon("behind a note");
+        }
         let Some(daemon) = &mut self.daemon else {
             return;
         };
-        self.checks.taken_back.insert(id.clone());
-        daemon.backlog.set_unwanted(id, true);
+        let Some((to, state)) = daemon.backlog.get(&id).map(|row| (row.to, row.state)) else {
+            return;
+        };
+        if by_operator && to == Agent::Codex && state == DeliveryState::Offered {
+            return self.operator_withdraws(id);
+        }
         let mut effects = Vec::new();
-        daemon.backlog.end_unwanted(to, &mut effects);
+        if !by_operator {
+            daemon.backlog.set_unwanted(id, true);
+            daemon.backlog.end_unwanted(to, &mut effects);
+        } else if state == DeliveryState::Queued
+            && !daemon.backlog.has_left(&id)
+            && !daemon.backlog.is_recording(&id)
+        {
+            let result = DeliveryResult::Cancelled;
+            let backlog = &mut daemon.backlog;
+            backlog.mark_recording(&id, result, None, None, &mut effects);
+        }
         let _ = self.perform(to, effects);
     }
 
@@ -191,6 +217,9 @@ impl World {
     pub fn as_remembered(&self, mut message: MessageSnapshot) -> MessageSnapshot {
         if self.fault == Some(Fault::EarlierTurnBelieved) {
             message.cut_off_in.clear();
+        }
+        if self.fault == Some(Fault::TakenBackForgotten) {
+            (message.closed_by_sender, message.closed_by_operator) = (false, false);
         }
         message
     }

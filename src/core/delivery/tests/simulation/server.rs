@@ -302,6 +302,12 @@ impl World {
     }
 
     fn leave_queue(&mut self, message: Message) {
+        if self.checks.over_before_start.contains(&message.id) {
+            let id = &message.id;
+            self.checks.fail(format!(
+                "{id} was taken back before this daemon began, and begins a turn"
+            ));
+        }
         if let Some(server) = &mut self.server {
             server.gap = Some(message);
         }
