@@ -546,8 +546,8 @@ fn a_long_handoff_says_that_it_is_cut_and_one_by_which_the_task_was_told_is_told
         to: Some(Party::Agent(Agent::Codex)),
         ask,
         tells_task,
-        is_answered: false,
-        is_closed: false,
+        is_over: false,
+        is_unanswered: false,
     };
     let mut task = task();
     let (short, long) = ("x".repeat(4_000), format!("{}…", "x".repeat(4_000)));

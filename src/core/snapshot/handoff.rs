@@ -94,7 +94,7 @@ impl Snapshot {
     pub fn open_for_tasks_alone(&self) -> BTreeMap<&EntryId, &TaskHandoff> {
         let of_tasks = self.open_tasks().flat_map(|task| &task.handoffs);
         let alone = of_tasks
-            .filter(|handoff| !handoff.is_over() && !self.open_handoffs.contains_key(&handoff.id));
+            .filter(|handoff| !handoff.is_over && !self.open_handoffs.contains_key(&handoff.id));
         alone.map(|handoff| (&handoff.id, handoff)).collect()
     }
 

@@ -6,7 +6,7 @@ use std::io;
 
 use crate::core::entry::{CarriedEntry, Entry, EntryKind, TaskStep};
 use crate::core::id::{CapsuleId, RuntimeSession, Seq, SessionId};
-use crate::core::snapshot::{Snapshot, TaskHandoff, TaskSnapshot};
+use crate::core::snapshot::{Snapshot, TaskSnapshot};
 use crate::daemon::base::under_way::UnderWay;
 use crate::daemon::reply::ReplySender;
 use crate::store::dirs::ProjectDirs;

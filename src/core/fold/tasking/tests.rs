@@ -298,7 +298,7 @@ fn a_task_begins_with_a_handoff_and_knows_when_it_is_answered() {
     record.work(1, CLAUDE, "and the crash", handoff());
     let answered = |record: &Record| -> Vec<bool> {
         let handoffs = record.task(1).handoffs.iter();
-        handoffs.map(|handoff| handoff.is_answered).collect()
+        handoffs.map(|handoff| handoff.is_over).collect()
     };
     assert_eq!(answered(&record), [false, false]);
     record.work(1, CODEX, "found", answer(asked.id.as_str()));
