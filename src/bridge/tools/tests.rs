@@ -94,6 +94,8 @@ fn page(messages: Vec<MailMessage>) -> Reply {
         more: false,
         unfinished: Vec::new(),
         timed_out: messages.is_empty(),
+        ended: None,
+        cut: false,
         acked: Vec::new(),
         messages,
     })
@@ -374,6 +376,8 @@ async fn a_page_is_shown_as_it_was_cut_and_a_part_counts_with_its_end() {
                 unread: 2,
                 cursor: Some("0-0/m2:2".parse().unwrap()),
                 timed_out: false,
+                ended: None,
+                cut: false,
                 acked: Vec::new(),
             }))
         }
