@@ -474,7 +474,8 @@ impl Snapshot {
         ended.filter(move |earlier| earlier.ended.as_ref().is_some_and(is_by))
     }
 
-    /// Handoffs per lane, in the order open, active, blocked, stale, done.
+    /// Handoffs per lane, in the order open, active, blocked, stale, done; without those that nobody
+    /// got.
     pub fn columns(&self, now_ms: i64) -> [u64; 5] {
         self.columns_for(None, now_ms)
     }
@@ -483,7 +484,7 @@ impl Snapshot {
     /// that are done, so that one is of all pairs.
     pub fn columns_for(&self, pair: Option<&RuntimeSession>, now_ms: i64) -> [u64; 5] {
         let mut columns = [0; 5];
-        for handoff in self.open_handoffs.values() {
+        for handoff in self.standing_handoffs() {
             if RuntimeSession::is_shown(pair, handoff.runtime_session.as_ref()) {
                 columns[handoff.column(now_ms) as usize] += 1;
             }

@@ -11,7 +11,7 @@ use super::checks::{check_handles, check_text, check_together, unreadable};
 use super::pair_to_send_to::{PairAsked, pair_to_send_to};
 use super::sender;
 use crate::core::agent::{Agent, AgentState};
-use crate::core::delivery::{Admission, OnBusy, Outcome};
+use crate::core::delivery::{Admission, OnBusy, Outcome, Rung};
 use crate::core::entry::{ANSWERED_TURN, DeliveryResult, Entry, EntryKind, Handoff, Message, TASK};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::core::trace;
@@ -338,8 +338,29 @@ impl Agents {
                     .to_owned()
             }),
             Agent::Claude => tools::gone(&base.clients, &self.claude_processes, Some(pair))
-                .map(|why| format!("{why}; tell your operator")),
+                .map(|why| format!("{why}; tell your operator"))
+                .or_else(|| self.sleeps_on(base, pair)),
         }
+    }
+
+    /// What a sender should know of an idle Claude that nothing wakes any more.
+    fn sleeps_on(&self, base: &Base, pair: &RuntimeSession) -> Option<String> {
+        let claude = base.clients.receiver(pair)?.hello.agent_pid?;
+        let ladder = self.claude.ladder(pair)?;
+        let state = base
+            .recorder
+            .world()
+            .agent(Agent::Claude)
+            .status(pair)
+            .state;
+        let sleeps = state == AgentState::Idle
+            && self.claude_processes.is_monitor_off(claude)
+            && ladder.proven() != Some(Rung::Channel);
+        sleeps.then(|| {
+            "Claude's monitor has ended, and perhaps nothing wakes it: it gets this with its next \
+             turn at the latest; tell your operator to restart Claude"
+                .to_owned()
+        })
     }
 }
 
