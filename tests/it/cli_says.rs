@@ -135,6 +135,9 @@ fn recover_tells_what_a_crash_cut_off() {
         assert_eq!(told["unansweredApprovals"][0]["id"], json!(asked), "{told}");
         assert_eq!(told["pendingApprovals"], json!([]), "{told}");
     };
+    let prompt = project.run(["recover", "--prompt", "claude"]);
+    let prompt = prompt.expect_success().stdout;
+    assert!(!prompt.contains("Codex works on"), "{prompt}");
     // From what the crash left, and once another daemon has begun after it.
     check(&project.run(["recover", "--json"]).expect_success().json());
     for _ in 0..2 {
