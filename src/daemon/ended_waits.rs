@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::owners::Base;
 use super::reply::answer;
 use crate::core::agent::{Agent, Party};
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::{Entry, EntryKind, NoteKind};
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::agents::nothing_came::never_had;
@@ -15,8 +15,8 @@ use crate::store::ledger::Stored;
 use crate::wire::control::{MessagePage, Reply};
 
 impl Base {
-    /// Calls that wait for an answer which does not come any more hear so; where a message of ours says
-    /// it, they get that.
+    /// Calls that wait for an answer which does not come any more hear so; where a message of ours
+    /// says it, they get that.
     pub(super) fn end_waits(&mut self, entries: &[Arc<Stored>]) {
         let told = entries
             .iter()
@@ -70,8 +70,8 @@ fn answer_ended(ended: Vec<(Waiter, String)>) {
     }
 }
 
-/// What an agent that waits for the answer to `id` hears by an entry that was just folded, if that ends
-/// it.
+/// What an agent that waits for the answer to `id` hears by an entry that was just folded, if that
+/// ends it.
 fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> Option<String> {
     let handoff = world.open_handoffs.get(id);
     let mut questions = world.open_questions.values();
@@ -80,13 +80,18 @@ fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> O
     if is_open {
         return None;
     }
+    let closes = match &entry.kind {
+        EntryKind::Note { note, .. } => *note != NoteKind::Blocker,
+        EntryKind::FinalityDecision(decision) => decision.approved,
+        _ => false,
+    };
     match &entry.kind {
         EntryKind::Delivery(record) => {
             let is_its = record.message_id == *id && !record.may_have_arrived(None);
             let words = never_had(entry).filter(|_| is_its)?;
             Some(format!("No answer comes of {id}: {words}"))
         }
-        EntryKind::Note { .. } | EntryKind::FinalityDecision(_) if entry.handles().contains(id) => {
+        _ if closes && entry.handles().contains(id) => {
             // It goes on to its final answer.
             let is_at_work = world.in_turn.contains_key(id) && entry.source == agent.peer().into();
             let by = match &entry.source {

@@ -305,8 +305,8 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
     })
 }
 
-/// For the one who is about to ask for it; a refusal where the daemon would refuse. `is_codex_held`: the
-/// person stopped a turn of Codex's, behind which its messages wait.
+/// For the one who is about to ask for it; a refusal where the daemon would refuse.
+/// `is_codex_held`: the person stopped a turn of Codex's, behind which its messages wait.
 fn what_a_retry_does(row: &QueueRow, is_codex_held: bool) -> Result<&'static str, Failure> {
     match row.state.known() {
         _ if row.is_cut_off() => Ok("is sent again, marked as a repetition, and costs a turn"),

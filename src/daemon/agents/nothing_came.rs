@@ -1,7 +1,7 @@
-//! What an agent is told where nothing comes of its message. Of one whose turn in Codex ends without a
-//! final answer, and that is not sent again by itself, Claude is told; the question or handoff stays
-//! open. Of a question or handoff that its receiver never gets, or that the operator closes unanswered,
-//! its sender is.
+//! What an agent is told where nothing comes of its message. Of one whose turn in Codex ends
+//! without a final answer, and that is not sent again by itself, Claude is told; the question or
+//! handoff stays open. Of a question or handoff that its receiver never gets, or that the operator
+//! closes unanswered, its sender is.
 
 use std::collections::BTreeMap;
 
@@ -78,9 +78,9 @@ impl Base {
         Some(self.told_of(Agent::Claude, id, message.runtime_session.clone(), text))
     }
 
-    /// Of the questions and handoffs among messages that end so before their receivers had them, each
-    /// of these an entry that is about to be recorded. Several of one sender are one message: each may
-    /// cost a turn. A sender that still waits to hear what becomes of it hears that.
+    /// Of the questions and handoffs among messages that end so before their receivers had them,
+    /// each of these an entry that is about to be recorded. Several of one sender are one message:
+    /// each may cost a turn. A sender that still waits to hear what becomes of it hears that.
     pub(in crate::daemon) fn nothing_comes_of_ended<'a>(
         &self,
         ends: impl IntoIterator<Item = &'a Entry>,
@@ -118,8 +118,8 @@ impl Base {
         told.collect()
     }
 
-    /// Of the questions and handoffs without an answer that the operator closes with this note, which is
-    /// about to be recorded. Of what its receiver never had, the sender was told.
+    /// Of the questions and handoffs without an answer that the operator closes with this note, which
+    /// is about to be recorded. Of what its receiver never had, the sender was told.
     pub(in crate::daemon) fn nothing_comes_of_closed(&self, note: &Entry) -> Vec<Entry> {
         let closes =
             matches!(&note.kind, EntryKind::Note { note, .. } if *note != NoteKind::Blocker);

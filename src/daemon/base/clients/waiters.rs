@@ -142,8 +142,8 @@ impl Waiters {
         })
     }
 
-    /// Those that wait for an answer of which this has words: it does not come any more. With these
-    /// words, which are of the agent that waits, and of what it waits for.
+    /// Those that wait for an answer that does not come any more, with the words that `ended` has
+    /// for the agent that waits and for what it waits for.
     pub fn take_ended(
         &mut self,
         ended: impl Fn(Agent, &EntryId) -> Option<String>,
