@@ -96,7 +96,7 @@ impl Base {
                 continue;
             };
             let is_told = record.may_have_arrived(message.result)
-                || !self.is_open(id)
+                || !self.is_owed(id)
                 || self.clients.waiters().awaits_receipt(id);
             if let (Some(from), false) = (message.from.agent(), is_told) {
                 let of_sender = (from, message.runtime_session.clone(), words);
@@ -149,7 +149,7 @@ impl Base {
         told.collect()
     }
 
-    fn is_open(&self, id: &EntryId) -> bool {
+    fn is_owed(&self, id: &EntryId) -> bool {
         let world = self.recorder.world();
         let mut questions = world.open_questions.values();
         world.open_handoffs.contains_key(id) || questions.any(|question| question.id == *id)
