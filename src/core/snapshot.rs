@@ -474,10 +474,11 @@ impl Snapshot {
         ended.filter(move |earlier| earlier.ended.as_ref().is_some_and(is_by))
     }
 
-    /// Handoffs per lane, in the order open, active, blocked, stale, done.
+    /// Handoffs per lane, in the order open, active, blocked, stale, done; without those that nobody
+    /// got.
     pub fn columns(&self, now_ms: i64) -> [u64; 5] {
         let mut columns = [0; 5];
-        for handoff in self.open_handoffs.values() {
+        for handoff in self.standing_handoffs() {
             columns[handoff.column(now_ms) as usize] += 1;
         }
         columns[HandoffColumn::Done as usize] = self.closed_handoffs_total;

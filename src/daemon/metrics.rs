@@ -46,7 +46,7 @@ pub(super) fn render(daemon: &Daemon) -> String {
     registry.register(
         "ctxrelay_handoffs_open",
         "Open handoffs",
-        gauge(world.open_handoffs.len() as u64),
+        gauge(world.standing_handoffs().count() as u64),
     );
     registry.register(
         "ctxrelay_finality_pending",

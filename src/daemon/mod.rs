@@ -113,7 +113,7 @@
 //! - of an agent: `connecting` (its clients), `limiting`, `reloading` (what it is given back),
 //!   `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
-//! - shown: `status`, `metrics`, `show`; answered: `waiting_calls`
+//! - shown: `status`, `metrics`, `show`; answered: `waiting_calls`, `ended_waits`
 //! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
 //! A flow leads back into what called it in pairs of files at most. What follows else stands with an
@@ -192,6 +192,7 @@ mod connecting;
 pub mod control;
 mod decisions;
 mod deliveries;
+mod ended_waits;
 mod ending;
 pub mod event;
 mod failing;

@@ -22,6 +22,7 @@ mod contexts;
 mod decisions;
 mod decks;
 mod discard;
+mod ended_waits;
 mod exchanges;
 mod faults;
 mod gates_ran;

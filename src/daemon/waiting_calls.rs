@@ -207,6 +207,8 @@ impl Deliveries {
             cursor: None,
             more: false,
             timed_out: true,
+            ended: None,
+            cut: false,
             acked: Vec::new(),
             unfinished: Vec::new(),
         }

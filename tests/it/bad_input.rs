@@ -159,8 +159,11 @@ fn a_retry_says_at_once_what_is_sent_without_it() {
     assert!(refused.contains("is queued"), "{refused}");
     let sent = claude(&project).tool("reply", json!({"text": "for codex"}));
     let id = sent["message_id"].as_str().unwrap();
-    let told = project.run(["queue", "retry", id]).expect_success().stdout;
-    assert!(told.contains("you stopped Codex's turn"), "{told}");
+    // Nobody stopped a turn of Codex's, behind which it would wait.
+    let refused = project.run(["queue", "retry", id]);
+    assert_eq!(refused.code(), 3);
+    let refused = refused.stderr;
+    assert!(refused.contains("ambiguous or cut off"), "{refused}");
 }
 
 #[test]

@@ -725,6 +725,10 @@ fn codex_is_shown_with_its_token_hidden() {
         "{dry:?}"
     );
     assert!(dry.stdout.contains("resume THREAD"), "{dry:?}");
+    // It has that already, and Codex would only say that it takes no more.
+    let refused = project.run(["codex", "--dry-run", "resume", "another"]);
+    assert_eq!(refused.code(), 2);
+    assert!(refused.stderr.contains("/resume"), "{refused:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::child::{Finished, run};
 use crate::support::launch::Launch;
+use crate::support::mcp::McpClient;
 use crate::support::project::{Project, names};
 use crate::support::pty::Pty;
 use crate::support::record::{Record, RecordEnd};
@@ -103,6 +104,52 @@ fn a_file_may_go_out_under_a_name_that_is_no_text() {
 }
 
 #[test]
+fn a_handoff_that_nobody_got_is_listed_apart_and_counts_as_open_nowhere() {
+    let project = Project::new();
+    let record = Record::of(64);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let mut end = RecordEnd::of(&record, i64::try_from(now.as_millis()).unwrap());
+    end.settle(&record);
+    let open = end.handoff(Agent::Claude, "check the parser");
+    let never_had = end.taken_back(Agent::Claude, "delete the branch");
+    let waits = end.waiting(Agent::Claude, "sort the plums");
+    record.lay_with(&ProjectDirs::new(project.root().to_owned(), None), end);
+    let _daemon = project.daemon();
+    let remove = project.ctxrelay(["queue", "remove", waits.as_str(), "--apply"]);
+    let (code, screen) = typed(&remove, "to go on, anything else", "remove");
+    assert_eq!(code, 0, "{screen}");
+    let told: String = screen.split_whitespace().collect();
+    assert!(
+        told.contains("untilyoucloseit:`ctxrelayhandoffclose"),
+        "{screen}"
+    );
+
+    let told = project.run(["recover", "--json"]).expect_success().json();
+    let ids = |key: &str| -> Vec<Value> {
+        let of = told[key].as_array().unwrap();
+        of.iter().map(|handoff| handoff["id"].clone()).collect()
+    };
+    let (listed, apart) = (ids("openHandoffs"), ids("handoffsNobodyGot"));
+    assert!(listed.contains(&json!(open)), "{told}");
+    for id in [&never_had, &waits] {
+        assert!(!listed.contains(&json!(id)), "{told}");
+        assert!(apart.contains(&json!(id)), "{told}");
+    }
+    let status = project.run(["status", "--json"]).expect_success().json();
+    assert_eq!(status["handoffs"]["open"], listed.len());
+    let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));
+    let board = claude.tool("task_state", json!({"scope": "all"}));
+    assert_eq!(board["open_handoffs_total"], listed.len(), "{board}");
+    let printed = project.run(["recover"]).expect_success().stdout;
+    for words in [
+        format!("Open handoffs  {}\n", listed.len()),
+        format!("`ctxrelay handoff close ID` ends one)  {}\n", apart.len()),
+    ] {
+        assert!(printed.contains(&words), "{printed}");
+    }
+}
+
+#[test]
 fn recover_tells_what_a_crash_cut_off() {
     let project = Project::new();
     let record = Record::of(64);
@@ -135,6 +182,9 @@ fn recover_tells_what_a_crash_cut_off() {
         assert_eq!(told["unansweredApprovals"][0]["id"], json!(asked), "{told}");
         assert_eq!(told["pendingApprovals"], json!([]), "{told}");
     };
+    let prompt = project.run(["recover", "--prompt", "claude"]);
+    let prompt = prompt.expect_success().stdout;
+    assert!(!prompt.contains("Codex works on"), "{prompt}");
     // From what the crash left, and once another daemon has begun after it.
     check(&project.run(["recover", "--json"]).expect_success().json());
     for _ in 0..2 {

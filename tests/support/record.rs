@@ -160,6 +160,23 @@ impl RecordEnd {
         handed
     }
 
+    /// Work for the other agent that waits for it.
+    pub fn waiting(&mut self, from: Agent, ask: &str) -> EntryId {
+        self.push(from, Some(from.peer()), ask, handoff())
+    }
+
+    /// Work for the other agent that was taken back before it had it.
+    pub fn taken_back(&mut self, from: Agent, ask: &str) -> EntryId {
+        let to = from.peer();
+        let handed = self.waiting(from, ask);
+        let EntryKind::Delivery(mut record) = delivery_of(handed.clone(), to) else {
+            unreachable!("it makes deliveries")
+        };
+        record.result = DeliveryResult::Cancelled;
+        self.push(from, Some(to), "", EntryKind::Delivery(record));
+        handed
+    }
+
     /// A note that handles nothing but belongs to these handoffs.
     pub fn note(&mut self, by: Agent, note: NoteKind, text: &str, handles: Vec<EntryId>) {
         let kind = EntryKind::Note {

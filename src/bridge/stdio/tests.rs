@@ -105,6 +105,8 @@ fn page(messages: Vec<MailMessage>) -> Reply {
         more: false,
         unfinished: Vec::new(),
         timed_out: messages.is_empty(),
+        ended: None,
+        cut: false,
         acked: Vec::new(),
         messages,
     })

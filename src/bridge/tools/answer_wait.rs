@@ -6,7 +6,7 @@ use super::answer::ToolResult;
 use super::call::ToolCall;
 use super::message::{ACKNOWLEDGE, wait_tool};
 use super::message_view::MessageView;
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
 use crate::core::id::EntryId;
 use crate::wire::control::{Command, MessagePage, Refusal, WaitMessagesParams};
 
@@ -46,14 +46,26 @@ impl AnswerWait<'_> {
             runtime_session_id: None,
         }));
         let why = match waited.await {
+            Ok(MessagePage {
+                ended: Some(ended), ..
+            }) => {
+                structured["status"] = json!("ended");
+                structured["next"] = json!(ended);
+                return Ok(ToolResult::new(structured, ended));
+            }
+            Ok(page) if page.cut => "the wait was cut because ctxrelay's daemon is being replaced",
             Ok(page) if page.messages.is_empty() => "the answer is not there yet",
             Ok(page) => {
                 let view = MessageView::of(&page.messages);
                 let mut text = view.text();
-                structured["status"] = json!("answered");
+                // We ourselves say that nothing comes.
+                let system = Party::System;
+                let is_answered = page.messages.iter().any(|it| it.from != system.as_str());
+                structured["status"] = json!(if is_answered { "answered" } else { "ended" });
                 structured["answers"] = json!(view.messages);
                 structured["cursor"] = json!(page.cursor);
                 let mut next: Vec<String> = self.when_answered.into_iter().collect();
+                next.retain(|_| is_answered);
                 if call.side == Agent::Claude && !view.handed.is_empty() && !self.is_read {
                     next.insert(0, ACKNOWLEDGE.to_owned());
                 }

@@ -196,7 +196,11 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
     let view = MessageView::of(&page.messages);
     let mut lines = Vec::new();
     if view.messages.is_empty() {
-        lines.push(if page.timed_out {
+        lines.push(if let Some(ended) = &page.ended {
+            ended.clone()
+        } else if page.cut {
+            CUT.to_owned()
+        } else if page.timed_out {
             "No message came in that time.".to_owned()
         } else {
             "No messages wait for you.".to_owned()
@@ -221,6 +225,12 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
         "timed_out": page.timed_out,
         "acked": page.acked,
     });
+    if let Some(ended) = &page.ended {
+        structured["ended"] = json!(ended);
+    }
+    if page.cut {
+        structured["cut"] = json!(CUT);
+    }
     say_unfinished(&page.unfinished, &mut structured, &mut lines);
     if let Some(notice) = not_receiver(call) {
         structured["notice"] = json!(notice);
@@ -230,6 +240,9 @@ fn answer(call: &ToolCall, page: &MessagePage) -> ToolResult {
     answer.handed = view.handed;
     answer
 }
+
+/// Said of a wait that the end of its daemon cut.
+const CUT: &str = "The wait was cut before its time was over: ctxrelay's daemon is being replaced. Nothing is lost; call again to wait on.";
 
 /// Said to Claude of what it fetched: unlike what a hook handed it, no end of a turn makes that read.
 pub(super) const ACKNOWLEDGE: &str = "When read, acknowledge by id with ack_messages.";

@@ -94,6 +94,8 @@ fn page(messages: Vec<MailMessage>) -> Reply {
         more: false,
         unfinished: Vec::new(),
         timed_out: messages.is_empty(),
+        ended: None,
+        cut: false,
         acked: Vec::new(),
         messages,
     })
@@ -374,6 +376,8 @@ async fn a_page_is_shown_as_it_was_cut_and_a_part_counts_with_its_end() {
                 unread: 2,
                 cursor: Some("0-0/m2:2".parse().unwrap()),
                 timed_out: false,
+                ended: None,
+                cut: false,
                 acked: Vec::new(),
             }))
         }
@@ -476,6 +480,56 @@ async fn a_deliberation_without_an_answer_says_on_what_to_wait_whatever_went_wro
         assert_eq!(answer.structured["status"], "still_waiting");
         assert_eq!(answer.structured["wait_on"], "q1");
         assert!(answer.text.contains("wait_for_claude"), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_wait_that_is_over_or_was_cut_says_why_and_what_to_do() {
+    let over = |ended: Option<&str>, cut| {
+        let Reply::Messages(empty) = page(Vec::new()) else {
+            unreachable!("it is a page");
+        };
+        Reply::Messages(MessagePage {
+            timed_out: false,
+            ended: ended.map(str::to_owned),
+            cut,
+            ..empty
+        })
+    };
+    let system = MailMessage {
+        from: "system".to_owned(),
+        ..message("a1", 9, "No answer comes: taken back".to_owned())
+    };
+    let replies = [
+        (over(Some("taken back by your operator"), false), "ended"),
+        (page(vec![system]), "ended"),
+        (over(None, true), "still_waiting"),
+    ];
+    for (reply, status) in replies {
+        let place = Place::default();
+        let told = reply.clone();
+        let _daemon = FakeDaemon::start(&place, move |command| match command {
+            Command::Send(_) => Answering::Reply(sent("q1", Outcome::QueuedForNextTurn)),
+            Command::WaitMessages(_) => Answering::Reply(told.clone()),
+            _ => Answering::Reply(Reply::Done),
+        })
+        .await;
+        let arguments = json!({"question": "?", "timeout_s": 1});
+        let asked = run(&place, Agent::Codex, "deliberate_with_claude", arguments).await;
+        let asked = asked.unwrap();
+        assert_eq!(asked.structured["status"], status, "{asked:?}");
+        assert!(!asked.text.contains("append_note"), "{asked:?}");
+        let waited = run(&place, Agent::Codex, "wait_for_claude", json!({})).await;
+        let waited = waited.unwrap();
+        assert_eq!(waited.structured["timed_out"], false, "{waited:?}");
+        let words = match status {
+            "ended" => "taken back",
+            _ => "was cut",
+        };
+        for said in [&asked, &waited] {
+            assert!(said.text.contains(words), "{said:?}");
+            assert!(said.structured.to_string().contains(words), "{said:?}");
+        }
     }
 }
 

@@ -19,6 +19,7 @@ const TOKEN_VARIABLE: &str = "CONTEXTRELAY_PROXY_TOKEN";
 
 pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let setting = &context.setting;
+    check_arguments(&args.args)?;
     if args.dry_run {
         let program = setting
             .codex_program
@@ -37,6 +38,17 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
     let (thread, port) = (join.thread_id.as_str(), join.proxy_port.to_string());
     let launch = launch(setting, program, thread, &port, &token, args.args);
     Err(become_agent(setting, launch))
+}
+
+/// Codex is started with `resume` and the pair's thread, and takes no second one.
+fn check_arguments(user: &[OsString]) -> Result<(), Failure> {
+    if user.first().is_none_or(|first| first != "resume") {
+        return Ok(());
+    }
+    Err(Failure::invalid(
+        "`ctxrelay codex` resumes this pair's conversation by itself, and no other",
+        "start it without `resume`; then `/resume` in Codex goes to another conversation",
+    ))
 }
 
 /// What is known without starting anything.

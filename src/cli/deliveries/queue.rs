@@ -306,14 +306,17 @@ fn show(context: &CliContext, name: &str) -> CliOutcome {
 }
 
 /// For the one who is about to ask for it; a refusal where the daemon would refuse.
-fn what_a_retry_does(row: &QueueRow) -> Result<&'static str, Failure> {
+/// `is_codex_held`: the person stopped a turn of Codex's, behind which its messages wait.
+fn what_a_retry_does(row: &QueueRow, is_codex_held: bool) -> Result<&'static str, Failure> {
     match row.state.known() {
         _ if row.is_cut_off() => Ok("is sent again, marked as a repetition, and costs a turn"),
         _ if row.waits_for_you => Ok("goes on, and the agents may answer each other anew"),
         // Of a later version: the daemon knows.
         Some(DeliveryState::Ambiguous) | None => Ok("is sent again: its receiver may get it twice"),
-        Some(DeliveryState::Queued | DeliveryState::Offered) if row.to == Agent::Codex => {
-            Ok("goes on, if it waits because you stopped Codex's turn")
+        Some(DeliveryState::Queued | DeliveryState::Offered)
+            if row.to == Agent::Codex && is_codex_held =>
+        {
+            Ok("goes on, with all that waits because you stopped Codex's turn")
         }
         Some(_) => Err(Failure::from(Refusal::new(
             RefusalCode::WrongState,
@@ -350,7 +353,10 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         let row = find(&live, &rows, &args.id).await?;
         let names = QueueNames::of_live(&live, std::slice::from_ref(row)).await;
         let (word, what) = match change {
-            QueueChange::Retry => ("retry", what_a_retry_does(row)?.to_owned()),
+            QueueChange::Retry => {
+                let is_held = live.status().await?.agents.codex.held;
+                ("retry", what_a_retry_does(row, is_held)?.to_owned())
+            }
             QueueChange::Remove => ("remove", what_a_removal_does(row)?),
         };
         let named = names.get(&row.id);
@@ -377,10 +383,20 @@ fn change(context: &CliContext, args: &QueueChangeArgs, change: QueueChange) -> 
         let value = json!({"change": change, "id": row.id});
         let is_asked_back = change == QueueChange::Remove
             && matches!(row.state.known(), Some(DeliveryState::Offered));
-        let text = match is_asked_back {
+        let mut text = ReportText::from(match is_asked_back {
             true => "asked back: `ctxrelay queue list` no longer has it once Codex gave it back",
             false => "done",
-        };
+        });
+        let is_removed = change == QueueChange::Remove;
+        if is_removed
+            && let Ok(world) = live.snapshot().await
+            && world.open_handoffs.contains_key(&row.id)
+        {
+            text.note(format!(
+                "the handoff stays in your list until you close it: `ctxrelay handoff close {}`",
+                row.id
+            ));
+        }
         context.out.report(Report::new(&value, text))
     })
 }

@@ -76,7 +76,7 @@ pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
     .collect();
     let what = format!(
         "the queue is made anew from the record; {} ambiguous by it: none of them is sent again \
-         unless you say so (`ctxrelay queue retry ID --apply`)",
+         unless you say so (`ctxrelay queue retry ID --apply`), and then as shown before",
         are(unproven.len())
     );
     if !args.apply {

@@ -128,6 +128,10 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
         let in_turn = in_turn.into_iter().map(|(id, (_, message))| (id, message));
         let in_turn = in_turn.filter(|(_, message)| !message.closed);
         past.world.cut_off.extend(in_turn);
+        // No turn runs that anybody is at work in.
+        for agent in past.world.agents.values_mut() {
+            agent.turn_text = None;
+        }
         let asked = &mut past.world.open_approvals;
         asked.retain(|_, asked| asked.outlives_daemon());
     }
@@ -179,7 +183,8 @@ fn to_json(
 ) -> Value {
     let world = &past.world;
     let errors: Vec<_> = world.errors.iter().rev().take(RECENT_MAX).collect();
-    let handoffs: Vec<_> = world.open_handoffs.values().collect();
+    let handoffs: Vec<_> = world.standing_handoffs().collect();
+    let never_had: Vec<_> = world.never_delivered_handoffs().collect();
     let undelivered = past.undelivered().map(|(id, message)| {
         json!({
             "id": id,
@@ -196,6 +201,7 @@ fn to_json(
         "sessionId": status.session_id,
         "errors": errors,
         "openHandoffs": handoffs,
+        "handoffsNobodyGot": never_had,
         "undelivered": undelivered.collect::<Vec<_>>(),
         "pendingProposals": world.pending_proposals.keys().collect::<Vec<_>>(),
         "git": tree.to_json(),

@@ -195,7 +195,14 @@ fn record(out: &mut ReportText, ledger: &LedgerStatus) {
 fn agents(out: &mut ReportText, status: &Status) {
     for of in Agent::ALL {
         let (told, lane) = (status.agents.of(of), status.queue.of(of));
-        agent(out, of, &told, lane);
+        match status.running && !status.answers {
+            // Its daemon alone knows.
+            true => out.spans(&[
+                (Tone::Faint, &format!("{of:<10}")),
+                (Tone::Warning, "not known"),
+            ]),
+            false => agent(out, of, &told, lane),
+        }
         let wanted = match of {
             Agent::Claude => {
                 let claude = &status.agents.claude;

@@ -77,6 +77,12 @@ impl Snapshot {
         let open = self.open_handoffs.values();
         open.filter(|handoff| !handoff.never_delivered)
     }
+
+    /// The others: they are listed for the operator until they are closed.
+    pub fn never_delivered_handoffs(&self) -> impl Iterator<Item = &Arc<HandoffSnapshot>> {
+        let open = self.open_handoffs.values();
+        open.filter(|handoff| handoff.never_delivered)
+    }
 }
 
 impl Snapshot {

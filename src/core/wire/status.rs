@@ -194,7 +194,7 @@ pub struct LaneStatus {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct HandoffsStatus {
-    /// Not answered.
+    /// Not answered, without those that nobody got.
     pub open: u64,
     /// Messages whose sender waits for an answer.
     #[serde(default)]
@@ -205,7 +205,7 @@ impl HandoffsStatus {
     /// As the record tells.
     pub fn of(world: &Snapshot) -> Self {
         Self {
-            open: world.open_handoffs.len() as u64,
+            open: world.standing_handoffs().count() as u64,
             questions: world.open_questions.len() as u64,
         }
     }

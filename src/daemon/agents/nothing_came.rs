@@ -1,13 +1,20 @@
-//! What Claude is told where a turn of Codex's that its message started ends without a final answer,
-//! and the message is not sent again by itself. The question or handoff stays open.
+//! What an agent is told where nothing comes of its message. Of one whose turn in Codex ends
+//! without a final answer, and that is not sent again by itself, Claude is told; the question or
+//! handoff stays open. Of a question or handoff that its receiver never gets, or that the operator
+//! closes unanswered, its sender is.
+
+use std::collections::BTreeMap;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryWay, OnBusy};
-use crate::core::entry::{Entry, EntryKind, Message};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, Message, NoteKind};
 use crate::core::id::{EntryId, RuntimeSession, TurnId};
 use crate::daemon::agents::running_tools::first_words;
 use crate::daemon::deliveries::envelope::note_head;
 use crate::daemon::owners::Base;
+
+/// How many of several are named in one message.
+const NAMED_MAX: usize = 10;
 
 impl Base {
     /// Of the messages that Codex was at work on when the daemon before this one ended, except in a
@@ -68,7 +75,84 @@ impl Base {
             "No answer comes of your {what} {id} ({asked}): Codex's turn on it ended \
              at its usage limit, and your operator gave it up. Do not repeat it unless they ask you to."
         );
-        Some(self.told_of(id, message.runtime_session.clone(), text))
+        Some(self.told_of(Agent::Claude, id, message.runtime_session.clone(), text))
+    }
+
+    /// Of the questions and handoffs among messages that end so before their receivers had them,
+    /// each of these an entry that is about to be recorded. Several of one sender are one message:
+    /// each may cost a turn. A sender that still waits to hear what becomes of it hears that.
+    pub(in crate::daemon) fn nothing_comes_of_ended<'a>(
+        &self,
+        ends: impl IntoIterator<Item = &'a Entry>,
+    ) -> Vec<Entry> {
+        let world = self.recorder.world();
+        let mut ended: BTreeMap<_, Vec<&EntryId>> = BTreeMap::new();
+        for end in ends {
+            let (EntryKind::Delivery(record), Some(words)) = (&end.kind, never_had(end)) else {
+                continue;
+            };
+            let id = &record.message_id;
+            let Some(message) = world.unsettled.get(id) else {
+                continue;
+            };
+            let is_told = record.may_have_arrived(message.result)
+                || !self.is_owed(id)
+                || self.clients.waiters().awaits_receipt(id);
+            if let (Some(from), false) = (message.from.agent(), is_told) {
+                let of_sender = (from, message.runtime_session.clone(), words);
+                ended.entry(of_sender).or_default().push(id);
+            }
+        }
+        let told = ended.into_iter().map(|((from, pair, words), ids)| {
+            let named = ids.iter().take(NAMED_MAX).filter_map(|id| {
+                let (what, _, asked) = self.asked(id)?;
+                Some(format!("your {what} {id} ({asked})"))
+            });
+            let mut named: Vec<String> = named.collect();
+            if let Some(more) = ids.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+                named.push(format!("{more} more"));
+            }
+            let text = format!("No answer comes of {}: {words}", named.join(", "));
+            self.told_of(from, ids[0], pair, text)
+        });
+        told.collect()
+    }
+
+    /// Of the questions and handoffs without an answer that the operator closes with this note, which
+    /// is about to be recorded. Of what its receiver never had, the sender was told.
+    pub(in crate::daemon) fn nothing_comes_of_closed(&self, note: &Entry) -> Vec<Entry> {
+        let closes =
+            matches!(&note.kind, EntryKind::Note { note, .. } if *note != NoteKind::Blocker);
+        if note.source != Party::Human || !closes {
+            return Vec::new();
+        }
+        let world = self.recorder.world();
+        let told = note.handles().iter().filter_map(|id| {
+            let handoff = world.open_handoffs.get(id).filter(|handoff| {
+                let is_answered = handoff.answer.is_some() || handoff.final_answer.is_some();
+                !is_answered && !handoff.never_delivered
+            });
+            let handoff = handoff.map(|it| (&it.from, &it.runtime_session));
+            let mut questions = world.open_questions.values();
+            let question = questions.find(|question| question.id == *id);
+            let question = question.map(|it| (&it.from, &it.runtime_session));
+            let (from, pair) = handoff.or(question)?;
+            let (what, _, asked) = self.asked(id)?;
+            let said = first_words(self.recorder.redactor(), &note.content);
+            let text = format!(
+                "Your operator closed your {what} {id} ({asked}), which has no answer: \
+                 \u{201c}{said}\u{201d}.\nDo not wait for one, and do not send it again unless they \
+                 ask you to."
+            );
+            Some(self.told_of(from.agent()?, id, pair.clone(), text))
+        });
+        told.collect()
+    }
+
+    fn is_owed(&self, id: &EntryId) -> bool {
+        let world = self.recorder.world();
+        let mut questions = world.open_questions.values();
+        world.open_handoffs.contains_key(id) || questions.any(|question| question.id == *id)
     }
 
     /// Of a message; `None` where the matter is settled already.
@@ -84,7 +168,7 @@ impl Base {
              {why}.\nIt is not sent again by itself{stays}. Your operator can send it again: do not \
              repeat it unless they ask you to."
         );
-        Some(self.told_of(id, pair, text))
+        Some(self.told_of(Agent::Claude, id, pair, text))
     }
 
     /// What it is that somebody waits for, what becomes of it, and how it begins.
@@ -112,15 +196,44 @@ impl Base {
         (!is_over).then(|| (what, stays, format!("\u{201c}{asked}\u{201d}")))
     }
 
-    /// The message to Claude, about one of its own.
-    fn told_of(&self, id: &EntryId, pair: Option<RuntimeSession>, text: String) -> Entry {
+    /// The message to an agent, about one of its own.
+    fn told_of(
+        &self,
+        to: Agent,
+        id: &EntryId,
+        pair: Option<RuntimeSession>,
+        text: String,
+    ) -> Entry {
         let kind = EntryKind::Message(Message {
             in_reply_to: Some(id.clone()),
             ..Message::new(OnBusy::Queue)
         });
-        let claude = Some(Agent::Claude.into());
-        let mut told = self.recorder.entry(Party::System, claude, kind, text, pair);
+        let mut told = self
+            .recorder
+            .entry(Party::System, Some(to.into()), kind, text, pair);
         note_head(&self.commit, &mut told);
         told
+    }
+}
+
+/// Why a message is given to nobody, and what its sender is to do, where an entry says so.
+pub(in crate::daemon) fn never_had(end: &Entry) -> Option<String> {
+    let EntryKind::Delivery(record) = &end.kind else {
+        return None;
+    };
+    let to = record.to.title();
+    match record.result {
+        DeliveryResult::Cancelled => Some(format!(
+            "your operator took that back before {to} had it.\nDo not send it again unless they \
+             ask you to."
+        )),
+        DeliveryResult::Expired => Some(format!(
+            "{to} did not get it in time.\nSend it again only if you still need it."
+        )),
+        DeliveryResult::Rejected => Some(format!(
+            "{}.\nSend it again only if you still need it.",
+            end.content
+        )),
+        _ => None,
     }
 }

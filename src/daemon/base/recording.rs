@@ -26,6 +26,7 @@ impl Daemon {
                 // Before anything that follows has a lane go on.
                 let named = entries.iter().flat_map(|stored| stored.entry.handles());
                 self.take_back_closed(named.cloned());
+                self.base.end_waits(&entries);
                 match then {
                     Some(then) => then(self, Ok(&entries)),
                     None => self

@@ -54,6 +54,7 @@ use super::owners::Daemon;
 use super::reply::{ReplySender, answer, no_hello};
 use super::stop::Stop;
 use crate::core::delivery::ClaudeInput;
+use crate::core::entry::Entry;
 use crate::daemon::agents::claude::tools;
 use crate::daemon::agents::registering::register_agent;
 use crate::daemon::base::foreign::acknowledgement;
@@ -137,6 +138,8 @@ impl Daemon {
                 let session = base.clients.pair(conn, params.runtime_session_id.clone());
                 let (deciding, approvals) = (&self.decisions.deciding, &self.decisions.approvals);
                 let note = append_note(&base.recorder, deciding, approvals, session, params);
+                let told = |note: &Entry| base.nothing_comes_of_closed(note);
+                let note = note.map(|note| note.with_told(told));
                 base.append_wish(note, reply);
             }
             Command::RecordArtifact(params) => {

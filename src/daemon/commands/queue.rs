@@ -159,9 +159,11 @@ impl Deliveries {
             // From here on nothing is offered of it. That it is to be recorded is said once, here.
             self.outbox.mark_recording(id, result);
         }
+        let told = base.nothing_comes_of_ended(&entries);
         base.recorder.append(
-            entries,
+            [entries, told].concat(),
             Box::new(move |daemon, outcome| {
+                track_told(daemon, outcome);
                 for id in &ids {
                     match outcome {
                         Ok(_) => daemon.result_is_durable(id.clone(), result),

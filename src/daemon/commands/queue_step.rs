@@ -54,7 +54,7 @@ pub(super) fn queue_step(
         return Err(Refusal::new(
             RefusalCode::WrongState,
             format!("{} is {}", params.id, state.as_str()),
-            "retry what is ambiguous; remove what is queued, ambiguous or unread",
+            "retry what is ambiguous or cut off; remove what is queued, ambiguous or unread",
         ));
     }
     let in_flight = |message: String, hint: &str| {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::core::entry::Entry;
+use crate::daemon::decisions::decision_messages::track_told;
 use crate::daemon::owners::Base;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::ledger::Stored;
@@ -45,6 +46,13 @@ impl ToRecord {
         })
     }
 
+    /// Messages that its first entry brings about are recorded with it.
+    pub(super) fn with_told(mut self, told: impl FnOnce(&Entry) -> Vec<Entry>) -> Self {
+        let told = self.entries.first().map(told);
+        self.entries.extend(told.into_iter().flatten());
+        self
+    }
+
     /// As it is, and `status` has news by it.
     pub(super) fn for_status(self, is_status: bool) -> Self {
         Self { is_status, ..self }
@@ -68,6 +76,7 @@ impl Base {
         self.recorder.append(
             entries,
             Box::new(move |daemon, result| {
+                track_told(daemon, result);
                 let result = result.map(told).map_err(Clone::clone);
                 if is_status {
                     daemon.base.clients.status_changed();

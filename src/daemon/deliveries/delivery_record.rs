@@ -4,6 +4,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{DeliveryState, DeliveryWay};
 use crate::core::entry::{DeliveryRecord, DeliveryResult, Entry, EntryKind};
 use crate::core::id::{EntryId, TurnId};
+use crate::daemon::decisions::decision_messages::track_told;
 use crate::daemon::owners::{Base, Deliveries};
 
 impl Deliveries {
@@ -27,10 +28,12 @@ impl Deliveries {
         settled.content = why;
         self.outbox.mark_recording(id, result);
         let id = id.clone();
+        let told = base.nothing_comes_of_ended([&settled]);
         // From here on nothing is offered of it, and while the disk refuses its end it is kept.
         base.recorder.keep_then(
-            before.into_iter().chain([settled]).collect(),
+            before.into_iter().chain([settled]).chain(told).collect(),
             Box::new(move |daemon, recorded| {
+                track_told(daemon, recorded);
                 if recorded.is_ok() {
                     daemon.result_is_durable(id, result);
                 }

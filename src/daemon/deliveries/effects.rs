@@ -6,6 +6,7 @@ use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, Lifecyc
 use crate::core::id::{EntryId, TurnId};
 use crate::daemon::agents::codex_lane::NotAsked;
 use crate::daemon::base::clock::now_ms;
+use crate::daemon::decisions::decision_messages::track_told;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::control::Refusal;
 
@@ -98,9 +99,16 @@ impl Base {
             .into_iter()
             .map(|(id, result, entry)| ((id, result), entry))
             .unzip();
+        // What is rejected as asked its sender hears from the call that sent it.
+        let is_news = |entry: &&Entry| match &entry.kind {
+            EntryKind::Delivery(record) => record.result != DeliveryResult::Rejected,
+            _ => false,
+        };
+        let told = self.nothing_comes_of_ended(entries.iter().filter(is_news));
         self.recorder.keep_then(
-            entries,
+            [entries, told].concat(),
             Box::new(move |daemon, result| {
+                track_told(daemon, result);
                 // Of what was given up the lanes hear by `fact_refused`.
                 for (id, result) in result.map_or_else(|_| Vec::new(), |_| facts) {
                     daemon.result_is_durable(id, result);

@@ -131,6 +131,8 @@ impl Deliveries {
             messages,
             unread: self.unread_at(query.agent, query.runtime_session, cursor),
             timed_out: false,
+            ended: None,
+            cut: false,
             acked: Vec::new(),
             unfinished: Vec::new(),
         })

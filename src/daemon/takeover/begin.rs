@@ -17,7 +17,9 @@ use crate::daemon::event::Event;
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::stop::Stop;
-use crate::wire::control::{HandOverParams, Notification, Refusal, RefusalCode, Reply, Sent};
+use crate::wire::control::{
+    HandOverParams, MessagePage, Notification, Refusal, RefusalCode, Reply, Sent,
+};
 
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
 /// each of which has ten seconds and takes milliseconds.
@@ -209,7 +211,11 @@ impl Daemon {
                     runtime_session,
                     ..
                 } if self.base.operations.takeover().is_begun() => {
-                    let page = self.deliveries.nothing_yet(Agent::Codex, &runtime_session);
+                    let page = MessagePage {
+                        timed_out: false,
+                        cut: true,
+                        ..self.deliveries.nothing_yet(Agent::Codex, &runtime_session)
+                    };
                     answer(waiter.reply, Ok(Reply::Messages(page)));
                 }
                 Wants::Messages { .. } => answer(waiter.reply, Err(refusal.clone())),

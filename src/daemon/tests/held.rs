@@ -73,6 +73,11 @@ async fn what_the_human_stopped_is_held_over_a_crash_until_they_go_on() {
 
     let mut rig = Rig::with_codex(&place).await;
     assert!(is_paused(&rig));
+    let why = rig.daemon.status().agents.codex.why.unwrap();
+    assert!(
+        why.contains("another conversation (`/new`, `/resume`)"),
+        "{why}"
+    );
     let id = send(&mut rig).await;
     assert_eq!(rig.delivered_ids(), []);
     begins(&mut rig, "turn-2").await;

@@ -336,7 +336,14 @@ async fn a_dead_monitor_is_said_and_passed_over_until_there_is_another() {
     let dead = pair.rig.daemon.base.recorder.recent().iter();
     let dead = dead.filter(|stored| stored.line.contains("doorbell_dead"));
     assert_eq!(dead.count(), 1, "it is told once");
-    let id = pair.send("plum").await;
+    let sending = pair.begin_send("plum");
+    pair.rig.settle().await;
+    let Ok(Reply::Sent(sent)) = sending.await.unwrap() else {
+        panic!("it is sent");
+    };
+    let note = sent.waits_for_human.unwrap();
+    assert!(note.contains("monitor has ended"), "{note}");
+    let id = sent.message_id;
     pair.rig.later(2_100).await;
     assert_eq!(pair.rung(), Vec::<String>::new());
     assert_eq!(pair.pushed(), [id]);

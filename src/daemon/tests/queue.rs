@@ -123,6 +123,9 @@ async fn a_handoff_that_is_taken_back_before_it_is_sent_is_work_of_nobodys() {
         panic!("no context");
     };
     assert_eq!(page.open_handoffs, [] as [serde_json::Value; 0]);
+    // The operator's count is the agents'.
+    let status = rig.daemon.status();
+    assert_eq!((status.handoffs.open, status.tasks.open), (0, 0));
     rig.user_message("turn-1", Some(&first));
     rig.completed("turn-1", std::slice::from_ref(&first), "done");
     rig.status(ReportedStatus::Idle);

@@ -34,7 +34,8 @@ pub(super) fn held_card(model: &Model) -> Option<ui::InboxCard> {
             first.at_ms,
             format!(
                 "You stopped a turn in Codex: {messages} {wait} behind it. You can release {it} \
-                 now; else {goes} on with your next message there."
+                 now; else {goes} on with your next message there, or in another conversation \
+                 (/new, /resume)."
             ),
         )
     })

@@ -121,7 +121,10 @@ impl WorkIndex {
         if due_ms(&row) > self.now_ms {
             self.due.insert((due_ms(&row), handoff.id.clone()));
         }
-        self.columns[row.column.index()].insert(Arc::clone(&row));
+        // What nobody got is listed until it is closed, and is no work.
+        if !handoff.never_delivered {
+            self.columns[row.column.index()].insert(Arc::clone(&row));
+        }
         self.open.insert(row);
     }
 

@@ -42,6 +42,9 @@ fn a_daemon_that_hangs_is_said_to_run_and_not_to_answer() {
         said.contains("runs (holds the lock) but does not answer"),
         "{said}"
     );
+    for agent in ["claude    not known", "codex     not known"] {
+        assert!(said.contains(agent), "{said}");
+    }
     assert!(
         said.contains("ctxrelay kill") && !said.contains("start it with"),
         "{said}"

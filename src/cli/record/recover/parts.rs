@@ -1,5 +1,7 @@
 //! What one reads who recovers, in its order: for the terminal and for the deck.
 
+use std::sync::Arc;
+
 use ctxrelay_ui::model::{RecoveryPart, RecoveryRow};
 
 use super::tree::RecoveredTree;
@@ -8,6 +10,7 @@ use crate::cli::output::Tone;
 use crate::cli::report::ReportText;
 use crate::cli::text::words::{ago, short};
 use crate::core::entry::{DeliveryResult, handoff_words};
+use crate::core::snapshot::HandoffSnapshot;
 
 /// How many rows of a part the deck shows: it draws all of them each time.
 const ROWS_MAX: usize = 20;
@@ -77,15 +80,20 @@ pub(super) fn parts(past: &Past, tree: &RecoveredTree) -> Vec<RecoveryPart> {
         past.contexts
             .parts(world, pairs.own(), past.turns.lack_an_end(world)),
     );
-    let handoffs = world.open_handoffs.values().map(|handoff| {
+    let handoff_row = |handoff: &Arc<HandoffSnapshot>| {
         let to = handoff.to.as_ref().map_or("?", |to| to.as_str());
         let ask = short(handoff_words(&handoff.from, &handoff.ask), TEXT_CHARS);
         let mark = pairs.mark(handoff.runtime_session.as_ref());
         let text = format!("{} → {to}{mark}: {ask}", handoff.from);
         row(handoff.at_ms, handoff.id.as_str(), text)
-    });
-    let count = world.open_handoffs.len();
-    parts.push(counted("Open handoffs", count, handoffs.collect()));
+    };
+    let open: Vec<_> = world.standing_handoffs().map(handoff_row).collect();
+    parts.push(counted("Open handoffs", open.len(), open));
+    let never_had: Vec<_> = world.never_delivered_handoffs().map(handoff_row).collect();
+    if !never_had.is_empty() {
+        let title = "Handoffs that nobody got (`ctxrelay handoff close ID` ends one)";
+        parts.push(counted(title, never_had.len(), never_had));
+    }
     let undelivered: Vec<RecoveryRow> = past
         .undelivered()
         .map(|(id, message)| {

@@ -320,6 +320,12 @@ pub struct MessagePage {
     pub more: bool,
     /// The time was up before anything came.
     pub timed_out: bool,
+    /// The wait was for an answer that does not come any more: why, and what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// The daemon that waited is being replaced, before the time was up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// Acknowledged in the same call.
     #[serde(default)]
     pub acked: Vec<EntryId>,

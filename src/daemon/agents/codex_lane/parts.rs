@@ -12,8 +12,8 @@ pub(in crate::daemon) const SIGN_IN: &str =
 
 /// What the operator reads while the lane to Codex is held.
 const HELD: &str = "you stopped a turn in Codex (Esc or Ctrl-C): what waits goes on with your next \
-    message there, with `r` on its row in the deck's Inbox, or with `ctxrelay queue retry ID \
-    --apply` for a waiting one";
+    message there, in another conversation (`/new`, `/resume`), with `r` on its row in the deck's \
+    Inbox, or with `ctxrelay queue retry ID --apply` for a waiting one";
 
 /// What the status shows of Codex.
 #[derive(Debug)]

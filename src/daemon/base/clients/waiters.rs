@@ -133,6 +133,40 @@ impl Waiters {
         receipts.collect()
     }
 
+    /// Whether a sender waits to hear what becomes of this message.
+    pub fn awaits_receipt(&self, id: &EntryId) -> bool {
+        let mut waiting = self.waiting.values();
+        waiting.any(|waiter| {
+            let is_its = matches!(&waiter.wants, Wants::Receipt(sent) if sent.message_id == *id);
+            is_its && !waiter.reply.is_closed()
+        })
+    }
+
+    /// Those that wait for an answer that does not come any more, with the words that `ended` has
+    /// for the agent that waits and for what it waits for.
+    pub fn take_ended(
+        &mut self,
+        ended: impl Fn(Agent, &EntryId) -> Option<String>,
+    ) -> Vec<(Waiter, String)> {
+        let mut words = Vec::new();
+        let taken = self.waiting.extract_if(.., |_, waiter| {
+            let Wants::Messages {
+                agent,
+                reply_to: Some(id),
+                ..
+            } = &waiter.wants
+            else {
+                return false;
+            };
+            let ended = ended(*agent, id);
+            let is_over = ended.is_some();
+            words.extend(ended);
+            is_over
+        });
+        let taken: Vec<Waiter> = taken.map(|(_, waiter)| waiter).collect();
+        taken.into_iter().zip(words).collect()
+    }
+
     /// All of them.
     pub fn take_all(&mut self) -> Vec<Waiter> {
         self.take_those(|_| true)
