@@ -283,7 +283,10 @@ mod tests {
             fold(&mut world, &entry);
         }
         // One that this version knows, as recorded by one that did not.
-        let mut entry = Entry::new(Party::System, ErrorCode::LedgerTouched.into());
+        let mut entry = Entry {
+            seq: Seq(3),
+            ..Entry::new(Party::System, ErrorCode::LedgerTouched.into())
+        };
         let known = Alarm::UnsignedChange { seq: 1 };
         entry.meta.insert(META.to_owned(), known.to_value());
         fold(&mut world, &entry);

@@ -82,7 +82,10 @@ async fn a_refusal_keeps_its_code_and_hint() {
 #[tokio::test]
 async fn an_alarm_that_only_the_daemon_knows_keeps_nobody_from_reading_its_world() {
     let mut world = Snapshot::default();
-    let mut entry = Entry::new(Party::System, ErrorCode::from("of_the_future").into());
+    let mut entry = Entry {
+        seq: Seq(1),
+        ..Entry::new(Party::System, ErrorCode::from("of_the_future").into())
+    };
     let alarm = json!({"kind": "of_the_future", "seq": 4});
     entry.meta.insert(alarm::META.to_owned(), alarm);
     fold(&mut world, &entry);
