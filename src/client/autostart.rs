@@ -114,7 +114,9 @@ impl Starter {
                 Ok(pid) => tracing::info!(pid, "started a detached daemon"),
                 Err(error) => {
                     tracing::warn!(%error, "cannot start a daemon");
-                    return not_started(&error);
+                    // Kept as well: nothing was started that could be waited for.
+                    let program = self.autostart.program.display();
+                    *lock(&self.refused) = Some(format!("{program}: {error}"));
                 }
             }
             "a daemon is starting"

@@ -146,7 +146,8 @@ impl ClientError {
             Self::Protocol(_) => Refusal::new(
                 RefusalCode::Protocol,
                 self.to_string(),
-                "restart the daemon so that both sides are of one version",
+                "restart the agent or deck that says this, which may be the older one, and then the \
+                 daemon, so that all are of one version",
             ),
         }
     }

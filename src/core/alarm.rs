@@ -85,6 +85,10 @@ pub enum Alarm {
         #[serde(default)]
         others: u64,
     },
+    /// One that only another version knows, as it was written: it must not keep this one from reading
+    /// what it stands in, nor get lost where this one writes that again.
+    #[serde(untagged)]
+    Unknown(Value),
 }
 
 impl Alarm {
@@ -95,7 +99,8 @@ impl Alarm {
             Self::RecordCut { .. }
             | Self::RecordGone { .. }
             | Self::SignerLost { .. }
-            | Self::SignerReplaced { .. } => ErrorCode::LedgerTouched,
+            | Self::SignerReplaced { .. }
+            | Self::Unknown(_) => ErrorCode::LedgerTouched,
             Self::UnsignedDecision { .. }
             | Self::UnsignedAct { .. }
             | Self::UnsignedChange { .. } => ErrorCode::UnsignedDecision,
@@ -114,7 +119,12 @@ impl Alarm {
             return None;
         };
         let alarm: Self = serde_json::from_value(entry.meta.get(META)?.clone()).ok()?;
-        (alarm.code() == *code).then_some(alarm)
+        // A version that does not know it records it with this code, and does not know its own one.
+        let is_its = match alarm {
+            Self::Unknown(_) => true,
+            _ => *code == alarm.code() || *code == ErrorCode::LedgerTouched,
+        };
+        is_its.then_some(alarm)
     }
 
     /// A sentence for people.
@@ -183,6 +193,11 @@ impl Alarm {
                 }
                 text
             }
+            Self::Unknown(_) => {
+                "somebody else was at the record, in a way that only a later version \
+                                 knows: read what it is with that version"
+                    .to_owned()
+            }
         }
     }
 }
@@ -216,6 +231,8 @@ pub struct AlarmSnapshot {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::agent::Party;
     use crate::fold::fold;
@@ -250,5 +267,36 @@ mod tests {
             altered.contains("message m-2 ") && altered.ends_with("and 199 more of them"),
             "{altered}"
         );
+    }
+
+    #[test]
+    fn a_world_with_an_alarm_of_a_later_version_is_read_and_written_again_as_it_was() {
+        let mut world = Snapshot::default();
+        let later = json!({"kind": "of_the_future", "seq": 4, "names": ["a"]});
+        let codes = ["of_the_future", "ledger_touched"].map(ErrorCode::from);
+        for (seq, code) in (1..).zip(codes) {
+            let mut entry = Entry {
+                seq: Seq(seq),
+                ..Entry::new(Party::System, code.into())
+            };
+            entry.meta.insert(META.to_owned(), later.clone());
+            fold(&mut world, &entry);
+        }
+        // One that this version knows, as recorded by one that did not.
+        let mut entry = Entry {
+            seq: Seq(3),
+            ..Entry::new(Party::System, ErrorCode::LedgerTouched.into())
+        };
+        let known = Alarm::UnsignedChange { seq: 1 };
+        entry.meta.insert(META.to_owned(), known.to_value());
+        fold(&mut world, &entry);
+
+        let text = serde_json::to_value(&world).unwrap();
+        assert_eq!(text["alarms"][0]["alarm"], later);
+        let read: Snapshot = serde_json::from_value(text).unwrap();
+        assert_eq!(read, world);
+        let open: Vec<&Alarm> = read.open_alarms().map(|open| &open.alarm).collect();
+        let unknown = Alarm::Unknown(later);
+        assert_eq!(open, [&unknown, &unknown, &known]);
     }
 }

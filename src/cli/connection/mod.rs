@@ -2,6 +2,7 @@
 
 pub(in crate::cli) mod connect;
 pub(in crate::cli) mod dialed;
+pub(in crate::cli) mod difference;
 pub(in crate::cli) mod lock_owner;
 pub(in crate::cli) mod operator;
 pub(in crate::cli) mod record_now;

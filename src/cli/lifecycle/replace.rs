@@ -1,5 +1,5 @@
 //! [`replace`]: this program goes on in place of the daemon that runs; and [`offer`], which asks the
-//! operator when the two are of different versions.
+//! operator when the two are not the same program.
 
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use crate::cli::connection::connect::{self, DaemonFound, Live};
+use crate::cli::connection::difference::Difference;
 use crate::cli::connection::lock_owner::becomes_free;
 use crate::cli::connection::operator;
 use crate::cli::context::CliContext;
@@ -125,15 +126,12 @@ fn not_replaced(answers: bool) -> Failure {
     )
 }
 
-/// When the running daemon is of another version: offers to replace it. Returns why the deck must
-/// leave it alone, if it must.
+/// When the running daemon is of another version or build: offers to replace it. Returns why the
+/// deck must leave it alone, if it must: one of another build of this version it can use as well.
 pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
-    let published = Published::read(&context.setting.dirs)?;
-    let own = env!("CARGO_PKG_VERSION");
-    if published.version == own {
-        return None;
-    }
-    let versions = format!("the daemon is version {}, this is {own}", published.version);
+    let difference = Difference::of(&context.setting.dirs)?;
+    let versions = difference.to_string();
+    let left_alone = |why| (difference != Difference::Build).then_some(why);
     let found = runtime.block_on(async {
         match connect::control(&context.setting).await {
             DaemonFound::Live(live) => Ok(live.status().await.ok()),
@@ -144,17 +142,17 @@ pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
     let status = match found {
         Ok(status) => status,
         Err(why) => {
-            return Some(unfit(&versions, &why));
+            return left_alone(unfit(&versions, &why));
         }
     };
     if status.is_none_or(|status| is_working(&status)) {
-        return Some(format!(
+        return left_alone(format!(
             "{versions}: read-only until it is restarted; come again when both agents are idle"
         ));
     }
     if operator::asking_refusal().is_some() {
         // What nobody may see is not asked: the answer would be to another question.
-        return Some(format!("{versions}: read-only until it is restarted"));
+        return left_alone(format!("{versions}: read-only until it is restarted"));
     }
     let question = format!("{versions}. Restart it now? The agents stay connected. [Y/n]");
     match context.out.ask(&question).ok().flatten().as_deref() {
@@ -162,7 +160,7 @@ pub fn offer(context: &CliContext, runtime: &Runtime) -> Option<String> {
             Ok(_) => None,
             Err(failure) => Some(format!("{versions}, and read-only: {}", failure.message)),
         },
-        _ => Some(format!("{versions}: read-only until it is restarted")),
+        _ => left_alone(format!("{versions}: read-only until it is restarted")),
     }
 }
 

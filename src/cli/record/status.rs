@@ -1,6 +1,7 @@
 //! `ctxrelay status`.
 
 use crate::cli::connection::connect::{self, DaemonFound, wait_for};
+use crate::cli::connection::difference::{Difference, REPLACE_HINT};
 use crate::cli::connection::lock_owner;
 use crate::cli::connection::state_elsewhere::StateElsewhere;
 use crate::cli::context::CliContext;
@@ -40,6 +41,11 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
             "this is a git worktree of {}, whose record is another one: look there with --project",
             main.display()
         ));
+    }
+    if status.answers
+        && let Some(difference) = Difference::of(&context.setting.dirs)
+    {
+        status.notices.push(format!("{difference}: {REPLACE_HINT}"));
     }
     let is_elsewhere = !status.answers && StateElsewhere::of(&context.setting).is_some();
     let is_newer = newer_state(&context.setting).is_some();

@@ -16,6 +16,7 @@ use serde_json::json;
 use self::check::{Check, bad, good, note};
 use crate::adapters::port_holder::holder;
 use crate::cli::connection::connect::{self, DaemonFound, runtime};
+use crate::cli::connection::difference::{Difference, REPLACE_HINT};
 use crate::cli::connection::state_elsewhere::StateElsewhere;
 use crate::cli::context::CliContext;
 use crate::cli::exit::CliOutcome;
@@ -267,16 +268,10 @@ fn config(setting: &ProjectContext) -> Check {
 fn daemon(setting: &ProjectContext, found: &DaemonFound) -> Check {
     const ID: &str = "daemon";
     match found {
-        DaemonFound::Live(live) if live.welcome.version != env!("CARGO_PKG_VERSION") => note(
-            ID,
-            format!(
-                "the daemon is version {}, this program {}",
-                live.welcome.version,
-                env!("CARGO_PKG_VERSION")
-            ),
-            "restart it when it is idle",
-        ),
-        DaemonFound::Live(_) => good(ID, "the daemon answers"),
+        DaemonFound::Live(_) => match Difference::of(&setting.dirs) {
+            Some(difference) => note(ID, difference.to_string(), REPLACE_HINT),
+            None => good(ID, "the daemon answers"),
+        },
         DaemonFound::Unfit(why) => bad(
             ID,
             format!("the daemon cannot be asked: {why}"),

@@ -169,6 +169,22 @@ exit 3
 }
 
 #[test]
+fn a_program_that_is_gone_is_named_by_every_call_that_finds_no_daemon() {
+    let (dir, dirs) = project();
+    let program = dir.path().join("removed");
+    let autostart = Autostart::detached(program.clone(), &dirs, dirs.relay.clone());
+    let dial = project_dial(dirs, Role::Cli, Some(autostart));
+    let told = why(dial.look());
+    let begin = "no daemon runs, and none can be started: ";
+    assert!(
+        told.starts_with(begin) && told.contains(program.to_str().unwrap()),
+        "{told}"
+    );
+    // Also within the pause before the next try.
+    assert_eq!(why(dial.look()), told);
+}
+
+#[test]
 fn a_stranger_on_the_port_of_a_daemon_that_died_is_not_dialled_and_another_one_is_started() {
     let (dir, dirs) = project();
     let stranger = TcpListener::bind(("127.0.0.1", 0)).unwrap();

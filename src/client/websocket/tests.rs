@@ -1,12 +1,17 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place, hello, serve_operator};
 use crate::client::{Dormancy, operator_dial};
-use crate::core::agent::Agent;
+use crate::core::agent::{Agent, Party};
+use crate::core::alarm;
+use crate::core::entry::{Entry, ErrorCode};
+use crate::core::fold::fold;
 use crate::core::id::{EntryId, Seq};
+use crate::core::snapshot::Snapshot;
 use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::wire::control::{Recorded, RefusalCode, Reply, Role, WaitMessagesParams};
 
@@ -72,6 +77,32 @@ async fn a_refusal_keeps_its_code_and_hint() {
     let _daemon = FakeDaemon::start(&place, move |_| Answering::Refuse(refused.clone())).await;
     let answer = within(place.client(Role::Cli).call(Command::QueueList)).await;
     assert_eq!(answer, Err(ClientError::Refused(refusal)));
+}
+
+#[tokio::test]
+async fn an_alarm_that_only_the_daemon_knows_keeps_nobody_from_reading_its_world() {
+    let mut world = Snapshot::default();
+    let mut entry = Entry {
+        seq: Seq(1),
+        ..Entry::new(Party::System, ErrorCode::from("of_the_future").into())
+    };
+    let alarm = json!({"kind": "of_the_future", "seq": 4});
+    entry.meta.insert(alarm::META.to_owned(), alarm);
+    fold(&mut world, &entry);
+    let world = Arc::new(world);
+    let place = Place::default();
+    let answer = Reply::Snapshot(Arc::clone(&world));
+    let _daemon = FakeDaemon::start(&place, move |_| Answering::Reply(answer.clone())).await;
+    let client = place.client(Role::Deck);
+    let read: Arc<Snapshot> = within(client.ask_for(Command::ReadSnapshot)).await.unwrap();
+    assert_eq!((read.open_alarms().count(), &read), (1, &world));
+    // Of what is not understood nobody knows which side is the older one.
+    let other: Result<Recorded, _> = within(client.ask_for(Command::ReadSnapshot)).await;
+    let hint = other.unwrap_err().to_refusal().hint;
+    assert!(
+        hint.contains("the agent") && hint.contains("the daemon"),
+        "{hint}"
+    );
 }
 
 #[tokio::test]

@@ -93,6 +93,15 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
             ],
             verify,
         ),
+        Alarm::Unknown(_) => (
+            [
+                "Leave this deck and open it again with the program that the daemon runs, or a later \
+                 one: it says what happened.",
+                who,
+                seen,
+            ],
+            verify,
+        ),
         Alarm::UnsignedDecision { .. }
         | Alarm::UnsignedAct { .. }
         | Alarm::UnsignedChange { .. } => (
@@ -109,6 +118,8 @@ fn what_to_do(alarm: &Alarm) -> (Vec<String>, &'static str) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::core::agent::Agent;
     use crate::core::id::{EntryId, Seq, SessionId};
@@ -178,6 +189,7 @@ mod tests {
                 to: Agent::Claude,
                 others: 0,
             },
+            Alarm::Unknown(json!({"kind": "of_the_future"})),
         ];
         for alarm in others {
             let card = card_of(alarm);

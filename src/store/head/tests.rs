@@ -2,6 +2,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::*;
 use crate::testing::{Place, mode};
 
@@ -144,6 +146,32 @@ fn an_alarm_is_kept_until_the_record_tells_of_it() {
     heads.told(&lines("a"));
     heads.vouch(head(6)).unwrap();
     assert_eq!(read(&place.user, "ctx_1").unwrap().unwrap().alarms, []);
+}
+
+#[test]
+fn an_alarm_of_a_later_version_takes_nothing_else_from_the_head_and_stays_in_it() {
+    let place = Place::new();
+    let kept = Kept {
+        alarms: vec![lines("a")],
+        ..Kept::new(head(7))
+    };
+    write(&place.user, "ctx_1", &kept).unwrap();
+    let path = place.user.head("ctx_1");
+    let on_disk = || -> Value { serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap() };
+    let later = json!({"kind": "of_the_future", "seq": 4, "names": ["a"]});
+    let mut text = on_disk();
+    text["alarms"].as_array_mut().unwrap().push(later.clone());
+    std::fs::write(&path, text.to_string()).unwrap();
+
+    let heads = Heads::open(&place.user, "ctx_1").unwrap();
+    assert_eq!(heads.kept().unwrap().head, head(7));
+    heads.told(&lines("a"));
+    heads.come_to(head(8)).unwrap();
+    let text = on_disk();
+    assert_eq!(
+        (&text["seq"], &text["alarms"]),
+        (&json!(8), &json!([later]))
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! A daemon of another version.
+//! A daemon of another version, or of another build of this one.
 
 use serde_json::{Value, json};
 
+use crate::support::child::run;
+use crate::support::daemon::Daemon;
 use crate::support::hand_over::{Tidy, another_daemon, end_daemon, pid, status};
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
@@ -62,6 +64,75 @@ fn a_deck_of_another_version_offers_a_restart_and_reads_only_until_then() {
         daemon.child().try_exit()
     });
     assert!(code.success());
+    drop(deck);
+    end_daemon(&project);
+}
+
+#[test]
+fn a_daemon_of_another_build_is_told_of_and_a_deck_offers_a_restart_and_works_without() {
+    let project = Project::new();
+    let _tidy = Tidy(&project);
+    let program = project.base().join("program/ctxrelay");
+    std::fs::create_dir(program.parent().unwrap()).unwrap();
+    // By processes of their own: what one of us writes, no child that another thread begins
+    // meanwhile may run.
+    let shell = |script: &str| {
+        let shell = project.program("sh").args(["-c", script]);
+        let shell = shell.arg(env!("CARGO_BIN_EXE_ctxrelay")).arg(&program);
+        run(&shell).expect_success();
+    };
+    let launch = |args: &[&str]| project.program(&program).envs(project.env()).args(args);
+    let said = || {
+        let notices = status(&project)["notices"].to_string();
+        let doctor = run(&launch(&["doctor", "--json"])).json();
+        let mut checks = doctor["checks"].as_array().unwrap().iter();
+        let check = checks.find(|check| check["id"] == "daemon").unwrap();
+        [notices, check.to_string()]
+    };
+    let told = |said: &String| {
+        said.contains("another build") && said.contains("`ctxrelay daemon --replace`")
+    };
+
+    // A copy is the same program.
+    shell("cp \"$0\" \"$1\"");
+    let daemon = Daemon::start(&launch(&["daemon"]));
+    let found = said();
+    assert!(
+        !found.iter().any(|said| said.contains("another build")),
+        "{found:?}"
+    );
+    daemon.stop().expect_success();
+
+    // An update while the daemon runs: another file takes the place of its program.
+    shell("printf x >> \"$1\"");
+    let mut daemon = Daemon::start(&launch(&["daemon"]));
+    shell("cp \"$0\" \"$1.new\" && mv \"$1.new\" \"$1\"");
+    let found = said();
+    assert!(found.iter().all(told), "{found:?}");
+
+    let mut deck = Pty::spawn(&launch(&[])).labelled("deck");
+    deck.wait_for_text("the daemon is another build of version");
+    deck.type_text("n");
+    deck.press(Key::Enter);
+    deck.wait_for_text("the daemon started");
+    assert!(!deck.shows("read-only"), "{}", deck.screen());
+    drop(deck);
+    assert_eq!(pid(&status(&project)), daemon.pid());
+
+    let mut deck = Pty::spawn(&launch(&[])).labelled("deck");
+    deck.wait_for_text("the daemon is another build of version");
+    deck.press(Key::Enter);
+    deck.wait_for_text("Timeline");
+    another_daemon(&project, daemon.pid());
+    let code = wait_until("the end of the process before", timeout(), || {
+        daemon.child().try_exit()
+    });
+    assert!(code.success());
+    let found = said();
+    assert!(
+        !found.iter().any(|said| said.contains("another build")),
+        "{found:?}"
+    );
     drop(deck);
     end_daemon(&project);
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::support::account::{connect, mail};
 use crate::support::operator::Operator;
-use crate::support::project::Project;
+use crate::support::project::{Project, names};
 use crate::support::wait::{timeout, wait_until};
 
 /// The length of each note that makes a record large.
@@ -506,4 +506,41 @@ fn the_operators_word_is_refused_where_nothing_outside_can_vouch_for_it() {
     });
     operator.call("message/send", message).unwrap();
     project.run(["ledger", "verify"]).expect_success();
+}
+
+#[test]
+fn an_alarm_of_a_later_version_that_waits_outside_is_told_and_nothing_else_is_doubted() {
+    let project = Project::without_git();
+    let daemon = project.daemon();
+    let mut operator = Operator::connect(&project);
+    let message = json!({"to": "claude", "text": "go on with the tests"});
+    operator.call("message/send", message).unwrap();
+    drop(operator);
+    daemon.stop().expect_success();
+    let heads = project.registry().join("heads");
+    let is_head = |name: &String| name.ends_with(".json");
+    let head = heads.join(names(&heads).into_iter().find(is_head).unwrap());
+    let mut text: Value = serde_json::from_slice(&fs::read(&head).unwrap()).unwrap();
+    let later = json!({"kind": "of_the_future", "seq": 4});
+    text["alarms"].as_array_mut().unwrap().push(later.clone());
+    fs::write(&head, text.to_string()).unwrap();
+    let verify = || project.run(["ledger", "verify", "--json"]);
+    let report = verify().json();
+    assert_eq!(report["outsideHead"], "match", "{report}");
+    assert_eq!(report["unknownAlarms"][0]["alarm"], later, "{report}");
+
+    let _daemon = project.daemon();
+    let told = wait_until("the alarm in the record", timeout(), || {
+        let mut ledger = project.ledger();
+        ledger.retain(|line| line["meta"]["alarm"] == later);
+        ledger.pop()
+    });
+    let verified = verify();
+    assert_eq!(verified.code(), 6, "{}", verified.stdout);
+    let mut operator = Operator::connect(&project);
+    let seen = json!({"alarmId": told["id"]});
+    operator.call("alarm/acknowledge", seen).unwrap();
+    verify().expect_success();
+    let page = mail(&project);
+    assert!(page.to_string().contains("go on with the tests"), "{page}");
 }

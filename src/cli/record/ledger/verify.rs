@@ -237,6 +237,7 @@ fn to_json(report: &VerifyReport) -> Value {
         "cut": report.alarms.iter().filter_map(cut).collect::<Vec<_>>(),
         "messagesAltered": report.alarms.iter().filter_map(message_altered).collect::<Vec<_>>(),
         "unsigned": report.alarms.iter().filter_map(unsigned).collect::<Vec<_>>(),
+        "unknownAlarms": report.alarms.iter().filter_map(unknown).collect::<Vec<_>>(),
         "signed": report.signed.iter().filter_map(decision).collect::<Vec<_>>(),
         "signedActs": report.signed.iter().filter_map(act).collect::<Vec<_>>(),
         "tornBytes": report.torn_bytes,
@@ -347,6 +348,14 @@ fn unsigned(report: &AlarmReport) -> Option<Value> {
         _ => return None,
     };
     Some(json!({"seq": seq, "why": why, "acknowledged": report.acknowledged}))
+}
+
+/// An alarm that only another version knows.
+fn unknown(report: &AlarmReport) -> Option<Value> {
+    match &report.alarm {
+        Alarm::Unknown(alarm) => Some(json!({"alarm": alarm, "acknowledged": report.acknowledged})),
+        _ => None,
+    }
 }
 
 fn text(path: &Path, report: &VerifyReport) -> ReportText {
