@@ -98,7 +98,8 @@ impl Base {
             let is_told = record.may_have_arrived(message.result)
                 || !self.is_owed(id)
                 || self.clients.waiters().awaits_receipt(id);
-            if let (Some(from), false) = (message.from.agent(), is_told) {
+            let from = message.from.agent().filter(|from| self.may_be_told(*from));
+            if let (Some(from), false) = (from, is_told) {
                 let of_sender = (from, message.runtime_session.clone(), words);
                 ended.entry(of_sender).or_default().push(id);
             }
@@ -144,7 +145,8 @@ impl Base {
                  \u{201c}{said}\u{201d}.\nDo not wait for one, and do not send it again unless they \
                  ask you to."
             );
-            Some(self.told_of(from.agent()?, id, pair.clone(), text))
+            let from = from.agent().filter(|from| self.may_be_told(*from))?;
+            Some(self.told_of(from, id, pair.clone(), text))
         });
         told.collect()
     }
@@ -194,6 +196,13 @@ impl Base {
         };
         let asked = first_words(self.recorder.redactor(), &entry.content);
         (!is_over).then(|| (what, stays, format!("\u{201c}{asked}\u{201d}")))
+    }
+
+    /// Whether an agent is told that nothing comes of its message: a Codex that does not run would be
+    /// started for it, and with a turn of its own.
+    fn may_be_told(&self, agent: Agent) -> bool {
+        let codex = self.recorder.world().agent(Agent::Codex);
+        agent != Agent::Codex || codex.state.is_attached()
     }
 
     /// The message to an agent, about one of its own.

@@ -172,7 +172,7 @@ async fn the_operators_close_ends_a_wait_and_what_follows_tells_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_wait_for_what_an_agent_closes_or_the_operator_clears_away_ends_without_a_message() {
+async fn a_wait_for_what_an_agent_closes_ends_without_a_message() {
     let mut it = Waiting::new(Rig::fresh_with_codex().await).await;
     let (asked, handed) = (it.asked.clone(), it.handed.clone());
     let codex = it.rig.connect(Role::Codex, None, false);
@@ -187,17 +187,33 @@ async fn a_wait_for_what_an_agent_closes_or_the_operator_clears_away_ends_withou
     let other_call = it.rig.connect(Role::Claude, None, false);
     let by_itself = it.waits_while(&asked, &other_call, own).await.ended;
     assert!(by_itself.unwrap().contains("you closed it"));
-
-    let asked = it.rig.newest(&it.claude, question()).await;
-    let operator = it.rig.connect(Role::Deck, None, true);
-    let clear = Command::Clear(ClearParams::default());
-    let cleared = it.waits_while(&asked, &operator, clear).await.ended;
-    assert!(
-        cleared
-            .unwrap()
-            .contains("your operator cleared the record")
-    );
     assert_eq!(told(&it.rig), []);
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_the_record_that_the_operator_clears() {
+    let mut rig = Rig::fresh().await;
+    let codex = rig.connect(Role::Codex, None, false);
+    let operator = rig.connect(Role::Deck, None, true);
+    let ask = Command::Send(SendParams {
+        from: Some(Agent::Codex),
+        text: "tabs or spaces?".to_owned(),
+        require_reply: true,
+        ..SendParams::default()
+    });
+    let asked = rig.newest(&codex, ask).await;
+    let wait = wait_messages(Agent::Codex, Some(asked), 50_000);
+    let waiting = rig.ask(&codex, wait);
+    rig.settle().await;
+    let clear = Command::Clear(ClearParams::default());
+    rig.call(&operator, clear).await.unwrap();
+    rig.settle().await;
+    let ended = page(waiting.await.unwrap()).ended.unwrap();
+    assert!(
+        ended.contains("your operator cleared the record"),
+        "{ended}"
+    );
+    assert_eq!(told(&rig), []);
 }
 
 #[tokio::test]

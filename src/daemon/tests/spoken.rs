@@ -25,7 +25,7 @@ struct Speaker {
 impl Speaker {
     async fn start(place: &Place) -> Self {
         let mut rig = Rig::start(place).await;
-        let bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+        let bridge = rig.connect(Role::Claude, Some(std::process::id()), false);
         let hooks = rig.connect(Role::Hook, None, false);
         rig.settle().await;
         Self {
@@ -40,7 +40,7 @@ impl Speaker {
         let transcript = self.transcript.to_str().unwrap().to_owned();
         let params = HookParams {
             event: event.into(),
-            claude_pid: Some(7_000_000),
+            claude_pid: Some(std::process::id()),
             transcript: Some(transcript),
             text: last.map(str::to_owned),
             ..HookParams::default()
@@ -200,7 +200,7 @@ impl Speaker {
         let transcript = self.transcript.to_str().unwrap().to_owned();
         let params = HookParams {
             event: "UserPromptSubmit".into(),
-            claude_pid: Some(7_000_000),
+            claude_pid: Some(std::process::id()),
             transcript: Some(transcript),
             ..HookParams::default()
         };

@@ -106,23 +106,6 @@ async fn a_daemon_that_died_behind_the_operators_note_leaves_the_asking_back_to_
 }
 
 #[tokio::test]
-async fn what_its_sender_closed_is_taken_back_behind_a_compaction_and_a_kill_as_well() {
-    let place = Place::new();
-    let mut rig = Rig::with_codex(&place).await;
-    let (order, claude) = in_codexs_queue(&mut rig).await;
-    let operator = rig.connect(Role::Deck, None, true);
-    let settled = note(NoteKind::Note, "I did it", vec![order.clone()]);
-    rig.call(&claude, settled).await.unwrap();
-    rig.status(ReportedStatus::Idle);
-    // The new session does not say who closed it.
-    rig.compact(&operator).await;
-    rig.settle().await;
-    drop(rig);
-    let mut rig = Rig::start(&place).await;
-    ends(&mut rig, &order, "it was closed: Codex does not get it").await;
-}
-
-#[tokio::test]
 async fn what_codex_got_after_all_is_recorded_as_that() {
     let place = Place::new();
     let mut rig = Rig::with_codex(&place).await;

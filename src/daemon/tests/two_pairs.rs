@@ -85,7 +85,7 @@ async fn sent_by(rig: &mut Rig, conn: ConnId, command: Command) -> EntryId {
 impl Two {
     async fn new(mut rig: Rig) -> Self {
         let first = claude(&mut rig, "default", 7_000_000).await;
-        let second = claude(&mut rig, "second", 7_000_001).await;
+        let second = claude(&mut rig, "second", std::process::id()).await;
         let codex = rig.connect(Role::Codex, None, false);
         Self {
             rig,
@@ -337,7 +337,11 @@ async fn another_claude_has_not_read_what_the_one_before_the_restart_was_given()
         two.rig.settle().await;
         drop(two);
         let mut rig = Rig::start(&place).await;
-        let pid = if is_same { 7_000_001 } else { 7_000_009 };
+        let pid = if is_same {
+            std::process::id()
+        } else {
+            7_000_009
+        };
         let second = claude(&mut rig, "second", pid).await;
         let worked = HookParams {
             event: "Stop".into(),
@@ -428,7 +432,7 @@ async fn the_one_that_says_most_is_shown_and_the_record_has_both() {
     assert_eq!(two.status().pid, Some(7_000_000));
     two.hook(true, "Stop", None).await;
     assert_eq!(two.status().state, AgentState::Busy);
-    assert_eq!(two.status().pid, Some(7_000_001));
+    assert_eq!(two.status().pid, Some(std::process::id()));
     for conn in [
         two.second.bridge.conn,
         two.second.bell.conn,

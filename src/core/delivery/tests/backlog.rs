@@ -319,10 +319,9 @@ fn what_was_kept_back_expires_as_long_after_it_was_let_go_as_what_came_then() {
     assert_eq!(expired_of(&mut backlog, 50_000), 1);
 }
 
-/// What a hook has handed to Claude, in a record whose queue is lost or is there.
-fn handed_by_hook(lost: bool) -> Backlog {
-    let id = EntryId::new("a");
-    let message = MessageSnapshot {
+/// Handed to Claude by a hook.
+fn by_hook() -> MessageSnapshot {
+    MessageSnapshot {
         seq: Seq(1),
         from: Party::Human,
         to: Agent::Claude,
@@ -340,8 +339,12 @@ fn handed_by_hook(lost: bool) -> Backlog {
         closed_by_operator: false,
         answered_in_turn: false,
         will_be_sent_again: false,
-    };
-    let unsettled = BTreeMap::from([(id, Arc::new(message))]);
+    }
+}
+
+/// The same, in a record whose queue is lost or is there.
+fn handed_by_hook(lost: bool) -> Backlog {
+    let unsettled = BTreeMap::from([(EntryId::new("a"), Arc::new(by_hook()))]);
     Backlog::restore(Vec::new(), &unsettled, lost).backlog
 }
 
@@ -353,4 +356,23 @@ fn behind_a_lost_queue_nobody_knows_whether_claude_read_what_a_hook_gave_it() {
         let in_turn = backlog.rows().filter(|row| row.in_turn).count();
         assert_eq!(in_turn, usize::from(!lost));
     }
+}
+
+#[test]
+fn what_nobody_is_to_get_stays_so_in_a_session_that_does_not_say_who_closed_it() {
+    let id = EntryId::new("a");
+    let waits = MessageSnapshot {
+        result: None,
+        rung: None,
+        ..by_hook()
+    };
+    let unsettled = BTreeMap::from([(id.clone(), Arc::new(waits))]);
+    let mut backlog = Backlog::restore(Vec::new(), &unsettled, false).backlog;
+    backlog.set_unwanted(id.clone(), true);
+    // The disk took no end of it.
+    backlog.refuse_end(&id, DeliveryResult::Cancelled);
+    backlog.move_to(&unsettled);
+    let rows = backlog.rows().cloned().collect();
+    let backlog = Backlog::restore(rows, &unsettled, false).backlog;
+    assert!(backlog.is_unwanted(&id));
 }
