@@ -161,7 +161,7 @@
 //!   `/core/snapshot/approval`
 //! - shown: from the world, with what `/core/policy/risk_hints` sees in it, by
 //!   [`Status`](crate::wire::status::Status), by `/cli/decisions/approvals` and by the deck:
-//!   `/deck/told/approval_cards` makes the card, `/ui/overlays/card_sheet` draws it and
+//!   `/deck/followed/approval_cards` makes the card, `/ui/overlays/card_sheet` draws it and
 //!   `/ui/overlays/asked` its choices
 //! - chosen: on the card, of which a key makes a wish (`Effect::AnswerApproval`) that
 //!   `/deck/calls/perform` calls the daemon with, or by `/cli/decisions/approvals`

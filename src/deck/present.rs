@@ -25,9 +25,9 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::entry::{TreeFound, WorkTree, handoff_words};
 use crate::core::policy::{RuleInForce, SignOffMode};
 use crate::core::snapshot::{Blocker, ProposalSnapshot, RecentActivity, Snapshot, TreeInQuestion};
-use crate::deck::told::model::{DaemonLink, Model, session_name};
-use crate::deck::told::rows::sent;
-use crate::deck::told::work::handoff_name;
+use crate::deck::followed::model::{DaemonLink, Model, session_name};
+use crate::deck::followed::rows::sent;
+use crate::deck::followed::work::handoff_name;
 use crate::wire::status::{ChainState, PolicyStatus};
 
 /// How much of a proposal that was replaced is repeated, in characters.

@@ -14,7 +14,7 @@ use crate::core::entry::{Fate, TreeFound, WorkTree};
 use crate::core::id::{EntryId, SessionId};
 use crate::core::signer::Signer;
 use crate::core::signing::{ActSignature, OperatorAct, SignedDecision, SigningState, TRUSTED};
-use crate::deck::told::model::Model;
+use crate::deck::followed::model::Model;
 
 /// How much of what is decided on the question repeats, in characters.
 const SUBJECT_CHARS: usize = 120;

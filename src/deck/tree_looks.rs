@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::core::entry::{TreeFound, WorkTree};
 use crate::core::snapshot::ChangedFiles;
-use crate::deck::told::model::Model;
+use crate::deck::followed::model::Model;
 
 /// While a card that tells of the tree is open, it is read again this long after the last time.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::core::entry::TreeFound;
     use crate::deck::deck_about::DeckAbout;
-    use crate::deck::told::model::DaemonLink;
+    use crate::deck::followed::model::DaemonLink;
 
     #[tokio::test]
     async fn the_tree_is_read_again_only_while_a_card_tells_of_it_and_never_twice_at_once() {

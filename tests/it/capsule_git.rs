@@ -2,7 +2,7 @@
 //! one that was killed while it asked.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -103,8 +103,7 @@ fn where_git_does_not_tell_the_export_says_so_and_nothing_counts_as_fresh() {
     let file = project.base().join("login.ctxcapsule.json");
     let file = file.to_str().unwrap();
     let git = project.bin().join("git");
-    fs::write(&git, "#!/bin/sh\nexit 128\n").unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&git, "#!/bin/sh\nexit 128\n");
     let (code, screen) = in_terminal(&project, &["export", &id, "-o", file]);
     assert_eq!(code, 0, "{screen}");
     assert!(screen.contains("git did not tell where"), "{screen}");

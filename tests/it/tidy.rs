@@ -947,7 +947,7 @@ const SLOW: [&str; 35] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 43] = [
+const SLOW_FILES: [(&str, &str); 45] = [
     (
         "base::agent_programs",
         "beside the loop, and once before there is one",
@@ -999,6 +999,8 @@ const SLOW_FILES: [(&str, &str); 43] = [
         "agents::nothing_came",
         "the loop waits: a line of the record",
     ),
+    ("agents::claude::presence", "once, before the first event"),
+    ("ended_waits", "the loop waits: a line of the record"),
     ("commands::answers", "the loop waits: a line of the record"),
     ("commands::checks", "the loop waits: a line of the record"),
     (

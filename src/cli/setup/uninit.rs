@@ -171,9 +171,6 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         ));
     }
     let mut steps = vec![remove(&relay, &folders[0].1, false)?];
-    for dir in &cut_short {
-        steps.push(remove(dir, &of_cut_short(dir), false)?);
-    }
     steps.extend(with_state);
     steps.extend(was_known.then(|| InitStep::new(of_head, InitState::Removed)));
     unsent::forget(user, &instance_id)
@@ -184,6 +181,13 @@ fn record(context: &CliContext, args: &Args) -> Result<Vec<InitStep>, Failure> {
         .map_err(|error| Failure::internal("forget the project in the registry", error))?;
     trust::forget(user, &instance_id)
         .map_err(|error| Failure::internal("forget what was trusted of the project", error))?;
+    // Nothing hangs on what is left of an earlier one.
+    steps.extend(cut_short.iter().map(|dir| {
+        let what = of_cut_short(dir);
+        remove(dir, &what, false).unwrap_or_else(|why| {
+            InitStep::new(format!("{what}: {}", why.message), InitState::Left)
+        })
+    }));
     steps.extend(signer_stays(&user.signer(&instance_id)));
     Ok(steps)
 }

@@ -2,7 +2,6 @@
 //! waits for it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command as Program;
 use std::time::{Duration, Instant};
@@ -46,8 +45,13 @@ fn real_git() -> PathBuf {
 fn a_git_that_hangs_keeps_no_other_read_waiting_and_is_told_of_in_time() {
     let folder = tempfile::tempdir().unwrap();
     let git = folder.path().join("git");
-    fs::write(&git, GIT).unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let draft = folder.path().join("draft");
+    fs::write(&draft, GIT).unwrap();
+    // Each process that another thread is just starting has open what this one writes, and what
+    // somebody has open for writing cannot be run.
+    let mut install = Program::new("install");
+    let copied = install.args(["-m", "0755"]).arg(draft).arg(&git).status();
+    assert!(copied.unwrap().success());
     let path = std::env::var_os("PATH").unwrap();
     let path = std::env::split_paths(&path);
     let path = std::env::join_paths([folder.path().to_owned()].into_iter().chain(path)).unwrap();

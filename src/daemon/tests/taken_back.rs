@@ -3,7 +3,7 @@
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::commands::change_queue;
-use super::compact::{hand_off, note};
+use super::compact::hand_off;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::attempted_message::AttemptedMessage;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};

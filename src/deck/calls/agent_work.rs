@@ -17,9 +17,9 @@ use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::instructions::{RuleRow, RuleState};
 use crate::deck::clock::utc;
 use crate::deck::deck_options::RulesOfFiles;
+use crate::deck::followed::model::{Model, entries};
+use crate::deck::followed::rows::verdict_of;
 use crate::deck::party::core_agent_of;
-use crate::deck::told::model::{Model, entries};
-use crate::deck::told::rows::verdict_of;
 use crate::wire::control::{Command, EntryLine, LedgerListParams};
 use crate::wire::status::CostStatus;
 

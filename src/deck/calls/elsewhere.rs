@@ -13,9 +13,9 @@ use tokio::time::{Instant, sleep};
 use crate::core::id::{Seq, SessionId};
 use crate::deck::calls::found::{listed, nothing_found};
 use crate::deck::calls::search::{FOUND_MAX, SEARCH_AGAIN, SearchAsked};
-use crate::deck::told::model::{Model, entry};
-use crate::deck::told::row_detail::detail;
-use crate::deck::told::rows::row;
+use crate::deck::followed::model::{Model, entry};
+use crate::deck::followed::row_detail::detail;
+use crate::deck::followed::rows::row;
 use crate::wire::control::EntryLine;
 use crate::wire::search::FoundPage;
 

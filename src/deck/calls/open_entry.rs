@@ -7,9 +7,9 @@ use crate::client::{Client, ClientError};
 use crate::core::entry::Entry;
 use crate::deck::calls::notice::failed;
 use crate::deck::calls::thread::named;
-use crate::deck::told::model::{Model, entry, session_name};
-use crate::deck::told::row_detail::detail;
-use crate::deck::told::rows::row;
+use crate::deck::followed::model::{Model, entry, session_name};
+use crate::deck::followed::row_detail::detail;
+use crate::deck::followed::rows::row;
 use crate::wire::control::{Command, EntryLine};
 
 /// Reads the entry at a place. `None`: another record has begun meanwhile.

@@ -15,11 +15,11 @@ use crate::deck::calls::notice::{failed, failure, notice};
 use crate::deck::calls::open_entry::open;
 use crate::deck::calls::thread::read_thread;
 use crate::deck::clock::now_ms;
+use crate::deck::followed::findings::{dismiss, read_finding, resolve};
+use crate::deck::followed::model::{Model, entry};
+use crate::deck::followed::rows::row;
 use crate::deck::party::core_agent_of;
 use crate::deck::signing::DeckSignature;
-use crate::deck::told::findings::{dismiss, read_finding, resolve};
-use crate::deck::told::model::{Model, entry};
-use crate::deck::told::rows::row;
 use crate::wire::control::{
     AcknowledgeParams, AnswerApprovalParams, ClearParams, Cleared, Command, DecideParams,
     GatesReport, HandoffParams, NoteParams, PolicySet, Reply, RunGatesParams, SendParams, Sent,

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use crate::client::Client;
 use crate::deck::calls::found::found;
 use crate::deck::clock::now_ms;
-use crate::deck::told::timeline::query_of;
+use crate::deck::followed::timeline::query_of;
 use crate::wire::control::Command;
 use crate::wire::search::SearchParams;
 

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use crate::client::{Client, Connection};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::EntryId;
-use crate::deck::told::model::{Model, entries, entry, session_name};
-use crate::deck::told::rows::row;
+use crate::deck::followed::model::{Model, entries, entry, session_name};
+use crate::deck::followed::rows::row;
 use crate::wire::control::{Command, LedgerListParams, Reply};
 use crate::wire::search::{SearchPage, SearchParams};
 

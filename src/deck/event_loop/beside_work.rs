@@ -12,7 +12,7 @@ use crate::deck::calls::queue_changes::{QueueChanges, change_queue};
 use crate::deck::calls::search::{SearchAsked, search};
 use crate::deck::comparison::Comparison;
 use crate::deck::deck_options::{DeckOptions, ReadRecovery};
-use crate::deck::told::findings::read_places;
+use crate::deck::followed::findings::read_places;
 use crate::deck::unsent::WishesBeside;
 
 /// Each of these goes on once at a time; what comes of it comes as an answer.

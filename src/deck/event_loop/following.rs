@@ -9,23 +9,24 @@ use std::time::Duration;
 use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::{broadcast, mpsc, watch};
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep_until};
 
 use crate::client::{Client, ClientError, Connection, Dormancy};
 use crate::core::id::EntryId;
 use crate::deck::clock::{local_time, now_ms};
+use crate::deck::deck_about::WaitingTrust;
 use crate::deck::deck_options::DeckOptions;
 use crate::deck::event_loop::beside_work::{Begun, BesideWork};
 use crate::deck::event_loop::deck_exit::DeckExit;
 use crate::deck::event_loop::foreground::Foreground;
 use crate::deck::event_loop::on_signed::on_signed;
 use crate::deck::event_loop::reading::{read_all, read_status};
+use crate::deck::followed::model::{DaemonLink, Model};
 use crate::deck::key_slot::KeyFault;
 use crate::deck::present::present;
 use crate::deck::signing::{DeckSigning, SigningEnd, ToSign};
-use crate::deck::told::model::{DaemonLink, Model};
 use crate::deck::tree_looks::{TreeLooks, TreeOfNow};
+use crate::deck::trust_looks::TrustLooks;
 use crate::wire::control::{Command, Notification, ReportKeyParams};
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
@@ -74,6 +75,7 @@ pub(in crate::deck) struct Following<'a> {
     notifications: broadcast::Receiver<Notification>,
     connection: watch::Receiver<Connection>,
     trees: TreeLooks,
+    trust: TrustLooks,
     signing: DeckSigning,
     work: BesideWork,
     answers: mpsc::Sender<Msg>,
@@ -108,6 +110,7 @@ impl<'a> Following<'a> {
             notifications: options.client.notifications(),
             connection: options.client.connection(),
             trees,
+            trust: TrustLooks::new(Arc::clone(&options.read_trust)),
             signing: DeckSigning::new(keys, read_tree, options.key_slot.clone()),
             work,
             answers,
@@ -156,6 +159,7 @@ impl<'a> Following<'a> {
                         self.on_tree(tree);
                     }
                 }
+                Some(found) = self.trust.next() => self.on_trust(found),
             }
         }
     }
@@ -180,7 +184,7 @@ impl<'a> Following<'a> {
         let read = read_all(&self.options.client, &mut self.model);
         self.is_stale = match self.person.during(read).await? {
             Ok(()) => {
-                self.look_at_trust().await?;
+                self.trust.look();
                 self.look_for_agents();
                 false
             }
@@ -240,15 +244,14 @@ impl<'a> Following<'a> {
         }
         let read = read_status(&self.options.client);
         if let Ok((status, live_turn)) = self.person.during(read).await? {
-            let trusted = self.model.trust.clone();
             // That an agent is not there yet is told by the time that went by.
             let mut is_new = !self.model.started.is_empty();
             is_new |= self.model.take_status(*status);
             is_new |= live_turn != self.model.live_turn;
             self.model.live_turn = live_turn;
-            self.look_at_trust().await?;
+            self.trust.look();
             self.look_for_agents();
-            if is_new || self.model.trust != trusted {
+            if is_new {
                 self.due.view_soon();
             }
         }
@@ -325,7 +328,7 @@ impl<'a> Following<'a> {
         let effect = match effect {
             Effect::LookAtTree => {
                 self.trees.look(&self.model);
-                self.look_at_trust().await?;
+                self.trust.look();
                 self.due.view_soon();
                 return Ok(());
             }
@@ -409,7 +412,7 @@ impl<'a> Following<'a> {
         }
         if is_trust {
             // Trusted, or changed meanwhile: either way it is another one now.
-            self.look_at_trust().await?;
+            self.trust.look();
         }
         self.due.view_now();
         Ok(())
@@ -441,7 +444,7 @@ impl<'a> Following<'a> {
             }
         }
         if is_trust {
-            self.look_at_trust().await?;
+            self.trust.look();
         }
         self.due.view_now();
         Ok(())
@@ -457,12 +460,14 @@ impl<'a> Following<'a> {
         self.trees.go_on(&self.model);
     }
 
-    /// Reads again what waits for trust: two small files, whenever the daemon has news.
-    async fn look_at_trust(&mut self) -> Result<(), DeckExit> {
-        let read = Arc::clone(&self.options.read_trust);
-        let found = self.person.during(spawn_blocking(move || read())).await?;
-        self.model.set_trust(found.ok().flatten(), now_ms());
-        Ok(())
+    /// What waits for trust: two small files, read whenever the daemon has news.
+    fn on_trust(&mut self, found: Option<WaitingTrust>) {
+        let before = self.model.trust.clone();
+        self.model.set_trust(found, now_ms());
+        if self.model.trust != before {
+            self.due.view_soon();
+        }
+        self.trust.go_on();
     }
 }
 

@@ -11,9 +11,9 @@ use crate::deck::calls::agent_work::rules;
 use crate::deck::calls::perform::perform;
 use crate::deck::clock::now_ms;
 use crate::deck::deck_options::{DeckOptions, RulesOfFiles};
+use crate::deck::followed::model::Model;
 use crate::deck::party::core_agent_of;
 use crate::deck::signing::{DeckSignature, ToSign};
-use crate::deck::told::model::Model;
 
 /// Performs what is signed as far as it has to be.
 pub(in crate::deck) async fn on_signed(

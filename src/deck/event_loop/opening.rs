@@ -9,9 +9,9 @@ use ctxrelay_ui::Effect;
 
 use crate::deck::clock::now_ms;
 use crate::deck::deck_about::DeckAbout;
+use crate::deck::followed::model::{DaemonLink, Model};
 use crate::deck::present::present;
 use crate::deck::terminal::display::Display;
-use crate::deck::told::model::{DaemonLink, Model};
 
 /// How often it looks how far the start is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -6,7 +6,7 @@ use crate::client::{Client, ClientError, Connection};
 use crate::core::live_turn::LiveTurn;
 use crate::core::snapshot::Snapshot;
 use crate::deck::clock::now_ms;
-use crate::deck::told::model::Model;
+use crate::deck::followed::model::Model;
 use crate::wire::control::{Command, RefusalCode};
 use crate::wire::status::Status;
 use crate::wire::window::{DeliveryStep, WindowPage, WindowRow};
@@ -105,7 +105,7 @@ mod tests {
     use crate::core::live_turn::LiveTurn;
     use crate::core::snapshot::Snapshot;
     use crate::deck::deck_about::DeckAbout;
-    use crate::deck::told::model::{DaemonLink, Model, entry};
+    use crate::deck::followed::model::{DaemonLink, Model, entry};
     use crate::wire::control::{Command, Refusal, RefusalCode, Reply, Role};
     use crate::wire::window::{DeliveryStep, WindowPage, WindowPlace, WindowRow};
 

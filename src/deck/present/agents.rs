@@ -10,9 +10,9 @@ use crate::core::delivery::DeliveryWay;
 use crate::core::live_turn::{LiveAct, LiveLine, LiveTurn, PlanStep, StepState};
 use crate::core::snapshot::{ACTIVITY_MINUTES, AgentSnapshot, RecentActivity};
 use crate::deck::attention;
+use crate::deck::followed::model::Model;
+use crate::deck::followed::queue_wait::{codex_of, waits_for};
 use crate::deck::party::agent_of;
-use crate::deck::told::model::Model;
-use crate::deck::told::queue_wait::{codex_of, waits_for};
 use crate::wire::status::{CodexStatus, LaneStatus, SilenceStatus, ToolSort, ToolStatus};
 
 /// An agent that was started this long ago and is not there is worth a hint, ms.

@@ -3,7 +3,7 @@
 use ctxrelay_ui::model as ui;
 
 use crate::core::agent::Agent;
-use crate::deck::told::model::Model;
+use crate::deck::followed::model::Model;
 
 /// A card for each, and one for those that are not in the record: what a helper thread of Codex's
 /// asks is answered in its terminal.

@@ -4,9 +4,9 @@ use ctxrelay_ui::model as ui;
 use ctxrelay_ui::text::grouped;
 
 use crate::core::snapshot::Blocker;
+use crate::deck::followed::model::Model;
+use crate::deck::followed::work::handoff_name;
 use crate::deck::party::party_of;
-use crate::deck::told::model::Model;
-use crate::deck::told::work::handoff_name;
 
 /// As on its card, with the entry behind it.
 pub(super) fn blocker_named(model: &Model, blocker: &Blocker<'_>) -> ui::NamedEntry {
@@ -62,8 +62,8 @@ mod tests {
 
     use super::ui;
     use crate::deck::deck_about::DeckAbout;
+    use crate::deck::followed::model::{self, DaemonLink, Model};
     use crate::deck::present::present;
-    use crate::deck::told::model::{self, DaemonLink, Model};
 
     /// An entry with an id as the record has them.
     fn append(model: &mut Model, seq: u64, kind: &str, more: &Value) -> String {

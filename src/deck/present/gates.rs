@@ -3,7 +3,7 @@
 use ctxrelay_ui::model as ui;
 
 use crate::core::snapshot::{GateInForce, GateStatus, TreeInQuestion};
-use crate::deck::told::model::Model;
+use crate::deck::followed::model::Model;
 
 /// How many of the last lines of a gate that runs are shown.
 const LINES: usize = 4;

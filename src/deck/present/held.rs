@@ -4,8 +4,8 @@
 use ctxrelay_ui::model as ui;
 
 use crate::core::id::EntryId;
+use crate::deck::followed::model::Model;
 use crate::deck::party::agent_of;
-use crate::deck::told::model::Model;
 use crate::wire::status::ExchangeStatus;
 
 /// What waits behind a turn that the human stopped in Codex: release it now, or keep it.
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
     use crate::core::agent::Agent;
     use crate::deck::deck_about::DeckAbout;
+    use crate::deck::followed::model::{self, DaemonLink};
     use crate::deck::present::present;
-    use crate::deck::told::model::{self, DaemonLink};
 
     /// The agents answer each other from the first entry of their daemon on.
     fn answering(messages: u64) -> Model {

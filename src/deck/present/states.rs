@@ -6,7 +6,7 @@ use ctxrelay_ui::text::clock_seconds;
 
 use super::missing::{PairNeed, PairStep, of_pair};
 use super::notice_about::{NoticeAbout, about};
-use crate::deck::told::model::{DaemonLink, Model};
+use crate::deck::followed::model::{DaemonLink, Model};
 use crate::wire::status::{ChainState, NoticeKey, Status};
 
 /// How bad it is that the daemon is away or cannot be read, and a sentence; `None`: neither is so.

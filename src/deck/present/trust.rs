@@ -3,7 +3,7 @@
 use ctxrelay_ui::model as ui;
 
 use crate::core::signing::SigningState;
-use crate::deck::told::model::Model;
+use crate::deck::followed::model::Model;
 use crate::wire::config::Problem;
 
 /// The longest difference that a card shows, in lines: what is not shown is not trusted.
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
     use crate::deck::deck_about::{DeckAbout, WaitingTrust};
-    use crate::deck::told::model::DaemonLink;
+    use crate::deck::followed::model::DaemonLink;
     use crate::wire::config::Waiting;
 
     fn card_of(key: &str, trusted: Option<Value>, found: Option<Value>) -> ui::TrustCard {

@@ -9,7 +9,7 @@ use ctxrelay_ui::{Msg, UnsentText};
 use crate::deck::key_slot::KeySlot;
 use crate::deck::terminal::editor::{Edited, Editor, command};
 use crate::deck::terminal::input::Input;
-use crate::deck::terminal::term::{Screen, is_lost};
+use crate::deck::terminal::term::{Screen, is_gone, is_lost};
 use crate::deck::terminal::terminal_input::TerminalInput;
 
 /// How often it is looked whether the editor has ended.
@@ -149,7 +149,7 @@ fn wait(editor: &mut Editor, inputs: &Receiver<Input>, missed: &mut Missed<'_>) 
             Ok(input) => missed.take(input),
             Err(RecvTimeoutError::Disconnected) => true,
             // The hangup goes to whom the terminal was lent; the shell behind may tell nobody.
-            Err(RecvTimeoutError::Timeout) => is_lost(),
+            Err(RecvTimeoutError::Timeout) => is_gone(),
         };
         if is_over {
             editor.end();

@@ -256,6 +256,11 @@ fn quieten_if_lost() {
     }
 }
 
+/// Whether the terminal that the screen is drawn on is gone, wherever else its messages go.
+pub(in crate::deck) fn is_gone() -> bool {
+    polled(&stdout()).intersects(GONE)
+}
+
 /// Whether nobody reads what is told on the terminal any more. What was lost once stays lost.
 pub(in crate::deck) fn is_lost() -> bool {
     if polled(&stderr()).intersects(GONE) {

@@ -92,15 +92,17 @@ fn a_configuration_that_takes_long_to_read_does_not_hold_the_deck() {
     let pid = Pid::from_raw(deck.pid().cast_signed()).unwrap();
     let inject = format!("inject=read:delay_enter={FOREVER_US}");
     let path = config.to_str().unwrap();
-    let hung = attach(
-        &project,
-        pid,
-        &["-P", path, "-e", "trace=read", "-e", &inject],
-    );
-    // As long as an agent is not installed the status is read again by itself, and with it what
-    // waits for trust.
-    deck.wait_for_text("no answer for");
-    deck.press_until_exit(Key::Ctrl('c'));
+    let args = ["-P", path, "-e", "trace=read", "-e", &inject];
+    let hung = attach(&project, pid, &args);
+    // Each has the status read again, and with it what waits for trust.
+    let mut claude = project.agent("claude");
+    for text in ["the first plum", "the second plum"] {
+        claude.expect("note/append", json!({"agent": "claude", "text": text}));
+        deck.wait_for_text(text);
+    }
+    assert!(!deck.shows("no answer for"), "{}", deck.screen());
     hung.signal(Signal::TERM);
+    drop(claude);
+    deck.press_until_exit(Key::Ctrl('c'));
     daemon.stop().expect_success();
 }

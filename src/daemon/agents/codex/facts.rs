@@ -320,7 +320,7 @@ impl Daemon {
         let (recorder, shared) = (&self.base.recorder, RuntimeSession::default());
         let mut said = recorder.said_on_the_way(Agent::Codex, shared);
         let known = recorder.world().agent(Agent::Codex);
-        let (state, known_why) = match said.next_back() {
+        let (state, known_why) = match said.rfind(|said| says_where(said)) {
             Some(said) => (said.state, &said.why),
             None => (known.state, &known.why),
         };
@@ -366,7 +366,7 @@ impl Daemon {
         }
         let (recorder, shared) = (&self.base.recorder, RuntimeSession::default());
         let mut said = recorder.said_on_the_way(Agent::Codex, shared);
-        let changed = match said.next_back() {
+        let changed = match said.rfind(|said| says_where(said)) {
             Some(said) => {
                 let is_its = said.thread_id.as_ref() == Some(&thread_id) && said.pid == pid;
                 !is_its || !said.state.is_attached()
@@ -436,7 +436,7 @@ impl Daemon {
                 .end_codex_approvals(&mut self.base, over, ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
-            self.base.recorder.keep(
+            self.base.recorder.mention(
                 Party::System,
                 EntryKind::AgentChanged(AgentChanged::of(Agent::Codex, now)),
                 match now {
@@ -481,4 +481,10 @@ impl Agents {
         change(&mut self.shown_turn, base.recorder.redactor(), now_ms);
         base.clients.status_changed();
     }
+}
+
+/// Whether it says on which thread Codex works, or that it does not: what it waits for meanwhile says
+/// neither.
+fn says_where(said: &AgentChanged) -> bool {
+    said.thread_id.is_some() || !said.state.is_attached()
 }

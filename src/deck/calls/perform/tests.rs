@@ -10,7 +10,7 @@ use crate::client::{Client, Connection};
 use crate::core::delivery::Outcome;
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::deck::deck_about::DeckAbout;
-use crate::deck::told::model::{DaemonLink, Model, session_name};
+use crate::deck::followed::model::{DaemonLink, Model, session_name};
 use crate::wire::control::{CapsuleList, Command, Reply, Role, Sent};
 
 async fn is_there(operator: &Client) {

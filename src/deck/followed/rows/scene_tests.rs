@@ -12,9 +12,9 @@ use crate::core::entry::{
 };
 use crate::core::id::{RuntimeSession, Seq, SessionId};
 use crate::deck::deck_about::DeckAbout;
+use crate::deck::followed::model::{DaemonLink, Model};
+use crate::deck::followed::row_detail;
 use crate::deck::present::present;
-use crate::deck::told::model::{DaemonLink, Model};
-use crate::deck::told::row_detail;
 use crate::wire::status::{SilenceStatus, ToolSort, ToolStatus};
 
 const SESSION: &str = "s";

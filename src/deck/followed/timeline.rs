@@ -5,8 +5,8 @@ use ctxrelay_ui::model as ui;
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::row_class::{RowClass, RowKind, RowResult};
-use crate::deck::told::row_facts::RowFacts;
-use crate::deck::told::row_window::{RowWindow, is_proposal};
+use crate::deck::followed::row_facts::RowFacts;
+use crate::deck::followed::row_window::{RowWindow, is_proposal};
 use crate::wire::window::{RecordMark, RowQuery, WindowPage, WindowParams, WindowPlace};
 
 /// Rows of one page.

@@ -13,12 +13,12 @@ use crate::core::entry::{
 };
 use crate::core::id::EntryId;
 use crate::core::signing::{NotSigned, SignedProposal};
+use crate::deck::followed::own_messages::OwnMessages;
+use crate::deck::followed::queue_wait::{QueueWait, waits_for};
+use crate::deck::followed::row_facts::RowFacts;
+use crate::deck::followed::row_words::{is_foreign, of_artifact, of_finding, words};
+use crate::deck::followed::work::handoff_name;
 use crate::deck::party::party_of;
-use crate::deck::told::own_messages::OwnMessages;
-use crate::deck::told::queue_wait::{QueueWait, waits_for};
-use crate::deck::told::row_facts::RowFacts;
-use crate::deck::told::row_words::{is_foreign, of_artifact, of_finding, words};
-use crate::deck::told::work::handoff_name;
 use crate::wire::window::MachineRun;
 
 /// The longest text that a timeline row carries; opening it asks for the rest.

@@ -7,8 +7,8 @@ use crate::core::row_class::RowClass;
 use crate::core::signer::Signer;
 use crate::core::signing::{SigningNotice, SigningState};
 use crate::deck::deck_about::DeckAbout;
-use crate::deck::told::model::{self, DaemonLink, Model};
-use crate::deck::told::row_detail::detail;
+use crate::deck::followed::model::{self, DaemonLink, Model};
+use crate::deck::followed::row_detail::detail;
 use crate::wire::status::LimitStatus;
 
 const ID: &str = "019c2f3a-5b6c-7d8e-9f01-23456789abcd";

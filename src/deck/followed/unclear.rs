@@ -10,8 +10,8 @@ use crate::core::agent::Agent;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::core::snapshot::{MessageSnapshot, Snapshot};
+use crate::deck::followed::work::Touched;
 use crate::deck::party::{agent_of, party_of};
-use crate::deck::told::work::Touched;
 
 /// Messages that are listed; the others follow once these are settled.
 const LISTED_MAX: usize = 500;

@@ -6,7 +6,7 @@ use super::WorkIndex;
 use crate::core::entry::Entry;
 use crate::core::fold::fold;
 use crate::core::snapshot::{STALE_AFTER_MS, Snapshot};
-use crate::deck::told::model;
+use crate::deck::followed::model;
 
 const MINUTE_MS: i64 = 60_000;
 

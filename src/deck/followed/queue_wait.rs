@@ -5,7 +5,7 @@ use std::fmt;
 use ctxrelay_ui::text::{clock, day, day_number};
 
 use crate::core::agent::{Agent, AgentState};
-use crate::deck::told::row_facts::RowFacts;
+use crate::deck::followed::row_facts::RowFacts;
 use crate::wire::status::{CodexStatus, Status};
 
 /// Why what is queued for an agent waits.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{RowWindow, WindowPage};
 use crate::core::entry::Entry;
 use crate::deck::deck_about::DeckAbout;
-use crate::deck::told::model::{DaemonLink, Model};
+use crate::deck::followed::model::{DaemonLink, Model};
 use crate::wire::window::{RowQuery, WindowRow};
 
 /// What a row shows, as far as these tests care: its lines, and whether it is a folded one.
@@ -34,7 +34,7 @@ fn entry(line: Line, number: u64) -> Entry {
 }
 
 fn read(value: Value, number: u64) -> Entry {
-    crate::deck::told::model::entry(value, Some(number)).unwrap()
+    crate::deck::followed::model::entry(value, Some(number)).unwrap()
 }
 
 /// The rows as they are read anew: what is next to its own sort is one row.

@@ -8,8 +8,8 @@ use ctxrelay_ui::text::{grouped, took};
 use crate::core::entry::{DeliveryRecord, Entry, EntryKind, GateRun, RewrittenFiles, WorkTree};
 use crate::core::envelope;
 use crate::core::id::EntryId;
-use crate::deck::told::row_facts::RowFacts;
-use crate::deck::told::row_words::vouched;
+use crate::deck::followed::row_facts::RowFacts;
+use crate::deck::followed::row_words::vouched;
 
 /// What the opened entry shows beside its text.
 pub(in crate::deck) fn detail(facts: &RowFacts<'_>, entry: &Entry) -> Vec<ui::Field> {

@@ -7,8 +7,8 @@ use ctxrelay_ui::model as ui;
 use crate::core::entry::{Entry, EntryKind};
 use crate::core::id::EntryId;
 use crate::core::row_class::{MachineRow, RowClass};
-use crate::deck::told::row_facts::RowFacts;
-use crate::deck::told::rows::{machine_text, row};
+use crate::deck::followed::row_facts::RowFacts;
+use crate::deck::followed::rows::{machine_text, row};
 use crate::wire::window::{MachineRun, RowQuery, WindowPage, WindowRow};
 
 /// The most rows of a window.
