@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -267,6 +268,8 @@ pub struct ClaudeLook {
     /// In which runtime session.
     pub pair: RuntimeSession,
     pub process: StartedProcess,
+    /// How long it was waited before.
+    pub pause: Duration,
     /// It is known to have ended.
     pub has_ended: bool,
 }

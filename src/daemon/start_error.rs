@@ -134,8 +134,13 @@ impl StartError {
                  CODEX_PROXY_PORT and CONTEXTRELAY_CONTROL_PORT (all three)"
             ),
             Self::NoPorts { .. } => "choose another range with CONTEXTRELAY_PORT_BASE".to_owned(),
-            Self::Ledger(LedgerError::NewerSchema(_)) | Self::Queue(QueueError::Newer { .. }) => {
+            Self::Ledger(LedgerError::NewerSchema(_)) => {
                 "start it with the newer ctxrelay; this one only reads the record".to_owned()
+            }
+            Self::Queue(QueueError::Newer { .. }) => {
+                "start it with the newer ctxrelay, or begin a new queue with `ctxrelay queue rebuild \
+                 --apply`: what has no proof yet is then sent only by your word"
+                    .to_owned()
             }
             Self::Ledger(LedgerError::ForeignOwner { hint, .. }) => hint.clone(),
             Self::Ledger(

@@ -63,7 +63,7 @@ impl Daemon {
         let mut words = format!(
             "the operator {how}: {} messages are taken back, {} handoffs and {} proposals stay open",
             cancelled.len(),
-            world.open_handoffs.len(),
+            world.standing_handoffs().count(),
             world.pending_proposals.len(),
         );
         let cut_off = world.cut_off.len();

@@ -28,8 +28,12 @@ use crate::wire::status::NoticeKey;
 /// Code 2.1.330, observed); one that has not come after this long does not come, in ms.
 const BELL_LATE_MS: i64 = 10_000;
 
-/// How often it is looked whether a Claude has ended of which nobody is connected.
+/// So long after the first look it is looked again whether a Claude has ended of which nobody is
+/// connected, and each time twice as long after.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// The longest of these pauses.
+const LOOK_PAUSE_MAX: Duration = Duration::from_secs(8);
 
 impl Daemon {
     /// A daemon starts, and the record tells of the one before: of which Claude of each pair is the
@@ -39,7 +43,11 @@ impl Daemon {
         for pair in self.deliveries.pairs_of_claude() {
             let known = self.base.recorder.world().agent(Agent::Claude);
             let process = known.status(&pair).pid.map(StartedProcess::of);
-            let process = process.filter(|process| !process.has_ended());
+            let recorded = self.base.since_recorded();
+            let process = process.filter(|process| {
+                let is_it = age(process.pid).is_none_or(|age| age >= recorded);
+                is_it && !process.has_ended()
+            });
             let pid = process.as_ref().map(|process| process.pid);
             self.tell_ladder(&pair, LadderInput::Recalled { process: pid });
             if let Some(process) = process {
@@ -88,10 +96,12 @@ impl Daemon {
         let ClaudeLook {
             pair,
             process,
+            pause,
             has_ended,
         } = look;
         if !has_ended {
-            return self.look_whether_ended(pair, process, LOOK_AGAIN);
+            let pause = (pause * 2).clamp(LOOK_AGAIN, LOOK_PAUSE_MAX);
+            return self.look_whether_ended(pair, process, pause);
         }
         let ended = LadderInput::Ended {
             process: process.pid,
@@ -103,7 +113,7 @@ impl Daemon {
     /// Looks beside the loop whether the Claude of a pair has ended, so much later; not when it is
     /// connected, nor when another one has come. Its bridge may have died alone, or may go before
     /// it: as long as it lives, its turn may yet read what hooks handed into it.
-    fn look_whether_ended(&self, pair: RuntimeSession, process: StartedProcess, after: Duration) {
+    fn look_whether_ended(&self, pair: RuntimeSession, process: StartedProcess, pause: Duration) {
         let mut clients = self.base.clients.iter().map(|(_, client)| client);
         let is_here = clients.any(|client| {
             let hello = &client.hello;
@@ -118,11 +128,12 @@ impl Daemon {
         }
         let events = self.base.events.clone();
         tokio::spawn(async move {
-            sleep(after).await;
+            sleep(pause).await;
             let look = spawn_blocking(move || ClaudeLook {
                 has_ended: process.has_ended(),
                 pair,
                 process,
+                pause,
             });
             if let (Ok(look), Some(events)) = (look.await, events.upgrade()) {
                 let _ = events.send(Event::ClaudeLookedAt(look)).await;
@@ -290,18 +301,23 @@ impl Agents {
 }
 
 impl Base {
+    /// How long ago the last entry was recorded. A process that is younger has only the number of one
+    /// that the record names.
+    fn since_recorded(&self) -> Duration {
+        let since_ms = now_ms().saturating_sub(self.recorder.world().last_at_ms);
+        Duration::from_millis(since_ms.try_into().unwrap_or_default())
+    }
+
     /// A daemon starts: the place of each pair is for a while its Claude's that the record knows, if
     /// that still runs.
     fn keep_places(&mut self) {
         let world = self.recorder.world();
         let claudes = world.agent(Agent::Claude);
-        let recorded_ms = now_ms().saturating_sub(world.last_at_ms);
-        let recorded = Duration::from_millis(recorded_ms.try_into().unwrap_or_default());
+        let recorded = self.since_recorded();
         for pair in claudes.pairs_here() {
             let Some(pid) = claudes.status(&pair).pid else {
                 continue;
             };
-            // A younger process has only the same number.
             if age(pid).is_some_and(|age| age >= recorded) {
                 self.clients.keep_place(pair, pid, self.clock.now_ms());
             }
