@@ -130,11 +130,12 @@ fn a_handoff_that_nobody_got_is_listed_apart_and_counts_as_open_nowhere() {
         of.iter().map(|handoff| handoff["id"].clone()).collect()
     };
     let (listed, apart) = (ids("openHandoffs"), ids("handoffsNobodyGot"));
-    assert!(listed.contains(&json!(open)), "{told}");
-    for id in [&never_had, &waits] {
-        assert!(!listed.contains(&json!(id)), "{told}");
-        assert!(apart.contains(&json!(id)), "{told}");
+    // In a copied record nobody can know whether what waited there was given.
+    for id in [&open, &waits] {
+        assert!(listed.contains(&json!(id)), "{told}");
     }
+    assert_eq!(apart, [json!(never_had)]);
+    assert!(!listed.contains(&json!(never_had)), "{told}");
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["handoffs"]["open"], listed.len());
     let mut claude = McpClient::start(&project.ctxrelay(["bridge"]));

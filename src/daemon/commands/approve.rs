@@ -306,7 +306,7 @@ fn nobody_waits(agent: Agent) -> Refusal {
     match agent {
         Agent::Claude => not_found(
             "hook that waits for an answer",
-            "look into Claude's own terminal: it may have been answered there, or its hook is gone",
+            "its hook is gone: it may have been answered in Claude's own terminal; look there",
         ),
         Agent::Codex => Refusal::new(
             RefusalCode::CodexUnavailable,

@@ -11,7 +11,7 @@ use ctxrelay_ui::{Effect, Msg};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::client::{Client, ClientError, Connection, Dormancy};
+use crate::client::{ClientError, Connection, Dormancy};
 use crate::core::id::EntryId;
 use crate::deck::clock::{local_time, now_ms};
 use crate::deck::deck_about::WaitingTrust;
@@ -19,15 +19,14 @@ use crate::deck::deck_options::DeckOptions;
 use crate::deck::event_loop::beside_work::{Begun, BesideWork};
 use crate::deck::event_loop::deck_exit::DeckExit;
 use crate::deck::event_loop::foreground::Foreground;
-use crate::deck::event_loop::on_signed::on_signed;
+use crate::deck::event_loop::on_signed::{on_signed, report};
 use crate::deck::event_loop::reading::{read_all, read_status};
 use crate::deck::followed::model::{DaemonLink, Model};
-use crate::deck::key_slot::KeyFault;
 use crate::deck::present::present;
 use crate::deck::signing::{DeckSigning, SigningEnd, ToSign};
 use crate::deck::tree_looks::{TreeLooks, TreeOfNow};
 use crate::deck::trust_looks::TrustLooks;
-use crate::wire::control::{Command, Notification, ReportKeyParams};
+use crate::wire::control::Notification;
 
 /// Changes within this time are drawn together: faster than the eye, slower than a flood.
 const GATHER: Duration = Duration::from_millis(16);
@@ -468,17 +467,6 @@ impl<'a> Following<'a> {
             self.due.view_soon();
         }
         self.trust.go_on();
-    }
-}
-
-/// That another key is in the place of the one that signs is an alarm.
-async fn report(fault: &KeyFault, operator: &Client) {
-    if let KeyFault::Replaced(found) = fault {
-        let found = found.clone();
-        let told = operator.call(Command::ReportKey(ReportKeyParams { found }));
-        if let Err(error) = told.await {
-            tracing::warn!(%error, "that the key was replaced could not be recorded");
-        }
     }
 }
 

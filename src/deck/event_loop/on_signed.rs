@@ -6,14 +6,17 @@ use ctxrelay_ui::model::Level;
 use ctxrelay_ui::{Effect, Msg};
 use tokio::task::spawn_blocking;
 
+use crate::client::Client;
 use crate::core::id::SessionId;
 use crate::deck::calls::agent_work::rules;
 use crate::deck::calls::perform::perform;
 use crate::deck::clock::now_ms;
 use crate::deck::deck_options::{DeckOptions, RulesOfFiles};
 use crate::deck::followed::model::Model;
+use crate::deck::key_slot::KeyFault;
 use crate::deck::party::core_agent_of;
 use crate::deck::signing::{DeckSignature, ToSign};
+use crate::wire::control::{Command, ReportKeyParams};
 
 /// Performs what is signed as far as it has to be.
 pub(in crate::deck) async fn on_signed(
@@ -66,4 +69,15 @@ async fn on_effect(
         return options.elsewhere.open(model, place.clone()).await;
     }
     perform(effect, signature, &options.operator, model).await
+}
+
+/// That another key is in the place of the one that signs is an alarm.
+pub(super) async fn report(fault: &KeyFault, operator: &Client) {
+    if let KeyFault::Replaced(found) = fault {
+        let found = found.clone();
+        let told = operator.call(Command::ReportKey(ReportKeyParams { found }));
+        if let Err(error) = told.await {
+            tracing::warn!(%error, "that the key was replaced could not be recorded");
+        }
+    }
 }
