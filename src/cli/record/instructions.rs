@@ -113,7 +113,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
             .as_ref()
             .is_none_or(|only| only == agent.as_str())
     });
-    let now = status::read(context)?.agents;
+    let now = status::read(&context.setting)?.agents;
     let agents = agents.map(|agent| {
         let said = &now.of(agent).continuity.instructions_read;
         (agent.as_str(), read.rows(agent, said.clone()))

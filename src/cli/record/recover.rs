@@ -84,7 +84,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         text.block("", prompt);
         return context.out.report(Report::new(&value, text));
     }
-    let status = status::read(context)?;
+    let status = status::read(setting)?;
     past.know_cut_off(&status);
     let prompts = ResumePrompts::new(&masking, &past, &tree);
     let value = to_json(&status, &past, &tree, &prompts);
@@ -156,9 +156,14 @@ impl Past {
     }
 }
 
-/// For the deck; the record is read from the disk. Otherwise a sentence.
+/// For the deck; the record is read from the disk, and the daemon is asked what it alone knows.
+/// Otherwise a sentence.
 pub(in crate::cli) fn recovery_view(setting: &ProjectContext) -> Result<RecoveryView, String> {
-    let past = past(setting).map_err(|failure| failure.to_string())?;
+    let mut past = past(setting).map_err(|failure| failure.to_string())?;
+    // What the record tells is shown without it too.
+    if let Ok(status) = status::read(setting) {
+        past.know_cut_off(&status);
+    }
     let tree = RecoveredTree::read(&setting.dirs.root);
     let prompts = ResumePrompts::new(&Masking::load(setting), &past, &tree);
     let of = |agent, of| AgentRecovery {

@@ -35,7 +35,7 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
-    let mut status = read(context)?;
+    let mut status = read(&context.setting)?;
     if let Some(main) = context.setting.dirs.main_of_worktree() {
         status.notices.push(format!(
             "this is a git worktree of {}, whose record is another one: look there with --project",
@@ -58,8 +58,7 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
 /// # Errors
 ///
 /// When neither can be read.
-pub fn read(context: &CliContext) -> Result<Status, Failure> {
-    let setting = &context.setting;
+pub fn read(setting: &ProjectContext) -> Result<Status, Failure> {
     wait_for(async { read_by(setting, &connect::control(setting).await).await })
 }
 

@@ -109,8 +109,13 @@ impl Model {
         }
         let waits = |model: &Self| Agent::ALL.map(|agent| waits_for(&model.row_facts(), agent));
         let before = waits(self);
-        self.status = status;
-        if waits(self) != before {
+        let had = std::mem::replace(&mut self.status, status);
+        let cut_off = &self.status.agents.claude.cut_off_ids;
+        let is_cut_off_changed = *cut_off != had.agents.claude.cut_off_ids;
+        if is_cut_off_changed {
+            self.work.take_cut_off(&self.world, cut_off);
+        }
+        if is_cut_off_changed || waits(self) != before {
             self.with_timeline(|timeline, facts| timeline.refresh_waiting(facts));
         }
         true

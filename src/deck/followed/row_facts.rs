@@ -24,3 +24,11 @@ pub(in crate::deck) struct RowFacts<'a> {
     /// What the clocks on the wall show.
     pub(in crate::deck) local: &'a LocalTime,
 }
+
+/// Whether the turn that had a message ended early. Of Claude's turns the status alone tells, which
+/// named `of_claude`: an entry may have settled one of these since, or have it sent again.
+pub(in crate::deck) fn is_cut_off(world: &Snapshot, of_claude: &[EntryId], id: &EntryId) -> bool {
+    let message = world.unsettled.get(id);
+    world.cut_off.contains_key(id)
+        || message.is_some_and(|message| message.is_proven()) && of_claude.contains(id)
+}

@@ -15,7 +15,7 @@ use crate::core::id::EntryId;
 use crate::core::signing::{NotSigned, SignedProposal};
 use crate::deck::followed::own_messages::OwnMessages;
 use crate::deck::followed::queue_wait::{QueueWait, waits_for};
-use crate::deck::followed::row_facts::RowFacts;
+use crate::deck::followed::row_facts::{RowFacts, is_cut_off};
 use crate::deck::followed::row_words::{is_foreign, of_artifact, of_finding, words};
 use crate::deck::followed::work::handoff_name;
 use crate::deck::party::party_of;
@@ -247,7 +247,7 @@ fn outcome_of(
     to: Agent,
     sent_ms: i64,
 ) -> Option<ui::RowOutcome> {
-    if facts.world.cut_off.contains_key(id) {
+    if is_cut_off(facts.world, &facts.status.agents.claude.cut_off_ids, id) {
         // It was there, and its turn died or was stopped: how it came says nothing any more.
         return Some(ui::RowOutcome::new(
             ui::OutcomeState::Attention,

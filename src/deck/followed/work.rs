@@ -12,6 +12,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent, handoff_words};
 use crate::core::id::{EntryId, Seq};
 use crate::core::snapshot::{HandoffColumn, HandoffSnapshot, STALE_AFTER_MS, Snapshot};
+use crate::deck::followed::row_facts::is_cut_off;
 use crate::deck::party::party_of;
 
 /// The most of an ask that a row carries, in characters: a line of the widest screen.
@@ -27,6 +28,8 @@ pub struct WorkIndex {
     due: BTreeSet<(i64, EntryId)>,
     /// Columns are those of this time, ms since the epoch.
     now_ms: i64,
+    /// What the daemon named last of the messages whose turn of Claude's ended early.
+    cut_off: Vec<EntryId>,
     /// Rows that were looked at.
     #[cfg(test)]
     pub(in crate::deck) looked_at: usize,
@@ -47,6 +50,7 @@ impl WorkIndex {
     pub fn begin_again(&mut self, world: &Snapshot, now_ms: i64) {
         *self = Self {
             now_ms,
+            cut_off: std::mem::take(&mut self.cut_off),
             ..Self::default()
         };
         let mut handoffs: Vec<&Arc<HandoffSnapshot>> = world.open_handoffs.values().collect();
@@ -100,6 +104,15 @@ impl WorkIndex {
         }
     }
 
+    /// The daemon names the messages whose turn of Claude's ended early: no entry does.
+    pub fn take_cut_off(&mut self, world: &Snapshot, ids: &[EntryId]) {
+        let before = std::mem::replace(&mut self.cut_off, ids.to_vec());
+        for id in before.iter().chain(ids) {
+            let line = world.open_handoffs.get(id).map(|handoff| handoff.seq);
+            self.update(world, id, line);
+        }
+    }
+
     /// Takes over where a handoff stands now, which had a row at `line` if it had one.
     fn update(&mut self, world: &Snapshot, id: &EntryId, line: Option<Seq>) {
         if let Some(row) = line.and_then(|line| self.open.remove(line.0)) {
@@ -117,7 +130,7 @@ impl WorkIndex {
         {
             self.looked_at += 1;
         }
-        let row = Arc::new(row(world, handoff, self.now_ms));
+        let row = Arc::new(row(world, handoff, self.now_ms, &self.cut_off));
         if due_ms(&row) > self.now_ms {
             self.due.insert((due_ms(&row), handoff.id.clone()));
         }
@@ -159,7 +172,7 @@ impl WorkIndex {
         columns[ui::TaskColumn::Done.index()] = world
             .closed_handoffs
             .iter()
-            .map(|handoff| row(world, handoff, self.now_ms))
+            .map(|handoff| row(world, handoff, self.now_ms, &self.cut_off))
             .collect();
         ui::Tasks {
             columns,
@@ -178,7 +191,12 @@ pub(in crate::deck) fn handoff_name(handoff: &HandoffSnapshot) -> String {
     format!("h{}", handoff.seq)
 }
 
-fn row(world: &Snapshot, handoff: &HandoffSnapshot, now_ms: i64) -> ui::HandoffRow {
+fn row(
+    world: &Snapshot,
+    handoff: &HandoffSnapshot,
+    now_ms: i64,
+    cut_off: &[EntryId],
+) -> ui::HandoffRow {
     let handled = handoff.handled_by.as_ref();
     ui::HandoffRow {
         column: match handoff.column(now_ms) {
@@ -188,7 +206,7 @@ fn row(world: &Snapshot, handoff: &HandoffSnapshot, now_ms: i64) -> ui::HandoffR
             HandoffColumn::Stale => ui::TaskColumn::Stale,
             HandoffColumn::Done => ui::TaskColumn::Done,
         },
-        stage: stage(world, handoff),
+        stage: stage(world, handoff, cut_off),
         id_short: handoff_name(handoff),
         seq: handoff.seq.0,
         from: party_of(&handoff.from),
@@ -208,7 +226,7 @@ fn beginning(handoff: &HandoffSnapshot) -> Arc<str> {
     }
 }
 
-fn stage(world: &Snapshot, handoff: &HandoffSnapshot) -> ui::HandoffStage {
+fn stage(world: &Snapshot, handoff: &HandoffSnapshot, cut_off: &[EntryId]) -> ui::HandoffStage {
     let id = &handoff.id;
     if handoff.handled_by.is_some() {
         // What an operator closes may be an agent's proposal for it.
@@ -222,7 +240,7 @@ fn stage(world: &Snapshot, handoff: &HandoffSnapshot) -> ui::HandoffStage {
         return ui::HandoffStage::Blocked;
     }
     // What it said on its way there hides no turn that died.
-    if world.cut_off.contains_key(id) {
+    if is_cut_off(world, cut_off, id) {
         return ui::HandoffStage::CutOff;
     }
     if handoff.answer.is_some() {

@@ -151,6 +151,42 @@ fn a_message_that_waits_says_what_for_and_one_whose_turn_died_is_not_called_deli
 }
 
 #[test]
+fn a_message_whose_turn_of_claudes_died_says_so_as_long_as_the_status_names_it() {
+    let mut model = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let message = json!({"source": "codex", "target": "claude", "content": "look at plum.rs",
+        "message": {"onBusy": "queue", "requireReply": false}});
+    assert!(model.append(&entry(1, ID, "message", &message)));
+    let became = |model: &mut Model, seq: u64, status: &str| {
+        let event = json!({"source": "system", "content": "", "runtimeEvent":
+            {"kind": "message_delivery", "status": status, "messageId": ID, "to": "claude"}});
+        assert!(model.append(&entry(seq, &format!("d{seq}"), "runtime_event", &event)));
+    };
+    let name = |model: &mut Model, ids: &[&str]| {
+        let mut status = model.status.clone();
+        status.agents.claude.cut_off_ids = ids.iter().map(|id| EntryId::new(*id)).collect();
+        model.take_status(status);
+    };
+    // As the timeline has it, which makes a row anew only where something changed.
+    let told = |model: &Model| {
+        let (rows, _) = model.timeline.shown();
+        let row = rows.into_iter().find(|row| row.seq == 1).unwrap();
+        row.outcome.unwrap().text
+    };
+    became(&mut model, 2, "confirmed");
+    let has_it = told(&model);
+    name(&mut model, &[ID]);
+    let cut_off = "its turn was cut off; send it again from Claude";
+    assert_eq!(told(&model), cut_off);
+    name(&mut model, &[]);
+    assert_eq!(told(&model), has_it);
+    // It is settled before the next status says so.
+    name(&mut model, &[ID]);
+    assert_eq!(told(&model), cut_off);
+    became(&mut model, 3, "acknowledged");
+    assert_eq!(told(&model), "acknowledged by Claude");
+}
+
+#[test]
 fn a_folded_row_says_its_first_news_and_how_many_of_what_there_are() {
     let run = |deliveries, steps, news| MachineRun {
         first: 1,

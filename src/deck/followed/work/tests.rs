@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 use super::WorkIndex;
 use crate::core::entry::Entry;
 use crate::core::fold::fold;
+use crate::core::id::EntryId;
 use crate::core::snapshot::{STALE_AFTER_MS, Snapshot};
-use crate::deck::followed::model;
+use crate::deck::deck_about::DeckAbout;
+use crate::deck::followed::model::{self, DaemonLink, Model};
+use crate::wire::window::WindowPage;
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -393,4 +396,52 @@ fn a_handoff_that_its_sender_closed_says_so() {
         let row = tasks.columns.iter().find_map(|rows| rows.get(0)).unwrap();
         assert_eq!(row.stage, stage, "{step:?}");
     }
+}
+
+#[test]
+fn what_a_turn_of_claudes_left_is_cut_off_as_long_as_the_status_names_it() {
+    let mut deck = Model::new(DaemonLink::Hosting, DeckAbout::default());
+    let append = |deck: &mut Model, seq: u64, more: Value| {
+        let mut line = json!({"schema": "v1", "id": format!("e{seq}"), "seq": seq, "timestamp": 0,
+            "sessionId": "s", "content": ""});
+        let more = more.as_object().unwrap().clone();
+        line.as_object_mut().unwrap().extend(more);
+        assert!(deck.append(&model::entry(line, None).unwrap()));
+    };
+    let delivery = |status: &str| {
+        json!({"type": "runtime_event", "source": "system", "runtimeEvent":
+            {"kind": "message_delivery", "status": status, "messageId": "e1", "to": "claude"}})
+    };
+    let name = |deck: &mut Model, ids: &[&str]| {
+        let mut status = deck.status.clone();
+        status.agents.claude.cut_off_ids = ids.iter().map(|id| EntryId::new(*id)).collect();
+        deck.take_status(status);
+    };
+    let check = |deck: &Model, stage: ui::HandoffStage| {
+        let (open, columns) = shown(&deck.work, &deck.world);
+        for rows in [&open, &columns[ui::TaskColumn::Active.index()]] {
+            let stages: Vec<_> = rows.iter().map(|row| row.stage).collect();
+            assert_eq!(stages, [stage]);
+        }
+    };
+    let handoff = json!({"type": "handoff", "source": "codex", "target": "claude",
+        "handoff": {"ask": "look", "reason": "why"}});
+    append(&mut deck, 1, handoff);
+    append(&mut deck, 2, delivery("confirmed"));
+    check(&deck, ui::HandoffStage::Delivered);
+    name(&mut deck, &["e1"]);
+    check(&deck, ui::HandoffStage::CutOff);
+    let world = deck.world.clone();
+    deck.reset(world, WindowPage::default(), 0);
+    check(&deck, ui::HandoffStage::CutOff);
+    name(&mut deck, &[]);
+    check(&deck, ui::HandoffStage::Delivered);
+    // Sent again, and then settled: each before the next status says so.
+    name(&mut deck, &["e1"]);
+    append(&mut deck, 3, delivery("requeued"));
+    check(&deck, ui::HandoffStage::Delivered);
+    append(&mut deck, 4, delivery("confirmed"));
+    check(&deck, ui::HandoffStage::CutOff);
+    append(&mut deck, 5, delivery("acknowledged"));
+    check(&deck, ui::HandoffStage::Delivered);
 }
