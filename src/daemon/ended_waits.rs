@@ -11,6 +11,7 @@ use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::agents::nothing_came::never_had;
 use crate::daemon::base::clients::Waiter;
+use crate::daemon::deliveries::envelope::answers;
 use crate::store::ledger::Stored;
 use crate::wire::control::{MessagePage, Reply};
 
@@ -51,22 +52,63 @@ impl Base {
         });
         answer_ended(ended);
     }
+
+    /// What an agent hears that begins to wait for the answer to `id` after the end of that. `None`
+    /// unless the record names that end, and nothing is left that may answer.
+    pub(super) fn ended_before(&self, agent: Agent, id: &EntryId) -> Option<MessagePage> {
+        let world = self.recorder.world();
+        let asked = self.recorder.stored_of(id).ok().flatten()?;
+        let asked = &asked.entry;
+        // What asks for nothing is never over: its receiver may answer it whenever it likes.
+        let asks = match &asked.kind {
+            EntryKind::Handoff(_) => true,
+            EntryKind::Message(message) => message.require_reply,
+            _ => false,
+        };
+        let receiver = world.agent(asked.receiver()?);
+        let is_receiver_in_turn = receiver.state.is_in_turn() || receiver.unended_turn.is_some();
+        // Its answer may be among them: one that is held, or that is read from disk first.
+        let mut unsettled = world.unsettled.values();
+        let may_come = world.message_under_way(id).is_some()
+            || unsettled.any(|message| message.to == agent && message.seq > asked.seq);
+        if !asks || may_come || asked.source != agent.into() {
+            return None;
+        }
+        let since = self.recorder.recent().iter().rev();
+        let since = since.map(|stored| &stored.entry);
+        let last = since
+            .take_while(|entry| entry.seq > asked.seq)
+            .find_map(|entry| {
+                let is_answer = entry.receiver() == Some(agent) && entry.source != Party::System;
+                if is_answer && answers(entry, id) {
+                    return Some(None);
+                }
+                // Who has closed it may add an answer in the same turn.
+                let is_known = !is_receiver_in_turn || matches!(entry.kind, EntryKind::Delivery(_));
+                let words = ended_words(world, entry, agent, id);
+                words.filter(|_| is_known).map(Some)
+            });
+        last.flatten().map(ended_page)
+    }
 }
 
 fn answer_ended(ended: Vec<(Waiter, String)>) {
     for (waiter, ended) in ended {
-        let page = MessagePage {
-            messages: Vec::new(),
-            unread: 0,
-            cursor: None,
-            more: false,
-            timed_out: false,
-            ended: Some(ended),
-            cut: false,
-            acked: Vec::new(),
-            unfinished: Vec::new(),
-        };
-        answer(waiter.reply, Ok(Reply::Messages(page)));
+        answer(waiter.reply, Ok(Reply::Messages(ended_page(ended))));
+    }
+}
+
+fn ended_page(ended: String) -> MessagePage {
+    MessagePage {
+        messages: Vec::new(),
+        unread: 0,
+        cursor: None,
+        more: false,
+        timed_out: false,
+        ended: Some(ended),
+        cut: false,
+        acked: Vec::new(),
+        unfinished: Vec::new(),
     }
 }
 
@@ -92,8 +134,10 @@ fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> O
             Some(format!("No answer comes of {id}: {words}"))
         }
         _ if closes && entry.handles().contains(id) => {
-            // It goes on to its final answer.
-            let is_at_work = world.in_turn.contains_key(id) && entry.source == agent.peer().into();
+            // It goes on to its answer. Of a decision too: who proposes it has a turn to end.
+            let is_its_word = entry.source == agent.peer().into()
+                || matches!(entry.kind, EntryKind::FinalityDecision(_));
+            let is_at_work = is_its_word && is_at_work(world, id);
             let by = match &entry.source {
                 Party::Human => "your operator",
                 by if *by == agent.into() => "you",
@@ -108,4 +152,12 @@ fn ended_words(world: &Snapshot, entry: &Entry, agent: Agent, id: &EntryId) -> O
         }
         _ => None,
     }
+}
+
+/// Whether the receiver has it, in a turn that is not known to have ended: the one of Codex's, or
+/// any of Claude's while it is not acknowledged.
+fn is_at_work(world: &Snapshot, id: &EntryId) -> bool {
+    let unsettled = world.unsettled.get(id);
+    world.in_turn.contains_key(id)
+        || unsettled.is_some_and(|message| message.to == Agent::Claude && message.is_proven())
 }

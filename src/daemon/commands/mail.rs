@@ -15,7 +15,7 @@ use crate::daemon::base::clients::{Waiter, Wants, When};
 use crate::daemon::owners::{Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::wire::control::{
-    AckedPartly, GetMessagesParams, IdsParams, Refusal, RefusalCode, WaitMessagesParams,
+    AckedPartly, GetMessagesParams, IdsParams, Refusal, RefusalCode, Reply, WaitMessagesParams,
 };
 
 /// The longest wait, in ms: Claude's own tool timeout can be as short as a minute.
@@ -55,6 +55,9 @@ impl Daemon {
         let checked = asked.map(|id| check_awaited(&self.base.recorder, params.agent, id));
         if let Some(Err(refusal)) = checked {
             return answer(reply, Err(refusal));
+        }
+        if let Some(page) = asked.and_then(|id| self.base.ended_before(params.agent, id)) {
+            return answer(reply, Ok(Reply::Messages(page)));
         }
         let wait = Duration::from_millis(params.timeout_ms.min(WAIT_MS_MAX));
         let runtime_session = self.base.clients.pair(conn, params.runtime_session_id);

@@ -1,8 +1,9 @@
 //! Who waits for an answer that does not come any more hears so at once, and who does not wait is told.
 
-use super::commands::{change_queue, wait_messages};
+use super::commands::{acked, change_queue, fetched, wait_messages};
 use super::compact::{hand_off, note};
-use super::nothing_came::{question, told};
+use super::nothing_came::{begun, question, told};
+use super::proposals::approve;
 use super::rig::{Guest, Rig};
 use crate::adapters::codex::fact::ReportedStatus;
 use crate::core::agent::Agent;
@@ -261,4 +262,142 @@ async fn a_sender_whose_call_says_that_nobody_gets_it_is_told_no_second_time() {
     let messages = rig.daemon.base.recorder.recent().iter();
     let messages = messages.filter(|it| matches!(it.entry.kind, EntryKind::Message(_)));
     assert_eq!(messages.count(), 2, "what Claude sent, and nothing else");
+}
+
+#[tokio::test]
+async fn a_wait_goes_on_while_a_claude_that_closed_it_is_at_work_on_it() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let order = hand_off(Agent::Codex, "review it");
+    let handed = rig.newest(&codex, order).await;
+    let wait = wait_messages(Agent::Codex, Some(handed.clone()), 50_000);
+    let mut waiting = rig.ask(&codex, wait);
+    let get = Command::GetMessages(GetMessagesParams::of(Agent::Claude));
+    rig.call(&claude, get).await.unwrap();
+    let had = fetched(Agent::Claude, vec![handed.clone()]);
+    rig.call(&claude, had).await.unwrap();
+    let done = note(NoteKind::Done, "reviewed", vec![handed.clone()]);
+    rig.call(&claude, done).await.unwrap();
+    assert!(waiting.try_recv().is_err(), "its answer may yet come");
+    let reply = Command::Send(SendParams {
+        from: Some(Agent::Claude),
+        text: "two races".to_owned(),
+        in_reply_to: Some(handed),
+        ..SendParams::default()
+    });
+    drop(rig.ask(&claude, reply));
+    rig.settle().await;
+    let page = page(waiting.try_recv().unwrap());
+    let [message] = &page.messages[..] else {
+        panic!("{page:?}");
+    };
+    assert!(message.text.contains("two races"), "{}", message.text);
+}
+
+#[tokio::test]
+async fn a_wait_goes_on_while_a_turn_runs_whose_proposal_is_approved() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let order = hand_off(Agent::Claude, "review it");
+    let handed = begun(&mut rig, &claude, order, "turn-1").await;
+    let wait = || wait_messages(Agent::Claude, Some(handed.clone()), 50_000);
+    let mut waiting = rig.ask(&claude, wait());
+    rig.propose(&codex, Agent::Codex, &handed).await;
+    let proposal = rig.world().pending_proposals.keys().next().unwrap().clone();
+    let approved = approve(&mut rig, &proposal, None, None);
+    rig.settle().await;
+    approved.await.unwrap().unwrap();
+    assert!(!rig.world().open_handoffs.contains_key(&handed));
+    // Neither does one end that begins only now.
+    let mut later = rig.ask(&claude, wait());
+    rig.settle().await;
+    assert!(waiting.try_recv().is_err() && later.try_recv().is_err());
+    rig.completed("turn-1", std::slice::from_ref(&handed), "two races");
+    rig.settle().await;
+    let page = page(waiting.try_recv().unwrap());
+    let [message] = &page.messages[..] else {
+        panic!("{page:?}");
+    };
+    assert!(message.text.contains("two races"), "{}", message.text);
+}
+
+#[tokio::test]
+async fn a_wait_that_begins_after_the_end_hears_of_it_at_once() {
+    let mut it = Waiting::new(Rig::fresh_with_codex().await).await;
+    let (asked, handed) = (it.asked.clone(), it.handed.clone());
+    let word = it.rig.send(&it.claude, Agent::Claude, OnBusy::Queue).await;
+    for id in [&asked, &handed, &word] {
+        let operator = it.rig.connect(Role::Deck, None, true);
+        let remove = change_queue(id.clone(), QueueChange::Remove);
+        it.rig.call(&operator, remove).await.unwrap();
+    }
+    let get = Command::GetMessages(GetMessagesParams::of(Agent::Claude));
+    let mail = page(it.rig.call(&it.claude, get).await).messages;
+    assert_eq!(mail.len(), 2, "{mail:?}");
+    let mail: Vec<_> = mail.into_iter().map(|it| it.message_id).collect();
+    for said in [
+        fetched(Agent::Claude, mail.clone()),
+        acked(Agent::Claude, mail),
+    ] {
+        it.rig.call(&it.claude, said).await.unwrap();
+    }
+    for id in [&asked, &handed] {
+        let wait = wait_messages(Agent::Claude, Some(id.clone()), 50_000);
+        let mut waiting = it.rig.ask(&it.claude, wait);
+        it.rig.settle().await;
+        let page = page(waiting.try_recv().expect("an end that is known"));
+        let ended = page.ended.unwrap();
+        let words = "your operator took that back before Codex had it";
+        assert!(
+            ended.contains(words) && ended.contains(id.as_str()),
+            "{ended}"
+        );
+    }
+    // Nobody was asked to answer it, so that nobody can know that no answer comes.
+    let wait = wait_messages(Agent::Claude, Some(word), 50_000);
+    let mut waiting = it.rig.ask(&it.claude, wait);
+    it.rig.settle().await;
+    assert!(waiting.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_wait_that_begins_after_a_note_hears_who_closed_it_unless_an_answer_is_to_come() {
+    for answers in [false, true] {
+        let mut rig = Rig::fresh_with_codex().await;
+        let claude = rig.connect(Role::Claude, None, false);
+        let codex = rig.connect(Role::Codex, None, false);
+        let order = hand_off(Agent::Codex, "review it");
+        let handed = rig.newest(&codex, order).await;
+        for said in [
+            Command::GetMessages(GetMessagesParams::of(Agent::Claude)),
+            fetched(Agent::Claude, vec![handed.clone()]),
+            acked(Agent::Claude, vec![handed.clone()]),
+        ] {
+            rig.call(&claude, said).await.unwrap();
+        }
+        let done = note(NoteKind::Done, "reviewed", vec![handed.clone()]);
+        rig.call(&claude, done).await.unwrap();
+        if answers {
+            let reply = Command::Send(SendParams {
+                from: Some(Agent::Claude),
+                text: "two races".to_owned(),
+                in_reply_to: Some(handed.clone()),
+                ..SendParams::default()
+            });
+            drop(rig.ask(&claude, reply));
+            rig.settle().await;
+        }
+        let wait = wait_messages(Agent::Codex, Some(handed), 50_000);
+        let mut waiting = rig.ask(&codex, wait);
+        rig.settle().await;
+        let heard = waiting.try_recv();
+        if answers {
+            assert!(!matches!(heard, Ok(Ok(Reply::Messages(page))) if page.ended.is_some()));
+        } else {
+            let ended = page(heard.expect("an end that is known")).ended.unwrap();
+            assert!(ended.contains("Claude closed it"), "{ended}");
+        }
+    }
 }
