@@ -100,8 +100,11 @@ fn the_card_of_a_proposal_names_as_much_as_anybody_reads_and_counts_the_rest() {
     assert_eq!(all.len() as u64, OPEN - 1 + OPEN / 2);
 }
 
+/// What a card says of risks, and the answer that was given.
+type Said = (Vec<String>, Option<String>);
+
 /// How many cards of requests were made for a view, and what they say.
-fn asked(model: &mut Model) -> (usize, Vec<(Vec<String>, Option<String>)>) {
+fn asked(model: &mut Model) -> (usize, Vec<Said>) {
     model.approvals.made = 0;
     model.advance(0);
     let cards = present(model, 0).inbox.into_iter();
