@@ -1,7 +1,8 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -16,6 +17,19 @@ fn project() -> (tempfile::TempDir, ProjectDirs) {
     let dirs = ProjectDirs::new(dir.path().canonicalize().unwrap(), None);
     dirs.create().unwrap();
     (dir, dirs)
+}
+
+/// By another process: each one that some thread of this one is just starting has all open that this
+/// one writes, and what somebody has open for writing cannot be run.
+fn write_program(program: &Path, script: &str) {
+    let draft = program.with_extension("draft");
+    fs::write(&draft, script).unwrap();
+    let mut install = Command::new("install");
+    let copied = install
+        .args(["-m", "0700"])
+        .args([&*draft, program])
+        .status();
+    assert!(copied.unwrap().success());
 }
 
 fn own(dirs: &ProjectDirs) -> OwnerLock {
@@ -119,8 +133,7 @@ async fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
         "#!/bin/sh\nprintf '%s|%s|%s\\n' \"$*\" \"$PWD\" \"$CLAUDECODE\" >> '{}'\n",
         marks.display()
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    write_program(&program, &script);
     let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
     let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
 
@@ -152,16 +165,20 @@ async fn a_daemon_is_started_once_when_none_answers_and_not_when_one_does() {
 #[tokio::test]
 async fn why_a_daemon_did_not_start_is_told_until_one_does() {
     let (dir, dirs) = project();
-    let program = dir.path().join("program");
-    let script = r#"#!/bin/sh
-echo '{"error":{"code":"queue","message":"no room","hint":"make some"}}'
+    let [program, go] = ["program", "go"].map(|name| dir.path().join(name));
+    let script = format!(
+        r#"#!/bin/sh
+while [ ! -e '{}' ]; do sleep 0.01; done
+echo '{{"error":{{"code":"queue","message":"no room","hint":"make some"}}}}'
 exit 3
-"#;
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+"#,
+        go.display()
+    );
+    write_program(&program, &script);
     let autostart = Autostart::detached(program, &dirs, dirs.relay.clone());
     let dial = project_dial(dirs.clone(), Role::Cli, Some(autostart));
     assert_eq!(why(dial.look()), "a daemon is starting");
+    fs::write(go, "").unwrap();
     let over = tokio::time::timeout(Duration::from_secs(20), dial.news());
     over.await.expect("that the start is over is told");
     let told = "no daemon runs, and none can be started: no room (make some)";
