@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::compact::{hand_off, note};
 use super::nothing_came::question;
 use super::rig::Rig;
+use super::taken_back::in_codexs_queue;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
@@ -96,15 +97,7 @@ async fn a_claude_that_comes_later_finds_nothing_of_it() {
 
 /// An order that Claude closes while it lies in Codex's own queue: it is asked back.
 async fn closed_in_codexs_queue(rig: &mut Rig) -> EntryId {
-    let claude = rig.connect(Role::Claude, None, false);
-    rig.status(ReportedStatus::Active { waiting: false });
-    let order = rig
-        .newest(&claude, hand_off(Agent::Claude, "delete the branch"))
-        .await;
-    assert_eq!(rig.delivered_ids(), std::slice::from_ref(&order));
-    let message_id = order.clone();
-    rig.fact(CodexFact::Queued { message_id });
-    rig.settle().await;
+    let (order, claude) = in_codexs_queue(rig).await;
     let settled = note(NoteKind::Note, "I did it", vec![order.clone()]);
     rig.call(&claude, settled).await.unwrap();
     assert_eq!(rig.taken_back(), std::slice::from_ref(&order));

@@ -18,7 +18,7 @@ use crate::wire::control::{Command, NoteParams, QueueChange, Role};
 const BY_OPERATOR: &str = "the operator took it back";
 
 /// A handoff in Codex's own queue, behind a turn; and the Claude that sent it.
-async fn in_codexs_queue(rig: &mut Rig) -> (EntryId, Guest) {
+pub async fn in_codexs_queue(rig: &mut Rig) -> (EntryId, Guest) {
     let claude = rig.connect(Role::Claude, None, false);
     rig.status(ReportedStatus::Active { waiting: false });
     let order = rig

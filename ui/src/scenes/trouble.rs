@@ -218,7 +218,8 @@ pub(super) fn held_messages() -> DeckView {
         Agent::Codex,
         ago(95),
         "You stopped a turn in Codex: 2 messages wait behind it. You can release them \
-         now; else they go on with your next message there.",
+         now; else they go on with your next message there, or in another conversation \
+         (/new, /resume).",
     );
     let seq = Some(1_205);
     let held = 2;
