@@ -32,8 +32,8 @@ use super::stdio::LINE_BYTES_MAX;
 use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::lock::lock;
+use crate::core::plain_value::{PlainValue, names_raw_text};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
-use crate::wire::plain_value::{PlainValue, names_raw_text};
 
 /// The header by which a client's requests belong together. We give none out, because we know no
 /// sessions; a client may have one that an earlier version gave it.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::wire::plain_value::PlainValue;
+use crate::core::plain_value::PlainValue;
 
 /// What stands for half of a letter that is two escapes long.
 const REPLACEMENT: &[u8] = b"\\ufffd";

@@ -33,10 +33,10 @@ use crate::client::Client;
 use crate::core::agent::Agent;
 use crate::core::cut_text::cut_text;
 use crate::core::id::RuntimeSession;
+use crate::core::plain_value::names_raw_text;
 use crate::core::trace;
 use crate::wire::control::{MailMessage, Notification};
 use crate::wire::jsonrpc::{ErrorObject, Frame, code, unread};
-use crate::wire::plain_value::names_raw_text;
 use id_scan::IdScan;
 
 /// The longest line, in bytes: a text of 1,000,000 characters and its escapes fit.

@@ -88,7 +88,7 @@ pub enum Alarm {
     /// One that only another version knows, as it was written: it must not keep this one from reading
     /// what it stands in, nor get lost where this one writes that again.
     #[serde(untagged)]
-    Unknown(Value),
+    Unknown(#[serde(deserialize_with = "crate::plain_value::member")] Value),
 }
 
 impl Alarm {
@@ -236,6 +236,7 @@ mod tests {
     use super::*;
     use crate::agent::Party;
     use crate::fold::fold;
+    use crate::plain_value::{PlainValue, RAW_TEXT, nested_texts};
     use crate::snapshot::Snapshot;
 
     #[test]
@@ -298,5 +299,15 @@ mod tests {
         let open: Vec<&Alarm> = read.open_alarms().map(|open| &open.alarm).collect();
         let unknown = Alarm::Unknown(later);
         assert_eq!(open, [&unknown, &unknown, &known]);
+    }
+
+    #[test]
+    fn an_alarm_that_names_raw_text_is_kept_as_it_is_written() {
+        let forged = PlainValue::of(&nested_texts(12)).unwrap();
+        let read: Alarm = serde_json::from_value(forged.clone()).unwrap();
+        assert_eq!(read, Alarm::Unknown(forged));
+        let forged = json!({RAW_TEXT: "[1]"});
+        let read: Alarm = serde_json::from_value(forged.clone()).unwrap();
+        assert_eq!(read.to_value(), forged);
     }
 }

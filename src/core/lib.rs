@@ -32,6 +32,7 @@ pub mod marker;
 mod more_cases;
 pub mod panicked;
 pub mod path_glob;
+pub mod plain_value;
 pub mod policy;
 pub mod redact;
 pub mod relay_cost;

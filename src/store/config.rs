@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ctxrelay_core::wire::plain_value::PlainValue;
+use ctxrelay_core::plain_value::PlainValue;
 use serde_json::{Map, Value};
 
 use super::dirs::{ProjectDirs, UserDirs, free_name, read_private, write_private};

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ctxrelay_core::wire::plain_value::PlainValue;
+use ctxrelay_core::plain_value::PlainValue;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 

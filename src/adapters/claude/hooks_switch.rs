@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 use crate::adapters::plain_file::read_plain;
 use crate::adapters::process::environment;
 use crate::core::agent::HOOKS_VARIABLE;
+use crate::core::plain_value::PlainValue;
 use crate::core::policy::ClaudeHooks;
-use crate::wire::plain_value::PlainValue;
 
 const SWITCH: &str = "disableAllHooks";
 

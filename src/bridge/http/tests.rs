@@ -5,8 +5,8 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::id::{EntryId, Seq};
+use crate::core::plain_value::nested_texts;
 use crate::wire::control::{Command, Recorded, Reply, Role};
-use crate::wire::plain_value::nested_texts;
 
 struct Answered {
     status: u16,

@@ -6,8 +6,8 @@ use crate::client::fake_daemon::{Answering, DEADLINE, FakeDaemon, Place};
 use crate::core::delivery::DeliveryWay;
 use crate::core::envelope::MessageKind;
 use crate::core::id::{EntryId, Seq};
+use crate::core::plain_value::nested_texts;
 use crate::wire::control::{Command, MessagePage, Recorded, Reply, Role};
-use crate::wire::plain_value::nested_texts;
 
 /// The agent at the other end of the pipes.
 struct Host {

@@ -20,8 +20,8 @@ use crate::cli::exit::{CliOutcome, ExitKind};
 use crate::cli::output::Output;
 use crate::cli::settings::environment;
 use crate::cli::text::words::short;
+use crate::core::plain_value::PlainValue;
 use crate::wire::control::Role;
-use crate::wire::plain_value::PlainValue;
 
 /// The most that Claude tells, and that the person's line may say, in bytes.
 const BYTES_MAX: u64 = 256 * 1024;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::wire::plain_value::PlainValue;
+use crate::core::plain_value::PlainValue;
 use clap::Subcommand;
 use serde_json::{Value, json};
 

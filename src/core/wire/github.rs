@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::beginning::beginning;
-use super::plain_value::{PlainValue, optional};
 use crate::id::FindingId;
+use crate::plain_value::{PlainValue, optional};
 use crate::review::{ReviewComment, ReviewPart};
 
 /// Asks for a page of threads. Its variables: owner, name, number, cursor. A comment's `databaseId`

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::plain_value::{PlainValue, optional};
+use crate::plain_value::{PlainValue, optional};
 
 /// One text frame: a request, a response or a notification.
 ///
@@ -202,7 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::wire::plain_value::nested_texts;
+    use crate::plain_value::nested_texts;
 
     /// The code and the id of the answer to a frame that is no request.
     fn refused(text: &str) -> (i64, Value) {

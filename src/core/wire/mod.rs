@@ -11,7 +11,6 @@ pub mod github;
 pub mod json_size;
 pub mod jsonrpc;
 pub mod line;
-pub mod plain_value;
 pub mod search;
 pub mod status;
 pub mod window;

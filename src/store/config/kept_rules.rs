@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::{CONFIG_BYTES_MAX, Loaded};
 use crate::dirs::{ProjectDirs, read_private, remove_if_there, write_private};
+use ctxrelay_core::plain_value::PlainValue;
 use ctxrelay_core::redact::OwnRules;
 use ctxrelay_core::wire::config::{own_rules, read};
-use ctxrelay_core::wire::plain_value::PlainValue;
 
 /// In the state folder.
 const NAME: &str = "redaction-rules.json";

@@ -2,8 +2,8 @@ use serde_json::json;
 
 use super::*;
 use crate::testing::{Place, mode};
+use ctxrelay_core::plain_value::nested_texts;
 use ctxrelay_core::redact::Redactor;
-use ctxrelay_core::wire::plain_value::nested_texts;
 
 fn write(place: &Place, text: &str) {
     std::fs::write(place.dirs.config(), text).unwrap();

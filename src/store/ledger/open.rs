@@ -14,10 +14,10 @@ use crate::disk_space::DiskSpace;
 use crate::head::Heads;
 use ctxrelay_core::alarm::Alarm;
 use ctxrelay_core::id::{Seq, SessionId};
+use ctxrelay_core::plain_value::PlainValue;
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::Snapshot;
 use ctxrelay_core::wire::line::is_hash;
-use ctxrelay_core::wire::plain_value::PlainValue;
 
 use super::Stored;
 use super::aside::{Aside, set_aside};

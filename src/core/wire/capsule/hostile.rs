@@ -11,7 +11,7 @@ use crate::capsule::{
 };
 use crate::hidden::has_hidden;
 use crate::id::CapsuleId;
-use crate::wire::plain_value::PlainValue;
+use crate::plain_value::PlainValue;
 
 /// The longest text for an agent that [`check`] has made of a capsule, in characters.
 const RENDERED_CHARS_MAX: usize = 8_000;

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::BadCapsule;
 use crate::hidden::letters;
+use crate::plain_value::RAW_TEXT;
 use crate::wire::beginning::beginning;
-use crate::wire::plain_value::RAW_TEXT;
 
 /// How deep values may lie in each other.
 const DEPTH_MAX: usize = 16;

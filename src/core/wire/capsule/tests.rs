@@ -9,8 +9,8 @@ use crate::capsule::{CAPSULE_BUDGET, CAPSULE_BYTES_MAX, CapsuleDraft, LineRef};
 use crate::entry::NoteKind;
 use crate::id::Seq;
 use crate::more_cases::more_cases;
+use crate::plain_value::{RAW_TEXT, nested_texts};
 use crate::wire::line::{GENESIS, parse};
-use crate::wire::plain_value::{RAW_TEXT, nested_texts};
 
 mod changed;
 mod flipped;

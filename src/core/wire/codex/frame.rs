@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::wire::plain_value::{member, optional};
+use crate::plain_value::{member, optional};
 
 use super::notification::CodexNotification;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::envelope::id_in_head;
-use crate::wire::plain_value::{PlainValue, member, optional_list};
+use crate::plain_value::{PlainValue, member, optional_list};
 
 /// One item of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

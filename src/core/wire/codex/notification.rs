@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::plain_value::member;
+use crate::plain_value::member;
 
 use super::item::{Item, readable};
 use super::limits::RateLimits;

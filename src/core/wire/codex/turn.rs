@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::wire::plain_value::{PlainValue, member, optional};
+use crate::plain_value::{PlainValue, member, optional};
 
 use super::item::{Item, readable};
 use crate::entry::TurnStatus;

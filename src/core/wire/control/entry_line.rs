@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::entry::Entry;
+use crate::plain_value::PlainValue;
 use crate::wire::line::{Stored, parse};
-use crate::wire::plain_value::PlainValue;
 
 /// An entry as on disk. In the process that read it it is passed on as it is; JSON is made of it
 /// where it leaves the process.

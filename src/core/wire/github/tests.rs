@@ -2,7 +2,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::*;
-use crate::wire::plain_value::nested_texts;
+use crate::plain_value::nested_texts;
 
 #[test]
 fn a_comment_has_the_line_of_its_commit_and_the_state_of_its_thread() {

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{BadLine, CARRIED, GENESIS, RUNTIME_SESSION, hash_line, parse, parse_link, serialize};
 use crate::entry::{Entry, EntryKind};
 use crate::fold::fold;
+use crate::plain_value::PlainValue;
 use crate::snapshot::Snapshot;
-use crate::wire::plain_value::PlainValue;
 
 const CHAINED: &[u8] =
     include_bytes!("../../../../tests/data/formats/v1/session_1795000000000_a1b2c3d4.jsonl");

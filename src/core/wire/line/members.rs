@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::RUNTIME_SESSION;
 use super::bad_line::BadLine;
-use crate::wire::plain_value::PlainValue;
+use crate::plain_value::PlainValue;
 
 /// The values on a line, of whatever type they are; of a key that comes twice the last one.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{hash_line, parse, parse_link};
 use crate::entry::Entry;
-use crate::wire::plain_value::PlainValue;
+use crate::plain_value::PlainValue;
 
 /// An entry as it lies in the ledger. In process it is passed on as it is; only where it leaves
 /// the process it is written, as its line.

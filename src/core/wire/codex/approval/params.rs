@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::wire::plain_value::PlainValue;
+use crate::plain_value::PlainValue;
 
 /// Of every request what any of them has.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 use super::*;
+use crate::plain_value::nested_texts;
 use crate::wire::codex::frame::Incoming;
 use crate::wire::codex::item::FileUpdateKind;
-use crate::wire::plain_value::nested_texts;
 
 fn read(method: &str, params: Value) -> CodexApproval {
     read_with(method, params, &[])

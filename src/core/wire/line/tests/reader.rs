@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 
+use crate::plain_value::{RAW_TEXT, nested_texts};
 use crate::wire::jsonrpc::Frame;
 use crate::wire::line::{Stored, hostile, parse, parse_link, serialize};
-use crate::wire::plain_value::{RAW_TEXT, nested_texts};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
