@@ -139,11 +139,16 @@ async fn run_within<R, W>(
     }
 }
 
+fn ago_ms(since: Instant) -> i64 {
+    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
 /// A question of Claude's that waits for the person, who may take their time.
 struct Asked<W> {
     ask: PermissionAsk,
     input: Value,
     output: W,
+    since: Instant,
 }
 
 /// Waits for the operator's answer and prints it. What was said of a plan that is another one by now is
@@ -156,6 +161,7 @@ where
         mut ask,
         mut input,
         mut output,
+        since,
     } = asked;
     loop {
         let params = AskApprovalParams {
@@ -163,8 +169,9 @@ where
             details: ask.details.clone(),
             claude_pid: caller.pid,
             tool_use: tool_use(&input),
+            asked_ago_ms: None,
         };
-        let answer = answered(params, client).await?;
+        let answer = answered(params, since, client).await?;
         let newer = with_newer_plan(&input).filter(|_| ask.allows(&answer.choice));
         let Some(newer) = newer else {
             let line = ask.output(&answer.choice, answer.note.as_deref())?;
@@ -177,10 +184,18 @@ where
 }
 
 /// Waits for the operator's answer, also over a daemon that moves to another process.
-async fn answered(params: AskApprovalParams, client: &Client) -> Option<ApprovalAnswer> {
+async fn answered(
+    params: AskApprovalParams,
+    since: Instant,
+    client: &Client,
+) -> Option<ApprovalAnswer> {
     let mut away = DaemonAway::default();
     loop {
-        match client.call(Command::AskApproval(params.clone())).await {
+        let ask = AskApprovalParams {
+            asked_ago_ms: Some(ago_ms(since)),
+            ..params.clone()
+        };
+        match client.call(Command::AskApproval(ask)).await {
             Ok(Reply::Approval(Some(answer))) => return Some(answer),
             Ok(Reply::Approval(None)) if away.may_be_looked_at(Instant::now()) => {
                 sleep(DECK_LOOK).await;
@@ -208,6 +223,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
+    let since = Instant::now();
     let (input, connected) = tokio::join!(read(input), connected(&client));
     connected?;
     let input = match input {
@@ -216,7 +232,10 @@ where
         None if *event == HookEvent::PostToolUse => return None,
         None => Value::Null,
     };
-    let params = params(event, caller, &input);
+    let params = HookParams {
+        asked_ago_ms: (*event == HookEvent::PermissionRequest).then(|| ago_ms(since)),
+        ..params(event, caller, &input)
+    };
     if input.get("agent_id").is_some() && *event != HookEvent::SubagentStop {
         // A helper of Claude's own: its context is not that of whom the messages are for, so that
         // nothing is asked for it and nothing is printed. Its files and its dialogs are told, and its
@@ -239,7 +258,12 @@ where
     if *event == HookEvent::PermissionRequest {
         let key = uuid::Uuid::now_v7().to_string();
         let ask = PermissionAsk::read(&input, key)?;
-        return Some(Asked { ask, input, output });
+        return Some(Asked {
+            ask,
+            input,
+            output,
+            since,
+        });
     }
     if *event == HookEvent::PreCompact {
         // It joins the instructions of the compaction, as plain text, and is shown to the person too
@@ -332,7 +356,7 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
     let text = text.and_then(Value::as_str);
     let is_of_tool = matches!(
         event,
-        HookEvent::PostToolUse | HookEvent::PostToolUseFailure
+        HookEvent::PostToolUse | HookEvent::PostToolUseFailure | HookEvent::PermissionRequest
     );
     let ran = ran(event, input);
     let path_of = |name: &str| {
@@ -359,6 +383,7 @@ fn params(event: &HookEvent, caller: HookCaller, input: &Value) -> HookParams {
         path: file.map(str::to_owned),
         cwd: ran.as_ref().and_then(|_| path_of("cwd")),
         ran,
+        asked_ago_ms: None,
         text: text.map(|text| beginning(text, TEXT_BYTES_MAX).to_owned()),
         prompt: (*event == HookEvent::UserPromptSubmit && !from_monitor)
             .then(|| begins(input, "prompt"))

@@ -1,10 +1,13 @@
 //! Approvals that are answered in two places at once, or whose deck or daemon dies meanwhile.
 
-use serde_json::json;
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
 
 use crate::approvals::{DIALOG, card, codex_asks, expect_steps, is_made, steps};
 use crate::claudes_approvals::{claude_asks, yes};
-use crate::pair::{verify, wait_status};
+use crate::ladder::below;
+use crate::pair::{status, verify, wait_status};
+use crate::support::child::is_alive;
 use crate::support::model_request::tool_said;
 use crate::support::operator::Operator;
 use crate::support::pair::Pair;
@@ -93,6 +96,39 @@ fn claude_whose_daemon_dies_while_it_asks_is_answered_in_its_own_dialog() {
         .into_iter()
         .filter(|step| step == "human given");
     assert_eq!(given.count(), 0);
+}
+
+/// A yes in Claude's dialog does not end its hook, which asks the next daemon when Claude has gone on.
+#[test]
+fn what_claude_was_answered_while_its_hook_stood_still_is_no_card_of_the_next_daemon() {
+    let Some(pair) = Pair::new() else { return };
+    let mut daemon = pair.daemon();
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let ran = pair.messages.when(tool_said("done-42"));
+    ran.reply(Reply::text("Made it."));
+    let (mut claude, _) = claude_asks(&pair);
+    let hook = below(&claude, "hook");
+    kill_process(hook, Signal::STOP).unwrap();
+    daemon.crash();
+    // Claude's bridge starts the next one.
+    wait_status(&pair, "the Claude at the next daemon", |status| {
+        status["pid"] != daemon.pid() && status["agents"]["claude"]["state"] != "offline"
+    });
+    deck.wait_for_text("✓ chain");
+    yes(&mut claude);
+    claude.wait_for_text("Made it.");
+    let is_idle = |status: &Value| status["agents"]["claude"]["state"] == "idle";
+    wait_status(&pair, "an idle Claude", is_idle);
+    kill_process(hook, Signal::CONT).unwrap();
+    wait_until("the end of the hook", timeout(), || {
+        (!is_alive(hook.as_raw_pid().cast_unsigned())).then_some(())
+    });
+    let status = status(&pair);
+    assert!(is_idle(&status), "{status}");
+    assert_eq!(status["approvals"]["pending"], 0, "{status}");
+    assert_eq!(steps(&pair), ["claude asked", "system lost"]);
+    verify(&pair);
 }
 
 #[test]

@@ -141,6 +141,10 @@ impl Daemon {
                 self.agents.claude_read(&self.base, pair, path);
                 return asked.with_nothing();
             }
+            // It comes behind what tells that the dialog is closed.
+            HookEvent::PermissionRequest if self.was_answered(pair, params) => {
+                return asked.with_nothing();
+            }
             _ => self.hears_of_turn(pair, params),
         }
         match &params.event {
@@ -207,6 +211,11 @@ impl Daemon {
         };
         self.claude_hears(pair, input);
         self.base.clients.status_changed();
+    }
+
+    fn was_answered(&self, pair: &RuntimeSession, asks: &HookParams) -> bool {
+        let (tool_use, ago_ms) = (asks.tool_use.as_deref(), asks.asked_ago_ms);
+        self.decisions.is_over(&self.base, pair, tool_use, ago_ms)
     }
 
     /// What a hook tells of Claude's turn, whatever comes of it.

@@ -12,6 +12,7 @@ use crate::core::entry::{ApprovalEnd, ApprovalRequest};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::core::snapshot::{APPROVALS_OPEN_MAX, Snapshot};
 use crate::daemon::attach::ConnId;
+use crate::daemon::decisions::shown_over::ShownOver;
 use crate::daemon::reply::ReplySender;
 use crate::wire::control::{Refusal, RefusalCode};
 
@@ -38,6 +39,8 @@ pub(in crate::daemon) struct Approvals {
     ending: BTreeSet<EntryId>,
     /// There was no room when it was last looked for.
     is_full: bool,
+    /// What Claude does not ask any more, also where a hook says so later.
+    shown_over: ShownOver,
 }
 
 /// Of the subject and the details of a request, as they were asked.
@@ -346,6 +349,16 @@ impl Approvals {
         gone_on
             .filter(|on| !on.is_told_over || on.is_its_use)
             .collect()
+    }
+
+    /// What hooks of Claude's showed to be over.
+    pub(in crate::daemon) fn shown_over(&self) -> &ShownOver {
+        &self.shown_over
+    }
+
+    /// As [`Self::shown_over`], to take in more.
+    pub(in crate::daemon) fn shown_over_mut(&mut self) -> &mut ShownOver {
+        &mut self.shown_over
     }
 
     /// Whether somebody waits for the answer.

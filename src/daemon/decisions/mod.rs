@@ -13,4 +13,5 @@ pub(in crate::daemon) mod decision_messages;
 pub(in crate::daemon) mod gates;
 pub(in crate::daemon) mod imports;
 pub(in crate::daemon) mod pending_decisions;
+pub(in crate::daemon) mod shown_over;
 pub(in crate::daemon) mod signing;

@@ -15,8 +15,8 @@ use crate::core::id::{EntryId, Seq, ThreadId, TurnId};
 use crate::daemon::event::Event;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, Command, HookParams, Refusal,
-    RefusalCode, Reply, Role,
+    AnswerApprovalParams, ApprovalAnswer, AskApprovalParams, Command, HookEvent, HookParams,
+    Refusal, RefusalCode, Reply, Role,
 };
 use tokio::sync::oneshot;
 
@@ -402,11 +402,22 @@ impl Rig {
         hook: &Guest,
         key: &str,
     ) -> oneshot::Receiver<Result<Reply, Refusal>> {
+        self.claude_asks_since(hook, key, None)
+    }
+
+    /// The hook has been asking for so long.
+    fn claude_asks_since(
+        &mut self,
+        hook: &Guest,
+        key: &str,
+        asked_ago_ms: Option<i64>,
+    ) -> oneshot::Receiver<Result<Reply, Refusal>> {
         let ask = Command::AskApproval(AskApprovalParams {
             request: request(key),
             details: String::new(),
             claude_pid: Some(CLAUDE),
             tool_use: Some("touch".to_owned()),
+            asked_ago_ms,
         });
         self.ask(hook, ask)
     }
@@ -508,6 +519,7 @@ async fn a_yes_to_what_claude_has_changed_since_is_on_record_as_not_passed_on() 
         details: "2. Drop it.".to_owned(),
         claude_pid: Some(CLAUDE),
         tool_use: Some("touch".to_owned()),
+        asked_ago_ms: None,
     });
     let mut waiting = rig.ask(&hook, again);
     rig.settle().await;
@@ -526,6 +538,60 @@ async fn a_yes_to_what_claude_has_changed_since_is_on_record_as_not_passed_on() 
     let told = told.next().unwrap().entry.content.clone();
     assert!(told.contains("not passed on"), "{told}");
     assert!(told.ends_with("accept it"), "{told}");
+}
+
+/// A yes in Claude's own dialog does not end the hook. One that was slow, or whose daemon has changed
+/// its process, asks behind what shows that Claude goes on.
+#[tokio::test]
+async fn a_hook_that_asks_behind_what_shows_claude_going_on_is_sent_away() {
+    let mut rig = Rig::fresh().await;
+    let _operator = rig.connect(Role::Deck, None, true);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
+    for (event, tool_use, is) in [
+        ("PostToolUse", Some("touch"), AgentState::Busy),
+        ("Stop", None, AgentState::Idle),
+    ] {
+        rig.claude_hook("UserPromptSubmit", None).await;
+        // The use of another tool tells nothing of it.
+        rig.claude_hook("PostToolUse", Some("rm")).await;
+        rig.daemon.base.clock.pass(1_000);
+        // Whoever sets the clock moves none of these times.
+        rig.daemon.base.clock.set_wall(-30_000);
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let waiting = rig.claude_asks_since(&hook, "k1", Some(500));
+        rig.settle().await;
+        assert_eq!((rig.open(), state(&rig)), (1, AgentState::Waiting));
+        rig.claude_hook(event, tool_use).await;
+        assert_eq!((rig.open(), state(&rig)), (0, is));
+        drop(waiting);
+        rig.daemon.base.clock.pass(1_000);
+        let told = HookParams {
+            event: HookEvent::PermissionRequest,
+            claude_pid: Some(CLAUDE),
+            tool_use: Some("touch".to_owned()),
+            asked_ago_ms: Some(5_000),
+            ..HookParams::default()
+        };
+        rig.call(&hook, Command::Hook(told)).await.unwrap();
+        rig.settle().await;
+        assert_eq!((rig.open(), state(&rig)), (0, is));
+        let again = rig.claude_asks_since(&hook, "k1", Some(5_000));
+        rig.settle().await;
+        let answer = again.await.unwrap().unwrap();
+        assert!(matches!(answer, Reply::Approval(None)), "{answer:?}");
+        assert_eq!((rig.open(), state(&rig)), (0, is));
+        rig.daemon.disconnect(hook.conn);
+        // The next question is one.
+        let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+        let _waiting = rig.claude_asks_since(&hook, "k2", Some(500));
+        rig.settle().await;
+        assert_eq!(rig.open(), 1);
+        rig.claude_hook("Stop", None).await;
+        assert_eq!(rig.open(), 0);
+        rig.daemon.disconnect(hook.conn);
+        rig.settle().await;
+    }
 }
 
 #[tokio::test]
@@ -886,6 +952,7 @@ async fn a_request_names_the_files_that_the_other_agent_just_wrote() {
         details: String::new(),
         claude_pid: Some(CLAUDE),
         tool_use: Some("t".to_owned()),
+        asked_ago_ms: None,
     });
     let _waiting = rig.ask(&hook, ask);
     rig.settle().await;

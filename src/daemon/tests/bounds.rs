@@ -239,6 +239,7 @@ async fn requests_beyond_the_bound_are_answered_where_their_agent_asks() {
             details: String::new(),
             claude_pid: None,
             tool_use: None,
+            asked_ago_ms: None,
         });
         let told = answered(&mut rig.ask(&hook, of_claude));
         assert_eq!(told, Ok(Reply::Approval(None)), "its own dialog is open");

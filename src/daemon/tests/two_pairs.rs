@@ -461,6 +461,7 @@ async fn what_one_claude_asks_stays_open_while_another_pairs_goes_on_or_leaves()
         details: String::new(),
         claude_pid: Some(two.first.pid),
         tool_use: Some("touch".to_owned()),
+        asked_ago_ms: None,
     });
     let mut waiting = two.rig.ask(&two.first.hooks, ask);
     two.rig.settle().await;

@@ -35,6 +35,9 @@ pub struct AskApprovalParams {
     ///
     /// [`HookParams::tool_use`]: super::HookParams::tool_use
     pub tool_use: Option<String>,
+    /// For how long its hook has been asking, in ms; none of a hook of an earlier build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_ago_ms: Option<i64>,
 }
 
 /// Arguments of [`Command::AskUser`](super::Command::AskUser).

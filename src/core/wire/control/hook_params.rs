@@ -111,10 +111,13 @@ pub struct HookParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub helper: Option<String>,
     /// `PostToolUse`, `PostToolUseFailure`, `HelperToolUse`: names the use of the tool that has run;
-    /// `HelperAsks`: that it asks about.
+    /// `PermissionRequest`, `HelperAsks`: that it asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,
-    /// The same, by Claude's own id of that use.
+    /// `PermissionRequest`: for how long the hook has been asking, in ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_ago_ms: Option<i64>,
+    /// The use of a tool, by Claude's own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
     /// Claude's own file of the conversation.

@@ -30,7 +30,7 @@ impl Daemon {
         reply: ReplySender,
     ) {
         let process = params.claude_pid;
-        self.decisions.ask_approval(
+        let asks = self.decisions.ask_approval(
             &mut self.base,
             &self.agents.claude,
             &self.agents.recent_writes,
@@ -39,7 +39,7 @@ impl Daemon {
             reply,
         );
         let pair = self.base.clients.pair(conn, None);
-        if is_receivers_hook(&self.agents.claude, &self.base.clients, conn, process) {
+        if asks && is_receivers_hook(&self.agents.claude, &self.base.clients, conn, process) {
             self.claude_hears(&pair, ClaudeInput::Asks);
         }
     }
@@ -62,6 +62,7 @@ impl Daemon {
 }
 
 impl Decisions {
+    /// Whether Claude's own dialog is open.
     fn ask_approval(
         &mut self,
         base: &mut Base,
@@ -70,12 +71,13 @@ impl Decisions {
         conn: ConnId,
         params: AskApprovalParams,
         reply: ReplySender,
-    ) {
+    ) -> bool {
         let AskApprovalParams {
             request,
             details,
             claude_pid,
             tool_use,
+            asked_ago_ms,
         } = params;
         if is_too_long(&request, &details) {
             let refusal = Refusal::new(
@@ -83,7 +85,8 @@ impl Decisions {
                 "the question is too long",
                 "it is answered in Claude's own terminal",
             );
-            return answer(reply, Err(refusal));
+            answer(reply, Err(refusal));
+            return true;
         }
         let pair = base.clients.pair(conn, None);
         let is_receivers = is_receivers_hook(claude, &base.clients, conn, claude_pid);
@@ -94,9 +97,17 @@ impl Decisions {
             true => self.waiting_already(base, Agent::Claude, &asked),
             false => None,
         };
+        if self.is_over(base, &pair, tool_use.as_deref(), asked_ago_ms) {
+            if let Some(id) = known {
+                self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
+            }
+            answer(reply, Ok(Reply::Approval(None)));
+            return false;
+        }
         let mut may_wait = || is_looked_at && self.approvals.has_room(base.recorder.world());
         if !is_receivers || known.is_none() && !may_wait() {
-            return answer(reply, Ok(Reply::Approval(None)));
+            answer(reply, Ok(Reply::Approval(None)));
+            return true;
         }
         let hook = AskingHook {
             conn,
@@ -108,7 +119,8 @@ impl Decisions {
         };
         if let Some(id) = known {
             self.approvals.claude_waits(id.clone(), hook);
-            return self.asked_again(base, &id);
+            self.asked_again(base, &id);
+            return true;
         }
         let text = self.approval_text(base, Agent::Claude, request, &details);
         let mut entry = base.asked_entry(recent_writes, Agent::Claude, text);
@@ -117,6 +129,23 @@ impl Decisions {
         let recorded = self.then_asked(Agent::Claude, asked, id.clone(), None);
         self.approvals.claude_waits(id, hook);
         base.recorder.append(vec![entry], recorded);
+        true
+    }
+
+    /// Whether a hook that has been asking for so long asks what Claude was answered meanwhile, in its
+    /// own dialog.
+    pub(in crate::daemon) fn is_over(
+        &self,
+        base: &Base,
+        pair: &RuntimeSession,
+        tool_use: Option<&str>,
+        asked_ago_ms: Option<i64>,
+    ) -> bool {
+        let over = self.approvals.shown_over();
+        asked_ago_ms.is_some_and(|ago_ms| {
+            let asked_ms = base.clock.now_ms().saturating_sub(ago_ms);
+            over.is_over(pair, tool_use, asked_ms)
+        })
     }
 
     /// A hook is gone. The pair whose turn is over with it: told to stop, or stopped in Claude's own
@@ -159,6 +188,14 @@ impl Decisions {
             return;
         }
         let tool_use = params.tool_use.as_deref();
+        let ends_turn = matches!(
+            params.event,
+            HookEvent::Stop | HookEvent::StopFailure | HookEvent::SessionEnd
+        );
+        if ends_turn || !is_over && tool_use.is_some() {
+            let at_ms = base.clock.now_ms();
+            self.approvals.shown_over_mut().note(pair, tool_use, at_ms);
+        }
         for on in self.approvals.claude_goes_on(pair, tool_use, is_over) {
             // What was refused may be told of as a failure.
             let has_run = on.is_its_use && params.event == HookEvent::PostToolUse;

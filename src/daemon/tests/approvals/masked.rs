@@ -188,6 +188,7 @@ async fn what_a_change_or_a_tool_hides_in_its_details_is_not_allowed_either() {
         details: format!("command: {URL}"),
         claude_pid: Some(CLAUDE),
         tool_use: None,
+        asked_ago_ms: None,
     });
     let _waiting = rig.ask(&hook, ask);
     rig.settle().await;

@@ -1,0 +1,57 @@
+//! [`ShownOver`]: what Claude's hooks showed to be over, for a question that comes behind it.
+//!
+//! A hook that asks is not ended by a yes in Claude's own dialog (`facts/claude-code.md` §10.1). Where
+//! it was slow, or its daemon has changed its process, it asks on when nobody can answer any more.
+
+use std::collections::VecDeque;
+
+use crate::core::id::RuntimeSession;
+
+/// The latest that are remembered, of all pairs. A hook asks on for a minute at the most.
+const REMEMBERED_MAX: usize = 64;
+
+/// The latest of what the hooks of Claude showed.
+#[derive(Debug, Default)]
+pub(in crate::daemon) struct ShownOver {
+    shown: VecDeque<Shown>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    pair: RuntimeSession,
+    /// The use of a tool that came to its end; all that was asked where there is none.
+    tool_use: Option<String>,
+    at_ms: i64,
+}
+
+impl ShownOver {
+    /// A hook of this pair's Claude shows at this time that a use of a tool is over, or, without one,
+    /// a turn.
+    pub(in crate::daemon) fn note(
+        &mut self,
+        pair: &RuntimeSession,
+        tool_use: Option<&str>,
+        at_ms: i64,
+    ) {
+        self.shown.truncate(REMEMBERED_MAX - 1);
+        self.shown.push_front(Shown {
+            pair: pair.clone(),
+            tool_use: tool_use.map(str::to_owned),
+            at_ms,
+        });
+    }
+
+    /// Whether what was asked about this use at this time has been shown to be over since.
+    pub(in crate::daemon) fn is_over(
+        &self,
+        pair: &RuntimeSession,
+        tool_use: Option<&str>,
+        asked_ms: i64,
+    ) -> bool {
+        self.shown.iter().any(|shown| {
+            let is_all = shown.tool_use.is_none();
+            let is_it = is_all || shown.tool_use.as_deref() == tool_use;
+            shown.pair == *pair && is_it && shown.at_ms > asked_ms
+        })
+    }
+}
