@@ -188,6 +188,14 @@ fn recover_tells_what_a_crash_cut_off() {
     assert!(!prompt.contains("Codex works on"), "{prompt}");
     // From what the crash left, and once another daemon has begun after it.
     check(&project.run(["recover", "--json"]).expect_success().json());
+    let listed = project.run(["queue", "list", "--json"]).json();
+    let row = &listed["messages"][0];
+    assert_eq!(
+        (&row["id"], &row["state"]),
+        (&json!(message), &json!("cut_off"))
+    );
+    let status = project.run(["status", "--json"]).json();
+    assert_eq!(status["agents"]["codex"]["cutOff"], 1, "{status}");
     for _ in 0..2 {
         project.daemon().stop();
     }
@@ -226,7 +234,7 @@ fn recover_tells_what_a_crash_cut_off() {
 #[test]
 fn recover_tells_a_turn_of_claudes_that_went_with_its_daemon_unless_that_claude_lives() {
     // No process has this id, and this one has the other.
-    let (gone, alive) = (4_000_000, std::process::id());
+    let (gone, alive) = (7_000_000, std::process::id());
     let lay = |project: &Project, pid: u32, again: Option<u32>| {
         let record = Record::of(64);
         // A process that began later than it was named would be another one.
@@ -276,6 +284,42 @@ fn recover_tells_a_turn_of_claudes_that_went_with_its_daemon_unless_that_claude_
     let printed = project.run(["recover"]).expect_success().stdout;
     for words in ["Interrupted turns  1", "Commands without an end  0 known"] {
         assert!(printed.contains(words), "no {words:?} in {printed}");
+    }
+}
+
+#[test]
+fn what_a_claude_had_that_is_gone_is_cut_off_without_a_daemon_too() {
+    // No process has this id, and this one has the other.
+    for (pid, is_cut_off) in [(7_000_000, true), (std::process::id(), false)] {
+        let project = Project::new();
+        let daemon = project.daemon();
+        let mut bridge = project.control_of("claude").unwrap();
+        bridge.expect(
+            "hello",
+            json!({"protocol": 1, "role": "claude", "pid": 4_000_001, "agentPid": pid}),
+        );
+        let send = json!({"from": "codex", "text": "which lock is it"});
+        let sent = project.agent("codex").expect("message/send", send);
+        let (mut hook, id) = (project.agent("hook"), &sent["value"]["messageId"]);
+        let prompt = json!({"event": "UserPromptSubmit", "claudePid": null});
+        let given = hook.expect("hook/report", prompt);
+        assert_eq!(given["value"]["ids"], json!([id]), "{given}");
+        let handed = json!({"agent": "claude", "ids": [id], "rung": "hook"});
+        hook.expect("hook/handed", handed);
+        daemon.stop();
+
+        let listed = project.run(["queue", "list", "--json"]).json();
+        let rows = &listed["messages"];
+        let state = if is_cut_off { "cut_off" } else { "confirmed" };
+        assert_eq!((&rows[0]["id"], &rows[0]["state"]), (id, &json!(state)));
+        let expected = if is_cut_off { json!([id]) } else { json!([]) };
+        let recovered = project.run(["recover", "--json"]).json();
+        let told = recovered["cutOff"].as_array().unwrap().iter();
+        let told: Value = told.map(|message| message["id"].clone()).collect();
+        assert_eq!(told, expected, "{recovered}");
+        let status = project.run(["status", "--json"]).json();
+        let claude = &status["agents"]["claude"];
+        assert_eq!(claude["cutOff"], u64::from(is_cut_off), "{claude}");
     }
 }
 

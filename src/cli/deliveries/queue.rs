@@ -9,6 +9,7 @@ use crate::cli::context::CliContext;
 use crate::cli::deliveries::queue_names::{self, NAMED_MAX, QueueNames};
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::offline::disk;
+use crate::cli::offline::seen_claude::cut_off_turns;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::text::agent_word::agent_word;
@@ -96,8 +97,13 @@ pub fn run(context: &CliContext, verb: Verb) -> CliOutcome {
 
 /// What waits, from the record alone: attempts are known to the daemon's queue only.
 pub(in crate::cli) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, Failure> {
-    let world = disk::snapshot(&context.setting)?;
+    let mut world = disk::snapshot(&context.setting)?;
     let now = now_ms();
+    cut_off_turns(&mut world, now);
+    // Of Claude's there is a row of their own.
+    let mut of_claude = std::mem::take(&mut world.cut_off);
+    let of_codex = of_claude.extract_if(.., |id, _| !world.unsettled.contains_key(id));
+    world.cut_off = of_codex.collect();
     let mut rows: Vec<_> = world.unsettled.iter().collect();
     rows.sort_by_key(|(_, message)| message.seq);
     Ok(rows
@@ -105,8 +111,11 @@ pub(in crate::cli) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, F
         .map(|(id, message)| QueueRow {
             id: id.clone(),
             to: message.to,
-            // The record has words that the queue has not.
-            state: OpenWord::of(message.result.map_or("queued", DeliveryResult::as_str)),
+            state: match of_claude.contains_key(id) {
+                true => QueueRow::cut_off(),
+                // The record has words that the queue has not.
+                false => OpenWord::of(message.result.map_or("queued", DeliveryResult::as_str)),
+            },
             attempts: 0,
             age_ms: now - message.sent_ms.unwrap_or(message.at_ms),
             on_busy: message.on_busy,

@@ -186,7 +186,10 @@ mod tests {
             file
         };
         begun(".ctxrelay-export-left", 60);
-        begun(".ctxrelay-export-young", 0);
+        // However long it takes until it is looked at.
+        let later = SystemTime::now() + Duration::from_secs(600);
+        let young = begun(".ctxrelay-export-young", 0);
+        young.set_modified(later).unwrap();
         begun("mine.json", 60);
         let written = begun(".ctxrelay-export-held", 60);
         written.try_lock().unwrap();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::adapters::claude::hooks_switch::hooks_off;
 use crate::cli::exit::{Failure, START_ONE};
 use crate::cli::offline::newer_state::{last_line, newer_state};
+use crate::cli::offline::seen_claude::cut_off_turns;
 use crate::cli::text::words::{count, now_ms};
 use crate::core::agent::Agent;
 use crate::core::delivery::DeliveryWay;
@@ -347,8 +348,8 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
             let end = tail(&path).map_err(|error| unreadable(&path, &error))?;
             large(&mut status, end, kept.as_ref(), &session);
             status.notices.push(
-                "the record is large: without a daemon its chain, handoffs, tasks and proposals \
-                 are not counted here; see `ctxrelay ledger verify` and `ctxrelay recover`"
+                "the record is large: without a daemon its chain, handoffs, tasks, proposals and \
+                 what was cut off are not counted here; see `ctxrelay ledger verify` and `ctxrelay recover`"
                     .to_owned(),
             );
         }
@@ -426,6 +427,17 @@ fn whole(status: &mut Status, reading: &Reading) {
         mode: std::mem::take(&mut status.finality.mode),
         ..FinalityStatus::of(world, SignOffMode::default())
     };
+    let mut later = world.clone();
+    cut_off_turns(&mut later, now_ms());
+    let (claude, codex) = (&mut status.agents.claude, &mut status.agents.codex);
+    for (id, message) in later.cut_off {
+        let (count, ids) = match message.to {
+            Agent::Claude => (&mut claude.cut_off, &mut claude.cut_off_ids),
+            Agent::Codex => (&mut codex.cut_off, &mut codex.cut_off_ids),
+        };
+        *count += 1;
+        ids.push(id);
+    }
     status.queue.claude = lane(world, Agent::Claude);
     status.queue.codex = lane(world, Agent::Codex);
 }

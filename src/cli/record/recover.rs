@@ -8,7 +8,6 @@ mod last_conversation;
 mod pairs;
 mod parts;
 mod prompt;
-mod seen_claude;
 mod state;
 mod told_work;
 mod tree;
@@ -22,6 +21,7 @@ use serde_json::{Value, json};
 use crate::cli::context::CliContext;
 use crate::cli::exit::{CliOutcome, Failure};
 use crate::cli::offline::disk;
+use crate::cli::offline::seen_claude::cut_off_turns;
 use crate::cli::output::Tone;
 use crate::cli::record::status;
 use crate::cli::report::{Report, ReportText};
@@ -123,11 +123,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
     .map_err(|error| disk::unreadable(path, &error))?;
     if !is_held(&setting.dirs) {
         past.turns.daemon_ended(&past.world);
-        // The next daemon would say so at its start.
-        let in_turn = std::mem::take(&mut past.world.in_turn);
-        let in_turn = in_turn.into_iter().map(|(id, (_, message))| (id, message));
-        let in_turn = in_turn.filter(|(_, message)| !message.closed);
-        past.world.cut_off.extend(in_turn);
+        cut_off_turns(&mut past.world, now_ms());
         // No turn runs that anybody is at work in.
         for agent in past.world.agents.values_mut() {
             agent.turn_text = None;
@@ -140,7 +136,7 @@ fn past(setting: &ProjectContext) -> Result<Past, Failure> {
 }
 
 impl Past {
-    /// What Claude's turns left unread is known to the daemon alone.
+    /// What Claude's turns left unread: while a daemon runs, it alone knows.
     fn know_cut_off(&mut self, status: &Status) {
         let world = &mut self.world;
         for id in &status.agents.claude.cut_off_ids {
