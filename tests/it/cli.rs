@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::child::{Child, Finished, is_alive, run};
@@ -242,19 +241,20 @@ fn the_record_is_the_same_from_the_daemon_and_from_the_disk() {
     let project = Project::new();
     let daemon = project.daemon();
     propose(&project);
+    let list = |order: &str| {
+        let args = ["ledger", "list", "--order", order, "--limit", "2", "--json"];
+        project.run(args).expect_success().json()
+    };
+    // A line is on disk a moment before the daemon gives it.
     wait_until("the end of who proposed", timeout(), || {
-        let ledger = project.ledger();
+        let latest = list("desc");
         let gone = |entry: &Value| {
             entry["content"]
                 .as_str()
                 .is_some_and(|it| it.contains("Claude is offline"))
         };
-        ledger.iter().any(gone).then_some(())
+        latest["entries"].as_array()?.iter().any(gone).then_some(())
     });
-    let list = |order: &str| {
-        let args = ["ledger", "list", "--order", order, "--limit", "2", "--json"];
-        project.run(args).expect_success().json()
-    };
     let live = [list("asc"), list("desc")];
     let show = |seq: &str| {
         project
@@ -644,10 +644,7 @@ fn a_detached_daemon_answers_before_its_starter_ends_and_stops_on_sigterm() {
         raw,
         "a session of its own"
     );
-    rustix::process::kill_process(raw, Signal::TERM).unwrap();
-    wait_until("the daemon's end", timeout(), || {
-        (!is_alive(pid)).then_some(())
-    });
+    project.end_daemon();
     assert!(!project.state().join("state/ports.json").exists());
     assert_eq!(project.run(["ledger", "verify"]).code(), 0);
     let last = project.ledger().pop().unwrap();
@@ -699,18 +696,7 @@ fn claude_is_started_with_the_plugin_and_the_users_own_words() {
         .unwrap()
         .clone();
     assert_eq!(plugin["ok"], true, "{plugin}");
-    end_detached(&project);
-}
-
-/// Ends the daemon that a command left in the background.
-fn end_detached(project: &Project) {
-    let status = project.run(["status", "--json"]).expect_success().json();
-    let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
-    let raw = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    rustix::process::kill_process(raw, Signal::TERM).unwrap();
-    wait_until("the daemon's end", timeout(), || {
-        (!is_alive(pid)).then_some(())
-    });
+    project.end_daemon();
 }
 
 #[test]
@@ -726,9 +712,12 @@ fn codex_is_shown_with_its_token_hidden() {
     );
     assert!(dry.stdout.contains("resume THREAD"), "{dry:?}");
     // It has that already, and Codex would only say that it takes no more.
-    let refused = project.run(["codex", "--dry-run", "resume", "another"]);
-    assert_eq!(refused.code(), 2);
-    assert!(refused.stderr.contains("/resume"), "{refused:?}");
+    for before in [[].as_slice(), &["-m", "gpt-5.5"]] {
+        let words = ["codex", "--dry-run"].iter().chain(before);
+        let refused = project.run(words.chain(&["resume", "another"]).copied());
+        assert_eq!(refused.code(), 2);
+        assert!(refused.stderr.contains("/resume"), "{refused:?}");
+    }
 }
 
 #[test]

@@ -42,7 +42,13 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
 
 /// Codex is started with `resume` and the pair's thread, and takes no second one.
 fn check_arguments(user: &[OsString]) -> Result<(), Failure> {
-    if user.first().is_none_or(|first| first != "resume") {
+    // Options may stand before it, and one of them may have this word for its value.
+    let behind_option = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| user[before].to_str());
+        before.is_some_and(|word| word.starts_with('-'))
+    };
+    let mut words = user.iter().enumerate();
+    if !words.any(|(at, word)| word == "resume" && !behind_option(at)) {
         return Ok(());
     }
     Err(Failure::invalid(

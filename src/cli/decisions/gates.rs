@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
 use crate::adapters::git::found::tree_glanced_since;
@@ -32,6 +33,9 @@ use crate::wire::status::GateRunning;
 
 /// How often the daemon is asked whether a run is over; gates take seconds to minutes.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How long a daemon may take to say that it runs the gates, once the person wants no more of them.
+const BEGUN_WAIT: Duration = Duration::from_secs(2);
 
 /// How long a daemon that is there may take until it answers again.
 const BACK_WAIT: Duration = Duration::from_secs(10);
@@ -202,7 +206,23 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
         {
             return Err(refusal);
         }
-        let begun = ask(&live, command).await?;
+        // Listened to before anything runs: who sees that it does may stop it.
+        let mut interrupted = signal(SignalKind::interrupt())
+            .map_err(|error| Failure::internal("watch signals", error))?;
+        let begin = ask(&live, command);
+        tokio::pin!(begin);
+        let (begun, is_stopped) = tokio::select! {
+            begun = &mut begin => (begun?, false),
+            _ = interrupted.recv() => match timeout(BEGUN_WAIT, begin).await {
+                Ok(begun) => (begun?, true),
+                Err(_) => return Err(silent()),
+            },
+        };
+        let interrupted = async {
+            if !is_stopped {
+                interrupted.recv().await;
+            }
+        };
         let Some(number) = begun.running.or(begun.ended.map(|ended| ended.run)) else {
             return Err(Failure::internal("run the gates", "the daemon began none"));
         };
@@ -214,9 +234,12 @@ fn run_gates(context: &CliContext, params: RunGatesParams) -> CliOutcome {
                 ended => ended?,
             },
             () = end_of_daemon(context, &live) => return Err(daemon_ended()),
-            _ = tokio::signal::ctrl_c() => {
-                live.ask(Command::StopGates).await?;
-                end_of(&live, number).await?
+            () = interrupted => {
+                match live.ask(Command::StopGates).await {
+                    // It is over already, and has its verdicts.
+                    Err(failure) if !failure.is(&RefusalCode::WrongState) => return Err(failure),
+                    _ => end_of(&live, number).await?,
+                }
             }
         };
         if let Some(to_sign) = ended.to_sign.take() {
@@ -362,6 +385,14 @@ fn daemon_ended() -> Failure {
          record proves nothing",
         "start it with `ctxrelay`, or with `ctxrelay daemon --detach`; `ctxrelay gates list` says \
          what is recorded; then run the gates again",
+    )
+}
+
+fn silent() -> Failure {
+    Failure::unavailable(
+        RefusalCode::Unanswered,
+        "the daemon has not said whether it runs the gates",
+        "see `ctxrelay gates list` once it answers",
     )
 }
 

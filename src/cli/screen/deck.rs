@@ -281,7 +281,8 @@ async fn leave(
     let said = match exit {
         DeckExit::Chosen(QuitChoice::Stay) => "left",
         // Whatever became of the screen, the agents keep their daemon.
-        DeckExit::Gone | DeckExit::Failed if is_needed => "the terminal went away",
+        DeckExit::Gone if is_needed => "the terminal went away",
+        DeckExit::Failed if is_needed => "the deck could not be drawn",
         DeckExit::Chosen(_) | DeckExit::Gone | DeckExit::Failed => {
             let is_kept = exit == DeckExit::Chosen(QuitChoice::KeepStopped);
             running.handle.shutdown(is_kept).await;
