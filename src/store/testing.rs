@@ -21,7 +21,21 @@ impl Place {
     /// A project with its folders, and no registry yet.
     #[expect(clippy::new_without_default, reason = "it makes folders")]
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// In memory where the system has such a folder: for tests in which many wait for the disk, and
+    /// none asks what a sync does.
+    pub fn quick() -> Self {
+        let memory = Path::new("/dev/shm");
+        match tempfile::tempdir_in(memory).is_ok() {
+            true => Self::below(memory),
+            false => Self::new(),
+        }
+    }
+
+    fn below(folder: &Path) -> Self {
+        let dir = tempfile::tempdir_in(folder).unwrap();
         let root = dir.path().canonicalize().unwrap();
         let project = root.join("project");
         std::fs::create_dir(&project).unwrap();

@@ -403,6 +403,8 @@ fn what_anybody_put_among_the_archives_is_told_as_nobodys_word() {
         assert!(other.contains("nobody vouches for it"), "{other}");
     };
     searched(&project);
+    // Their servers would start another daemon.
+    drop((claude, codex));
     daemon.stop();
     searched(&project);
 }

@@ -80,6 +80,11 @@ fn notes_handoffs_artifacts_and_what_turns_touch_carry_the_task_that_is_current(
 fn a_task_is_handed_to_the_claude_that_is_here_or_to_the_pair_that_is_named() {
     let project = Project::live();
     let id = login(&project);
+    // The daemon hears a moment later that who said something for it has gone.
+    wait_until("the end of that Claude", timeout(), || {
+        let status = project.status_of_daemon()?;
+        (status["agents"]["claude"]["state"] == "offline").then_some(())
+    });
     let claude_of = |pair: &str| {
         let mut socket = project.control_of("claude").unwrap();
         let hello = json!({"protocol": 1, "role": "claude", "pid": 4_000_000,

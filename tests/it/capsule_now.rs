@@ -127,7 +127,8 @@ fn every_view_says_which_files_changed_since_and_by_whom() {
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
     deck.wait_for_text("✓ chain");
     deck.type_text("T");
-    deck.wait_for_text("Fix the login");
+    // Its title stands in the timeline as well.
+    deck.wait_for_text("hand to an agent");
     deck.press(Key::Enter);
     deck.wait_for_text("Changed since");
     deck.wait_for_text("src/login.rs (by claude)");

@@ -12,6 +12,7 @@ use crate::support::panes::open_row;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::record::{Record, RecordEnd};
+use crate::support::wait::{timeout, wait_until};
 
 /// The list of messages whose fate nobody knows.
 const UNCLEAR: &str = "Nobody can know whether Codex has them";
@@ -48,7 +49,11 @@ fn is_well(mut deck: Pty) {
     deck.wait_for_text("Keys and marks");
     close(&mut deck, "esc close");
     deck.press_until_exit(Key::Ctrl('c'));
-    assert!(!deck.with_screen(|screen| screen.alternate_screen()));
+    // What it printed last may still be on its way to the screen.
+    wait_until("the terminal to be given back", timeout(), || {
+        let is_kept = deck.with_screen(|screen| screen.alternate_screen());
+        (!is_kept).then_some(())
+    });
 }
 
 /// A record of ContextRelay 3 with these members on its lines, beside those that each has.

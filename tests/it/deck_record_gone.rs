@@ -65,9 +65,8 @@ impl Shown {
     #[track_caller]
     fn goes(&mut self, gone: Gone) {
         let mut clear = |discard: bool| {
-            let cleared = self
-                .operator
-                .call("ledger/clear", json!({"discard": discard}));
+            let discard = json!({"discard": discard});
+            let cleared = self.operator.when_quiet("ledger/clear", discard);
             cleared.unwrap();
         };
         match gone {
@@ -286,7 +285,7 @@ fn an_entry_of_a_sealed_session_stays_when_the_next_one_is_sealed_and_when_its_f
     let before = format!("session {}", &session[..8]);
     shown
         .operator
-        .call("ledger/clear", json!({"discard": false}))
+        .when_quiet("ledger/clear", json!({"discard": false}))
         .unwrap();
     deck.wait_until_gone(&before);
     deck.wait_for_text(", sealed");

@@ -2,6 +2,7 @@
 //! part of it over a daemon in this process.
 
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use ctxrelay::client::Client;
 use ctxrelay::core::agent::{Agent, AgentState};
@@ -29,8 +30,15 @@ fn demo(project: &Project, speed: &str) -> (Launch, PathBuf) {
     let launch = project
         .program(env!("CARGO_BIN_EXE_ctxrelay"))
         .args(["demo", "--speed", speed])
-        .env("TMPDIR", &temporary);
+        .env("TMPDIR", &temporary)
+        .env("TZ", midday());
     (launch, temporary)
+}
+
+/// A zone in which it is about noon: what was told before midnight would stand under a heading.
+fn midday() -> String {
+    let hours = UNIX_EPOCH.elapsed().unwrap().as_secs() / 3_600;
+    format!("NOON{:+}", (hours % 24).cast_signed() - 12)
 }
 
 /// Processes whose command line or environment names a folder.

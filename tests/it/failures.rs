@@ -55,10 +55,13 @@ fn come_in(project: &Project) -> RpcSocket {
     });
     let hello = json!({"protocol": 1, "role": "codex", "pid": 4_000_000});
     socket.expect("hello", hello);
-    // What it records of its start would carry out an order that is meant for what comes behind.
+    // What it records of its start would carry out an order that is meant for what comes behind: a
+    // line is in the file before the log says so.
     wait_until("its start in the record", timeout(), || {
         let started = project.ledger_naming("the daemon started");
-        (!started.is_empty()).then_some(())
+        let world = socket.expect("snapshot/read", json!({}));
+        let started = started.last()?["seq"].as_u64()?;
+        (world["value"]["seq"].as_u64()? >= started).then_some(())
     });
     socket
 }
@@ -175,7 +178,7 @@ fn a_panic_in_the_codex_adapter_ends_the_daemon_with_1_and_the_message_waits() {
     let mut socket = project.agent("claude");
     let send = json!({"from": "claude", "text": "for codex"});
     // Answered, or cut off: it is recorded in both cases.
-    let _ = socket.call("message/send", send);
+    let _ = socket.outcome("message/send", send);
     expect_failed(&project, daemon, "adapter_failed", "panic_on_order.rs");
     let queue = project.run(["queue", "list", "--json"]).expect_success();
     assert!(

@@ -83,7 +83,7 @@ fn what_is_wrong_in_a_keymap_is_told_in_the_deck_and_the_rest_counts_at_once_whe
     deck.wait_for_text("● daemon");
     deck.press(Key::Escape);
     deck.wait_for_text("? help");
-    fs::write(&file, "global = [{ on = [\"f2\"], run = \"help\" }]\n").unwrap();
+    replace(&file, "global = [{ on = [\"f2\"], run = \"help\" }]\n");
     deck.wait_for_text("in order again");
     deck.send(b"\x1bOQ");
     deck.wait_for_text("Keys and marks");
@@ -249,7 +249,7 @@ fn a_theme_that_is_huge_or_no_text_is_told_and_the_default_is_used_until_it_can_
         (ground(&deck) == Some((1, 2, 3))).then_some(())
     });
     // A huge one in its place leaves the ground that there is.
-    fs::write(&mine, vec![b'#'; 100 * 1024]).unwrap();
+    replace(&mine, &"#".repeat(100 * 1024));
     deck.wait_for_text("themes/mine.toml: it is larger than 64 KiB");
     assert_eq!(ground(&deck), Some((1, 2, 3)));
     leave(deck);
@@ -277,8 +277,7 @@ fn a_keymap_that_cannot_be_read_is_told_and_the_built_in_keys_act_until_it_can()
     // Who opens a pipe as a file waits for its other end.
     let _pipe = NamedPipe::new(file.clone());
     let mut second = told("keymap.toml: it is not a plain file");
-    fs::remove_file(&file).unwrap();
-    fs::write(&file, "global = [{ on = [\"f2\"], run = \"help\" }]\n").unwrap();
+    replace(&file, "global = [{ on = [\"f2\"], run = \"help\" }]\n");
     second.wait_for_text("in order again");
     second.send(b"\x1bOQ");
     second.wait_for_text("Keys and marks");

@@ -55,6 +55,8 @@ fn a_message_on_its_way_is_found_by_the_name_that_the_deck_shows() {
         "{}",
         missing.stderr
     );
+    // Its bridge would start another one.
+    drop(codex);
     daemon.stop();
     // From the record alone.
     let names = names.iter().map(|name| json!(name));

@@ -1166,6 +1166,8 @@ fn a_finding_is_named_to_the_agents_claimed_by_one_and_blocks_until_the_person_r
     assert_eq!(pty.wait_exit(), 0, "{}", pty.screen());
     let kept = ["gh:rc:2 - open", "gh:rc:1 high resolved"];
     assert_eq!(told(&project), kept);
+    // Its bridge would start another one.
+    drop(claude);
     daemon.stop();
     assert_eq!(told(&project), kept);
 }

@@ -17,9 +17,15 @@ fn note(project: &Project, texts: &[&str]) {
     }
 }
 
+/// A page that misses nothing: what is not in the index yet is read for 300 ms at most, and then
+/// said to be missing.
+#[track_caller]
 fn search(project: &Project, args: &[&str]) -> Value {
     let args = ["ledger", "search", "--json"].iter().chain(args).copied();
-    project.run(args).expect_success().json()
+    wait_until("a search that misses nothing", timeout(), || {
+        let page = project.run(args.clone()).expect_success().json();
+        (page["behind"].as_u64().unwrap_or(0) == 0).then_some(page)
+    })
 }
 
 fn snippets(page: &Value) -> Vec<&str> {
@@ -133,12 +139,7 @@ fn a_kill_in_the_middle_of_indexing_costs_nothing() {
     note(&project, &["needle"; 300]);
     daemon.crash();
     let _daemon = project.daemon();
-    // What is not in the index yet is read for 300 ms at most, and then said to be missing.
-    let found = wait_until("a search that misses nothing", timeout(), || {
-        let page = search(&project, &["needle"]);
-        (page["behind"] == 0).then_some(page)
-    });
-    assert_eq!(found["total"], 300);
+    assert_eq!(search(&project, &["needle"])["total"], 300);
     wait_for_index(&project);
     assert_eq!(search(&project, &["needle"])["total"], 300);
 }

@@ -49,9 +49,15 @@ fn session(project: &Project) -> String {
     project.read(".contextrelay/current").trim().to_owned()
 }
 
+/// A page that misses nothing: what is not in the index yet is read for 300 ms at most, and then
+/// said to be missing.
+#[track_caller]
 fn search(project: &Project, args: &[&str]) -> Value {
     let args = ["search", "--json"].iter().chain(args).copied();
-    project.run(args).expect_success().json()
+    wait_until("a search that misses nothing", 4 * timeout(), || {
+        let page = project.run(args.clone()).expect_success().json();
+        (page["behind"].as_u64().unwrap_or(0) == 0).then_some(page)
+    })
 }
 
 /// Kind, session and snippet of each hit.

@@ -54,12 +54,15 @@ fn written(project: &Project, words: &str) -> BTreeMap<String, String> {
         "errors.log",
     ];
     wait_until("the files", timeout(), || {
-        let files = files(&base(project).join("default/claude"));
+        let folder = base(project).join("default/claude");
+        let read = files(&folder);
         let of_now = ["STATE.json", "TASKLOG.md"];
-        let is_of_now = of_now.map(|name| files.get(name).is_some_and(|it| it.contains(words)));
-        let is_under_way = files.keys().any(|name| name.starts_with(".new-"));
-        let is_there = NAMES.iter().all(|name| files.contains_key(*name));
-        (is_of_now == [true; 2] && is_there && !is_under_way).then_some(files)
+        let is_of_now = of_now.map(|name| read.get(name).is_some_and(|it| it.contains(words)));
+        let is_under_way = read.keys().any(|name| name.starts_with(".new-"));
+        let is_there = NAMES.iter().all(|name| read.contains_key(*name));
+        // None was read just before it was written.
+        let is_whole = || files(&folder) == read;
+        (is_of_now == [true; 2] && is_there && !is_under_way && is_whole()).then_some(read)
     })
 }
 

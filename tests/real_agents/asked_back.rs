@@ -1,8 +1,6 @@
 //! An answer that lies in Codex's own queue, behind the very turn that waits for it.
 
-use std::sync::{Arc, Mutex};
-
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::held_queue::{as_claude, begun, send, wait_queued, wait_settled};
 use crate::pair::verify;
@@ -10,6 +8,15 @@ use crate::pair::verify;
 use crate::support::model_request::{ModelRequest, says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::script::{Gate, Reply};
+
+/// The question for which a call says that it still waits.
+fn waits_on(request: &ModelRequest) -> String {
+    let said = request.tool_text();
+    let (_, behind) = said.split_once("wait_on").unwrap();
+    let id = behind.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let is_over = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    id.split(is_over).next().unwrap().to_owned()
+}
 
 #[test]
 fn a_turn_of_codex_gets_the_answer_that_came_while_it_did_not_wait() {
@@ -23,23 +30,20 @@ fn a_turn_of_codex_gets_the_answer_that_came_while_it_did_not_wait() {
         json!({"question": "plum or pear?", "timeout_s": 0}),
     );
     // It goes on, and waits for the answer when that has come.
-    let (held, asked) = (gate.clone(), Arc::new(Mutex::new(Value::Null)));
-    let question = Arc::clone(&asked);
+    let held = gate.clone();
     pair.responses
         .when(tool_said("still_waiting"))
         .once()
-        .reply_with(move |_| {
-            let id = question.lock().unwrap().clone();
-            let wait = json!({"handoff_id": id, "timeout_s": 20});
+        .reply_with(move |request| {
+            let wait = json!({"handoff_id": waits_on(request), "timeout_s": 50});
             Reply::mcp("ctxrelay", "wait_for_claude", wait).behind(&held)
         });
     let answered = pair.responses.when(tool_said("the answer is plum-4711"));
     answered.once().reply(Reply::text("Settled: plum."));
     send(&mut claude, "settle the fruit");
-    let page = claude.tool("wait_for_messages", json!({"timeout_s": 20}));
-    let id = page["messages"][0]["message_id"].clone();
-    asked.lock().unwrap().clone_from(&id);
     gate.wait_arrived();
+    let asked = pair.project.ledger_naming("plum or pear?");
+    let id = &asked.first().expect("the question")["id"];
     let answer = json!({"text": "the answer is plum-4711", "in_reply_to": id});
     let answer = claude.tool("reply", answer)["message_id"].clone();
     wait_queued(&pair, &answer);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::held_queue::send_to_queue;
 use crate::pair::{
     attached_claude, attached_codex, of_type, verify, wait_status as wait_for_pair_status,
     without_sandbox,
@@ -243,8 +244,8 @@ fn a_compaction_within_a_turn_is_made_good_in_it_and_its_first_last_word_is_the_
         .reply(Reply::text("I have read what I was given.").filling(10_000));
     claude.tool("reply", json!({"text": "weigh them all"}));
     wait_packets(&pair, "compacted", "offered", 1);
-    // What is asked of the adapter is done in its order: with this the packet has left.
-    claude.tool("reply", json!({"text": "then count them"}));
+    // What is asked of the adapter is done in its order: when Codex has this, it has the packet.
+    send_to_queue(&pair, &mut claude, "then count them");
     is_late.open();
     let request = pair.responses.wait_for_request("the packet", |request| {
         request.mentions(PACKET) && !request.mentions("then count them")

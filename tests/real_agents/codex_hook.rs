@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::held_queue::{as_claude, send_to_queue};
 use crate::pair::{of_type, verify, wait_status, without_sandbox};
 use crate::support::child::run;
 use crate::support::codex_home::COMPOSER;
@@ -114,6 +115,9 @@ fn fills_up(pair: &Pair) -> Gate {
 #[track_caller]
 fn put_in(pair: &Pair, goes_on: &Gate) {
     wait_packets(pair, &[("inject", "offered")]);
+    // The line is in the file before the packet leaves. What is asked of the adapter is done in its
+    // order: when Codex has this, it has the packet.
+    send_to_queue(pair, &mut as_claude(pair), "then count them");
     goes_on.open();
     wait_packets(pair, &[("inject", "offered"), ("inject", "given")]);
 }

@@ -165,9 +165,11 @@ fn what_waits_behind_a_turn_that_the_human_stopped_goes_on_when_the_operator_say
 /// What comes of a handoff of these words, once Codex's turn on it is over.
 fn handed_over(pair: &Pair, claude: &mut McpClient, ask: &str, times: usize) -> Value {
     let work = json!({"ask": ask, "reason": "it was changed"});
-    let sent = claude.tool("handoff", work);
-    assert_eq!(sent["duplicate"], false, "{sent}");
-    let id = sent["handoff_id"].clone();
+    // The end of the one before is on disk a moment before it counts. Until then nothing is sent.
+    let id = wait_until("a handoff that is another one", timeout(), || {
+        let sent = claude.tool("handoff", work.clone());
+        (sent["duplicate"] == false).then(|| sent["handoff_id"].clone())
+    });
     wait_until(
         "what is said of it when its turn is over",
         timeout(),
@@ -219,8 +221,11 @@ fn what_is_handed_over_again_after_an_answer_or_a_failed_turn_reaches_codex_agai
         (answered.len() == 2).then_some(answered)
     });
     assert_eq!(answered, ids);
-    let mail = claude.tool("get_messages", json!({}));
-    assert_eq!(mail.to_string().matches(SAID).count(), 2, "{mail}");
+    // A line is on disk a moment before the daemon gives it.
+    wait_until("both answers in the mail", timeout(), || {
+        let mail = claude.tool("get_messages", json!({}));
+        (mail.to_string().matches(SAID).count() == 2).then_some(())
+    });
     wait_settled(&pair, "codex");
 
     // It fails this time.

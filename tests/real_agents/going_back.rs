@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::codex_continuity::rests;
 use crate::pair::{attached_codex, status, verify, wait_status};
-use crate::support::codex_home;
 use crate::support::mcp::McpClient;
 use crate::support::model_request::says;
 use crate::support::pair::Pair;
@@ -30,7 +30,7 @@ fn prompt(pair: &Pair, codex: &mut Pty, text: &str, answer: &str) {
         status["agents"]["codex"]["state"] == "idle"
     });
     // In a turn, and as far as the terminal knows, there is no other conversation.
-    codex.wait_for_text("Worked for");
+    rests(codex, text, 1);
 }
 
 /// The first conversation, left for a second one, each with a turn in it.
@@ -52,7 +52,11 @@ fn go_back(codex: &mut Pty) {
     codex.type_text("plums");
     codex.wait_until_gone(SECOND);
     codex.press(Key::Enter);
-    codex.wait_for_text("The plums are sorted.");
+    // It may stand there still, above what the second one said.
+    codex.wait_for_screen("the first conversation", |screen| {
+        let first = screen.rfind("The plums are sorted.");
+        first.is_some() && first > screen.rfind("There are nine pears.")
+    });
 }
 
 /// What Claude says comes into this conversation, on the screen.
@@ -91,8 +95,7 @@ fn a_message_follows_the_terminal_back_at_once_to_a_conversation_that_it_loads()
     drop((codex, daemon));
     // Another app-server, which has loaded the second one alone.
     let _daemon = pair.daemon();
-    let mut codex = pair.codex();
-    codex.wait_for_text(codex_home::COMPOSER);
+    let mut codex = attached_codex(&pair);
     wait_status(&pair, "the second thread", |status| {
         *thread(status) == second
     });

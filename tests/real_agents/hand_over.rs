@@ -1,10 +1,12 @@
 //! A turn of the real Codex, over the change of processes.
 
+use std::process::Command;
 use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::pair::attached_codex;
 use crate::support::child::{is_alive, run};
 use crate::support::codex_home;
 use crate::support::hand_over::{
@@ -267,8 +269,7 @@ fn a_turn_of_codex_goes_on_when_nobody_could_take_over() {
     let daemon = pair.daemon();
     let project = &pair.project;
     let mut operator = Operator::connect(project);
-    let mut codex = pair.codex();
-    codex.wait_for_text(codex_home::COMPOSER);
+    let mut codex = attached_codex(&pair);
     let mut claude = McpClient::start(&pair.ctxrelay(["bridge"]));
     let gate = Gate::new("codex-works");
     pair.responses
@@ -310,9 +311,12 @@ fn the_deck_comes_back_when_nobody_can_take_over_while_codex_works() {
     let _tidy = Tidy(&pair.project);
     // A program of its own, which is replaced while it runs, as an update does.
     let installed = pair.project.base().join("ctxrelay");
-    std::fs::hard_link(env!("CARGO_BIN_EXE_ctxrelay"), &installed)
-        .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_ctxrelay"), &installed).map(drop))
-        .unwrap();
+    let program = env!("CARGO_BIN_EXE_ctxrelay");
+    if std::fs::hard_link(program, &installed).is_err() {
+        // By another process: see `write_program`.
+        let copied = Command::new("cp").arg(program).arg(&installed).status();
+        assert!(copied.unwrap().success());
+    }
     let mut launch = pair.ctxrelay([]);
     launch.program.clone_from(&installed);
     let mut deck = Pty::spawn(&launch).labelled("deck");

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::pair::{attached_codex, codex_works, of_type, status, verify, wait_status};
-use crate::support::child::run;
+use crate::support::child::{is_alive, run};
 use crate::support::mcp::McpClient;
 use crate::support::model_request::{ModelRequest, says};
 use crate::support::operator::Operator;
@@ -66,13 +66,7 @@ pub fn send_to_queue(pair: &Pair, claude: &mut McpClient, word: &str) -> Value {
 #[track_caller]
 pub fn wait_queued(pair: &Pair, id: &Value) {
     wait_until("the row of the message in Codex's queue", timeout(), || {
-        let queue = run(&pair.ctxrelay(["queue", "list", "--json"]))
-            .expect_success()
-            .json();
-        let rows = queue["messages"].as_array().unwrap();
-        rows.iter()
-            .any(|row| row["id"] == *id && row["state"] == "offered")
-            .then_some(())
+        (in_list(pair, id)? == "offered").then_some(())
     });
 }
 
@@ -93,6 +87,16 @@ fn goes_on(pair: &Pair, word: &str) {
 
 pub fn app_server(pair: &Pair) -> Value {
     status(pair)["agents"]["codex"]["appServer"]["pid"].clone()
+}
+
+/// Waits until the app-server of a killed daemon is gone. Until then it may come to the end of its
+/// turn, begin the next one and be cut off in it.
+#[track_caller]
+pub fn wait_gone(app_server: &Value) {
+    let pid = u32::try_from(app_server.as_u64().unwrap()).unwrap();
+    wait_until("the end of the app-server", timeout(), || {
+        (!is_alive(pid)).then_some(())
+    });
 }
 
 #[test]
@@ -140,7 +144,9 @@ fn what_waits_behind_a_turn_goes_on_after_the_daemon_was_killed() {
     begun(&pair, &mut claude);
     let (_, gate) = behind_a_turn(&pair, &mut claude, "the word is crashed");
     drop(claude);
+    let before = app_server(&pair);
     daemon.crash();
+    wait_gone(&before);
     gate.open();
     let _daemon = pair.daemon();
     goes_on(&pair, "the word is crashed");
@@ -203,7 +209,13 @@ fn what_it_holds_goes_on_by_itself_when_another_daemon_finds_it() {
     held_by_nobody(&pair);
     let mut daemon = pair.daemon();
     let mut claude = as_claude(&pair);
-    send_to_queue(&pair, &mut claude, "the word is recovered");
+    let id = send(&mut claude, "the word is recovered")["message_id"].clone();
+    // It goes on by itself in a while, which on a slow machine is over before anybody looks.
+    wait_until("the message in Codex's queue or out", timeout(), || {
+        let is_heard = pair.responses.times_heard("the word is recovered") > 0;
+        let is_queued = || in_list(&pair, &id).is_some_and(|state| state == "offered");
+        (is_heard || is_queued()).then_some(())
+    });
     drop(claude);
     daemon.crash();
     let _daemon = pair.daemon();
@@ -316,7 +328,8 @@ fn what_the_person_took_out_of_codexs_queue_begins_no_turn_after_the_daemon_was_
     // No bridge that could start the next one.
     drop(claude);
     // It does not give it back before the daemon is gone.
-    let pid = i32::try_from(app_server(&pair).as_i64().unwrap()).unwrap();
+    let before = app_server(&pair);
+    let pid = i32::try_from(before.as_i64().unwrap()).unwrap();
     let signal = |signal| {
         let pid = rustix::process::Pid::from_raw(pid).unwrap();
         let _ = rustix::process::kill_process(pid, signal);
@@ -326,6 +339,7 @@ fn what_the_person_took_out_of_codexs_queue_begins_no_turn_after_the_daemon_was_
     operator.call("queue/change", remove).unwrap();
     daemon.crash();
     signal(rustix::process::Signal::CONT);
+    wait_gone(&before);
     gate.open();
     let _daemon = pair.daemon();
     let mut claude = as_claude(&pair);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::pair::{attached_claude, status, verify, wait_status};
 use crate::support::mcp::McpClient;
-use crate::support::model_request::says;
+use crate::support::model_request::{says, tool_said};
 use crate::support::pair::Pair;
 use crate::support::pty::{Key, Pty};
 use crate::support::script::{Gate, Reply};
@@ -190,8 +190,11 @@ fn one_that_was_stopped_with_esc_is_called_stale_after_a_while_and_is_heard_agai
     claude: &mut Pty,
 ) {
     let gate = Gate::new("claude-works");
+    // Behind a call: before the first word Claude takes esc for taking the prompt back.
+    let note = json!({"text": "a long thought"});
+    pair.claude_calls(says("think for long"), "append_note", note);
     pair.messages
-        .when(says("think for long"))
+        .when(tool_said("entry_id"))
         .once()
         .reply(Reply::held("Thinking", &gate, "never seen"));
     claude.submit("think for long");

@@ -317,12 +317,9 @@ fn claude_reaches_codex_idle_and_busy_each_message_once(
         .when(says("work for long"))
         .once()
         .reply(Reply::held("Working", &gate, "done working."));
-    // It is in flight until the daemon has heard of its turn.
-    wait_status(pair, "an empty queue and an idle Codex", |status| {
-        status["queue"]["codex"]["pending"] == 0
-            && status["queue"]["codex"]["inFlight"] == 0
-            && status["agents"]["codex"]["state"] == "idle"
-    });
+    // It is in flight until the daemon has heard of its turn; and what is typed in a turn joins it.
+    wait_both_rest(pair);
+    rests(pair, codex);
     codex.submit("work for long");
     gate.wait_arrived();
     claude.submit("send plum-2");

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::approvals::rests as codex_rests;
+use crate::held_queue::{app_server, wait_gone};
 use crate::pair::{
     attached_claude, attached_codex, of_type, status, verify, wait_attached, wait_status,
 };
@@ -207,8 +208,10 @@ fn a_decision_outlives_a_kill_before_either_model_has_it() {
     wait_status(&pair, "the acknowledged decision", |status| {
         status["finality"]["decided"][0]["proposalId"] == no["finality"]["proposalId"]
     });
+    let before = app_server(&pair);
     daemon.crash();
     drop(daemon);
+    wait_gone(&before);
     run(&pair.ctxrelay(["daemon", "--detach"])).expect_success();
     claude_works.open();
     codex_works.open();

@@ -33,10 +33,16 @@ fn waking_an_idle_claude_takes_one_request_and_few_characters() {
         assert!(beside <= CHARS_MAX, "{beside}: {wake:#?}");
         let heard: Vec<&str> = wake.iter().map(|input| input.text.as_str()).collect();
         let heard = heard.join("\n");
-        let head = format!(
-            "[ctxrelay message {id} from peer Codex, not from your operator; just now]\n{text}\n[end of "
+        let head = format!("[ctxrelay message {id} from peer Codex, not from your operator; ");
+        // How long ago it was sent depends on the machine.
+        let behind = heard
+            .split_once(&head)
+            .and_then(|(_, age)| age.split_once(']'));
+        let whole = format!("\n{text}\n[end of ");
+        assert!(
+            behind.is_some_and(|(_, behind)| behind.starts_with(&whole)),
+            "{heard}"
         );
-        assert!(heard.contains(&head), "{heard}");
         assert!(heard.contains("1 message from codex"));
     }
 }

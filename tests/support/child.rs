@@ -117,13 +117,13 @@ impl Child {
             let hit = self.stdout().iter().find_map(|line| pick(line));
             match (hit, self.try_exit()) {
                 (Some(hit), _) => Some(Ok(hit)),
-                // One more look: the last line may have come between the look and the exit.
-                (None, Some(status)) => Some(
-                    self.stdout()
-                        .iter()
-                        .find_map(|line| pick(line))
-                        .ok_or(status),
-                ),
+                // One more look: the last line may have come between the look and the exit, or be
+                // on its way still.
+                (None, Some(status)) => {
+                    self.wait_last_words();
+                    let hit = self.stdout().iter().find_map(|line| pick(line));
+                    Some(hit.ok_or(status))
+                }
                 (None, None) => None,
             }
         });
@@ -161,16 +161,21 @@ impl Child {
                 self.stderr()
             )
         };
-        // A grandchild may hold the pipe; what has come by now is what this process wrote.
-        let drained = |lines: &Lines| Arc::strong_count(lines) == 1;
-        poll_soon(GRACE, || {
-            (drained(&self.stdout) && drained(&self.stderr)).then_some(())
-        });
+        self.wait_last_words();
         Finished {
             status,
             stdout: joined(&self.stdout),
             stderr: joined(&self.stderr),
         }
+    }
+
+    /// It has ended: waits until all that it printed is read. A grandchild may hold the pipe; what
+    /// has come by then is what this process wrote.
+    fn wait_last_words(&self) {
+        let drained = |lines: &Lines| Arc::strong_count(lines) == 1;
+        poll_soon(GRACE, || {
+            (drained(&self.stdout) && drained(&self.stderr)).then_some(())
+        });
     }
 
     pub fn signal(&self, signal: Signal) {

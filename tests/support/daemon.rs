@@ -2,12 +2,14 @@
 
 use std::ops::Deref;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::child::{Child, Finished};
+use super::child::{Child, Finished, is_alive};
 use super::http;
 use super::launch::Launch;
 use super::project::Project;
+use super::wait::{timeout, wait_until};
 
 /// `ctxrelay daemon` of a project; ended with this value.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ impl Daemon {
     /// SIGTERM, and what it left.
     #[track_caller]
     pub fn stop(self) -> Finished {
-        self.child.signal(rustix::process::Signal::TERM);
+        self.child.signal(Signal::TERM);
         self.child.wait()
     }
 }
@@ -95,6 +97,17 @@ impl Project {
             daemon.ready_line()
         );
         daemon
+    }
+
+    /// Ends the daemon that something else than the test has started.
+    #[track_caller]
+    pub fn end_daemon(&self) {
+        let status = self.status_of_daemon().expect("a daemon");
+        let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
+        wait_until("the daemon's end", timeout(), || {
+            (!is_alive(pid)).then_some(())
+        });
     }
 
     /// The status as `ctxrelay status --json` has it from the daemon, without a process for it.

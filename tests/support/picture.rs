@@ -81,6 +81,11 @@ fn words(picture: &str) -> Vec<String> {
     lines.into_values().map(|line| masked(&line)).collect()
 }
 
+/// A date names one.
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
 fn masked(line: &BTreeMap<u32, char>) -> String {
     let end = line.keys().next_back().map_or(0, |last| last + 1);
     let text: String = (0..end)
@@ -88,13 +93,19 @@ fn masked(line: &BTreeMap<u32, char>) -> String {
         // A scroll bar stands on the frame.
         .map(|c| if c == '┃' { '│' } else { c })
         .collect();
+    // What is said of a note that was written a minute ago, too.
+    let text = text.replace("wrote a note just now", "last note now");
     let mut words: Vec<&str> = Vec::new();
     for word in text.split_whitespace() {
         let word = match word {
             // An age in words, or the unit of a time.
             "now" => "#",
+            "ago" if words.last() == Some(&"#") => continue,
+            word if MONTHS.contains(&word) => "#",
             "ms" | "s" if words.last() == Some(&"#") => continue,
             word if word.contains(|c: char| c.is_ascii_digit()) => "#",
+            // Of hexadecimal digits, which may all be letters.
+            word if word.len() == 8 && word.chars().all(|c| c.is_ascii_hexdigit()) => "#",
             word if word.chars().all(|c| "·▁▂▃▄▅▆▇█".contains(c)) => "~",
             // Where it is cut depends on the age behind it.
             word if word.ends_with('…') => "…",

@@ -2,7 +2,7 @@
 //! program set up to work in it.
 
 use std::fs::File;
-use std::net::TcpListener;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -322,10 +322,10 @@ fn free_ports() -> (Ports, File) {
         }
         // They are free as well while their daemon is between a stop and a start.
         let lock = File::create(taken.join(base.to_string())).unwrap();
-        let held: Vec<_> = (base..base + 3)
-            .filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok())
-            .collect();
-        if held.len() == 3 && lock.try_lock().is_ok() {
+        // They are not bound for it: each process that some thread of this one is just starting has
+        // all open that this one has, and would hold them for a while.
+        let is_free = |port: u16| TcpStream::connect(("127.0.0.1", port)).is_err();
+        if lock.try_lock().is_ok() && (base..base + 3).all(is_free) {
             let ports = Ports {
                 app_server: base,
                 proxy: base + 1,

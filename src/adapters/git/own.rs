@@ -277,7 +277,7 @@ mod tests {
         }
         drop(lock);
         // A process that another test forks just now holds the lock until it is another program.
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         while in_use.exists() && Instant::now() < end {
             remove_left(&base);
         }

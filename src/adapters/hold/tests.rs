@@ -96,7 +96,7 @@ async fn printed_pid(stdout: ChildStdout) -> u32 {
 
 /// Waits until a condition holds; there is no event for the end of a stranger.
 fn eventually(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !condition() {
         assert!(Instant::now() < deadline, "{what}");
         thread::sleep(Duration::from_millis(10));

@@ -40,6 +40,23 @@ pub async fn before_tool<R, W>(
     rules: &PolicyRules,
     caller: HookCaller,
     input: R,
+    output: W,
+    client: Option<impl FnOnce() -> Client>,
+) where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let waits = (HOOK_WAIT, TELL_WAIT);
+    before_tool_within(waits, rules, caller, input, output, client).await;
+}
+
+/// As [`before_tool`], which holds Claude up for no longer than this: in all, and by telling of
+/// what begins.
+pub(super) async fn before_tool_within<R, W>(
+    (wait, tell_wait): (Duration, Duration),
+    rules: &PolicyRules,
+    caller: HookCaller,
+    input: R,
     mut output: W,
     client: Option<impl FnOnce() -> Client>,
 ) where
@@ -47,7 +64,7 @@ pub async fn before_tool<R, W>(
     W: AsyncWrite + Unpin,
 {
     let work = async {
-        let input = timeout(HOOK_WAIT / 2, read(input))
+        let input = timeout(wait / 2, read(input))
             .await
             .ok()
             .flatten()
@@ -60,7 +77,7 @@ pub async fn before_tool<R, W>(
             PolicyVerdict::Allowed
         };
         let (decision, why) = match verdict {
-            PolicyVerdict::Allowed => return tell(caller, &input, client).await,
+            PolicyVerdict::Allowed => return tell(tell_wait, caller, &input, client).await,
             // Nobody set a rule for all of it.
             PolicyVerdict::Ask(why) if client.is_none() => ("ask", format!("{why}{NOWHERE}")),
             PolicyVerdict::Ask(why) => ("ask", why),
@@ -78,7 +95,7 @@ pub async fn before_tool<R, W>(
             return;
         }
         if decision != "deny" {
-            return tell(caller, &input, client).await;
+            return tell(tell_wait, caller, &input, client).await;
         }
         let Some(client) = client.map(|client| client()) else {
             return;
@@ -90,13 +107,18 @@ pub async fn before_tool<R, W>(
             }
         }
     };
-    if timeout(HOOK_WAIT, work).await.is_err() {
+    if timeout(wait, work).await.is_err() {
         tracing::debug!("the hook took too long");
     }
 }
 
 /// Tells the daemon what begins. A helper of Claude's own does its work beside Claude's turn.
-async fn tell(caller: HookCaller, input: &Value, client: Option<impl FnOnce() -> Client>) {
+async fn tell(
+    wait: Duration,
+    caller: HookCaller,
+    input: &Value,
+    client: Option<impl FnOnce() -> Client>,
+) {
     let begun = begun(caller, input).filter(|_| input.get("agent_id").is_none());
     let (Some(params), Some(client)) = (begun, client) else {
         return;
@@ -106,7 +128,7 @@ async fn tell(caller: HookCaller, input: &Value, client: Option<impl FnOnce() ->
         connected(&client).await?;
         client.call(Command::ToolBegins(params)).await.ok()
     };
-    if !matches!(timeout(TELL_WAIT, told).await, Ok(Some(_))) {
+    if !matches!(timeout(wait, told).await, Ok(Some(_))) {
         tracing::debug!("a tool that begins was not reported");
     }
 }

@@ -504,7 +504,9 @@ fn whoever_touches_it_again_and_again_does_not_make_us_read_without_end() {
         while facts.try_recv().is_ok() {
             alarms += 1;
         }
-        if start.elapsed() > Duration::from_secs(3) {
+        // Few looks of a busy machine's may all find it as it was.
+        let passed = start.elapsed();
+        if passed > DEADLINE || (alarms > 0 && passed > Duration::from_secs(3)) {
             break;
         }
         std::thread::sleep(Duration::from_millis(1));

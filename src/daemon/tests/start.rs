@@ -1,7 +1,7 @@
 //! A start that fails, at each of its stages, and what it leaves on the disk.
 
 use std::future::ready;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -134,7 +134,7 @@ pub(super) fn with_ports(place: &Place) -> Builder {
     let first = 10_000 + u16::try_from(std::process::id() % 2_000).unwrap() * 4;
     let mut free = std::iter::from_fn(|| {
         let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
-        Some((port, TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()))
+        Some((port, !listens(port)))
     })
     .filter_map(|(port, is_free)| is_free.then_some(port));
     let mut next = || free.next().unwrap();
@@ -148,11 +148,17 @@ pub(super) fn with_ports(place: &Place) -> Builder {
     }
 }
 
+/// Whether somebody listens there. Asked without a listener of ours: of that a process that another
+/// test begins could have a copy when the port is taken next.
+fn listens(port: u16) -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
 /// Waits until nobody has the port. A process that another test begins has a copy of our sockets
 /// until its program takes its place, for a moment on a busy machine.
 async fn becomes_free(port: u16) {
     let free = async {
-        while TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err() {
+        while listens(port) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };

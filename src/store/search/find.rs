@@ -27,7 +27,10 @@ pub const TOTAL_MAX: u64 = 10_000;
 /// work these are the ones of the last second; while the index is built it is all but some. And how
 /// long those that are wanted are looked for among the matches of the index, since the next search
 /// waits for that.
-pub(super) const LOOK: Duration = Duration::from_millis(300);
+pub(super) const LOOK: Duration = match cfg!(test) {
+    true => Duration::from_secs(60),
+    false => Duration::from_millis(300),
+};
 
 /// How many entries are read from the ledger at once. They may be large, and few of them are
 /// needed.

@@ -34,8 +34,8 @@ fn a_gate_that_hangs_is_ended_with_all_that_it_started() {
                echo waiting; wait";
     trust(
         &project,
-        // Long enough for all of it to be started.
-        &json!([{"name": "tests", "cmd": cmd, "timeout_s": 5}]),
+        // Long enough for all of it to be started, also where many others are.
+        &json!([{"name": "tests", "cmd": cmd, "timeout_s": 15}]),
     );
     let mut operator = Operator::connect(&project);
     let report = run_gates(&mut operator, json!({}));

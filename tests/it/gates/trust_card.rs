@@ -44,7 +44,10 @@ pub fn open_card(deck: &mut Pty, shows: &str) {
         });
         if found.is_none() {
             deck.press(Key::Escape);
-            deck.wait_until_gone("esc later");
+            // A key that follows at once is another one together with it.
+            deck.wait_for_screen("no card", |screen| {
+                !screen.contains("esc later") && !screen.contains("This card is gone")
+            });
         }
         found
     });

@@ -146,7 +146,7 @@ fn a_daemon_that_is_killed_before_its_successor_speaks_leaves_no_second_owner() 
         daemon.crash();
         asked.join().unwrap();
         // The bridge has a daemon again before the late one speaks, and that one gets nothing.
-        claude.tool("append_note", json!({"text": "after"}));
+        note_that_is_answered(&mut claude);
         let owner = pid(&status(&project));
         let watch = LockWatch::start(&project);
         std::fs::write(&go, "").unwrap();

@@ -151,6 +151,9 @@ impl Scene {
 
     /// Acknowledges all alarms over the operator's way.
     fn acknowledge(&self, operator: &mut Operator) {
+        // Behind it all that the start tells is on record.
+        let note = json!({"agent": "codex", "text": "begun"});
+        connect(&self.project).unwrap().expect("note/append", note);
         let alarms: Vec<String> = self
             .project
             .ledger()
@@ -539,7 +542,10 @@ fn an_alarm_of_a_later_version_that_waits_outside_is_told_and_nothing_else_is_do
     assert_eq!(verified.code(), 6, "{}", verified.stdout);
     let mut operator = Operator::connect(&project);
     let seen = json!({"alarmId": told["id"]});
-    operator.call("alarm/acknowledge", seen).unwrap();
+    // It is in the file before it is on the disk, and can be acknowledged from then on.
+    wait_until("an alarm that is on record", timeout(), || {
+        operator.call("alarm/acknowledge", seen.clone()).ok()
+    });
     verify().expect_success();
     let page = mail(&project);
     assert!(page.to_string().contains("go on with the tests"), "{page}");

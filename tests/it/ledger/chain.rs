@@ -186,6 +186,9 @@ fn a_record_with_foreign_lines_is_not_ok_before_the_operator_has_seen_it() {
         }
     });
     let acknowledge = json!({"alarmId": alarm});
-    operator.call("alarm/acknowledge", acknowledge).unwrap();
+    // It is in the file before it is on the disk, and can be acknowledged from then on.
+    wait_until("an alarm that is on record", timeout(), || {
+        operator.call("alarm/acknowledge", acknowledge.clone()).ok()
+    });
     scene.becomes_ok();
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::support::child::{Child, is_alive, run};
+use crate::support::child::{Child, run};
 use crate::support::daemon::Daemon;
 use crate::support::mcp::McpClient;
 use crate::support::project::Project;
@@ -180,18 +180,6 @@ impl Scene {
             .json();
         assert_eq!(status["answers"], true);
     }
-
-    /// Ends the daemon that the bridge started.
-    #[track_caller]
-    fn end(&self) {
-        let status = self.project.run(["status", "--json"]).json();
-        let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
-        let raw = Pid::from_raw(pid.cast_signed()).unwrap();
-        rustix::process::kill_process(raw, Signal::TERM).unwrap();
-        wait_until("the daemon's end", timeout(), || {
-            (!is_alive(pid)).then_some(())
-        });
-    }
 }
 
 /// Every file below a folder with what it holds.
@@ -217,7 +205,7 @@ fn a_daemon_whose_lock_or_state_is_taken_away_ends_and_the_agent_moves_on() {
         fs::rename(&path, path.with_extension("away")).unwrap();
         scene.wait_end();
         scene.expect_moved_on();
-        scene.end();
+        scene.project.end_daemon();
     }
 }
 
@@ -253,10 +241,12 @@ fn a_daemon_whose_folder_is_renamed_ends_and_writes_nothing_into_it() {
         "{refused}"
     );
     assert!(!relay.exists(), "an agent makes no project anew");
-    scene.daemon = scene.project.daemon();
+    // The bridge starts the next one as soon as there is a folder for it.
+    scene.project.begin();
     scene.expect_moved_on();
     let of_old: Vec<Value> = scene.project.ledger();
     assert!(!of_old.iter().any(|line| line["content"] == "before"));
+    scene.project.end_daemon();
 }
 
 #[test]
@@ -268,7 +258,7 @@ fn a_daemon_whose_folder_is_replaced_or_removed_ends() {
     fs::create_dir(&relay).unwrap();
     scene.wait_end();
     scene.expect_moved_on();
-    scene.end();
+    scene.project.end_daemon();
     // Removed.
     let mut scene = Scene::new();
     // What the daemon writes meanwhile stands in the way of who removes it.
@@ -287,7 +277,7 @@ fn a_daemon_whose_folder_is_replaced_or_removed_ends() {
     assert_eq!(status.json()["ok"], true);
     // The bridge starts it.
     scene.expect_moved_on();
-    scene.end();
+    scene.project.end_daemon();
 }
 
 /// What is taken away, what is said of that, and a way on.

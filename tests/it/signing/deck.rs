@@ -9,21 +9,38 @@ use crate::support::gate_scene::Scene;
 use crate::support::project::Project;
 use crate::support::pty::{Key, Pty};
 use crate::support::script_file::write_program;
-use crate::support::wait::{timeout, wait_until};
+use crate::support::wait::{poll_until, timeout, wait_until};
 
-/// Opens the only card that waits, once the one before is gone.
-pub fn open_card(deck: &mut Pty) {
-    deck.wait_for_screen("one card that waits, and no other", |screen| {
-        screen.contains("1 waits for you") && screen.matches("◈ finality ◇").count() == 1
+/// Opens the card of this proposal, the only one that waits. The row of the one before it is still
+/// there for a moment.
+#[track_caller]
+pub fn open_card(deck: &mut Pty, id: &str) {
+    // The end of it stands on the card.
+    let (_, its) = id.rsplit_once('-').unwrap();
+    let is_open =
+        |screen: &str| screen.contains("esc later") || screen.contains("This card is gone");
+    wait_until(&format!("the card of {id}"), timeout(), || {
+        deck.wait_for_screen("one card that waits, and no other", |screen| {
+            screen.contains("1 waits for you") && screen.matches("◈ finality ◇").count() == 1
+        });
+        deck.press(Key::Char('3'));
+        deck.press(Key::Enter);
+        let found = poll_until(timeout() / 20, || {
+            let is_it = deck.shows(its) && deck.shows("reject with a reason");
+            is_it.then_some(())
+        });
+        if found.is_none() && is_open(&deck.screen()) {
+            deck.press(Key::Escape);
+            deck.wait_for_screen("no card", |screen| !is_open(screen));
+        }
+        found
     });
-    deck.press(Key::Char('3'));
-    deck.press(Key::Enter);
-    deck.wait_for_text("reject with a reason");
 }
 
-/// Opens the card that waits and says yes, or no with a reason; both ask once more.
-fn decide(deck: &mut Pty, rejection: Option<&str>) {
-    open_card(deck);
+/// Opens the card of this proposal and says yes, or no with a reason; both ask once more.
+#[track_caller]
+fn decide(deck: &mut Pty, id: &str, rejection: Option<&str>) {
+    open_card(deck, id);
     match rejection {
         None => deck.press(Key::Char('a')),
         Some(reason) => {
@@ -65,7 +82,7 @@ fn a_gate_that_has_not_run_is_told_before_the_passphrase_is_asked_for() {
 
     let mut deck = Pty::spawn_sized(&project.ctxrelay([]), 120, 40);
     deck.wait_for_text("✓ chain");
-    open_card(&mut deck);
+    open_card(&mut deck, &id);
     deck.wait_for_text("still the same");
     deck.press(Key::Char('a'));
     deck.press(Key::Enter);
@@ -93,7 +110,7 @@ fn a_deck_that_waits_for_git_to_sign_says_so_and_can_be_left() {
     let deck = project.ctxrelay([]).env("HANGS", "1");
     let mut deck = Pty::spawn(&deck);
     deck.wait_for_text("✓ chain");
-    decide(&mut deck, None);
+    decide(&mut deck, &first, None);
     deck.wait_for_text("Type the passphrase");
     deck.type_text(PASSPHRASE);
     deck.wait_for_text("Something is typed");
@@ -101,7 +118,7 @@ fn a_deck_that_waits_for_git_to_sign_says_so_and_can_be_left() {
     wait_for_state(&project, &first, "approved");
     let second = Scene::new(&project).proposal;
     deck.wait_until_gone("Sign it");
-    open_card(&mut deck);
+    open_card(&mut deck, &second);
     deck.wait_for_text("It is unlocked here until");
     std::fs::write(&hangs, "").unwrap();
     deck.press(Key::Char('a'));
@@ -123,7 +140,7 @@ fn a_proposal_is_approved_and_rejected_in_the_deck_after_the_passphrase_was_type
 
     let mut deck = Pty::spawn(&project.ctxrelay([]));
     deck.wait_for_text("✓ chain");
-    decide(&mut deck, None);
+    decide(&mut deck, &first, None);
     deck.wait_for_screen("the question", |screen| {
         screen.contains("Type the passphrase") && screen.contains(&fingerprint)
     });
@@ -142,12 +159,12 @@ fn a_proposal_is_approved_and_rejected_in_the_deck_after_the_passphrase_was_type
     // The key is there for a while: the next one is signed without a question, and says until when.
     let second = Scene::new(&project).proposal;
     deck.wait_until_gone("Sign it");
-    decide(&mut deck, Some("not yet"));
+    decide(&mut deck, &second, Some("not yet"));
     wait_for_state(&project, &second, "rejected");
 
     // Locked by the command, it is asked for again; left, nothing is recorded.
     let third = Scene::new(&project).proposal;
-    open_card(&mut deck);
+    open_card(&mut deck, &third);
     deck.wait_for_text("It is unlocked here until");
     deck.press(Key::Escape);
     deck.wait_until_gone("as the operator");
@@ -155,7 +172,7 @@ fn a_proposal_is_approved_and_rejected_in_the_deck_after_the_passphrase_was_type
     deck.type_text("lock the key");
     deck.press(Key::Enter);
     deck.wait_for_text("the key is locked");
-    decide(&mut deck, None);
+    decide(&mut deck, &third, None);
     deck.wait_for_text("Type the passphrase");
     deck.press(Key::Escape);
     deck.wait_for_text("nothing was signed");

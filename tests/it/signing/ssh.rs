@@ -33,8 +33,8 @@ fn fingerprint(public: &Path) -> String {
 }
 
 /// Approves on the card of the deck.
-fn press_approve(deck: &mut Pty) {
-    open_card(deck);
+fn press_approve(deck: &mut Pty, id: &str) {
+    open_card(deck, id);
     deck.press(Key::Char('a'));
     deck.wait_for_text("Record your approval");
     deck.press(Key::Enter);
@@ -72,7 +72,7 @@ fn decisions_and_trust_are_signed_with_the_persons_own_key_in_terminal_and_deck(
     let second = Scene::new(&project).proposal;
     let mut deck = Pty::spawn(&project.ctxrelay([]));
     deck.wait_for_text("✓ chain");
-    press_approve(&mut deck);
+    press_approve(&mut deck, &second);
     wait_until("approved", timeout(), || {
         (state(&project, &second) == "approved").then_some(())
     });
@@ -96,7 +96,7 @@ fn decisions_and_trust_are_signed_with_the_persons_own_key_in_terminal_and_deck(
         )
         .unwrap();
     }
-    press_approve(&mut deck);
+    press_approve(&mut deck, &third);
     deck.wait_for_text("was replaced");
     deck.press(Key::Escape);
     let args = ["finality", "approve", &third];

@@ -1,5 +1,4 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use super::*;
@@ -18,12 +17,17 @@ fn read(dir: &Path, name: &str) -> Value {
 }
 
 /// A program that prints its arguments, one a line, below a folder with a difficult name.
+///
+/// Another process writes it: what this one has open for writing, a process that another test
+/// begins has open as well for a moment, and that cannot be run.
 fn program(dir: &Path) -> PathBuf {
     let folder = dir.join("it's a \"folder\" $(exit 9)");
     fs::create_dir(&folder).unwrap();
-    let program = folder.join("ctxrelay");
-    fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let (draft, program) = (dir.join("draft"), folder.join("ctxrelay"));
+    fs::write(&draft, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
+    let mut install = Command::new("install");
+    let copied = install.args(["-m", "0700"]).arg(draft).arg(&program);
+    assert!(copied.status().unwrap().success());
     program
 }
 

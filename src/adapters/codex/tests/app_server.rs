@@ -27,7 +27,10 @@ use crate::core::id::EntryId;
 use crate::core::redact::Redactor;
 
 /// For anything that a test waits for.
-const SOON: std::time::Duration = std::time::Duration::from_secs(5);
+const SOON: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Between two questions of a session whether somebody has signed in.
+const ACCOUNT_EVERY: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// What a new thread is called.
 const NAME: &str = "ctxrelay proj";
@@ -61,7 +64,15 @@ pub(super) struct Script {
 
 impl Script {
     /// Connects a session in this state, up to its `initialize`.
-    pub(super) async fn connect(mut thread_state: ThreadState, fresh: bool) -> Self {
+    pub(super) async fn connect(thread_state: ThreadState, fresh: bool) -> Self {
+        Self::connect_asking(thread_state, fresh, ACCOUNT_EVERY).await
+    }
+
+    async fn connect_asking(
+        mut thread_state: ThreadState,
+        fresh: bool,
+        account_every: std::time::Duration,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let upstream = Upstream {
             port: listener.local_addr().unwrap().port(),
@@ -72,7 +83,7 @@ impl Script {
         let context = SessionContext {
             project_root: "/proj".to_owned(),
             thread_name: NAME.to_owned(),
-            account_every: std::time::Duration::from_millis(500),
+            account_every,
             hook: CompactionHook::default(),
             redactor: Arc::new(Redactor::new()),
             facts: told,
@@ -104,7 +115,12 @@ impl Script {
 
     /// A session on the thread `T`, idle, with nothing in flight.
     pub(super) async fn idle() -> Self {
-        let mut script = Self::connect(ThreadState::default(), true).await;
+        Self::idle_asking(ACCOUNT_EVERY).await
+    }
+
+    /// The same, which asks so rarely whether somebody has signed in.
+    pub(super) async fn idle_asking(account_every: std::time::Duration) -> Self {
+        let mut script = Self::connect_asking(ThreadState::default(), true, account_every).await;
         let start = script.expect("thread/start").await;
         assert_eq!(start["params"]["cwd"], "/proj");
         script

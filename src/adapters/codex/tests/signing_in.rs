@@ -1,5 +1,7 @@
 //! A Codex that nobody is signed in to.
 
+use std::time::Duration;
+
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -34,7 +36,8 @@ async fn it_is_handed_nothing_and_asked_again_until_somebody_has_signed_in() {
 
 #[tokio::test]
 async fn a_turn_that_works_shows_that_nobody_has_to_sign_in() {
-    let mut script = Script::idle().await;
+    // It does not ask again before the turn has ended, however slow that is.
+    let mut script = Script::idle_asking(Duration::from_secs(600)).await;
     script.notify("account/updated", json!({})).await;
     script.serve("account/read", account(Value::Null)).await;
     let needed = true;
@@ -72,9 +75,10 @@ async fn a_refusal_to_say_is_no_sign_that_somebody_has_signed_in() {
     let needed = true;
     assert_eq!(script.fact().await, CodexFact::SignIn { needed });
     let read = script.expect("account/read").await;
+    // Before it is time to ask once more.
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     let why = "Server is draining; retry after reconnecting";
     script.refuse(&read, why).await;
     assert_eq!(script.fact().await, CodexFact::SignIn { needed });
-    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     next_fact!(script, NotTaken);
 }

@@ -45,7 +45,7 @@ impl Project {
     /// times and do not ask what a sync does.
     pub fn quick() -> Self {
         let memory = Path::new("/dev/shm");
-        if memory.is_dir() {
+        if tempfile::tempdir_in(memory).is_ok() {
             Self::below(memory)
         } else {
             Self::new()
