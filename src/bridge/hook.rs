@@ -139,8 +139,8 @@ async fn run_within<R, W>(
     }
 }
 
-fn ago_ms(since: Instant) -> i64 {
-    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
+fn ago_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A question of Claude's that waits for the person, who may take their time.
@@ -401,6 +401,7 @@ fn of_helper(event: HookEvent, params: HookParams, input: &Value) -> Command {
         is_judged: params.is_judged,
         helper: params.helper,
         tool_use: tool_use(input),
+        asked_ago_ms: params.asked_ago_ms,
         tool: params.tool,
         path: params.path,
         ..HookParams::default()

@@ -8,7 +8,7 @@ use super::owners::{Base, Daemon};
 use super::peer::ClientProcess;
 use super::reply::stopping;
 use crate::core::agent::Party;
-use crate::core::delivery::LadderInput;
+use crate::core::delivery::{ClaudeInput, LadderInput};
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::agents::claude::tools;
 use crate::daemon::agents::registering::know_agents;
@@ -65,6 +65,10 @@ impl Daemon {
     }
 
     pub(super) fn disconnect(&mut self, conn: ConnId) {
+        // It has printed the answer, and the dialog is closed: the tool that was asked about may run long.
+        if let Some(pair) = self.decisions.approvals.answered_by(conn).cloned() {
+            self.claude_hears(&pair, ClaudeInput::Answered);
+        }
         if let Some(pair) = self.decisions.asking_hook_left(&mut self.base, conn) {
             self.claude_stopped(&pair);
         }

@@ -154,7 +154,8 @@
 //!   (Claude's only while an operator's deck is attached: without one its own dialog has to do), and
 //!   have [`Approvals`](decisions::approvals::Approvals) know where it can be answered; as many as the
 //!   world has room for. What asks for something else under a name that waits already ends the one
-//!   before
+//!   before. A hook that asks what Claude's hooks have shown to be over (`decisions::shown_over`) is
+//!   sent away
 //! - recorded: `decisions::approving` makes the entry, for both agents and `ask_user`, of the kinds of
 //!   `/core/entry/approval`, with what only its unmasked text tells (`/core/policy/unmasked`);
 //!   `/core/fold/approving` has it stand in `open_approvals`, as

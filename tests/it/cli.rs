@@ -718,6 +718,8 @@ fn codex_is_shown_with_its_token_hidden() {
         assert_eq!(refused.code(), 2);
         assert!(refused.stderr.contains("/resume"), "{refused:?}");
     }
+    let taken = project.run(["codex", "--dry-run", "--profile", "resume"]);
+    assert!(taken.expect_success().stdout.contains("--profile resume"));
 }
 
 #[test]

@@ -99,6 +99,8 @@ fn a_message_for_an_absent_claude_waits_and_survives_a_kill() {
     codex.tool("append_note", json!({"text": "still here", "kind": "note"}));
     let verified = project.run(["ledger", "verify", "--json"]).expect_success();
     assert_eq!(verified.json()["ok"], true);
+    // They would start another one.
+    drop((claude, codex));
     project.end_daemon();
 }
 
@@ -371,6 +373,7 @@ fn a_bridge_starts_a_daemon_when_none_runs() {
     let status = project.run(["status", "--json"]).expect_success().json();
     assert_eq!(status["running"], true);
     // A detached daemon ends by itself; do not wait half a minute for it.
+    drop(claude);
     project.end_daemon();
 }
 

@@ -24,7 +24,7 @@ fn search(project: &Project, args: &[&str]) -> Value {
     let args = ["ledger", "search", "--json"].iter().chain(args).copied();
     wait_until("a search that misses nothing", timeout(), || {
         let page = project.run(args.clone()).expect_success().json();
-        (page["behind"].as_u64().unwrap_or(0) == 0).then_some(page)
+        (page["behind"] == 0).then_some(page)
     })
 }
 

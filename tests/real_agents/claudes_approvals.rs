@@ -120,6 +120,35 @@ fn the_deck_answers_claude_while_its_own_dialog_is_open(
     expect_steps(pair, &id, &wanted);
 }
 
+/// Nobody waits for the person any more while what they allowed runs.
+#[test]
+fn claude_is_at_work_once_it_has_the_decks_answer_however_long_the_command_runs() {
+    let Some(pair) = Pair::live() else { return };
+    let mut claude = claude_in_the_mode_that_asks(&pair);
+    let mut deck = pair.deck();
+    deck.wait_for_text("✓ chain");
+    let said = claude_says_it_is_made(&pair, "allowed");
+    let made = makes_file("allowed");
+    let waits = format!("while [ ! -e go ]; do sleep 0.1; done; {made}");
+    let asked = pair.messages.when(says("make it when I say so"));
+    asked.once().reply(Reply::shell(&waits));
+    claude.submit("make it when I say so");
+    wait_asked(&pair, &made);
+    wait_status(&pair, "a Claude that waits", |status| {
+        status["agents"]["claude"]["state"] == "waiting"
+    });
+    card(&mut deck);
+    answers(&mut deck, "Claude asks to run a command");
+    deck.press(Key::Enter);
+    wait_status(&pair, "a Claude at work", |status| {
+        status["agents"]["claude"]["state"] == "busy"
+    });
+    assert!(!is_made(&pair, "allowed"));
+    pair.project.write("go", "");
+    claude.wait_for_text(&said);
+    verify(&pair);
+}
+
 fn a_refusal_in_the_deck_and_its_reason_reach_claudes_model(
     pair: &Pair,
     deck: &mut Pty,

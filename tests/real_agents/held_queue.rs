@@ -216,6 +216,9 @@ fn what_it_holds_goes_on_by_itself_when_another_daemon_finds_it() {
         let is_queued = || in_list(&pair, &id).is_some_and(|state| state == "offered");
         (is_heard || is_queued()).then_some(())
     });
+    if pair.responses.times_heard("the word is recovered") > 0 {
+        eprintln!("it went on before another daemon could find it");
+    }
     drop(claude);
     daemon.crash();
     let _daemon = pair.daemon();

@@ -102,7 +102,7 @@ impl Project {
     /// Ends the daemon that something else than the test has started.
     #[track_caller]
     pub fn end_daemon(&self) {
-        let status = self.status_of_daemon().expect("a daemon");
+        let status = wait_until("a daemon", timeout(), || self.status_of_daemon());
         let pid = u32::try_from(status["pid"].as_u64().unwrap()).unwrap();
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
         wait_until("the daemon's end", timeout(), || {

@@ -162,7 +162,7 @@ fn a_look_at_many_files_is_kept_and_the_next_one_reads_only_what_was_touched() {
     assert_eq!(rig.kept_commits(), [rig.head()]);
     let (_, known) = rig.look();
     // The look before has read the others too where it took long.
-    assert!((FILES - 2..=FILES).contains(&known), "{known}");
+    assert!([FILES - 2, FILES].contains(&known), "{known}");
 }
 
 #[test]

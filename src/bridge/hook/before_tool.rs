@@ -46,6 +46,7 @@ pub async fn before_tool<R, W>(
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
+    const { assert!(TELL_WAIT.as_millis() < HOOK_WAIT.as_millis()) }
     let waits = (HOOK_WAIT, TELL_WAIT);
     before_tool_within(waits, rules, caller, input, output, client).await;
 }

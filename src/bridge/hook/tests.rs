@@ -180,7 +180,14 @@ async fn of_what_a_helper_of_claude_does_only_what_it_asks_the_person_is_told() 
             tool_use: tool_use(&input),
             ..HookParams::default()
         };
-        assert_eq!(daemon.so_far(), [Command::Hook(told)], "{event}");
+        let mut seen = daemon.so_far();
+        let [Command::Hook(seen)] = &mut seen[..] else {
+            panic!("{seen:?}");
+        };
+        // How long it took so far is another time each time.
+        let asks = seen.asked_ago_ms.take().is_some();
+        assert_eq!(asks, told.event == HookEvent::HelperAsks);
+        assert_eq!(*seen, told, "{event}");
     }
 }
 
@@ -374,8 +381,8 @@ async fn without_a_daemon_a_hook_is_over_at_once() {
         run_hook(&Place::default(), "UserPromptSubmit", "{}").await,
         ""
     );
-    // It waits for nothing, or it would be the whole span.
-    assert!(began.elapsed() < DEADLINE);
+    // Below what a call waits for a connection.
+    assert!(began.elapsed() < DEADLINE / 4);
 }
 
 #[tokio::test]

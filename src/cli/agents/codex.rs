@@ -42,7 +42,8 @@ pub fn run(context: &CliContext, args: AgentArgs) -> CliOutcome {
 
 /// Codex is started with `resume` and the pair's thread, and takes no second one.
 fn check_arguments(user: &[OsString]) -> Result<(), Failure> {
-    // Options may stand before it, and one of them may have this word for its value.
+    // Options may stand before it, and one of them may have this word for its value. Behind one
+    // without a value Codex itself refuses it.
     let behind_option = |at: usize| {
         let before = at.checked_sub(1).and_then(|before| user[before].to_str());
         before.is_some_and(|word| word.starts_with('-'))

@@ -100,7 +100,7 @@ pub(in crate::cli) fn from_disk(context: &CliContext) -> Result<Vec<QueueRow>, F
     let mut world = disk::snapshot(&context.setting)?;
     let now = now_ms();
     cut_off_turns(&mut world, now);
-    // Of Claude's there is a row of their own.
+    // Claude's are unsettled, and have their row already.
     let mut of_claude = std::mem::take(&mut world.cut_off);
     let of_codex = of_claude.extract_if(.., |id, _| !world.unsettled.contains_key(id));
     world.cut_off = of_codex.collect();

@@ -31,7 +31,7 @@ impl SeenClaude {
 }
 
 /// Takes in what the next daemon says at its start: the messages of turns that went with the one
-/// before are cut off. One that runs knows better.
+/// before are cut off. What a Claude that is open lost before, the queue alone knows.
 pub(in crate::cli) fn cut_off_turns(world: &mut Snapshot, now_ms: i64) {
     let in_turn = std::mem::take(&mut world.in_turn);
     let of_codex = in_turn.into_iter().map(|(id, (_, message))| (id, message));

@@ -104,7 +104,7 @@ fn unasked(setting: &ProjectContext, pid: Option<u32>, notice: String) -> Result
     let mut status = disk::status(setting)?;
     status.running = true;
     status.answers = false;
-    // Whether a turn goes on it alone knows.
+    // Only that daemon knows whether a turn goes on.
     let (claude, codex) = (&mut status.agents.claude, &mut status.agents.codex);
     (claude.cut_off, codex.cut_off) = (0, 0);
     claude.cut_off_ids.clear();

@@ -6,19 +6,24 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::ClientError;
-use crate::wire::control::{Command, Refusal, RefusalCode, WaitMessagesParams};
+use crate::wire::control::{AskApprovalParams, Command, Refusal, RefusalCode, WaitMessagesParams};
 use crate::wire::jsonrpc::{CANCEL_REQUEST, ErrorObject, Frame};
 
-/// A command that was asked so long ago and is sent now: of its own waiting time it has the rest.
+/// A command that was asked so long ago and is sent now: of its own waiting time it has the rest, and
+/// what it says to have taken so far is longer.
 pub(super) fn rest_of(command: &Command, passed: Duration) -> Cow<'_, Command> {
-    let Command::WaitMessages(params) = command else {
-        return Cow::Borrowed(command);
-    };
     let passed_ms = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
-    Cow::Owned(Command::WaitMessages(WaitMessagesParams {
-        timeout_ms: params.timeout_ms.saturating_sub(passed_ms),
-        ..params.clone()
-    }))
+    Cow::Owned(match command {
+        Command::WaitMessages(params) => Command::WaitMessages(WaitMessagesParams {
+            timeout_ms: params.timeout_ms.saturating_sub(passed_ms),
+            ..params.clone()
+        }),
+        Command::AskApproval(params) => Command::AskApproval(AskApprovalParams {
+            asked_ago_ms: params.asked_ago_ms.map(|ms| ms.saturating_add(passed_ms)),
+            ..params.clone()
+        }),
+        _ => return Cow::Borrowed(command),
+    })
 }
 
 /// A command as a request without its id.

@@ -64,8 +64,12 @@ pub enum ClaudeInput {
     TurnBegan,
     /// A tool of it has run. Its turn's beginning may have been told to nobody.
     ToolUsed,
+    /// A tool of it begins, whose end may be far off.
+    ToolBegins,
     /// It called us.
     Called,
+    /// It has the operator's answer, and its dialog is closed.
+    Answered,
     /// It shows a dialog.
     Asks,
     /// A dialog is open, of it or of a helper.
@@ -244,14 +248,22 @@ impl ClaudeState {
                 }
                 self.turn_runs(ClaudeStep::Began, setting, steps);
             }
-            ClaudeInput::ToolUsed if !self.is_in_turn => {
+            // One that begins beside an open dialog does not answer that.
+            ClaudeInput::ToolBegins if self.now.state == AgentState::Waiting => {}
+            ClaudeInput::ToolUsed | ClaudeInput::ToolBegins if !self.is_in_turn => {
                 self.turn_runs(ClaudeStep::Runs, setting, steps);
             }
             ClaudeInput::ToolUsed => {
                 self.lives(setting, steps);
                 steps.push(ClaudeStep::Waits(false));
             }
-            ClaudeInput::Called => self.lives(setting, steps),
+            // What a helper asks stays.
+            ClaudeInput::Answered if !self.asking_helpers.is_empty() => {}
+            ClaudeInput::Answered => {
+                self.lives(setting, steps);
+                steps.push(ClaudeStep::Waits(false));
+            }
+            ClaudeInput::ToolBegins | ClaudeInput::Called => self.lives(setting, steps),
             // What a helper asks is known by itself.
             ClaudeInput::DialogIsOpen if !self.asking_helpers.is_empty() => {}
             ClaudeInput::Asks | ClaudeInput::DialogIsOpen => {

@@ -104,6 +104,11 @@ impl Clock {
         self.wall_ms.saturating_add(since)
     }
 
+    /// When it was, so long ago.
+    pub(in crate::daemon) fn ago(self, ms: u64) -> i64 {
+        self.now_ms().saturating_sub_unsigned(ms)
+    }
+
     /// When it was here, what another program dates by the wall clock: right for what came since the
     /// machine slept last.
     pub(in crate::daemon) fn of_wall(self, at_ms: i64) -> i64 {

@@ -131,7 +131,8 @@ mod tests {
                 })
                 .collect();
             for asker in askers {
-                assert_eq!(asker.await.unwrap(), hash);
+                let known = timeout(Duration::from_secs(60), asker).await.unwrap();
+                assert_eq!(known.unwrap(), hash);
             }
         }
         let idle = async {

@@ -99,10 +99,7 @@ impl Daemon {
             conn,
             params.claude_pid,
         ) {
-            // One that begins beside an open dialog does not answer that.
-            if !self.agents.claude_waits(&pair) {
-                self.claude_hears(&pair, ClaudeInput::Called);
-            }
+            self.claude_hears(&pair, ClaudeInput::ToolBegins);
             let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
             self.agents.claude.turn_mut(&pair).tool_begins(
                 redactor,
@@ -133,7 +130,9 @@ impl Daemon {
             // Neither do these, and Claude's messages are not for a helper.
             HookEvent::HelperToolUse | HookEvent::HelperAsks => {
                 self.agents.helper_touched(&self.base, pair, params);
-                self.helper_tells(pair, params);
+                if !self.decisions.helper_goes_on(&self.base, pair, params) {
+                    self.helper_tells(pair, params);
+                }
                 return asked.with_nothing();
             }
             HookEvent::InstructionsLoaded => {
@@ -142,7 +141,14 @@ impl Daemon {
                 return asked.with_nothing();
             }
             // It comes behind what tells that the dialog is closed.
-            HookEvent::PermissionRequest if self.was_answered(pair, params) => {
+            HookEvent::PermissionRequest
+                if self.decisions.asks_late(
+                    &self.base,
+                    pair,
+                    params.tool_use.as_deref(),
+                    params.asked_ago_ms,
+                ) =>
+            {
                 return asked.with_nothing();
             }
             _ => self.hears_of_turn(pair, params),
@@ -211,11 +217,6 @@ impl Daemon {
         };
         self.claude_hears(pair, input);
         self.base.clients.status_changed();
-    }
-
-    fn was_answered(&self, pair: &RuntimeSession, asks: &HookParams) -> bool {
-        let (tool_use, ago_ms) = (asks.tool_use.as_deref(), asks.asked_ago_ms);
-        self.decisions.is_over(&self.base, pair, tool_use, ago_ms)
     }
 
     /// What a hook tells of Claude's turn, whatever comes of it.

@@ -325,6 +325,12 @@ impl Approvals {
         Some(left)
     }
 
+    /// The pair whose Claude goes on with the answer of the operator's that this hook was given.
+    pub(in crate::daemon) fn answered_by(&self, conn: ConnId) -> Option<&RuntimeSession> {
+        let is_it = |hook: &&AskingHook| hook.conn == conn && hook.reply.is_none() && !hook.stops;
+        self.claude.values().find(is_it).map(|hook| &hook.pair)
+    }
+
     /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more, and
     /// whether that has run. An answer of the operator's is followed by anything; what was answered in
     /// the dialog by the use of that very tool (`tool_use`), or by what no dialog is open at (`is_over`).

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use crate::core::id::RuntimeSession;
 
-/// The latest that are remembered, of all pairs. A hook asks on for a minute at the most.
+/// The latest that are remembered, of all pairs. A hook looks for the next daemon for a minute at the most.
 const REMEMBERED_MAX: usize = 64;
 
 /// The latest of what the hooks of Claude showed.
@@ -19,7 +19,8 @@ pub(in crate::daemon) struct ShownOver {
 #[derive(Debug)]
 struct Shown {
     pair: RuntimeSession,
-    /// The use of a tool that came to its end; all that was asked where there is none.
+    /// The use of a tool that came to its end; a turn, with all that was asked in it, where there is
+    /// none.
     tool_use: Option<String>,
     at_ms: i64,
 }
@@ -41,17 +42,15 @@ impl ShownOver {
         });
     }
 
-    /// Whether what was asked about this use at this time has been shown to be over since.
+    /// Whether this use of a tool, or, without one, a turn, has been shown to be over since this time.
     pub(in crate::daemon) fn is_over(
         &self,
         pair: &RuntimeSession,
         tool_use: Option<&str>,
-        asked_ms: i64,
+        since_ms: i64,
     ) -> bool {
-        self.shown.iter().any(|shown| {
-            let is_all = shown.tool_use.is_none();
-            let is_it = is_all || shown.tool_use.as_deref() == tool_use;
-            shown.pair == *pair && is_it && shown.at_ms > asked_ms
-        })
+        let is_it = |shown: &Shown| shown.pair == *pair && shown.tool_use.as_deref() == tool_use;
+        let mut since = self.shown.iter().filter(|shown| shown.at_ms > since_ms);
+        since.any(is_it)
     }
 }

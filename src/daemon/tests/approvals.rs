@@ -410,7 +410,7 @@ impl Rig {
         &mut self,
         hook: &Guest,
         key: &str,
-        asked_ago_ms: Option<i64>,
+        asked_ago_ms: Option<u64>,
     ) -> oneshot::Receiver<Result<Reply, Refusal>> {
         let ask = Command::AskApproval(AskApprovalParams {
             request: request(key),
@@ -556,8 +556,9 @@ async fn a_hook_that_asks_behind_what_shows_claude_going_on_is_sent_away() {
         // The use of another tool tells nothing of it.
         rig.claude_hook("PostToolUse", Some("rm")).await;
         rig.daemon.base.clock.pass(1_000);
-        // Whoever sets the clock moves none of these times.
-        rig.daemon.base.clock.set_wall(-30_000);
+        // A clock that is set moves none of these times.
+        rig.daemon.base.clock.set_wall(-300_000);
+        rig.daemon.base.clock.catch_up();
         let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
         let waiting = rig.claude_asks_since(&hook, "k1", Some(500));
         rig.settle().await;
@@ -603,7 +604,9 @@ async fn an_answer_that_stops_the_turn_ends_with_its_hook_and_leaves_claude_idle
     rig.claude_hook("PermissionRequest", None).await;
     let state = |rig: &Rig| rig.daemon.status().agents.claude.state;
     for (choice, left, is) in [
-        ("decline", 1, AgentState::Waiting),
+        // It has the answer: the tool that was allowed may run for long.
+        ("accept", 1, AgentState::Busy),
+        ("decline", 1, AgentState::Busy),
         ("stop", 0, AgentState::Idle),
     ] {
         let hook = rig.connect(Role::Hook, Some(CLAUDE), false);

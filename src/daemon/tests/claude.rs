@@ -56,6 +56,40 @@ async fn a_helper_that_asks_is_told_of_until_it_goes_on() {
 }
 
 #[tokio::test]
+async fn a_helpers_hook_that_asks_behind_the_end_of_what_it_asks_about_is_not_heard() {
+    let mut rig = Rig::fresh().await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let of = |event: &str, tool_use: &str, asked_ago_ms: Option<u64>| {
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(7_000_000),
+            helper: Some("a97".to_owned()),
+            tool_use: (!tool_use.is_empty()).then(|| tool_use.to_owned()),
+            asked_ago_ms,
+            ..HookParams::default()
+        })
+    };
+    for (event, tool_use, ago_ms, asking) in [
+        ("HelperToolUse", "make", None, 0),
+        // The person was faster.
+        ("HelperAsks", "make", Some(3_000), 0),
+        ("HelperAsks", "ls", Some(3_000), 1),
+        ("HelperToolUse", "ls", None, 0),
+        ("HelperAsks", "ls", Some(500), 1),
+        // The end of Claude's own turn is not its end.
+        ("SubagentStop", "", None, 0),
+        ("Stop", "", None, 0),
+        ("HelperAsks", "rm", Some(5_000), 1),
+    ] {
+        rig.daemon.base.clock.pass(1_000);
+        rig.call(&hook, of(event, tool_use, ago_ms)).await.unwrap();
+        let asks = rig.daemon.status().agents.claude.asking_helpers;
+        assert_eq!(asks, asking, "{event} {tool_use}");
+    }
+}
+
+#[tokio::test]
 async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
     let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);

@@ -23,8 +23,10 @@ pub fn open_card(deck: &mut Pty, id: &str) {
         deck.wait_for_screen("one card that waits, and no other", |screen| {
             screen.contains("1 waits for you") && screen.matches("◈ finality ◇").count() == 1
         });
-        deck.press(Key::Char('3'));
-        deck.press(Key::Enter);
+        if !is_open(&deck.screen()) {
+            deck.press(Key::Char('3'));
+            deck.press(Key::Enter);
+        }
         let found = poll_until(timeout() / 20, || {
             let is_it = deck.shows(its) && deck.shows("reject with a reason");
             is_it.then_some(())

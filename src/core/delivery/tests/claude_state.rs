@@ -40,10 +40,18 @@ fn each_change_is_recorded_once() {
         (ClaudeInput::ToolUsed, None),
         (ClaudeInput::Asks, Some(AgentState::Waiting)),
         (ClaudeInput::Called, Some(AgentState::Busy)),
+        (ClaudeInput::Asks, Some(AgentState::Waiting)),
+        // Beside the dialog.
+        (ClaudeInput::ToolBegins, None),
+        (ClaudeInput::Answered, Some(AgentState::Busy)),
         (ClaudeInput::Worked, Some(AgentState::Idle)),
+        (ClaudeInput::Answered, None),
         (ClaudeInput::Idle, None),
         // Its turn's beginning was told to nobody.
         (ClaudeInput::ToolUsed, Some(AgentState::Busy)),
+        (ClaudeInput::Worked, Some(AgentState::Idle)),
+        // The same, and a tool that runs for long.
+        (ClaudeInput::ToolBegins, Some(AgentState::Busy)),
         (ClaudeInput::Gone, Some(AgentState::Offline)),
         (ClaudeInput::Gone, None),
     ] {

@@ -37,7 +37,7 @@ pub struct AskApprovalParams {
     pub tool_use: Option<String>,
     /// For how long its hook has been asking, in ms; none of a hook of an earlier build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_ago_ms: Option<i64>,
+    pub asked_ago_ms: Option<u64>,
 }
 
 /// Arguments of [`Command::AskUser`](super::Command::AskUser).

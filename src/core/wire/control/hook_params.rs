@@ -114,9 +114,9 @@ pub struct HookParams {
     /// `PermissionRequest`, `HelperAsks`: that it asks about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,
-    /// `PermissionRequest`: for how long the hook has been asking, in ms.
+    /// `PermissionRequest`, `HelperAsks`: for how long the hook has been asking, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_ago_ms: Option<i64>,
+    pub asked_ago_ms: Option<u64>,
     /// The use of a tool, by Claude's own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,

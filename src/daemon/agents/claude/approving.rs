@@ -97,7 +97,7 @@ impl Decisions {
             true => self.waiting_already(base, Agent::Claude, &asked),
             false => None,
         };
-        if self.is_over(base, &pair, tool_use.as_deref(), asked_ago_ms) {
+        if self.asks_late(base, &pair, tool_use.as_deref(), asked_ago_ms) {
             if let Some(id) = known {
                 self.end_approval(base, id, Agent::Claude, ApprovalEnd::Answered);
             }
@@ -132,19 +132,39 @@ impl Decisions {
         true
     }
 
+    /// A hook of a helper's tells that it goes on, or asks: whether what it asks is over already.
+    pub(in crate::daemon) fn helper_goes_on(
+        &mut self,
+        base: &Base,
+        pair: &RuntimeSession,
+        params: &HookParams,
+    ) -> bool {
+        let helper = params.helper.as_deref().unwrap_or_default();
+        let named = params.tool_use.as_ref();
+        let its_use = named.map(|tool_use| format!("{helper} {tool_use}"));
+        if params.event == HookEvent::HelperToolUse && its_use.is_some() {
+            let over = self.approvals.shown_over_mut();
+            over.note(pair, its_use.as_deref(), base.clock.now_ms());
+        }
+        // The end of Claude's turn tells nothing of a helper.
+        let over = self.approvals.shown_over();
+        let since = params.asked_ago_ms.map(|ms| base.clock.ago(ms));
+        since.is_some_and(|since_ms| over.is_over(pair, its_use.as_deref(), since_ms))
+    }
+
     /// Whether a hook that has been asking for so long asks what Claude was answered meanwhile, in its
     /// own dialog.
-    pub(in crate::daemon) fn is_over(
+    pub(in crate::daemon) fn asks_late(
         &self,
         base: &Base,
         pair: &RuntimeSession,
         tool_use: Option<&str>,
-        asked_ago_ms: Option<i64>,
+        asked_ago_ms: Option<u64>,
     ) -> bool {
         let over = self.approvals.shown_over();
         asked_ago_ms.is_some_and(|ago_ms| {
-            let asked_ms = base.clock.now_ms().saturating_sub(ago_ms);
-            over.is_over(pair, tool_use, asked_ms)
+            let since_ms = base.clock.ago(ago_ms);
+            over.is_over(pair, tool_use, since_ms) || over.is_over(pair, None, since_ms)
         })
     }
 
