@@ -65,7 +65,7 @@ impl Daemon {
     }
 
     pub(super) fn disconnect(&mut self, conn: ConnId) {
-        // It has printed the answer, and the dialog is closed: the tool that was asked about may run long.
+        // It was given the answer, and the dialog is closed: the tool that was asked about may run long.
         if let Some(pair) = self.decisions.approvals.answered_by(conn).cloned() {
             self.claude_hears(&pair, ClaudeInput::Answered);
         }

@@ -250,6 +250,8 @@ impl ClaudeState {
             }
             // One that begins beside an open dialog does not answer that.
             ClaudeInput::ToolBegins if self.now.state == AgentState::Waiting => {}
+            // It comes late, from a Claude that is gone.
+            ClaudeInput::ToolBegins if !setting.is_here => {}
             ClaudeInput::ToolUsed | ClaudeInput::ToolBegins if !self.is_in_turn => {
                 self.turn_runs(ClaudeStep::Runs, setting, steps);
             }
@@ -258,7 +260,15 @@ impl ClaudeState {
                 steps.push(ClaudeStep::Waits(false));
             }
             // What a helper asks stays.
-            ClaudeInput::Answered if !self.asking_helpers.is_empty() => {}
+            ClaudeInput::Answered if !self.asking_helpers.is_empty() => {
+                if self.is_in_turn && self.now.state == AgentState::Waiting {
+                    self.now.why = Some(HELPER_ASKS.to_owned());
+                }
+            }
+            // What began its turn has told a daemon that is gone.
+            ClaudeInput::Answered if !self.is_in_turn && self.now.state == AgentState::Waiting => {
+                self.turn_runs(ClaudeStep::Runs, setting, steps);
+            }
             ClaudeInput::Answered => {
                 self.lives(setting, steps);
                 steps.push(ClaudeStep::Waits(false));

@@ -170,6 +170,7 @@ impl Decisions {
                 }
                 // It went away meanwhile, and no hook may come for long that would end the request.
                 if was_here {
+                    self.approvals.answer_missed(id);
                     self.end_approval(base, id.clone(), agent, ApprovalEnd::Answered);
                 }
                 answer(reply, Err(nobody_waits(agent)));

@@ -114,6 +114,8 @@ pub(in crate::daemon) struct AskingHook {
     pub pair: RuntimeSession,
     /// `None` once it was answered.
     pub reply: Option<ReplySender>,
+    /// It was gone when it was answered.
+    pub has_missed: bool,
     /// It was told to stop the turn.
     pub stops: bool,
     /// It is gone with that, and what it asked is over on the record.
@@ -140,6 +142,8 @@ pub(in crate::daemon) struct LeftHook {
     pub pair: RuntimeSession,
     /// It left without an answer.
     pub is_unanswered: bool,
+    /// There was one, which found it gone.
+    pub has_missed: bool,
 }
 
 impl Approvals {
@@ -305,17 +309,26 @@ impl Approvals {
         hook.reply.take()
     }
 
+    /// The answer came when the hook was gone, of which nobody has told yet.
+    pub(in crate::daemon) fn answer_missed(&mut self, id: &EntryId) {
+        if let Some(hook) = self.claude.get_mut(id) {
+            hook.has_missed = true;
+        }
+    }
+
     /// A hook went away, and with it what it asked: unanswered, for Claude was answered in its own
     /// dialog or the turn was stopped there; or told to stop the turn, behind which no hook runs that
     /// would tell the end.
     pub(in crate::daemon) fn hook_left(&mut self, conn: ConnId) -> Option<LeftHook> {
-        let is_over = |hook: &AskingHook| hook.reply.is_some() || hook.stops;
+        let is_unanswered = |hook: &AskingHook| hook.reply.is_some() || hook.has_missed;
+        let is_over = |hook: &AskingHook| is_unanswered(hook) || hook.stops;
         let mut asking = self.claude.iter_mut();
         let (id, hook) = asking.find(|(_, hook)| hook.conn == conn && is_over(hook))?;
         let left = LeftHook {
             id: id.clone(),
             pair: hook.pair.clone(),
-            is_unanswered: hook.reply.is_some(),
+            is_unanswered: is_unanswered(hook),
+            has_missed: hook.has_missed,
         };
         // Kept: where Claude had been answered in its own dialog its tool runs on, and says so.
         hook.is_told_over = true;
@@ -327,8 +340,14 @@ impl Approvals {
 
     /// The pair whose Claude goes on with the answer of the operator's that this hook was given.
     pub(in crate::daemon) fn answered_by(&self, conn: ConnId) -> Option<&RuntimeSession> {
-        let is_it = |hook: &&AskingHook| hook.conn == conn && hook.reply.is_none() && !hook.stops;
-        self.claude.values().find(is_it).map(|hook| &hook.pair)
+        let has_it = |hook: &AskingHook| hook.reply.is_none() && !hook.has_missed && !hook.stops;
+        let mut hooks = self.claude.values();
+        let hook = hooks.find(|hook| hook.conn == conn && has_it(hook))?;
+        // Another dialog may be open beside it.
+        self.asking(&hook.pair)
+            .next()
+            .is_none()
+            .then_some(&hook.pair)
     }
 
     /// What the Claude of a pair asked and, as this hook of its shows, does not ask any more, and

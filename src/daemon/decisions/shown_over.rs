@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::core::id::RuntimeSession;
 
 /// The latest that are remembered, of all pairs. A hook looks for the next daemon for a minute at the most.
-const REMEMBERED_MAX: usize = 64;
+const REMEMBERED_MAX: usize = 256;
 
 /// The latest of what the hooks of Claude showed.
 #[derive(Debug, Default)]

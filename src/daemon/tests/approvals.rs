@@ -785,6 +785,8 @@ async fn only_a_hook_asks_for_claude() {
 async fn an_answer_to_a_hook_that_is_just_gone_reaches_nobody_and_ends_the_request() {
     let mut rig = Rig::fresh().await;
     let operator = rig.connect(Role::Deck, None, true);
+    let _bridge = rig.connect(Role::Claude, Some(CLAUDE), false);
+    rig.claude_hook("UserPromptSubmit", None).await;
     let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
     let waiting = rig.claude_asks(&hook, "k1");
     rig.settle().await;
@@ -796,6 +798,9 @@ async fn an_answer_to_a_hook_that_is_just_gone_reaches_nobody_and_ends_the_reque
     rig.daemon.disconnect(hook.conn);
     rig.settle().await;
     assert_eq!(rig.open(), 0);
+    // Esc has stopped the turn.
+    let state = rig.daemon.status().agents.claude.state;
+    assert_eq!(state, AgentState::Idle);
     let wanted = ["claude asked", "human given", "system answered"];
     assert_eq!(rig.steps().await, wanted);
 }

@@ -115,6 +115,31 @@ fn a_turn_that_waits_for_its_helper_goes_on_with_it_unless_it_asks_itself() {
 }
 
 #[test]
+fn an_answer_ends_no_helpers_question_and_begins_the_turn_that_nobody_told() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    hear(&mut claude, helper_asks("make"));
+    hear(&mut claude, ClaudeInput::Asks);
+    assert_eq!(hear(&mut claude, ClaudeInput::Answered), []);
+    let goes_on = helper_goes_on(Some("make"));
+    assert_eq!(hear(&mut claude, goes_on), [AgentState::Busy]);
+
+    let mut claude = attached();
+    assert_eq!(hear(&mut claude, ClaudeInput::Asks), [AgentState::Waiting]);
+    assert_eq!(hear(&mut claude, ClaudeInput::Answered), [AgentState::Busy]);
+    assert!(claude.is_in_turn());
+
+    let gone = ClaudeSetting {
+        is_here: false,
+        ..HERE
+    };
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::Gone);
+    assert_eq!(claude.apply(ClaudeInput::ToolBegins, gone), []);
+    assert!(!claude.is_in_turn());
+}
+
+#[test]
 fn what_ends_the_conversation_ends_what_its_helpers_ask() {
     for end in [ClaudeInput::NewConversation, ClaudeInput::Gone] {
         let mut claude = attached();

@@ -113,6 +113,7 @@ impl Decisions {
             conn,
             pair: pair.clone(),
             reply: Some(reply),
+            has_missed: false,
             stops: false,
             is_told_over: false,
             tool_use,
@@ -149,7 +150,8 @@ impl Decisions {
         // The end of Claude's turn tells nothing of a helper.
         let over = self.approvals.shown_over();
         let since = params.asked_ago_ms.map(|ms| base.clock.ago(ms));
-        since.is_some_and(|since_ms| over.is_over(pair, its_use.as_deref(), since_ms))
+        let is_over = |since_ms| over.is_over(pair, its_use.as_deref(), since_ms);
+        its_use.is_some() && since.is_some_and(is_over)
     }
 
     /// Whether a hook that has been asking for so long asks what Claude was answered meanwhile, in its
@@ -182,6 +184,8 @@ impl Decisions {
         let age_ms = asked.map_or(0, |asked| base.clock.now_ms() - asked.at_ms);
         let is_stopped = !left.is_unanswered || age_ms < HOOK_ENDS_ITSELF_MS;
         match is_stopped {
+            // Its end is on its way to the record.
+            true if left.has_missed => {}
             true => self.end_approval(base, left.id, Agent::Claude, ApprovalEnd::Answered),
             false => self.hook_timed_out(base, left.id),
         }
