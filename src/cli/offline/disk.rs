@@ -349,7 +349,8 @@ pub fn status(setting: &ProjectContext) -> Result<Status, Failure> {
             large(&mut status, end, kept.as_ref(), &session);
             status.notices.push(
                 "the record is large: without a daemon its chain, handoffs, tasks, proposals and \
-                 what was cut off are not counted here; see `ctxrelay ledger verify` and `ctxrelay recover`"
+                 what was cut off are not counted here; see `ctxrelay ledger verify` and \
+                 `ctxrelay recover`"
                     .to_owned(),
             );
         }
