@@ -8,6 +8,7 @@
 mod carried;
 mod coordinator_news;
 mod hook_packet;
+mod news;
 mod parts;
 mod relayed;
 mod remember;
@@ -30,6 +31,7 @@ use hook_packet::HookPacket;
 pub(in crate::daemon) use carried::LaneState;
 pub(in crate::daemon) use coordinator_news::CoordinatorChange;
 pub(in crate::daemon) use hook_packet::PacketDue;
+pub(in crate::daemon) use news::{CodexNews, CodexOnRecord};
 pub(in crate::daemon) use parts::SIGN_IN;
 pub(in crate::daemon) use relayed::Relayed;
 pub(in crate::daemon) use requests::NotAsked;

@@ -6,10 +6,11 @@ use tokio::time::{Instant, timeout};
 
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::{
-    Checked, ClaudeChange, ClaudeInput, CodexInput, LadderInput, LaterInput, LimitInput, LimitStep,
+    Checked, ClaudeInput, CodexInput, LadderInput, LaterInput, LimitInput, LimitStep,
 };
 use crate::core::entry::AgentChanged;
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::EntryId;
+use crate::daemon::agents::codex_lane::CodexNews;
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::event::Event;
 use crate::daemon::owners::{Agents, Base, Daemon};
@@ -84,9 +85,14 @@ impl Daemon {
         let ends_ms = self.agents.limits.ends_ms(agent, now_ms);
         if let (true, Some(at_ms)) = (steps.is_empty() && ends_ms != ended_ms, ends_ms) {
             // Else a start after this would go by the end that was said before.
-            let text = format!("{} says another end of its usage limit", agent.title());
-            self.agents
-                .note_limit_ends(&mut self.base, agent, at_ms, text);
+            let (agents, base) = (&self.agents, &mut self.base);
+            match agent {
+                Agent::Codex => agents.record_codex(base, CodexNews::LimitEnds { at_ms }),
+                Agent::Claude => {
+                    let text = "Claude says another end of its usage limit";
+                    agents.note_claude_limit_ends(base, at_ms, text);
+                }
+            }
         }
         for step in steps {
             match step {
@@ -180,30 +186,20 @@ impl Agents {
         };
         if !states.any(is_limited) {
             let text = "Claude's usage limit counts as over";
-            self.note_limit_ends(base, Agent::Claude, now_ms(), text);
+            self.note_claude_limit_ends(base, now_ms(), text);
         }
     }
 
-    /// Has the record say when the limit of an agent ends, which goes on with what it does.
-    fn note_limit_ends(&self, base: &mut Base, agent: Agent, at_ms: i64, text: impl Into<String>) {
-        let first = RuntimeSession::default();
-        let (pair, now) = match (agent, self.claude.shown()) {
-            (Agent::Claude, Some((pair, now, _))) => (pair, now.clone()),
-            (Agent::Claude, None) => return,
-            (Agent::Codex, _) => {
-                let now = ClaudeChange {
-                    state: self.codex.state(),
-                    pid: None,
-                    why: base.recorder.world().agent(agent).why.clone(),
-                };
-                (&first, now)
-            }
+    /// Has the record say when the limit of Claude ends, which goes on with what it does.
+    fn note_claude_limit_ends(&self, base: &mut Base, at_ms: i64, text: &str) {
+        let Some((pair, now, _)) = self.claude.shown() else {
+            return;
         };
         let changed = AgentChanged {
             pid: now.pid,
-            why: now.why,
+            why: now.why.clone(),
             until_ms: Some(at_ms),
-            ..AgentChanged::of(agent, now.state)
+            ..AgentChanged::of(Agent::Claude, now.state)
         };
         let entry = base.entry_of_agent(pair, changed, text);
         base.recorder.keep_entry(entry);

@@ -1,10 +1,10 @@
 //! What the machines of delivery want done, done in their order.
 
-use crate::core::agent::{Agent, AgentState, Party};
+use crate::core::agent::{Agent, Party};
 use crate::core::delivery::DeliveryEffect;
-use crate::core::entry::{AgentChanged, DeliveryResult, Entry, EntryKind, LifecycleEvent};
+use crate::core::entry::{DeliveryResult, Entry, EntryKind, LifecycleEvent};
 use crate::core::id::{EntryId, TurnId};
-use crate::daemon::agents::codex_lane::NotAsked;
+use crate::daemon::agents::codex_lane::{CodexNews, NotAsked};
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::decisions::decision_messages::track_told;
 use crate::daemon::owners::{Agents, Base, Daemon};
@@ -131,26 +131,14 @@ impl Base {
 }
 
 impl Agents {
-    fn note_limit(&mut self, base: &mut Base, limited: bool) {
-        let (state, why, until_ms, text) = if limited {
-            let why = self.codex.take_last_error();
-            let text = "Codex is at its usage limit; messages for it are held";
-            (AgentState::Limited, why, self.limits.codex_ends_ms(), text)
-        } else {
-            let text = "Codex works again: the usage limit is over";
-            // One that is gone would keep its limit on record.
-            let state = self.codex.state();
-            (state, None, (!state.is_attached()).then(now_ms), text)
+    fn note_limit(&self, base: &mut Base, limited: bool) {
+        let news = match limited {
+            true => CodexNews::LimitHit {
+                until_ms: self.limits.codex_ends_ms(),
+            },
+            false => CodexNews::LimitOver { now_ms: now_ms() },
         };
-        base.recorder.keep(
-            Party::System,
-            EntryKind::AgentChanged(AgentChanged {
-                why,
-                until_ms,
-                ..AgentChanged::of(Agent::Codex, state)
-            }),
-            text,
-        );
+        self.record_codex(base, news);
     }
 }
 

@@ -509,6 +509,39 @@ async fn a_codex_that_fails_at_each_try_with_other_words_is_said_once_and_shown_
 }
 
 #[tokio::test]
+async fn an_app_server_that_is_lost_again_before_codex_works_is_lost_once_on_record() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let mut lose = |why: &str, works_first: bool| {
+        rig.fact(CodexFact::ServerStarted {
+            pid: 4_000_003,
+            keeper: 4_000_004,
+            version: "0.169.0".to_owned(),
+            port: 4500,
+        });
+        if works_first {
+            let thread_id = ThreadId::new("thread-1");
+            rig.fact(CodexFact::ThreadAdopted { thread_id });
+        }
+        rig.fact(CodexFact::ServerLost {
+            why: why.to_owned(),
+            gave_up: false,
+        });
+    };
+    lose("it ended: 12:00:01", false);
+    lose("it ended: 12:00:02", false);
+    lose("it ended: 12:00:02", true);
+    rig.settle().await;
+    let recent = rig.daemon.base.recorder.recent().iter();
+    let said = recent.map(|stored| stored.entry.content.as_str());
+    let gone = said.filter_map(|said| said.strip_prefix("the codex app-server is gone: "));
+    let gone: Vec<_> = gone.collect();
+    assert_eq!(gone, ["it ended: 12:00:01", "it ended: 12:00:02"]);
+    let codex = rig.daemon.base.recorder.world().agent(Agent::Codex);
+    assert_eq!(codex.state, AgentState::Offline);
+    assert_eq!(codex.why.as_deref(), Some("it ended: 12:00:02"));
+}
+
+#[tokio::test]
 async fn a_codex_that_fails_at_each_try_while_nothing_can_be_recorded_waits_for_the_disk_once() {
     let mut rig = Rig::fresh_with_codex().await;
     for second in 0..5 {

@@ -4,12 +4,10 @@ use super::turn_end::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, AgentState, Party};
 use crate::core::delivery::{Activity, AdapterAnswer, CodexInput};
-use crate::core::entry::{
-    AgentChanged, ApprovalEnd, EntryKind, ErrorCode, LifecycleEvent, ReloadCause, ReloadStep,
-};
+use crate::core::entry::{ApprovalEnd, ErrorCode, LifecycleEvent, ReloadCause, ReloadStep};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId};
 use crate::core::redact::Redactor;
-use crate::daemon::agents::codex_lane::SIGN_IN;
+use crate::daemon::agents::codex_lane::CodexNews;
 use crate::daemon::agents::metering::{codex_context, meter_codex};
 use crate::daemon::agents::shown_turn::ShownTurn;
 use crate::daemon::decisions::approvals::OverAtCodex;
@@ -274,18 +272,8 @@ impl Daemon {
         }
         let life = self.agents.codex.life();
         self.codex_input(CodexInput::SignIn { life, needed });
-        self.base.recorder.keep(
-            Party::System,
-            EntryKind::AgentChanged(AgentChanged {
-                why: needed.then(|| SIGN_IN.to_owned()),
-                ..AgentChanged::of(Agent::Codex, self.agents.codex.state())
-            }),
-            if needed {
-                SIGN_IN
-            } else {
-                "Codex is signed in"
-            },
-        );
+        let news = CodexNews::SignIn;
+        self.agents.record_codex(&mut self.base, news);
         self.base.clients.status_changed();
     }
 
@@ -315,29 +303,8 @@ impl Daemon {
     }
 
     pub(super) fn server_lost(&mut self, why: &str, gave_up: bool) {
-        // One that cannot be used is started again and again, for as long as messages wait for it, also
-        // while nothing can be recorded.
-        let (recorder, shared) = (&self.base.recorder, RuntimeSession::default());
-        let mut said = recorder.said_on_the_way(Agent::Codex, shared);
-        let known = recorder.world().agent(Agent::Codex);
-        let (state, known_why) = match said.rfind(|said| says_where(said)) {
-            Some(said) => (said.state, &said.why),
-            None => (known.state, &known.why),
-        };
-        let stands = self.base.notices.has(&NoticeKey::Codex);
-        let is_same = |known: &String| stands || known == why;
-        let is_known = state == AgentState::Offline && known_why.as_ref().is_some_and(is_same);
-        drop(said);
-        if self.agents.codex.server().is_some() && !is_known {
-            self.base.recorder.keep(
-                Party::System,
-                EntryKind::AgentChanged(AgentChanged {
-                    why: Some(why.to_owned()),
-                    ..AgentChanged::of(Agent::Codex, AgentState::Offline)
-                }),
-                format!("the codex app-server is gone: {why}"),
-            );
-        }
+        let news = CodexNews::Lost { why };
+        self.agents.record_codex(&mut self.base, news);
         self.agents.codex.server_gone();
         let (all, end) = (OverAtCodex::All, ApprovalEnd::Lost);
         self.decisions.end_codex_approvals(&mut self.base, all, end);
@@ -364,32 +331,8 @@ impl Daemon {
                 .inferences
                 .forget(Agent::Codex, &RuntimeSession::default());
         }
-        let (recorder, shared) = (&self.base.recorder, RuntimeSession::default());
-        let mut said = recorder.said_on_the_way(Agent::Codex, shared);
-        let changed = match said.rfind(|said| says_where(said)) {
-            Some(said) => {
-                let is_its = said.thread_id.as_ref() == Some(&thread_id) && said.pid == pid;
-                !is_its || !said.state.is_attached()
-            }
-            None => is_another || is_other_server || !known.state.is_attached(),
-        };
-        drop(said);
-        if changed {
-            let (state, why) = match self.agents.codex.rests_at_limit() {
-                true => (AgentState::Limited, known.why.clone()),
-                false => (AgentState::Idle, None),
-            };
-            self.base.recorder.keep(
-                Party::System,
-                EntryKind::AgentChanged(AgentChanged {
-                    pid,
-                    thread_id: Some(thread_id.clone()),
-                    why,
-                    ..AgentChanged::of(Agent::Codex, state)
-                }),
-                format!("Codex works on thread {thread_id}"),
-            );
-        }
+        let news = CodexNews::Adopted { thread: &thread_id };
+        self.agents.record_codex(&mut self.base, news);
         self.base.clients.status_changed();
         self.answer_waiters();
         let life = self.agents.codex.life();
@@ -436,14 +379,7 @@ impl Daemon {
                 .end_codex_approvals(&mut self.base, over, ApprovalEnd::Answered);
         }
         if was != now && (was == AgentState::Waiting || now == AgentState::Waiting) {
-            self.base.recorder.mention(
-                Party::System,
-                EntryKind::AgentChanged(AgentChanged::of(Agent::Codex, now)),
-                match now {
-                    AgentState::Waiting => "Codex waits for an approval or an answer",
-                    _ => "Codex goes on",
-                },
-            );
+            self.agents.record_codex(&mut self.base, CodexNews::Waits);
         }
         self.agents
             .tell_codex_at_start(&mut self.base, &mut self.deliveries.held);
@@ -481,10 +417,4 @@ impl Agents {
         change(&mut self.shown_turn, base.recorder.redactor(), now_ms);
         base.clients.status_changed();
     }
-}
-
-/// Whether it says on which thread Codex works, or that it does not: what it waits for meanwhile says
-/// neither.
-fn says_where(said: &AgentChanged) -> bool {
-    said.thread_id.is_some() || !said.state.is_attached()
 }

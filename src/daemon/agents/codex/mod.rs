@@ -2,8 +2,9 @@
 //! what the adapter tells and hands it on, `delivering` tells the lane, `to_adapter` gives messages
 //! to the adapter, `turns` keeps the record of turns and relays answers, `turn_end` is what it is told
 //! of an end, `markers` reads what a final message asks for, `approving` has the person asked,
-//! `unended` goes back into the turn that outlived the daemon before,
-//! `continuing` gives Codex back what a compaction took, `hooking` does so by our hook in Codex.
+//! `unended` goes back into the turn that outlived the daemon before, `continuing` gives Codex back
+//! what a compaction took, `hooking` does so by our hook in Codex, `recording` has the record say
+//! what happened to it.
 //!
 //! What is known stands in [`CodexLane`](crate::daemon::agents::codex_lane::CodexLane).
 
@@ -13,6 +14,7 @@ mod delivering;
 mod facts;
 mod hooking;
 mod markers;
+mod recording;
 mod to_adapter;
 mod turn_end;
 mod turns;

@@ -120,10 +120,6 @@ impl CodexLane {
         self.last_error = error;
     }
 
-    pub(in crate::daemon) fn take_last_error(&mut self) -> Option<String> {
-        self.last_error.take()
-    }
-
     /// A tool call of this turn answered the Claude of a pair: to that one its final answer need not
     /// be relayed.
     pub(in crate::daemon) fn answered_by_tool(&mut self, turn: &TurnId, pair: RuntimeSession) {
