@@ -24,7 +24,7 @@ use trial::Trial;
 
 use super::{Backlog, DeliveryEffect, DeliveryFact, DeliveryWay, Moment, OnBusy, Outcome};
 use crate::agent::Agent;
-use crate::entry::{DeliveryResult, TurnStatus};
+use crate::entry::{DeliveryResult, ErrorCode, TurnStatus};
 use crate::id::{AttemptId, EntryId, TurnId};
 
 /// How many turns that have ended are remembered: more than can be told of twice, also by a history
@@ -72,8 +72,9 @@ pub struct CodexFlow {
     not_taken: Option<EntryId>,
     /// Left the app-server's queue, was found in no turn, and how often that was so.
     gone: Option<(EntryId, u8)>,
-    /// There is no app-server to be had; what is in flight cannot be found out about.
-    is_unavailable: bool,
+    /// The life in which no app-server was to be had the last time, and why, where that was said.
+    /// While it lasts, what is in flight cannot be found out about; the next may fail alike.
+    unavailable: Option<(u64, Option<ErrorCode>)>,
     resting_until: Option<i64>,
     compaction: Option<CompactionHold>,
     /// What the turn that runs waits for.
@@ -167,7 +168,14 @@ impl CodexFlow {
 
     /// Something is on its way, and it can be found out what becomes of it.
     pub fn is_awaited(&self) -> bool {
-        !self.in_flight.is_empty() && !self.is_unavailable
+        let unavailable = self.unavailable.as_ref();
+        let has_none = unavailable.is_some_and(|(life, _)| *life == self.state.life());
+        !self.in_flight.is_empty() && !has_none
+    }
+
+    /// Why there was no app-server to be had the last time that this was said.
+    pub fn unavailable_for(&self) -> Option<&ErrorCode> {
+        self.unavailable.as_ref()?.1.as_ref()
     }
 
     /// When something happens by itself, ms.
@@ -213,12 +221,12 @@ impl CodexFlow {
                 self.compaction = None;
                 self.asked_back.begin_anew();
                 if gave_up {
-                    self.unavailable(at);
+                    self.unavailable(None, at);
                 }
             }
-            CodexInput::Unavailable => {
+            CodexInput::Unavailable { code } => {
                 self.state.server_gone();
-                self.unavailable(at);
+                self.unavailable(Some(code), at);
             }
             CodexInput::Adopted { thread, .. } => {
                 if self.state.adopt(thread) {
@@ -352,7 +360,6 @@ impl CodexFlow {
 
     fn new_life(&mut self, life: u64, at: &Moment) {
         self.state.server_started(life);
-        self.is_unavailable = false;
         self.is_kept = false;
         self.not_taken = None;
         self.resting_until = None;
@@ -470,8 +477,9 @@ impl CodexFlow {
     }
 
     /// No app-server is to be had.
-    fn unavailable(&mut self, at: &Moment) {
-        self.is_unavailable = true;
+    fn unavailable(&mut self, why: Option<ErrorCode>, at: &Moment) {
+        let why = why.or_else(|| self.unavailable.take()?.1);
+        self.unavailable = Some((self.state.life(), why));
         self.trial.begin_anew();
         self.rest(at);
     }

@@ -20,7 +20,7 @@ use crate::core::agent::AgentState;
 use crate::core::delivery::{
     AdapterAnswer, Backlog, CodexFlow, CodexInput, DeliveryEffect, Moment, OnBusy, Outcome,
 };
-use crate::core::entry::{DeliveryResult, ErrorCode, ReloadCause};
+use crate::core::entry::{DeliveryResult, ReloadCause};
 use crate::core::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::daemon::base::bounded_map::BoundedMap;
 use crate::wire::status::{AppServerStatus, HookReview};
@@ -61,8 +61,6 @@ pub struct CodexLane {
     /// What the turn that ended last died of.
     last_error: Option<String>,
     trouble: Option<String>,
-    /// Why it could not be used the last time.
-    unavailable: Option<ErrorCode>,
     /// Its conversation is to be told of its work, and why.
     untold: Option<ReloadCause>,
     /// What it was told of who writes to git.
@@ -97,7 +95,6 @@ impl CodexLane {
             waiting_helpers: 0,
             last_error: None,
             trouble: None,
-            unavailable: None,
             untold: None,
             coordinator: CoordinatorNews::default(),
             has_conversed: false,
@@ -152,11 +149,6 @@ impl CodexLane {
     }
 
     /// An answer about a message may say why the lane rests, or that it goes on.
-    /// It cannot be used. Whether that is so for another reason than the last time.
-    pub(in crate::daemon) fn is_unavailable(&mut self, code: &ErrorCode) -> bool {
-        self.unavailable.replace(code.clone()).as_ref() != Some(code)
-    }
-
     fn trouble_by(&mut self, answer: AdapterAnswer) {
         match answer {
             AdapterAnswer::Queued => self.trouble = None,

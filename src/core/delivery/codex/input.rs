@@ -1,6 +1,6 @@
 //! [`CodexInput`]: what can come in on the lane to Codex.
 
-use crate::entry::{DeliveryResult, TurnStatus};
+use crate::entry::{DeliveryResult, ErrorCode, TurnStatus};
 use crate::id::{AttemptId, EntryId, ThreadId, TurnId};
 
 /// What the thread does.
@@ -54,7 +54,10 @@ pub enum CodexInput {
         gave_up: bool,
     },
     /// None can be started.
-    Unavailable,
+    Unavailable {
+        /// Which kind of reason.
+        code: ErrorCode,
+    },
     /// We follow this thread.
     Adopted {
         /// The app-server's life.

@@ -2,7 +2,7 @@
 
 use crate::agent::AgentState;
 use crate::delivery::{Activity, Backlog, CodexFlow, CodexInput, Moment};
-use crate::entry::TurnStatus;
+use crate::entry::{ErrorCode, TurnStatus};
 use crate::id::{AttemptId, ThreadId, TurnId};
 
 fn hear(flow: &mut CodexFlow, input: CodexInput) -> AgentState {
@@ -74,6 +74,27 @@ fn what_the_operator_reads_follows_the_app_server() {
     let lost = CodexInput::ServerLost { life, gave_up };
     assert_eq!(hear(&mut flow, lost), AgentState::Offline);
     assert!(!flow.state().needs_sign_in(), "another one says so itself");
+}
+
+#[test]
+fn why_there_was_no_app_server_is_known_while_the_next_one_is_tried() {
+    let mut flow = idle();
+    let lost = |life| CodexInput::ServerLost {
+        life,
+        gave_up: true,
+    };
+    hear(&mut flow, lost(1));
+    assert_eq!(flow.unavailable_for(), None, "nobody has said");
+    let code = ErrorCode::CodexTooOld;
+    hear(&mut flow, CodexInput::Unavailable { code });
+    let known = Some(&ErrorCode::CodexTooOld);
+    for input in [CodexInput::ServerStarted { life: 2 }, lost(2)] {
+        hear(&mut flow, input);
+        assert_eq!(flow.unavailable_for(), known);
+    }
+    let code = ErrorCode::CodexFailed;
+    hear(&mut flow, CodexInput::Unavailable { code });
+    assert_eq!(flow.unavailable_for(), Some(&ErrorCode::CodexFailed));
 }
 
 #[test]

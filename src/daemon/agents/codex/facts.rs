@@ -212,13 +212,13 @@ impl Daemon {
     fn codex_unavailable(&mut self, code: ErrorCode, why: &str) {
         // One that fails at each try, for as long as messages wait for it, may name a time or a
         // process in its words: the record has the first ones, and the operator sees the last.
-        let is_another = self.agents.codex.is_unavailable(&code);
+        let is_another = self.agents.codex.flow().unavailable_for() != Some(&code);
         let stood = self.base.notices.has(&NoticeKey::Codex);
         self.base.notices.set(NoticeKey::Codex, why);
         if is_another || !stood {
-            self.base.recorder.mention(Party::System, code, why);
+            self.base.recorder.mention(Party::System, code.clone(), why);
         }
-        self.codex_input(CodexInput::Unavailable);
+        self.codex_input(CodexInput::Unavailable { code });
         self.agents.codex_trouble(&self.base, why);
     }
 
