@@ -180,24 +180,20 @@ impl Daemon {
 }
 
 impl Decisions {
-    /// How much waits for the person's answer. What helper threads ask is not in the record, and what
-    /// is of a daemon that records again are not counted by the adapter (`of_codex`) yet. What is on its
-    /// way to the record can be answered only when it is there.
+    /// How much waits for the person's answer. What helper threads ask is not in the record; of what
+    /// Codex's adapter counts (`of_codex`) the record may have more, which another daemon was asked,
+    /// or less, where it has no room. What is on its way to it can be answered only when it is there.
     fn approvals_status(
         &self,
         base: &Base,
         of_codex: u64,
         waiting_helpers: u64,
     ) -> ApprovalsStatus {
-        let open = base.recorder.world().open_approvals.values();
-        let (questions, of_vendors): (Vec<_>, Vec<_>) =
-            open.partition(|asked| asked.request.is_user_question());
-        let on_their_way = self.approvals.on_their_way_of(Agent::Codex) as u64;
-        let of_codex = of_codex.saturating_sub(on_their_way);
-        let recorded = of_vendors.len() as u64;
-        let elsewhere = of_codex.saturating_sub(recorded) + waiting_helpers;
+        let world = base.recorder.world();
+        let known = self.approvals.of_codex(world) as u64;
+        let elsewhere = of_codex.saturating_sub(known) + waiting_helpers;
         ApprovalsStatus {
-            pending: recorded + questions.len() as u64 + elsewhere,
+            pending: world.open_approvals.len() as u64 + elsewhere,
             elsewhere,
         }
     }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalEnd, ApprovalRequest};
 use crate::core::id::{EntryId, RuntimeSession, ThreadId, TurnId};
-use crate::core::snapshot::{APPROVALS_OPEN_MAX, Snapshot};
+use crate::core::snapshot::{APPROVALS_OPEN_MAX, ApprovalSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::decisions::shown_over::ShownOver;
 use crate::daemon::reply::ReplySender;
@@ -182,10 +182,12 @@ impl Approvals {
         self.asked.len()
     }
 
-    /// How many of an agent's.
-    pub(in crate::daemon) fn on_their_way_of(&self, agent: Agent) -> usize {
-        let asked = self.asked.values();
-        asked.filter(|asked| asked.agent == agent).count()
+    /// How many of Codex's are in the record or on their way to it.
+    pub(in crate::daemon) fn of_codex(&self, world: &Snapshot) -> usize {
+        let open = &world.open_approvals;
+        let coming = self.asked.iter();
+        let coming = coming.filter(|(id, it)| it.agent == Agent::Codex && !open.contains_key(*id));
+        recorded_of_codex(world).count() + coming.count()
     }
 
     /// Whether one more can wait here, beside what the record does not have yet. If not it is answered
@@ -255,9 +257,7 @@ impl Approvals {
         let coming = self.codex.values();
         let coming = coming.filter_map(|id| Some((id, self.asked.get(id)?)));
         let coming = coming.map(|(id, it)| (id, it.thread_id.as_ref(), it.turn_id.as_ref()));
-        let open = world.open_approvals.values();
-        let open = open.filter(|it| it.agent == Agent::Codex && !it.request.is_user_question());
-        let open = open.map(|it| {
+        let open = recorded_of_codex(world).map(|it| {
             let request = &it.request;
             (&it.id, request.thread_id.as_ref(), request.turn_id.as_ref())
         });
@@ -449,4 +449,10 @@ impl Approvals {
     pub(in crate::daemon) fn undelivered_is_told(&mut self, id: &EntryId) {
         self.undelivered.remove(id);
     }
+}
+
+/// What Codex's program asked, as the record has it.
+fn recorded_of_codex(world: &Snapshot) -> impl Iterator<Item = &ApprovalSnapshot> {
+    let open = world.open_approvals.values();
+    open.filter(|it| it.agent == Agent::Codex && !it.request.is_user_question())
 }

@@ -297,6 +297,24 @@ async fn what_codex_asks_waits_for_the_operator_once_the_record_has_it() {
 }
 
 #[tokio::test]
+async fn what_codex_asks_and_the_record_never_has_is_counted_beside_what_claude_asks() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let _operator = rig.connect(Role::Deck, None, true);
+    let hook = rig.connect(Role::Hook, Some(CLAUDE), false);
+    let _waiting = rig.claude_asks(&hook, "k1");
+    rig.settle().await;
+    rig.codex_asked("3", "T/call_1");
+    rig.fact(CodexFact::ApprovalsPending {
+        count: 1,
+        helpers: 0,
+    });
+    rig.refuse_writes(|_| LedgerError::Refused("too long".to_owned()))
+        .await;
+    let approvals = rig.daemon.status().approvals;
+    assert_eq!((approvals.pending, approvals.elsewhere), (2, 1));
+}
+
+#[tokio::test]
 async fn a_request_that_ends_before_the_disk_has_it_ends_behind_it() {
     let mut rig = Rig::fresh().await;
     let _operator = rig.connect(Role::Deck, None, true);
