@@ -977,10 +977,7 @@ const SLOW_FILES: [(&str, &str); 45] = [
     ("agents::watching_rules", "beside the loop"),
     ("deliveries::bodies", "beside the loop"),
     ("sessions::carrying", "beside the loop"),
-    (
-        "sessions::deletion",
-        "beside the loop, but for what `recorder::next_session` removes",
-    ),
+    ("sessions::deletion", "beside the loop"),
     ("base::managed_blocks", "beside the loop"),
     ("commands::settings", "beside the loop"),
     ("commands::policy", "beside the loop"),
