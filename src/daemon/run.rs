@@ -298,11 +298,8 @@ impl Daemon {
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
-            Event::CodexSilent => self.base.operations.takeover_mut().adapter_is_silent(),
-            Event::CodexLeft(passed) => {
-                let passed = passed.map(|passed| *passed);
-                self.base.operations.takeover_mut().adapter_left(passed);
-            }
+            Event::CodexSilent => self.base.codex_is_silent(),
+            Event::CodexLeft(passed) => self.base.codex_left(passed),
             Event::BeginTakeover { reply } => self.begin_takeover(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
         }
