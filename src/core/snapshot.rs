@@ -88,10 +88,11 @@ pub struct Snapshot {
     pub unsettled: BTreeMap<EntryId, Arc<MessageSnapshot>>,
     /// Messages that Codex has, and the turn that has them, until it is known how that ended.
     #[serde(default)]
-    pub in_turn: BTreeMap<EntryId, (TurnId, MessageSnapshot)>,
-    /// Messages whose turn ended early, all of them: the operator sends each again or gives it up.
+    pub in_turn: BTreeMap<EntryId, (TurnId, Arc<MessageSnapshot>)>,
+    /// Messages whose turn ended early, all of them, shared as those are: the operator sends each
+    /// again or gives it up.
     #[serde(default)]
-    pub cut_off: BTreeMap<EntryId, MessageSnapshot>,
+    pub cut_off: BTreeMap<EntryId, Arc<MessageSnapshot>>,
     /// Open handoffs, all of them, shared as those are.
     pub open_handoffs: BTreeMap<EntryId, Arc<HandoffSnapshot>>,
     /// Handoffs that were answered lately, and all that a pending proposal names, oldest first.

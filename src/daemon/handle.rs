@@ -34,9 +34,6 @@ const LOOK_WAIT: Duration = Duration::from_millis(500);
 /// disk in every folder of `PATH`.
 const LOOK_AGE: Duration = Duration::from_secs(1);
 
-/// How long a takeover may take to begin: an append, on a slow disk.
-const BEGIN_WAIT: Duration = Duration::from_secs(5);
-
 /// The way in.
 #[derive(Debug, Clone)]
 pub struct DaemonHandle {
@@ -291,31 +288,8 @@ impl DaemonHandle {
         let _ = self.events.send(Event::Shutdown { kill }).await;
     }
 
-    /// Has the daemon leave everything to another process; see `Running::takeover`.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot now, also because the disk does not answer, or has ended; then nothing has
-    /// changed.
-    pub async fn begin_takeover(&self) -> Result<(), Refusal> {
-        let (reply, mut answer) = oneshot::channel();
-        self.send(Event::BeginTakeover { reply }).await?;
-        if let Ok(answer) = timeout(BEGIN_WAIT, &mut answer).await {
-            return answer.map_err(|_| self.unanswered())?;
-        }
-        // From here on it does not begin; it may have a moment ago.
-        answer.close();
-        answer.try_recv().unwrap_or_else(|_| {
-            Err(Refusal::new(
-                RefusalCode::LedgerUnwritable,
-                "the disk did not take in time that the daemon hands over",
-                "nothing was stopped; see that the disk of the project works, and try again",
-            ))
-        })
-    }
-
     /// It took the call and gave no answer, as it does only when it ends or something of ours fails.
-    fn unanswered(&self) -> Refusal {
+    pub(in crate::daemon) fn unanswered(&self) -> Refusal {
         match self.fault() {
             Some(fault) => Refusal::new(
                 RefusalCode::Unanswered,
@@ -337,7 +311,7 @@ impl DaemonHandle {
         }
     }
 
-    async fn send(&self, event: Event) -> Result<(), Refusal> {
+    pub(in crate::daemon) async fn send(&self, event: Event) -> Result<(), Refusal> {
         self.events.send(event).await.map_err(|_| ended())
     }
 }

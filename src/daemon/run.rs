@@ -10,9 +10,8 @@
 //!
 //! | what | how long, and why here |
 //! |---|---|
-//! | two appends, the head outside and `current` when a session ends (`rollover`) | at most [`STEP`](super::stop::STEP) each; nothing may be recorded in between, and no client could be told anything else. Where the disk hangs between the two, until it answers: what it has of a session that did not begin goes before anything is recorded in the one before, or a start would go on with it |
-//! | unlinking what a session leaves that is deleted for good (`recorder::next_session`) | a file a long text; a text that the next session has as well would go with it if it were recorded meanwhile |
-//! | the checkpoint that is being written when a session is deleted for good (`recorder::next_session`) | one of them, beside which nothing else is written; left behind it would say what is being deleted |
+//! | two appends when a session ends (`rollover`) | at most [`STEP`](super::stop::STEP) each; nothing may be recorded in between, and no client could be told anything else. Where the disk hangs between the two, until it answers: what it has of a session that did not begin goes before anything is recorded in the one before, or a start would go on with it |
+//! | the new ledger's file, the head outside and `current` when a session ends (`recorder::next_session`) | until the disk answers, which has just taken an append; a `current` that is given up could still come to name the next session, in which nothing is recorded |
 //! | a rename of the file that is put away (`recorder::next_session`) | one call, behind a sync of the same disk |
 //! | one line of the record by its offset: what a call answers or names, when it is none of the last thousand (`Recorder::stored_of`, `Ledger::read`) | a read of the file that is appended to, mostly from memory |
 //! | masking a request of less than 2,000 bytes (`ApprovalText`) | 10 µs, where all of it are secrets half a millisecond; to have it read elsewhere would cost as much |
@@ -299,11 +298,8 @@ impl Daemon {
             Event::Metrics { reply } => {
                 let _ = reply.send(super::metrics::render(self));
             }
-            Event::CodexSilent => self.base.operations.takeover_mut().adapter_is_silent(),
-            Event::CodexLeft(passed) => {
-                let passed = passed.map(|passed| *passed);
-                self.base.operations.takeover_mut().adapter_left(passed);
-            }
+            Event::CodexSilent => self.base.codex_is_silent(),
+            Event::CodexLeft(passed) => self.base.codex_left(passed),
             Event::BeginTakeover { reply } => self.begin_takeover(reply),
             Event::Shutdown { kill } => self.stop(Stop::now(kill)),
         }

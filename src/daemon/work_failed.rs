@@ -23,7 +23,10 @@ impl Daemon {
             WorkBeside::RulesLook => self.agents.rules_watch.looked(),
             WorkBeside::SpokenWords => self.turns_were_not_read(),
             // What was made of the new session may have gone with what was there of the old one.
-            WorkBeside::Deletion => self.base.renderings.changed(),
+            WorkBeside::Deletion => {
+                self.base.recorder.space().sweep().end();
+                self.base.renderings.changed();
+            }
             WorkBeside::Gate => self.decisions.gate_failed(&mut self.base, text),
             WorkBeside::Inference { agent, pair, model } => self.agents.on_words_read(
                 &mut self.base,

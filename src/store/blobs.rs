@@ -87,7 +87,8 @@ impl Blobs {
         }
     }
 
-    /// New ones are kept only where there is room for them.
+    /// New ones are kept only where there is room for them, and of those that are swept only what
+    /// was not kept meanwhile goes.
     #[must_use]
     pub fn within(mut self, space: Option<Arc<DiskSpace>>) -> Self {
         self.space = space;
@@ -110,6 +111,7 @@ impl Blobs {
     /// there is nothing new under the name then.
     pub fn put(&self, text: &str) -> Result<String, PutError> {
         let name = name_of(text.as_bytes());
+        self.keep(&name);
         let folder = match self.open() {
             Err(Errno::NOENT) => {
                 // Not the folders above it: a project that was removed is not made again.
@@ -128,6 +130,7 @@ impl Blobs {
             space.admit_blob(bytes).map_err(PutError::NoRoom)?;
         }
         let temporary = format!("{UNPLACED}{}", uuid::Uuid::new_v4().simple());
+        self.keep(&temporary);
         let written = write_new(&folder, &temporary, text.as_bytes()).and_then(|()| {
             rustix::fs::renameat(&folder, &temporary, &folder, &name)?;
             Ok(rustix::fs::fsync(&folder)?)
@@ -177,11 +180,13 @@ impl Blobs {
     }
 
     /// Removes every text that `keep` does not name, and what was left half written. Returns how
-    /// many texts went. Only for callers that know that nobody writes meanwhile.
+    /// many texts went. While somebody writes only [within](Self::within) the room that the writer
+    /// has, once its sweep has begun.
     ///
     /// # Errors
     ///
     /// When the folder cannot be read, or one cannot be removed; the others are gone all the same.
+    /// When the sweep ends before all are.
     pub fn retain(&self, keep: impl Fn(&str) -> bool) -> io::Result<u64> {
         let folder = match self.open() {
             Err(Errno::NOENT) => return Ok(0),
@@ -196,9 +201,15 @@ impl Blobs {
             if !(is_text && !keep(&name) || name.starts_with(UNPLACED)) {
                 continue;
             }
-            match rustix::fs::unlinkat(&folder, file.file_name(), AtFlags::empty()) {
-                Ok(()) => removed += u64::from(is_text),
+            let unlink = || rustix::fs::unlinkat(&folder, file.file_name(), AtFlags::empty());
+            let gone = match &self.space {
+                Some(space) => space.sweep().unlink(&name, unlink),
+                None => unlink().map(|()| true),
+            };
+            match gone {
+                Ok(gone) => removed += u64::from(is_text && gone),
                 Err(Errno::NOENT) => {}
+                Err(Errno::CANCELED) => return Err(Errno::CANCELED.into()),
                 Err(error) => failed = Some(error),
             }
         }
@@ -206,6 +217,13 @@ impl Blobs {
         match failed {
             None => Ok(removed),
             Some(error) => Err(error.into()),
+        }
+    }
+
+    /// The name is not to be swept.
+    fn keep(&self, name: &str) {
+        if let Some(space) = &self.space {
+            space.sweep().keep(name);
         }
     }
 

@@ -16,6 +16,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::dirs::ProjectDirs;
+use super::text_sweep::TextSweep;
 use ctxrelay_core::lock::lock;
 use ctxrelay_core::whole::LINE_UNITS_MAX;
 use ctxrelay_core::wire::config::StorageKeys;
@@ -184,6 +185,8 @@ pub struct DiskSpace {
     /// Some were removed since they were counted, or while they were.
     is_stale: AtomicBool,
     state: Mutex<State>,
+    /// Here because all who keep long texts have this.
+    sweep: TextSweep,
 }
 
 impl DiskSpace {
@@ -194,6 +197,7 @@ impl DiskSpace {
             blobs: dirs.relay.join("blobs"),
             count: Mutex::new(None),
             is_stale: AtomicBool::new(false),
+            sweep: TextSweep::default(),
             state: Mutex::new(State {
                 limits: keys.into(),
                 free: None,
@@ -201,6 +205,11 @@ impl DiskSpace {
                 said: (Free::Enough, Share::Enough),
             }),
         }
+    }
+
+    /// Which long texts go while a session is deleted.
+    pub fn sweep(&self) -> &TextSweep {
+        &self.sweep
     }
 
     /// Takes other limits.

@@ -8,11 +8,13 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::blobs::Blobs;
 use super::capsules::{Capsules, KeptCapsule};
 use super::contextrelay3;
 use super::dirs::{ProjectDirs, exists, if_there, listed};
+use super::disk_space::DiskSpace;
 use super::ledger;
 use super::work_folders::WorkFolders;
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
@@ -53,8 +55,9 @@ pub fn is_there(dirs: &ProjectDirs, session: &SessionId) -> bool {
 ///
 /// `keep` is the session that goes on.
 pub fn erase(dirs: &ProjectDirs, session: &SessionId, keep: &SessionId) -> Erased {
-    let mut erased = erase_knowing(dirs, session, keep, texts_of_others(dirs, session));
-    erased.left.extend(WorkFolders::of(dirs).erase());
+    let left = WorkFolders::of(dirs).erase();
+    let mut erased = erase_knowing(dirs, session, keep, texts_of_others(dirs, session), None);
+    erased.left.extend(left);
     erased
 }
 
@@ -103,14 +106,34 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     )
 }
 
-/// As [`erase`], with what is known of the other sessions; of the one that goes on it is read here.
-/// What stays of the files about the agents' work is not told: the caller has them removed once
-/// more, with [`WorkFolders::erase`], when nobody writes them any more.
+/// As [`erase`], with what is known of the other sessions. The files about the agents' work are the
+/// caller's, before this: by the session's own file a start knows that there is something left to
+/// delete.
+///
+/// `space`: of who records the session that goes on meanwhile. Its sweep began before that session,
+/// and is ended here; where somebody else ends it first, what is still there stays for the next
+/// start.
 pub fn erase_knowing(
     dirs: &ProjectDirs,
     session: &SessionId,
     keep: &SessionId,
     texts: KeptTexts,
+    space: Option<&Arc<DiskSpace>>,
+) -> Erased {
+    let erased = erase_swept(dirs, session, keep, texts, space);
+    if let Some(space) = space {
+        space.sweep().end();
+        space.blobs_removed();
+    }
+    erased
+}
+
+fn erase_swept(
+    dirs: &ProjectDirs,
+    session: &SessionId,
+    keep: &SessionId,
+    texts: KeptTexts,
+    space: Option<&Arc<DiskSpace>>,
 ) -> Erased {
     let mut erased = Erased::default();
     if session == keep || !SessionId::is_well_formed(session.as_str()) {
@@ -127,21 +150,27 @@ pub fn erase_knowing(
             path.display()
         )
     }));
-    erase_capsules(dirs, &segments, &texts, &mut erased);
-    erase_texts(dirs, keep, texts, &mut erased);
+    erase_texts(dirs, keep, texts.names, space, &mut erased);
+    if space.is_some_and(|space| space.sweep().is_over()) {
+        return erased;
+    }
+    erase_capsules(dirs, &segments, &texts.capsules, &mut erased);
     for file in files_in(&dirs.state, &mut erased) {
         let name = name_of(&file);
         if DERIVED.iter().any(|begin| name.starts_with(begin)) {
             remove(&file.path(), &mut erased);
         }
     }
-    // Before the session's own file, by which a start knows that there is something left to delete.
-    erased.removed += WorkFolders::of(dirs).remove().unwrap_or(0);
     let sessions = files_in(&dirs.sessions(), &mut erased);
     erase_aborted(&sessions, &segments, &mut erased);
     let archives = files_in(&dirs.archives(), &mut erased);
+    let mut folders = vec![dirs.archives(), dirs.state.clone()];
+    folders.extend(Some(dirs.relay.join("capsules")).filter(|folder| exists(folder)));
     // The oldest first: a later one names those before it.
     for segment in segments.iter().rev() {
+        if segment == session {
+            sync(&folders, &mut erased);
+        }
         for files in [&sessions, &archives] {
             let its = files.iter().filter(|file| is_of(file, segment));
             let mut its: Vec<PathBuf> = its.map(DirEntry::path).collect();
@@ -151,15 +180,18 @@ pub fn erase_knowing(
             }
         }
     }
-    let folders = [dirs.sessions(), dirs.archives(), dirs.state.clone()];
-    let capsules = Some(dirs.relay.join("capsules")).filter(|folder| exists(folder));
-    for dir in folders.into_iter().chain(capsules) {
-        if let Err(error) = fs::File::open(&dir).and_then(|dir| dir.sync_all()) {
-            let why = format!("{} was not synced: {error}", dir.display());
+    sync(&[dirs.sessions(), dirs.archives()], &mut erased);
+    erased
+}
+
+/// Has the disk know what was removed from these folders.
+fn sync(folders: &[PathBuf], erased: &mut Erased) {
+    for folder in folders {
+        if let Err(error) = fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+            let why = format!("{} was not synced: {error}", folder.display());
             erased.left.push(why);
         }
     }
-    erased
 }
 
 /// The session and what it was compacted from, the youngest first; and the file that cannot be read,
@@ -222,7 +254,7 @@ pub(super) fn predecessor_of(path: &Path) -> io::Result<Option<Predecessor>> {
 fn erase_capsules(
     dirs: &ProjectDirs,
     segments: &[SessionId],
-    texts: &KeptTexts,
+    known: &HashMap<KeptCapsule, bool>,
     erased: &mut Erased,
 ) {
     let kept = Capsules::of(dirs);
@@ -240,8 +272,8 @@ fn erase_capsules(
         Vec::new()
     });
     for file in files {
-        let known = texts.capsules.get(&file).copied();
-        if known.unwrap_or_else(|| !kept.may_speak_of(&file, segments)) {
+        let stays = known.get(&file).copied();
+        if stays.unwrap_or_else(|| !kept.may_speak_of(&file, segments)) {
             continue;
         }
         match kept.remove(file.owner, &file.id) {
@@ -256,10 +288,16 @@ fn erase_capsules(
 
 /// Removes the long texts that only the deleted session speaks of, and those that nobody does: they
 /// are of entries that were never recorded.
-fn erase_texts(dirs: &ProjectDirs, keep: &SessionId, texts: KeptTexts, erased: &mut Erased) {
+fn erase_texts(
+    dirs: &ProjectDirs,
+    keep: &SessionId,
+    of_others: Result<HashSet<String>, String>,
+    space: Option<&Arc<DiskSpace>>,
+    erased: &mut Erased,
+) {
     let path = dirs.ledger(keep);
-    let blobs = Blobs::of_ledger(&path);
-    let names = texts.names.and_then(|mut names| {
+    let blobs = Blobs::of_ledger(&path).within(space.cloned());
+    let names = of_others.and_then(|mut names| {
         if exists(&path) {
             let name = |name| {
                 names.insert(name);

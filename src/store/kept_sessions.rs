@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex};
 
 use crate::dirs::ProjectDirs;
 use crate::ledger;
@@ -33,7 +33,9 @@ static OF_CURRENT: LazyLock<Mutex<HashMap<String, bool>>> = LazyLock::new(Mutex:
 #[derive(Debug)]
 pub struct KeptSessions {
     dirs: ProjectDirs,
-    world: Arc<Snapshot>,
+    /// The current one, and up to where it is somebody else's word.
+    session: Option<SessionId>,
+    foreign_through: Seq,
     way: RefCell<WayBack>,
     /// Where the way back ends, at a session that is not as it was sealed.
     broken: RefCell<Option<SessionId>>,
@@ -44,22 +46,24 @@ pub struct KeptSessions {
 }
 
 impl KeptSessions {
-    /// Those of a project, whose record lies at `path`.
-    pub fn new(dirs: ProjectDirs, world: Arc<Snapshot>, path: PathBuf) -> Self {
+    /// Those of a project, whose record lies at `path`. Reads nothing yet, and does not keep the
+    /// world.
+    pub fn new(dirs: ProjectDirs, world: &Snapshot, path: PathBuf) -> Self {
         Self {
-            way: RefCell::new(WayBack::new(&dirs, &world)),
+            session: world.session_id.clone(),
+            foreign_through: world.foreign_through,
+            way: RefCell::new(WayBack::new(&dirs, world)),
             path,
             broken: RefCell::default(),
             current: OnceCell::new(),
             dirs,
-            world,
             reached: RefCell::default(),
         }
     }
 
     /// Whether a session lies here that the record does not lead back to.
     pub fn is_apart(&self, session: &SessionId) -> bool {
-        self.world.session_id.as_ref() != Some(session)
+        self.session.as_ref() != Some(session)
             && file_of(&self.dirs, session).is_some()
             && self.reach(session).is_none()
     }
@@ -79,7 +83,7 @@ impl KeptSessions {
     /// Whether the session that a capsule names says that just this one was kept.
     pub fn vouch_for(&self, kept: &Capsule) -> bool {
         let session = &kept.origin.session;
-        if self.world.session_id.as_ref() == Some(session) {
+        if self.session.as_ref() == Some(session) {
             return self.current_has(kept);
         }
         // An agent's file may name any session: for one that is not there no archive is read.
@@ -92,7 +96,7 @@ impl KeptSessions {
     /// As [`Self::vouch_for`], of a task that is too old for the state of the record.
     fn current_has(&self, kept: &Capsule) -> bool {
         // What was said before the record was touched may not be believed any more.
-        let is_whole = self.world.foreign_through == Seq(0);
+        let is_whole = self.foreign_through == Seq(0);
         let known = || lock(&OF_CURRENT);
         if let Some(has) = known().get(&kept.digest).copied().filter(|_| is_whole) {
             return has;
@@ -123,7 +127,7 @@ impl KeptSessions {
         if is_whole && !stats.chain_ok {
             return Err(io::Error::other("the record was changed by somebody else"));
         }
-        told.believe_after(self.world.foreign_through);
+        told.believe_after(self.foreign_through);
         Ok(told)
     }
 

@@ -37,6 +37,7 @@ pub mod session;
 pub mod shown_reading;
 pub mod signer;
 pub mod state_owner;
+pub mod text_sweep;
 pub mod trust;
 pub mod unsent;
 pub mod user_config;

@@ -1,10 +1,11 @@
 //! How long the daemon's loop is busy with one event, for so long everybody else waits: while ten
-//! messages a second run, one client pages through a long record, and the session is cleared; and
-//! the same while it is compacted.
+//! messages a second run, one client pages through a long record, and the session is cleared; the
+//! same while it is deleted for good, with many long texts; and while it is compacted.
 //!
 //! From the daemon's own `/metrics`: each time is at most the bound that is told here.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,10 @@ const MESSAGES: u32 = 300;
 /// How a session ends, and behind which message.
 type End = (u32, &'static str, Value);
 
+/// How many long texts a session has that is deleted for good, and how long each is, in bytes.
+const LONG_TEXTS: usize = 2_000;
+const LONG_TEXT_BYTES: usize = 25_000;
+
 /// Entries a page: the most that there can be.
 const PAGE: u32 = 1_000;
 
@@ -44,20 +49,30 @@ const TOLD: usize = 3;
 /// Measures it.
 pub fn measure(table: &mut Table) {
     let record = Record::of(longest_record());
-    let clear = |discard| json!({"discard": discard});
-    let clears = [
-        (200, "ledger/clear", clear(false)),
-        (250, "ledger/clear", clear(true)),
-    ];
-    let compaction = [(200, "ledger/compact", json!({}))];
-    run(table, &record, "a clear", &clears);
-    run(table, &record, "a compaction", &compaction);
+    let clear = |discard| (200, "ledger/clear", json!({"discard": discard}));
+    let compaction = (200, "ledger/compact", json!({}));
+    run(table, &record, "a clear", 0, &clear(false));
+    run(table, &record, "a deletion", LONG_TEXTS, &clear(true));
+    run(table, &record, "a compaction", 0, &compaction);
+}
+
+/// Long texts beside the record, under names as they have them. No line speaks of them, as of some
+/// that a crash leaves: they go with the session.
+fn lay_long_texts(dirs: &ProjectDirs, count: usize) {
+    let folder = dirs.relay.join("blobs");
+    fs::create_dir_all(&folder).unwrap();
+    for number in 0..count {
+        let text = "x".repeat(LONG_TEXT_BYTES);
+        fs::write(folder.join(format!("{number:064x}")), text).unwrap();
+    }
 }
 
 /// One run with a daemon of its own, of the whole record until it ends.
-fn run(table: &mut Table, record: &Record, what: &str, ends: &[End]) {
+fn run(table: &mut Table, record: &Record, what: &str, long_texts: usize, the_end: &End) {
     let project = Project::new();
-    record.lay_into(&ProjectDirs::new(project.root().to_owned(), None));
+    let dirs = ProjectDirs::new(project.root().to_owned(), None);
+    record.lay_into(&dirs);
+    lay_long_texts(&dirs, long_texts);
     let _daemon = project.daemon();
     // Before an agent comes: nobody below one is the operator.
     let mut operator = Operator::connect(&project);
@@ -81,7 +96,8 @@ fn run(table: &mut Table, record: &Record, what: &str, ends: &[End]) {
             let page = claude.tool("get_messages", json!({}));
             let id = &page["messages"][0]["message_id"];
             claude.tool("ack_messages", json!({"ids": [id]}));
-            for (_, method, params) in ends.iter().filter(|(at, ..)| *at == number) {
+            let (at, method, params) = the_end;
+            if *at == number {
                 end(&mut operator, method, params, &mut ended);
             }
             std::thread::sleep((BEAT * number).saturating_sub(start.elapsed()));

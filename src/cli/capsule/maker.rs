@@ -110,7 +110,7 @@ impl CapsuleMaker {
         let blobs = Blobs::of_ledger(&path);
         let now = now.with_whole(move |sha256| blobs.get(sha256).ok());
         Ok(Self {
-            sessions: KeptSessions::new(setting.dirs.clone(), Arc::clone(&world), path),
+            sessions: KeptSessions::new(setting.dirs.clone(), &world, path),
             world,
             kept: Capsules::of(&setting.dirs),
             now,

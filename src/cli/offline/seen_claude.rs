@@ -1,6 +1,7 @@
 //! [`SeenClaude`]: the process of a pair's Claude, as the record told of it last, and
 //! [`cut_off_turns`]: what nobody is at work on where no daemon runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapters::process::age;
@@ -41,7 +42,7 @@ pub(in crate::cli) fn cut_off_turns(world: &mut Snapshot, now_ms: i64) {
 }
 
 /// What hooks handed into a turn of a Claude that is not open any more: no other turn reads it.
-fn left_unread(world: &Snapshot, now_ms: i64) -> Vec<(EntryId, MessageSnapshot)> {
+fn left_unread(world: &Snapshot, now_ms: i64) -> Vec<(EntryId, Arc<MessageSnapshot>)> {
     let claude = world.agent(Agent::Claude);
     let is_open = |message: &MessageSnapshot| {
         let status = claude.status(&message.pair());
@@ -57,7 +58,7 @@ fn left_unread(world: &Snapshot, now_ms: i64) -> Vec<(EntryId, MessageSnapshot)>
         message.to == Agent::Claude && message.is_proven() && by_hook
     });
     let left = handed.filter(|(_, message)| !is_open(message));
-    left.map(|(id, message)| (id.clone(), message.as_ref().clone()))
+    left.map(|(id, message)| (id.clone(), Arc::clone(message)))
         .collect()
 }
 

@@ -141,7 +141,7 @@ impl Past {
         let world = &mut self.world;
         for id in &status.agents.claude.cut_off_ids {
             if let Some(message) = world.unsettled.get(id) {
-                world.cut_off.insert(id.clone(), message.as_ref().clone());
+                world.cut_off.insert(id.clone(), Arc::clone(message));
             }
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn take_answer(world: &mut Snapshot, entry: &Entry, message: &Message
         && let Some(cut_off) = world.cut_off.get_mut(id)
     {
         // Its sender knows now.
-        cut_off.will_be_sent_again = false;
+        Arc::make_mut(cut_off).will_be_sent_again = false;
     }
     let carried = entry.carried.as_ref();
     let is_past = carried.is_some_and(|carried| carried.past_answer);
@@ -99,7 +99,7 @@ fn set_closed(world: &mut Snapshot, id: &EntryId, is_closed: bool, by: Option<&P
         world.cut_off.remove(id);
     }
     if let Some((_, message)) = world.in_turn.get_mut(id) {
-        message.closed = is_closed;
+        Arc::make_mut(message).closed = is_closed;
     }
     if let Some(message) = world.unsettled.get_mut(id) {
         let message = Arc::make_mut(message);

@@ -37,6 +37,7 @@ pub(super) fn track(world: &mut Snapshot, entry: &Entry, answers: u32) {
         world.unsettled.insert(id, Arc::new(message));
         return;
     };
+    let message = Arc::new(message);
     if let Some(turn) = &carried.in_turn {
         world.in_turn.insert(id, (turn.clone(), message));
     } else if let Some(turn) = carried.cut_off_in.last() {
@@ -83,9 +84,10 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
     {
         if record.result == DeliveryResult::Requeued {
             // Codex had it, and is to have it once more.
+            let message = Arc::unwrap_or_clone(message).requeued();
             world
                 .unsettled
-                .insert(record.message_id.clone(), Arc::new(message.requeued()));
+                .insert(record.message_id.clone(), Arc::new(message));
         }
         return;
     }
@@ -93,9 +95,10 @@ pub(super) fn fold_delivery(world: &mut Snapshot, entry: &Entry, record: &Delive
         return;
     };
     if let (DeliveryResult::Confirmed, Some(turn)) = (record.result, &record.turn_id) {
-        let mut in_turn = (turn.clone(), MessageSnapshot::clone(message));
+        let mut had = MessageSnapshot::clone(message);
         // Whether the turn began with it.
-        in_turn.1.rung.clone_from(&record.rung);
+        had.rung.clone_from(&record.rung);
+        let in_turn = (turn.clone(), Arc::new(had));
         world.in_turn.insert(record.message_id.clone(), in_turn);
     }
     if let (DeliveryResult::Requeued | DeliveryResult::Ambiguous, Some(turn)) =
@@ -157,10 +160,11 @@ pub(super) fn fold_turn_end(world: &mut Snapshot, entry: &Entry, turn: &TurnReco
         return;
     }
     let of_turn =
-        |_: &EntryId, (had_by, _): &mut (TurnId, MessageSnapshot)| *had_by == turn.turn_id;
+        |_: &EntryId, (had_by, _): &mut (TurnId, Arc<MessageSnapshot>)| *had_by == turn.turn_id;
     let mut ended: Vec<_> = world.in_turn.extract_if(.., of_turn).collect();
     // It may have ended behind the daemon, which the next one took for being cut off.
-    let behind = |_: &EntryId, message: &mut MessageSnapshot| message.was_last_in(&turn.turn_id);
+    let behind =
+        |_: &EntryId, message: &mut Arc<MessageSnapshot>| message.was_last_in(&turn.turn_id);
     let behind = world.cut_off.extract_if(.., behind);
     ended.extend(behind.map(|(id, message)| (id, (turn.turn_id.clone(), message))));
     if turn.status == TurnStatus::Completed {
@@ -168,7 +172,7 @@ pub(super) fn fold_turn_end(world: &mut Snapshot, entry: &Entry, turn: &TurnReco
     }
     let sent_again = entry.sent_again();
     for (id, (_, mut message)) in ended {
-        message.will_be_sent_again = sent_again.as_ref() == Some(&id);
+        Arc::make_mut(&mut message).will_be_sent_again = sent_again.as_ref() == Some(&id);
         cut_off(world, id, message, &turn.turn_id);
     }
 }
@@ -177,20 +181,21 @@ pub(super) fn fold_turn_end(world: &mut Snapshot, entry: &Entry, turn: &TurnReco
 pub(super) fn cut_off(
     world: &mut Snapshot,
     id: EntryId,
-    mut message: MessageSnapshot,
+    mut message: Arc<MessageSnapshot>,
     turn: &TurnId,
 ) {
     if message.closed {
         return;
     }
-    message.cut_off(turn);
+    Arc::make_mut(&mut message).cut_off(turn);
     world.cut_off.insert(id, message);
 }
 
 /// The daemon that was to send them again is gone: their senders are told when the next one starts.
 pub(super) fn forget_promises(world: &mut Snapshot) {
-    for message in world.cut_off.values_mut() {
-        message.will_be_sent_again = false;
+    let cut_off = world.cut_off.values_mut();
+    for message in cut_off.filter(|message| message.will_be_sent_again) {
+        Arc::make_mut(message).will_be_sent_again = false;
     }
 }
 
@@ -201,7 +206,9 @@ pub(super) fn fold_turn_answered(world: &mut Snapshot, entry: &Entry) {
     };
     let pair = entry.pair();
     for (had_by, message) in world.in_turn.values_mut() {
-        message.answered_in_turn |= *had_by == turn && message.pair() == pair;
+        if *had_by == turn && message.pair() == pair {
+            Arc::make_mut(message).answered_in_turn = true;
+        }
     }
 }
 

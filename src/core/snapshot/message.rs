@@ -72,8 +72,9 @@ impl Snapshot {
     /// What is known of a message that is not settled, or whose turn has not ended, or ended early.
     pub fn message_under_way(&self, id: &EntryId) -> Option<&MessageSnapshot> {
         let unsettled = self.unsettled.get(id).map(AsRef::as_ref);
-        let in_turn = || self.in_turn.get(id).map(|(_, message)| message);
-        unsettled.or_else(in_turn).or_else(|| self.cut_off.get(id))
+        let in_turn = || self.in_turn.get(id).map(|(_, message)| message.as_ref());
+        let cut_off = || self.cut_off.get(id).map(AsRef::as_ref);
+        unsettled.or_else(in_turn).or_else(cut_off)
     }
 
     /// The messages that a turn of Codex's has, or had when it was cut off; the oldest first.
@@ -84,7 +85,8 @@ impl Snapshot {
             .filter(|(_, (had_by, _))| had_by == turn);
         let running = running.map(|(id, (_, message))| (id, message));
         let cut_off = self.cut_off.iter().filter(|(_, it)| it.was_last_in(turn));
-        let mut had: Vec<_> = running.chain(cut_off).collect();
+        let both = running.chain(cut_off);
+        let mut had: Vec<_> = both.map(|(id, message)| (id, message.as_ref())).collect();
         had.sort_by_key(|(_, message)| message.seq);
         had
     }

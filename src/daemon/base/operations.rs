@@ -32,6 +32,8 @@ pub(in crate::daemon) struct Operations {
     ending_beside: Arc<()>,
     /// The session ends once what has happened in it is on the disk; until when that is waited for.
     ending: Option<(WaitingEnding, Instant)>,
+    /// Of a session that has ended the files are being deleted, or that failed.
+    is_deleting: bool,
 }
 
 impl Operations {
@@ -102,6 +104,21 @@ impl Operations {
         let waits = self.ending.as_ref();
         Arc::strong_count(&self.ending_beside) > 1
             || waits.is_some_and(|(waits, _)| !waits.is_abandoned())
+    }
+
+    /// The files of a session that has ended are being deleted beside the loop.
+    pub(in crate::daemon) fn begin_deletion(&mut self) {
+        self.is_deleting = true;
+    }
+
+    /// They were, as far as they could be.
+    pub(in crate::daemon) fn deletion_over(&mut self) {
+        self.is_deleting = false;
+    }
+
+    /// Whether they are; also where a fault of ours cut that short, and a start is to finish it.
+    pub(in crate::daemon) fn is_deleting(&self) -> bool {
+        self.is_deleting
     }
 
     /// Whether something is being done beside the loop, or was done and nobody has heard of it.

@@ -99,7 +99,7 @@ impl CapsuleInputs {
         CapsuleReading {
             sessions: KeptSessions::new(
                 self.dirs.clone(),
-                Arc::clone(&self.world),
+                &self.world,
                 ledger.path().to_path_buf(),
             ),
             vouched: RefCell::default(),

@@ -50,14 +50,11 @@ pub(super) fn window<T>(
     reply: ReplySender,
 ) {
     let ledger = recorder.ledger().clone();
-    let world = Arc::clone(recorder.world());
+    // For as long as a read has the world, the next entry is folded into a copy of it.
+    let wants = params.query.results.contains(&RowResult::Waits);
+    let world = wants.then(|| Arc::clone(recorder.world()));
     readers.read(conn, reply, move || {
-        let wants = params.query.results.contains(&RowResult::Waits);
-        let waiting = if wants {
-            waiting(&world)
-        } else {
-            BTreeSet::new()
-        };
+        let waiting = world.map_or_else(BTreeSet::new, |world| waiting(&world));
         let page = ledger.window(&params, &waiting);
         page.map(Reply::Window).map_err(|error| unreadable(&error))
     });

@@ -68,12 +68,12 @@ pub(super) fn find_sealed<T>(
     };
     let current = recorder.session_id().clone();
     let search = recorder.search().sealed();
-    let world = Arc::clone(recorder.world());
+    let record = dirs.ledger(&current);
+    // Archives may be long: the world is not kept meanwhile.
+    let sessions = KeptSessions::new(dirs, recorder.world(), record);
     readers.read(conn, reply, move || {
         let found = search.find(&current, &request);
         let mut found = found.map_err(|error| refusal(&error))?;
-        let record = dirs.ledger(&current);
-        let sessions = KeptSessions::new(dirs, world, record);
         for hit in &mut found.page.hits {
             // Anybody can put a file among the archives.
             let session = hit.session.as_ref();

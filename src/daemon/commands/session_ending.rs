@@ -124,7 +124,7 @@ impl Daemon {
             Err(refusal) => return answer(reply, Err(refusal)),
         };
         self.base.beside(WorkBeside::Deletion, move |under_way| {
-            let left = deletion.wait();
+            let left = deletion.carry_out();
             let cleared = Cleared { left, ..cleared };
             Event::DeletionDone(DeletionDone {
                 cleared,

@@ -2,11 +2,18 @@
 //!
 //! ```text
 //! 1 beside the loop   which long texts the other sessions speak of   reads all of their files
-//! 2 on the loop       the next session begins, the files go
-//! 3 beside the loop   the queue and the search index are scrubbed    writes theirs again
+//! 2 on the loop       the next session begins, and says what is deleted
+//! 3 beside the loop   the queue is scrubbed, the files go, the search index is thrown away
 //! ```
 //!
-//! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted.
+//! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted;
+//! behind it, what long texts the next session keeps do not go ([`TextSweep`]). A start that finds
+//! the session's own file, which goes last, finishes the third step; so that it knows of it no
+//! other session ends before that.
+//!
+//! [`TextSweep`]: crate::store::text_sweep::TextSweep
+
+use std::sync::Arc;
 
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
@@ -17,17 +24,24 @@ use crate::daemon::event::{DeletionAsked, DeletionDone, Event};
 use crate::daemon::owners::{Base, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::stop::STEP;
-use crate::store::erase::{KeptTexts, texts_of_others};
+use crate::store::dirs::ProjectDirs;
+use crate::store::disk_space::DiskSpace;
+use crate::store::erase::{Erased, KeptTexts, erase_knowing, texts_of_others};
+use crate::store::ledger::CheckpointPause;
 use crate::store::queue::{QueueError, Scrubbing};
 use crate::store::search::SearchWaiter;
 use crate::store::work_folders::WorkFolders;
 use crate::wire::control::{ClearParams, Reply};
 
-/// A session whose files were deleted, and what is still to be waited for.
+/// The third step, of a session that has ended.
 #[derive(Debug)]
 pub(in crate::daemon) struct Deletion {
-    /// What is still there, and why.
-    left: Vec<String>,
+    dirs: ProjectDirs,
+    texts: KeptTexts,
+    /// The session that goes on.
+    keep: SessionId,
+    space: Arc<DiskSpace>,
+    checkpoints: Option<CheckpointPause>,
     queue: Result<Scrubbing, QueueError>,
     search: SearchWaiter,
     folders: WorkFolders,
@@ -35,16 +49,32 @@ pub(in crate::daemon) struct Deletion {
 }
 
 impl Deletion {
-    /// Waits for the rest; what is still there, and why. Blocks for as long as two disks may take.
-    pub(in crate::daemon) fn wait(self) -> Vec<String> {
-        let mut left = self.left;
-        // One that was under way may have written once more what was just deleted.
-        let held = self.rendering.hold();
-        left.extend(self.folders.erase());
-        drop(held);
+    /// Deletes everything; what is still there, and why. Blocks for as long as two disks may take.
+    pub(in crate::daemon) fn carry_out(self) -> Vec<String> {
+        let mut left = Vec::new();
         if let Err(error) = self.queue.and_then(|scrubbing| scrubbing.wait(STEP)) {
             left.push(error.to_string());
         }
+        // One that is under way would write once more what is deleted.
+        let held = self.rendering.hold();
+        left.extend(self.folders.erase());
+        drop(held);
+        if let Some(pause) = &self.checkpoints
+            && !pause.wait(STEP)
+        {
+            left.push("a checkpoint, which the disk does not take to its end".to_owned());
+        }
+        let (old, texts) = (self.texts.session.clone(), self.texts);
+        let erased = erase_knowing(&self.dirs, &old, &self.keep, texts, Some(&self.space));
+        drop(self.checkpoints);
+        let Erased {
+            removed,
+            left: of_files,
+        } = erased;
+        tracing::info!(%old, removed, "a session was deleted for good");
+        left.extend(of_files);
+        // Words of what has gone only now may be in the index of the new session.
+        self.search.rebuild();
         // It throws the index away before it puts a word of the new session in.
         if !self.search.wait_for(1, STEP) {
             left.push("the search index: `ctxrelay ledger rebuild` throws it away".to_owned());
@@ -75,6 +105,7 @@ impl Base {
             reply,
             under_way: _heard,
         } = done;
+        self.operations.deletion_over();
         // What was made of the new session may have gone with what was there of the old one.
         self.renderings.changed();
         if !cleared.left.is_empty() {
@@ -90,18 +121,15 @@ impl Base {
 }
 
 impl Deliveries {
-    /// Deletes the files of a session that has ended.
-    pub(in crate::daemon) fn delete_session(
-        &mut self,
-        base: &mut Base,
-        old: &SessionId,
-        texts: KeptTexts,
-    ) -> Deletion {
-        let left = base.recorder.delete(old, texts);
-        // Words of what has gone only now may be in the index of the new session.
-        base.recorder.search().rebuild();
+    /// What is to be carried out beside the loop, of a session that has ended.
+    pub(in crate::daemon) fn deletion(&mut self, base: &mut Base, texts: KeptTexts) -> Deletion {
+        base.operations.begin_deletion();
         Deletion {
-            left,
+            dirs: base.dirs.clone(),
+            texts,
+            keep: base.recorder.session_id().clone(),
+            space: Arc::clone(base.recorder.space()),
+            checkpoints: base.recorder.pause_checkpoints(),
             queue: self.outbox.erase(),
             search: base.recorder.search().waiter(),
             folders: WorkFolders::of(&base.dirs),

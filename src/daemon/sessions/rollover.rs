@@ -9,7 +9,8 @@
 //! 4 the old file is archived, or deleted        a crash: done at the start
 //! ```
 //!
-//! All in one turn of the loop, so that nothing is recorded in between.
+//! All in one turn of the loop, so that nothing is recorded in between; but for the deletion, which
+//! is carried out beside it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +94,15 @@ impl Daemon {
                 RefusalCode::StaleSession,
                 format!("{named} is not the current session"),
                 "look again: somebody cleared it already",
+            ));
+        }
+        // The start that is to finish it knows only of the one before the current one.
+        if self.base.operations.is_deleting() {
+            return Err(Refusal::new(
+                RefusalCode::InFlight,
+                "the session before this one is still being deleted",
+                "nothing was changed; try again in a moment; where that does not help, stop the \
+                 daemon: the next one deletes the rest",
             ));
         }
         // What has happened to a message would be recorded behind that it was taken back.
@@ -184,9 +194,13 @@ impl Daemon {
         first.extend(open_alarms(&self.base.recorder));
         first.extend(self.base.agents_as_they_are(fate));
         let head = before.head.clone();
+        if texts.is_some() {
+            self.base.recorder.space().sweep().begin();
+        }
         let (world, stored) = match self.base.recorder.go_on_as(next, head, first, APPEND) {
             Ok(begun) => begun,
             Err(error) => {
+                self.base.recorder.space().sweep().end();
                 self.base.keep_not_sealed(&error);
                 return Err(failed(&error, &without(ending.len())));
             }
@@ -199,13 +213,7 @@ impl Daemon {
         self.deliveries
             .forget_taken_back(&mut self.agents.codex, &stored);
         let (archive, deletion) = match texts {
-            Some(texts) => (
-                None,
-                Some(
-                    self.deliveries
-                        .delete_session(&mut self.base, &before.session_id, texts),
-                ),
-            ),
+            Some(texts) => (None, Some(self.deliveries.deletion(&mut self.base, texts))),
             None => (Some(self.base.put_away(&before.session_id)), None),
         };
         Ok(RolledOver {

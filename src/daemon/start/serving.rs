@@ -4,13 +4,11 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use futures::FutureExt as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -33,15 +31,12 @@ use crate::daemon::operator;
 use crate::daemon::owners::Daemon;
 use crate::daemon::running::Running;
 use crate::daemon::supervise::{supervise, supervised, supervised_thread};
-use crate::daemon::takeover::{Endpoints, Takeover};
+use crate::daemon::takeover::{Endpoints, Leaving, Takeover};
 use crate::daemon::tamper::OwnerWatch;
 use crate::store::owner::OwnerLock;
 use crate::store::published::Published;
 use crate::store::publisher::{Board, Imprint, Publisher};
 use crate::wire::control::PROTOCOL;
-
-/// For calls over HTTP that are still being answered when another process is to go on.
-const LAST_CALLS: Duration = Duration::from_millis(500);
 
 /// What the loop's task holds while it runs. It is given up in this order, also by a panic: nothing
 /// goes on serving for a daemon that is no more.
@@ -234,19 +229,12 @@ impl LoopTask {
         stop: CancellationToken,
     ) -> Self {
         let serving = TaskTracker::new();
-        let (leave, takeover) = oneshot::channel();
+        let (leaving, takeover) = Leaving::new(serving.clone(), detached);
         let (event_receiver, end) = (channel.event_receiver, channel.ended.drop_guard());
         let fault = channel.handle.fault_slot();
         drop(channel.handle);
         daemon.base.operations.share_fault(fault.clone());
-        let run = run_loop(
-            leave,
-            serving.clone(),
-            detached,
-            held,
-            daemon,
-            event_receiver,
-        );
+        let run = run_loop(leaving, held, daemon, event_receiver);
         let task = tokio::spawn(until_over(end, run, fault));
         Self {
             task,
@@ -260,9 +248,7 @@ impl LoopTask {
 /// Runs the loop, and leaves what it held to who goes on. The parameters are dropped from the last to
 /// the first.
 async fn run_loop(
-    leave: oneshot::Sender<Takeover>,
-    serving: TaskTracker,
-    detached: bool,
+    leaving: Leaving,
     held: Held,
     daemon: Daemon,
     event_receiver: mpsc::Receiver<Event>,
@@ -287,18 +273,10 @@ async fn run_loop(
         endpoints,
         lock,
     } = held;
-    // Nothing is accepted here any more; who comes waits for the next owner to do it.
-    drop(stop_serving);
-    serving.close();
-    let _ = timeout(LAST_CALLS, serving.wait()).await;
-    // Nobody waits for it: then this is the end.
-    let _ = leave.send(Takeover {
-        detached,
-        publisher: Some(publisher),
-        lock: ManuallyDrop::into_inner(lock),
-        endpoints,
-        loop_state,
-    });
+    let lock = ManuallyDrop::into_inner(lock);
+    leaving
+        .leave(stop_serving, publisher, lock, endpoints, loop_state)
+        .await;
     None
 }
 

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{CarriedState, LoopState, Replacement};
+use crate::adapters::codex::passed::Passed;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::Outcome;
 use crate::core::entry::LifecycleEvent;
 use crate::daemon::base::clients::Wants;
 use crate::daemon::base::recorder::GONE_HINT;
 use crate::daemon::event::Event;
-use crate::daemon::owners::{Agents, Base, Daemon};
+use crate::daemon::handle::DaemonHandle;
+use crate::daemon::owners::{Agents, Base, Daemon, Deliveries};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::stop::Stop;
 use crate::wire::control::{
@@ -24,6 +26,34 @@ use crate::wire::control::{
 /// How long the Codex adapter may take to let go. It answers between two calls of the app-server,
 /// each of which has ten seconds and takes milliseconds.
 const RELEASE_WAIT: Duration = Duration::from_secs(12);
+
+/// How long a takeover may take to begin: an append, on a slow disk.
+const BEGIN_WAIT: Duration = Duration::from_secs(5);
+
+impl DaemonHandle {
+    /// Has the daemon leave everything to another process; see `Running::takeover`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot now, also because the disk does not answer, or has ended; then nothing has
+    /// changed.
+    pub async fn begin_takeover(&self) -> Result<(), Refusal> {
+        let (reply, mut answer) = oneshot::channel();
+        self.send(Event::BeginTakeover { reply }).await?;
+        if let Ok(answer) = timeout(BEGIN_WAIT, &mut answer).await {
+            return answer.map_err(|_| self.unanswered())?;
+        }
+        // From here on it does not begin; it may have a moment ago.
+        answer.close();
+        answer.try_recv().unwrap_or_else(|_| {
+            Err(Refusal::new(
+                RefusalCode::LedgerUnwritable,
+                "the disk did not take in time that the daemon hands over",
+                "nothing was stopped; see that the disk of the project works, and try again",
+            ))
+        })
+    }
+}
 
 impl Base {
     /// Asks the host of the daemon to have another program go on.
@@ -221,6 +251,35 @@ impl Daemon {
                 Wants::Messages { .. } => answer(waiter.reply, Err(refusal.clone())),
             }
         }
+    }
+}
+
+impl Base {
+    /// The Codex adapter has let go, with what it leaves; or failed to.
+    pub(in crate::daemon) fn codex_left(&mut self, passed: Option<Box<Passed>>) {
+        let passed = passed.map(|passed| *passed);
+        self.operations.takeover_mut().adapter_left(passed);
+    }
+
+    /// The Codex adapter has told everything.
+    pub(in crate::daemon) fn codex_is_silent(&mut self) {
+        self.operations.takeover_mut().adapter_is_silent();
+    }
+}
+
+impl Deliveries {
+    /// Whether another process is to go on, and somebody was given something who may say any moment
+    /// that it arrived.
+    pub(in crate::daemon) fn waits_for_proofs(&self, base: &Base) -> bool {
+        let until = base.operations.takeover().proofs_until();
+        until.is_some_and(|until| Instant::now() < until) && self.outbox.backlog().has_claims()
+    }
+
+    /// Whether another process is to go on, and gets nothing yet: also as long as a fact waits for
+    /// the disk, which is asked again.
+    pub(in crate::daemon) fn keeps_next_waiting(&self, base: &Base) -> bool {
+        let is_refused = base.operations.takeover().is_begun() && base.recorder.has_unwritten();
+        is_refused || self.waits_for_proofs(base)
     }
 }
 

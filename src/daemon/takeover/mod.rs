@@ -4,7 +4,8 @@
 //! have them for a moment, and none is free in between. Everything else is in the files.
 //!
 //! - [`Takeover`], [`LoopState`], [`CarriedState`]: what is left, and how it is sent and received
-//! - `progress`: how far it is; `begin`: what the loop does from the wish to its last answer
+//! - `progress`: how far it is; `begin`: what the loop does from the wish to its last answer;
+//!   `leaving`: what goes to who waits for it, behind the loop
 //! - [`give_takeover`], [`next_daemon`]: the two processes, from the start of the next one to the last
 //!   word of the previous one; [`NextDaemonError`](next_daemon_error::NextDaemonError): why none goes on
 //!
@@ -14,12 +15,15 @@
 //! |---|---|---|
 //! | `codex_lane::carried`, `core::delivery`'s `carried`, `adapters::codex::passed` | what each of them leaves, and takes on | only an owner sees its own fields; none knows that a process is what comes next |
 //! | `adapters::fd_channel` | bytes and descriptors through a socket | it does not know which |
+//! | `event`, `run` | the wish for one wakes the loop | an event has one variant, and the loop one line, for each occasion |
+//! | `running` | what a daemon's host gets | a host waits for it as for the daemon's end |
 //! | `start` | a takeover is claimed, bound and taken on, and left when the loop has left | a stage owns the lock, the listeners and the loop; there is one way to start |
 //! | `host` | how the other program is called, how a daemon is started again here | it alone builds a daemon |
 //! | `cli::{daemon, deck, replace}` | who wants it and when, what is printed, exit codes | for people |
 
 mod begin;
 pub mod give_takeover;
+mod leaving;
 pub mod next_daemon;
 pub mod next_daemon_error;
 mod progress;
@@ -42,6 +46,7 @@ use crate::store::owner::OwnerLock;
 use crate::store::publisher::Publisher;
 use crate::store::registry::Ports;
 
+pub(in crate::daemon) use leaving::Leaving;
 pub use progress::Replacement;
 pub(in crate::daemon) use progress::TakeoverProgress;
 

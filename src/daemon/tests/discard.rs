@@ -5,13 +5,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::rig::Rig;
+use tokio::sync::oneshot;
+
+use super::rig::{Guest, Rig};
 use crate::core::agent::Agent;
 use crate::core::entry::{ErrorCode, Fate};
 use crate::store::ledger::verify;
+use crate::store::mend::mend;
 use crate::store::testing::Place;
 use crate::wire::control::{
-    ClearParams, Command, CompactParams, HandoffParams, NoteParams, Reply, Role, SendParams,
+    ClearParams, Command, CompactParams, HandoffParams, NoteParams, Refusal, RefusalCode, Reply,
+    Role, SendParams,
 };
 
 /// Looks like nothing that the redaction knows, as a leaked secret may.
@@ -50,6 +54,20 @@ fn discard() -> Command {
         discard: true,
         ..ClearParams::default()
     })
+}
+
+/// Until the next session has begun. What deletes the one before has not, nor can it before
+/// something is waited for.
+async fn begin_discarding(
+    rig: &mut Rig,
+    operator: &Guest,
+) -> oneshot::Receiver<Result<Reply, Refusal>> {
+    let first = rig.daemon.base.recorder.session_id().clone();
+    let answer = rig.ask(operator, discard());
+    while *rig.daemon.base.recorder.session_id() == first {
+        rig.next_is_tree().await;
+    }
+    answer
 }
 
 #[tokio::test]
@@ -257,4 +275,48 @@ async fn a_session_that_ends_while_a_deletion_is_prepared_keeps_its_texts() {
     let archive = place.dirs.archives().join(format!("{first}.jsonl"));
     let report = verify(&archive, None).unwrap();
     assert_eq!((report.ok, report.blobs.texts), (true, 1), "{report:?}");
+}
+
+#[tokio::test]
+async fn what_a_daemon_that_dies_over_a_deletion_leaves_is_deleted_at_the_next_start() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let send = Command::Send(SendParams {
+        from: None,
+        to: Some(Agent::Claude),
+        text: format!("{MARKER} {}", "word ".repeat(5_000)),
+        ..SendParams::default()
+    });
+    rig.call(&operator, send).await.unwrap();
+    let old = rig.daemon.base.recorder.session_id().clone();
+    let mut answer = begin_discarding(&mut rig, &operator).await;
+    let current = rig.daemon.base.recorder.session_id().clone();
+    // Nothing is claimed, and the loop has deleted nothing itself.
+    assert_eq!(answer.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+    let of_record = || {
+        let folders = [place.dirs.sessions(), place.dirs.relay.join("blobs")];
+        folders.map(|folder| holding(&folder, MARKER).len())
+    };
+    assert_eq!(of_record(), [1, 1]);
+    drop(rig);
+    let (erased, came_to) = mend(&place.dirs, &current).erased.unwrap();
+    assert_eq!((erased, came_to.left), (old, Vec::new()));
+    assert_eq!(of_record(), [0, 0]);
+}
+
+#[tokio::test]
+async fn no_other_session_ends_before_the_one_before_it_is_deleted() {
+    let place = Place::new();
+    let mut rig = Rig::start(&place).await;
+    let operator = rig.connect(Role::Deck, None, true);
+    let deleted = begin_discarding(&mut rig, &operator).await;
+    let again = rig.ask(&operator, Command::Clear(ClearParams::default()));
+    let refused = again.await.unwrap().unwrap_err();
+    assert_eq!(refused.code, RefusalCode::InFlight);
+    assert!(refused.message.contains("being deleted"), "{refused:?}");
+    rig.settle().await;
+    assert!(deleted.await.unwrap().is_ok());
+    let again = Command::Clear(ClearParams::default());
+    rig.call(&operator, again).await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! Reads of the record beside the loop.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -15,6 +15,8 @@ use crate::wire::control::{
     ClearParams, Command, ContextPage, EntryPage, HandoffParams, LedgerListParams, NoteParams,
     ReadContextParams, Refusal, RefusalCode, Reply, Role,
 };
+use crate::wire::search::SearchParams;
+use crate::wire::window::WindowParams;
 
 type Answer = oneshot::Receiver<Result<Reply, Refusal>>;
 
@@ -64,6 +66,27 @@ async fn a_client_that_reads_delays_nobody_and_gets_what_was_acknowledged_to_it(
     };
     let told = serde_json::to_string(&context.entries).unwrap();
     assert!(told.contains("we use a lock"), "{told}");
+}
+
+#[tokio::test]
+async fn reads_that_wait_keep_no_world_that_they_do_not_need() {
+    let mut rig = Rig::fresh().await;
+    let deck = rig.connect(Role::Deck, None, true);
+    let held = hold_reads(&rig);
+    let keepers = |rig: &Rig| Arc::strong_count(rig.daemon.base.recorder.world());
+    let before = keepers(&rig);
+    let sealed = SearchParams {
+        words: "lock".to_owned(),
+        ..SearchParams::default()
+    };
+    let window = rig.ask(&deck, Command::LedgerWindow(WindowParams::default()));
+    let sealed = rig.ask(&deck, Command::SearchSealed(sealed));
+    assert!(keepers(&rig) <= before);
+    drop(held);
+    let window = window.await.unwrap();
+    assert!(matches!(window, Ok(Reply::Window(_))), "{window:?}");
+    let sealed = sealed.await.unwrap();
+    assert!(matches!(sealed, Ok(Reply::FoundSealed(_))), "{sealed:?}");
 }
 
 #[tokio::test]

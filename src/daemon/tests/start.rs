@@ -40,10 +40,12 @@ enum Fails {
     Showing,
     /// The one before goes on.
     Yielding,
+    /// The head outside takes no word more, once the one before has ended.
+    TakingTheMark,
 }
 
 impl Fails {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Claiming,
         Self::OpeningTheRecord,
         Self::OpeningTheOutbox,
@@ -51,11 +53,12 @@ impl Fails {
         Self::BindingTheSocket,
         Self::Showing,
         Self::Yielding,
+        Self::TakingTheMark,
     ];
 
     fn code(self) -> ProgramCode {
         match self {
-            Self::Claiming | Self::Showing => ProgramCode::Unwritable,
+            Self::Claiming | Self::Showing | Self::TakingTheMark => ProgramCode::Unwritable,
             Self::OpeningTheRecord => ProgramCode::Ledger,
             Self::OpeningTheOutbox => ProgramCode::Queue,
             Self::BindingAPort => ProgramCode::PortTaken,
@@ -91,9 +94,23 @@ impl Fails {
             }
             Self::BindingTheSocket => spoiled.put_folder(socket(place)),
             Self::Showing => spoiled.put_folder(place.dirs.state_file("ports.json")),
-            Self::Yielding => {}
+            Self::Yielding | Self::TakingTheMark => {}
         }
         spoiled
+    }
+
+    /// Starts, and fails here. What was in the way is out of it again.
+    async fn fail(self, place: &Place, builder: &Builder) -> StartError {
+        let mut spoiled = self.spoil(place, builder);
+        let head = place.user.head(&place.dirs.instance_id());
+        let yielded = async {
+            if self == Self::TakingTheMark {
+                // By then it was read.
+                spoiled.put_folder(head);
+            }
+            self != Self::Yielding
+        };
+        start_behind(builder, yielded).await.unwrap_err()
     }
 }
 
@@ -195,8 +212,15 @@ fn record(place: &Place) -> String {
 }
 
 pub(super) async fn start(builder: &Builder, yields: bool) -> Result<Running, StartError> {
+    start_behind(builder, ready(yields)).await
+}
+
+async fn start_behind(
+    builder: &Builder,
+    yielded: impl Future<Output = bool> + Send,
+) -> Result<Running, StartError> {
     let mcp = |_| ready(Router::new().route("/mcp", get(|| ready("no tools"))));
-    builder.clone().start(None, ready(yields), mcp).await
+    builder.clone().start(None, yielded, mcp).await
 }
 
 /// A daemon that runs and ends.
@@ -230,10 +254,8 @@ async fn a_start_that_fails_at_any_stage_leaves_nothing_taken_and_nothing_said()
         let _ = std::fs::remove_file(socket(&place));
         let before = record(&place);
 
-        let spoiled = fails.spoil(&place, &builder);
-        let error = start(&builder, fails != Fails::Yielding).await.unwrap_err();
+        let error = fails.fail(&place, &builder).await;
         assert_eq!(error.code(), fails.code(), "{fails:?}: {error}");
-        drop(spoiled);
         let lock = OwnerLock::try_acquire(&place.dirs).unwrap();
         assert!(lock.is_some(), "{fails:?}: the lock is not free");
         drop(lock);
@@ -260,9 +282,7 @@ async fn a_start_that_fails_leaves_what_an_orderly_end_said() {
         let builder = with_ports(&place);
         live_once(&builder).await;
         let before = record(&place);
-        let spoiled = fails.spoil(&place, &builder);
-        start(&builder, fails != Fails::Yielding).await.unwrap_err();
-        drop(spoiled);
+        fails.fail(&place, &builder).await;
         become_free(&builder).await;
 
         forge(&place);
@@ -284,18 +304,17 @@ async fn a_start_that_fails_leaves_what_an_orderly_end_said() {
 
 #[tokio::test]
 async fn a_copy_from_elsewhere_is_taken_for_one_until_a_start_succeeds() {
-    // Whatever lies in the place of a copy's queue is moved away.
+    // Whatever lies in the place of a copy's queue is moved away, and nothing outside has a mark.
+    let cannot_fail = [Fails::OpeningTheOutbox, Fails::TakingTheMark];
     let all = Fails::ALL.into_iter();
-    for fails in all.filter(|fails| *fails != Fails::OpeningTheOutbox) {
+    for fails in all.filter(|fails| !cannot_fail.contains(fails)) {
         let place = Place::new();
         let builder = with_ports(&place);
         live_once(&builder).await;
         // As on another machine: nothing outside of the project knows of it.
         std::fs::remove_dir_all(&place.user.registry).unwrap();
 
-        let spoiled = fails.spoil(&place, &builder);
-        start(&builder, fails != Fails::Yielding).await.unwrap_err();
-        drop(spoiled);
+        fails.fail(&place, &builder).await;
         become_free(&builder).await;
         let known = registry::is_known(&place.user, &place.dirs).unwrap();
         assert!(!known, "{fails:?}: a copy that was not started is known");

@@ -225,8 +225,8 @@ impl UnclearMessages {
         count: u64,
     ) -> Option<ui::InboxCard> {
         let known = |id: &EntryId| {
-            let unsettled = world.unsettled.get(id).map(Arc::as_ref);
-            world.cut_off.get(id).or(unsettled)
+            let cut_off = world.cut_off.get(id);
+            cut_off.or_else(|| world.unsettled.get(id)).map(Arc::as_ref)
         };
         let listed: Arc<[_]> = ids
             .iter()
@@ -325,7 +325,8 @@ mod tests {
         let mut world = world(1);
         let ids: Vec<EntryId> = (3..=4).map(id).collect();
         for seq in 3..=4 {
-            world.cut_off.insert(id(seq), message(seq, "confirmed"));
+            let cut_off = Arc::new(message(seq, "confirmed"));
+            world.cut_off.insert(id(seq), cut_off);
         }
         let mut messages = of(&world);
         messages.read(&world, vec![(3, "look at plum.rs".to_owned())]);

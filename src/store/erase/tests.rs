@@ -2,6 +2,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::testing::Place;
+use ctxrelay_core::wire::config::StorageKeys;
 
 const OLDEST: &str = "session_1795000000000_00000001";
 const OLD: &str = "session_1795000000001_00000002";
@@ -86,6 +87,41 @@ fn a_session_goes_with_its_segments_and_no_other_one_does() {
     assert_eq!(files(dirs.sessions()), [format!("{NEW}.jsonl")]);
     assert_eq!(files(dirs.archives()), [format!("{OTHER}.jsonl")]);
     assert_eq!(files(dirs.state.clone()), ["token"]);
+    assert_eq!(files(world.blobs.dir().to_owned()), [world.shared]);
+}
+
+#[test]
+fn what_the_next_session_keeps_meanwhile_stays() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    let space = Arc::new(DiskSpace::new(dirs, StorageKeys::default()));
+    let texts = texts_of_others(dirs, &id(OLD));
+    space.sweep().begin();
+    // It lies there already, and no entry speaks of it yet.
+    let blobs = world.blobs.clone().within(Some(Arc::clone(&space)));
+    assert_eq!(blobs.put("own").unwrap(), world.own);
+    let erased = erase_knowing(dirs, &id(OLD), &id(NEW), texts, Some(&space));
+    assert_eq!(erased.left, Vec::<String>::new());
+    assert!(!is_there(dirs, &id(OLD)) && space.sweep().is_over());
+    let mut both = [world.shared, world.own];
+    both.sort();
+    assert_eq!(files(world.blobs.dir().to_owned()), both);
+}
+
+#[test]
+fn what_a_daemon_that_ends_leaves_of_a_session_is_deleted_at_the_next_start() {
+    let world = world();
+    let dirs = &world.place.dirs;
+    let space = Arc::new(DiskSpace::new(dirs, StorageKeys::default()));
+    let texts = texts_of_others(dirs, &id(OLD));
+    space.sweep().begin();
+    space.sweep().end();
+    let erased = erase_knowing(dirs, &id(OLD), &id(NEW), texts, Some(&space));
+    assert_eq!((erased.removed, erased.left.len()), (0, 1), "{erased:?}");
+    assert!(is_there(dirs, &id(OLD)));
+    assert_eq!(files(world.blobs.dir().to_owned()).len(), 2);
+    let erased = erase(dirs, &id(OLD), &id(NEW));
+    assert_eq!(erased.left, Vec::<String>::new());
     assert_eq!(files(world.blobs.dir().to_owned()), [world.shared]);
 }
 
@@ -190,7 +226,7 @@ fn each_folder_and_file_that_cannot_be_looked_into_is_told_as_left() {
         );
     }
     assert_eq!(files(dirs.archives()), [format!("{OTHER}.jsonl")]);
-    // It is tried twice, and told once.
+    // It is told once.
     let work = dirs.state_file("continuity").display().to_string();
     let told = erased.left.iter().filter(|left| left.contains(&work));
     assert_eq!(told.count(), 1, "{erased:?}");

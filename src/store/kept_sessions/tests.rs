@@ -127,7 +127,7 @@ impl Sealed {
             session_id: Some(self.last.clone().unwrap().session_id),
             ..Snapshot::believing_after(foreign_through)
         };
-        KeptSessions::new(self.dirs.clone(), Arc::new(world), self.file())
+        KeptSessions::new(self.dirs.clone(), &world, self.file())
     }
 
     /// The file of the last of them.
@@ -149,7 +149,7 @@ impl Sealed {
             }),
             ..Snapshot::default()
         };
-        KeptSessions::new(self.dirs.clone(), Arc::new(world), PathBuf::new())
+        KeptSessions::new(self.dirs.clone(), &world, PathBuf::new())
     }
 }
 

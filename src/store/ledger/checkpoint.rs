@@ -21,7 +21,7 @@ mod disk;
 mod keeper;
 
 pub use disk::read;
-pub use keeper::CheckpointKeeper;
+pub use keeper::{CheckpointKeeper, CheckpointPause};
 
 /// The state of a ledger up to some entry.
 #[derive(Debug)]

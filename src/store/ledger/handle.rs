@@ -116,6 +116,14 @@ impl Ledger {
             })?
     }
 
+    /// Ends the writer without a wait for that; to be called when it has answered everything. Later
+    /// appends through clones are refused.
+    pub fn end(self) {
+        drop(lock(&self.thread).take());
+        // An error means that it is gone already.
+        drop(self.jobs.try_send(Job::Close));
+    }
+
     /// Records what still waits, and ends the writer. Later appends through clones are refused.
     ///
     /// Blocks for as long as the disk takes. Not to be called from an event of the writer.

@@ -48,7 +48,7 @@ mod tests;
 
 pub use belief::Border;
 pub use check::{ChainFault, Reason};
-pub use checkpoint::{Checkpoint, CheckpointKeeper, read as read_checkpoint};
+pub use checkpoint::{Checkpoint, CheckpointKeeper, CheckpointPause, read as read_checkpoint};
 pub use entry_filter::EntryFilter;
 pub use error::LedgerError;
 pub use handle::{Ledger, NotTaken};

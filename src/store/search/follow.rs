@@ -109,25 +109,14 @@ impl Search {
 
     /// Another ledger took the place of the one before.
     pub fn follow(&self, ledger: Ledger, session: SessionId) {
-        self.wish(|indexer| indexer.target = Target { ledger, session });
+        self.shared
+            .wish(|indexer| indexer.target = Target { ledger, session });
     }
 
     /// Throws the index away and rebuilds it, in the background. Requests that come before that
     /// begins are one rebuild.
     pub fn rebuild(&self) {
-        if !self.shared.indexer().fresh {
-            self.wish(|indexer| indexer.fresh = true);
-        }
-    }
-
-    fn wish(&self, change: impl FnOnce(&mut IndexerState)) {
-        let mut indexer = self.shared.indexer();
-        change(&mut indexer);
-        indexer.wish += 1;
-        indexer.grown = true;
-        indexer.state.indexed_to = 0;
-        indexer.state.fault = None;
-        self.shared.changed.notify_all();
+        self.shared.rebuild();
     }
 
     /// Searches; `answer` is called in any case but one: the program ends before its turn. On
@@ -234,6 +223,11 @@ pub struct SearchWaiter {
 }
 
 impl SearchWaiter {
+    /// As [`Search::rebuild`].
+    pub fn rebuild(&self) {
+        self.shared.rebuild();
+    }
+
     /// Waits until everything up to an entry is in the index. Returns whether it is.
     pub fn wait_for(&self, seq: u64, at_most: Duration) -> bool {
         let until = Instant::now() + at_most;

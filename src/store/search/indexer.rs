@@ -58,6 +58,22 @@ impl SharedIndexer {
         lock(&self.indexer)
     }
 
+    pub(super) fn rebuild(&self) {
+        if !self.indexer().fresh {
+            self.wish(|indexer| indexer.fresh = true);
+        }
+    }
+
+    pub(super) fn wish(&self, change: impl FnOnce(&mut IndexerState)) {
+        let mut indexer = self.indexer();
+        change(&mut indexer);
+        indexer.wish += 1;
+        indexer.grown = true;
+        indexer.state.indexed_to = 0;
+        indexer.state.fault = None;
+        self.changed.notify_all();
+    }
+
     pub(super) fn wait<'a>(
         &self,
         indexer: MutexGuard<'a, IndexerState>,

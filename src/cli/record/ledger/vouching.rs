@@ -2,7 +2,6 @@
 //! archives lie, and a chain has no key: of a session to which nothing leads nobody knows who wrote it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -53,18 +52,18 @@ pub(super) fn why_apart(
 
 /// The way back from the current session.
 pub(super) struct Vouching {
-    world: Arc<Snapshot>,
+    world: Snapshot,
     sessions: KeptSessions,
 }
 
 impl Vouching {
     /// Of a project. Where its record cannot be read that leads nowhere.
     pub(super) fn of(setting: &ProjectContext) -> Self {
-        let world = Arc::new(disk::snapshot(setting).unwrap_or_default());
+        let world = disk::snapshot(setting).unwrap_or_default();
         let current = disk::current(setting).ok().flatten();
         let path = current.map_or_else(PathBuf::default, |(_, path)| path);
         Self {
-            sessions: KeptSessions::new(setting.dirs.clone(), Arc::clone(&world), path),
+            sessions: KeptSessions::new(setting.dirs.clone(), &world, path),
             world,
         }
     }

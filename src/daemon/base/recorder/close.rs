@@ -70,8 +70,11 @@ impl ClosingRecord {
             heads,
             checkpoints,
             search,
-            space: _,
+            space,
         } = self.keepers;
+        // Of a session that is still being deleted the next start deletes the rest: by then others
+        // may keep the same texts.
+        space.sweep().end();
         self.ledger.clone().close();
         let mut marked = Ok(());
         // Nobody was told of an orderly end that comes after it was given up.

@@ -10,9 +10,8 @@ use super::{Pending, Recorder, refusals};
 use crate::core::entry::{Entry, Fate, Predecessor};
 use crate::core::id::SessionId;
 use crate::core::snapshot::Snapshot;
-use crate::store::erase::{Erased, KeptTexts, erase_knowing};
 use crate::store::head::Kept;
-use crate::store::ledger::{self, Ledger, LedgerError, Stored, WriterEvent};
+use crate::store::ledger::{self, CheckpointPause, Ledger, LedgerError, Stored, WriterEvent};
 use crate::store::session;
 
 /// Makes what a ledger's writer tells the loop through; a new one for each session.
@@ -120,8 +119,9 @@ impl<T> Recorder<T> {
             self.take_back(kept, &next);
             return Err(error.into());
         }
-        // From here on there is no way back: `current` names the new session.
-        std::mem::replace(&mut self.ledger, opened).close();
+        // From here on there is no way back: `current` names the new session. The old writer has
+        // answered everything.
+        std::mem::replace(&mut self.ledger, opened).end();
         self.keepers
             .search
             .follow(self.ledger.clone(), next.clone());
@@ -226,16 +226,12 @@ impl<T> Recorder<T> {
         ledger::seal(&self.dirs, old)
     }
 
-    /// Deletes the file of a session that has ended, with its long texts but those that stay. What
-    /// is still there, and why.
-    pub(in crate::daemon) fn delete(&mut self, old: &SessionId, texts: KeptTexts) -> Vec<String> {
-        // Nobody must write down once more what is just being deleted.
-        if let Err(error) = self.keepers.checkpoints.begin_anew() {
-            tracing::warn!(%error, "no checkpoints are written any more");
-        }
-        let Erased { removed, left } = erase_knowing(&self.dirs, old, &self.session_id, texts);
-        tracing::info!(%old, removed, "a session was deleted for good");
-        self.keepers.space.blobs_removed();
-        left
+    /// Has nobody write down once more what is about to be deleted; `None` where no checkpoints are
+    /// written any more.
+    pub(in crate::daemon) fn pause_checkpoints(&mut self) -> Option<CheckpointPause> {
+        let paused = self.keepers.checkpoints.begin_anew();
+        paused
+            .inspect_err(|error| tracing::warn!(%error, "no checkpoints are written any more"))
+            .ok()
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, IntoInnerError};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -38,6 +39,8 @@ pub struct CheckpointKeeper {
     offers: Arc<Latest<Offer>>,
     thread: Option<JoinHandle<()>>,
     offered: u64,
+    /// Ends the pause.
+    resume: Option<Sender<()>>,
 }
 
 #[derive(Debug)]
@@ -58,33 +61,56 @@ impl CheckpointKeeper {
     ///
     /// When the system gives no thread.
     pub fn start(dirs: &ProjectDirs, user: &UserDirs, from: u64) -> io::Result<Self> {
+        Self::start_behind(dirs, user, from, || {})
+    }
+
+    /// As [`Self::start`], once `before` is over.
+    fn start_behind(
+        dirs: &ProjectDirs,
+        user: &UserDirs,
+        from: u64,
+        before: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
         let offers = Arc::new(Latest::default());
         let pending = Arc::clone(&offers);
-        let mut files = Files::new(dirs, user);
+        let (of, by) = (dirs.clone(), user.clone());
         let thread = thread::Builder::new()
             .name("checkpoint-writer".to_owned())
-            .spawn(move || files.keep(&pending))?;
+            .spawn(move || {
+                before();
+                Files::new(&of, &by).keep(&pending);
+            })?;
         Ok(Self {
             dirs: dirs.clone(),
             user: user.clone(),
             offers,
             thread: Some(thread),
             offered: from,
+            resume: None,
         })
     }
 
-    /// Ends what is being written, and goes on without anything of what was offered so far: when
-    /// this returns, nothing of a session that went before is written any more.
+    /// Goes on without anything of what was offered so far, once what is being written has its end
+    /// and the pause is dropped. Never blocks on the disk.
     ///
     /// # Errors
     ///
     /// When the system gives no thread; no checkpoints are written then.
-    pub fn begin_anew(&mut self) -> io::Result<()> {
+    pub fn begin_anew(&mut self) -> io::Result<CheckpointPause> {
         // Else what waits is written as well, behind what is being written.
         self.offers.abandon();
-        self.finish();
-        *self = Self::start(&self.dirs, &self.user, 0)?;
-        Ok(())
+        let last = self.thread.take();
+        let (ended, end) = channel();
+        let (resume, resumed) = channel();
+        let before = move || {
+            last.into_iter().for_each(join);
+            drop(ended);
+            // Who would end the pause is there, or it is over.
+            let _ = resumed.recv();
+        };
+        *self = Self::start_behind(&self.dirs, &self.user, 0, before)?;
+        self.resume = Some(resume.clone());
+        Ok(CheckpointPause { end, resume })
     }
 
     /// Takes note that the world has come to this entry, and writes it down if the last
@@ -127,11 +153,36 @@ impl CheckpointKeeper {
 
     fn finish(&mut self) {
         self.offers.close();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the writer of checkpoints panicked");
+        if let Some(resume) = self.resume.take() {
+            let _ = resume.send(());
         }
+        self.thread.take().into_iter().for_each(join);
+    }
+}
+
+fn join(thread: JoinHandle<()>) {
+    if thread.join().is_err() {
+        tracing::error!("the writer of checkpoints panicked");
+    }
+}
+
+/// As long as it is there no checkpoint is begun, unless their keeper ends.
+#[derive(Debug)]
+pub struct CheckpointPause {
+    end: Receiver<()>,
+    resume: Sender<()>,
+}
+
+impl CheckpointPause {
+    /// Waits until the one that was being written has its end; whether it has.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        self.end.recv_timeout(at_most) == Err(RecvTimeoutError::Disconnected)
+    }
+}
+
+impl Drop for CheckpointPause {
+    fn drop(&mut self) {
+        let _ = self.resume.send(());
     }
 }
 

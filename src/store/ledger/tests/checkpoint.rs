@@ -188,6 +188,28 @@ fn what_was_offered_before_a_beginning_is_not_written_behind_it() {
 }
 
 #[test]
+fn in_a_pause_no_checkpoint_is_written_and_behind_it_the_newest_is() {
+    let project = Project::new();
+    let mut open = project.open();
+    let mut keeper = CheckpointKeeper::start(&project.dirs, &project.user(), 0).unwrap();
+    let pause = keeper.begin_anew().unwrap();
+    assert!(pause.wait(Duration::from_secs(30)));
+    let last = open.append(project.notes(0..2_100)).unwrap();
+    let (world, hash) = (Arc::new(open.live.clone()), &last[last.len() - 1].hash);
+    keeper.moved(&open.ledger, &project.session, &world, hash);
+    assert!(project.checkpoint().is_none());
+    drop(pause);
+    drop(keeper);
+    assert!(project.checkpoint().is_some());
+
+    // Who ends does not wait for the end of a pause.
+    let mut keeper = CheckpointKeeper::start(&project.dirs, &project.user(), 0).unwrap();
+    let _pause = keeper.begin_anew().unwrap();
+    drop(keeper);
+    open.close();
+}
+
+#[test]
 fn a_checkpoint_that_anybody_changed_is_not_taken() {
     for name in ["checkpoint", "checkpoint.slots"] {
         let project = Project::new();
