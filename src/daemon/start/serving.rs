@@ -227,7 +227,7 @@ impl Ready {
 
 impl LoopTask {
     fn spawn(
-        mut daemon: Daemon,
+        mut daemon: Box<Daemon>,
         channel: Channel,
         held: Held,
         detached: bool,
@@ -264,7 +264,7 @@ async fn run_loop(
     serving: TaskTracker,
     detached: bool,
     held: Held,
-    daemon: Daemon,
+    daemon: Box<Daemon>,
     event_receiver: mpsc::Receiver<Event>,
 ) -> Option<DaemonFault> {
     let loop_state = match daemon.run(event_receiver).await {
