@@ -181,9 +181,8 @@ impl ProjectContext {
             runtime_session_id: RuntimeSession::default(),
             ..self.hello(Role::Codex, None)
         };
-        builder
-            .start(takeover, yielded, move |daemon| mcp_service(daemon, hello))
-            .await
+        // Each caller would hold all of a start in its own future, and move it from place to place.
+        Box::pin(builder.start(takeover, yielded, move |daemon| mcp_service(daemon, hello))).await
     }
 }
 

@@ -23,8 +23,11 @@ use crate::host::ProjectContext;
 const LOG_BYTES_MAX: u64 = 10 * 1024 * 1024;
 
 /// Lines that may wait for the disk; more are dropped and counted, because logging must never
-/// hold the daemon up.
-const LINES_MAX: usize = 8192;
+/// hold the daemon up. Their places are held in memory from the beginning, 32 bytes each.
+const LINES_MAX: usize = 1024;
+
+/// The same where somebody asked for more than the usual.
+const ASKED_LINES_MAX: usize = 8192;
 
 /// What is logged when `CONTEXTRELAY_LOG` says nothing, or nothing that can be read.
 const FILTER: &str = "warn,ctxrelay=info";
@@ -61,8 +64,13 @@ pub fn complaint(var: impl Fn(&str) -> Option<OsString>) -> Option<String> {
 /// `None` when this process logs already.
 pub fn start(setting: &ProjectContext) -> Option<WorkerGuard> {
     let file = LogFile::new(setting.dirs.state_file("contextrelay.log"));
+    let lines_max = if is_asked_for() {
+        ASKED_LINES_MAX
+    } else {
+        LINES_MAX
+    };
     let (writer, guard) = tracing_appender::non_blocking::NonBlockingBuilder::default()
-        .buffered_lines_limit(LINES_MAX)
+        .buffered_lines_limit(lines_max)
         .finish(file);
     let filter = std::env::var("CONTEXTRELAY_LOG")
         .ok()

@@ -44,7 +44,7 @@ impl Daemon {
     /// # Errors
     ///
     /// When not everything is written and closed, or the disk has refused what happened.
-    pub(super) async fn finish(self, with_codex: bool) -> Result<(), DaemonFault> {
+    pub(super) async fn finish(self: Box<Self>, with_codex: bool) -> Result<(), DaemonFault> {
         if with_codex {
             self.agents.codex.shutdown().await;
         }

@@ -29,7 +29,7 @@ struct Sound {
 impl Daemon {
     /// Ends because of a fault. Which one to tell of: that it hangs outweighs what ended it.
     pub(super) async fn fail(
-        self,
+        self: Box<Self>,
         fault: DaemonFault,
         mut events: mpsc::Receiver<Event>,
     ) -> DaemonFault {
@@ -66,7 +66,7 @@ impl Daemon {
     }
 
     /// Takes out what is sound, and drops the rest with everything that somebody waits for.
-    fn dismantle(self, fault: DaemonFault) -> Sound {
+    fn dismantle(self: Box<Self>, fault: DaemonFault) -> Sound {
         if !self.base.recorder.is_disowned() {
             fault.leave_mark(&self.base.dirs);
         }

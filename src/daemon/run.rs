@@ -104,7 +104,7 @@ impl Daemon {
     /// A panic while one event is handled ends it: the state may be half changed by then, and to
     /// go on with it could deliver twice or forget. What was acknowledged is on the disk, and the
     /// next start folds that.
-    pub(super) async fn run(mut self, mut events: mpsc::Receiver<Event>) -> Ended {
+    pub(super) async fn run(mut self: Box<Self>, mut events: mpsc::Receiver<Event>) -> Ended {
         let mut deadline = Instant::now();
         loop {
             let event = tokio::select! {

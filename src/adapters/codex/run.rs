@@ -122,7 +122,8 @@ impl Run {
         let mut rest_until = Instant::now();
         loop {
             let end = match self.wait_for_need(rest_until).await {
-                Ok(()) => self.serve().await,
+                // Held only while there is an app-server.
+                Ok(()) => Box::pin(self.serve()).await,
                 Err(end) => end,
             };
             match end {

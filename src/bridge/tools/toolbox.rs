@@ -1,5 +1,6 @@
 //! What each tool is to an agent ([`list`]), and who answers it ([`run`]).
 
+use futures::future::BoxFuture;
 use rmcp::model::{MetaObject, Tool as McpTool, ToolAnnotations};
 use serde_json::json;
 
@@ -70,22 +71,23 @@ fn definition(tool: Tool, side: Agent) -> Definition {
     }
 }
 
-async fn answer(tool: Tool, call: &ToolCall) -> Result<ToolResult, Refusal> {
+/// In a box: a call would hold, and move, as much as the tool with the longest way needs.
+fn answer(tool: Tool, call: &ToolCall) -> BoxFuture<'_, Result<ToolResult, Refusal>> {
     match tool {
-        Tool::Send => send::call(call).await,
-        Tool::Handoff => handoff::call(call).await,
-        Tool::Deliberate => deliberate::call(call).await,
-        Tool::GetMessages => message::get(call).await,
-        Tool::WaitForMessages => message::wait(call).await,
-        Tool::AckMessages => message::ack(call).await,
-        Tool::AppendNote => note::call(call).await,
-        Tool::ReadContext => context::call(call).await,
-        Tool::SearchRecord => search::call(call).await,
-        Tool::ReadCapsules => capsule::call(call).await,
-        Tool::RecordArtifact => artifact::call(call).await,
-        Tool::TaskState => task::call(call).await,
-        Tool::SessionInfo => session::call(call).await,
-        Tool::AskUser => ask_user::call(call).await,
-        Tool::ProposeFinal => finality::call(call).await,
+        Tool::Send => Box::pin(send::call(call)),
+        Tool::Handoff => Box::pin(handoff::call(call)),
+        Tool::Deliberate => Box::pin(deliberate::call(call)),
+        Tool::GetMessages => Box::pin(message::get(call)),
+        Tool::WaitForMessages => Box::pin(message::wait(call)),
+        Tool::AckMessages => Box::pin(message::ack(call)),
+        Tool::AppendNote => Box::pin(note::call(call)),
+        Tool::ReadContext => Box::pin(context::call(call)),
+        Tool::SearchRecord => Box::pin(search::call(call)),
+        Tool::ReadCapsules => Box::pin(capsule::call(call)),
+        Tool::RecordArtifact => Box::pin(artifact::call(call)),
+        Tool::TaskState => Box::pin(task::call(call)),
+        Tool::SessionInfo => Box::pin(session::call(call)),
+        Tool::AskUser => Box::pin(ask_user::call(call)),
+        Tool::ProposeFinal => Box::pin(finality::call(call)),
     }
 }

@@ -67,9 +67,10 @@ impl Drop for Writing {
     }
 }
 
-/// A loop before its first word, with what it stands on.
+/// A loop before its first word, with what it stands on. In a box from here on: the stages and the
+/// task that it goes through would each hold 20 kB for it, on their stack too.
 pub(super) struct Assembled {
-    pub(super) daemon: Daemon,
+    pub(super) daemon: Box<Daemon>,
     pub(super) first_words: FirstWords,
     pub(super) channel: Channel,
     pub(super) claimed: Claimed,
@@ -256,7 +257,7 @@ impl Opened {
             disowned: self.disowned,
         });
         let shown = self.claimed.builder.shown.clone();
-        let mut daemon = Daemon::new(
+        let mut daemon = Box::new(Daemon::new(
             self.claimed.builder.dirs.clone(),
             identity,
             recorder,
@@ -264,7 +265,7 @@ impl Opened {
             codex,
             self.channel.handle.commit().clone(),
             weak,
-        );
+        ));
         let programs = self.channel.handle.programs().find_programs();
         daemon.base.programs.looked(programs);
         daemon.agents.costs.shows(shown);

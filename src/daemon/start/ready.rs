@@ -32,7 +32,7 @@ pub(in crate::daemon) type StartedCodex = (CodexLane, mpsc::Receiver<CodexFact>)
 
 /// A loop that can run.
 pub(in crate::daemon) struct Ready {
-    pub(in crate::daemon) daemon: Daemon,
+    pub(in crate::daemon) daemon: Box<Daemon>,
     pub(in crate::daemon) channel: Channel,
     pub(in crate::daemon) ground: Ground,
 }

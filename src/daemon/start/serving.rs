@@ -222,7 +222,7 @@ impl Ready {
 
 impl LoopTask {
     fn spawn(
-        mut daemon: Daemon,
+        mut daemon: Box<Daemon>,
         channel: Channel,
         held: Held,
         detached: bool,
@@ -250,7 +250,7 @@ impl LoopTask {
 async fn run_loop(
     leaving: Leaving,
     held: Held,
-    daemon: Daemon,
+    daemon: Box<Daemon>,
     event_receiver: mpsc::Receiver<Event>,
 ) -> Option<DaemonFault> {
     let loop_state = match daemon.run(event_receiver).await {

@@ -39,7 +39,7 @@ use crate::wire::control::{Command, Hello, NoteParams, Refusal, Reply, Role, Sen
 
 /// A daemon. Dropped in the middle of something it has died there.
 pub struct Rig {
-    pub daemon: Daemon,
+    pub daemon: Box<Daemon>,
     pub requests: mpsc::Receiver<CodexRequest>,
     event_receiver: mpsc::Receiver<Event>,
     /// What came while rows were waited for.

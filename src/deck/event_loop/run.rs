@@ -26,7 +26,8 @@ pub async fn run(
     let keep_unsent = options.keep_unsent.clone();
     let mut open = OpenWishes::default();
     let person = Foreground::new(&mut display, told_to_end, &mut open);
-    let Err(left) = Following::new(person, options).until_left().await;
+    // Who shows a deck would hold all of it in its own future, and move it from place to place.
+    let Err(left) = Box::pin(Following::new(person, options).until_left()).await;
     open.kept.extend(display.left_over());
     let unsent = display.unsent();
     let has_failed = display.close().await;
