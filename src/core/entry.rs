@@ -9,6 +9,7 @@ mod command_run;
 mod continuity;
 mod delivery;
 mod error_code;
+mod file_change;
 mod finality;
 mod finding;
 mod gate_run;
@@ -18,6 +19,7 @@ mod referred;
 mod task;
 mod turn_meta;
 mod type_name;
+mod wish;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,6 +41,7 @@ pub use continuity::{
 };
 pub use delivery::{DeliveryRecord, DeliveryResult, DeliveryWay, OnBusy, Outcome};
 pub use error_code::ErrorCode;
+pub use file_change::{FileAct, FileChange};
 pub use finality::{
     DecisionSignature, FinalityDecision, FinalityProposal, ProposalState, TreeFound, WorkTree,
 };
@@ -51,6 +54,7 @@ pub use task::{
     imported_digest, imported_words, kept_digest, kept_words, may_tell_kept,
 };
 pub use turn_meta::{ANSWERED_TURN, GOES_ON_WITH, SENT_AGAIN};
+pub use wish::Wish;
 
 /// One recorded fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

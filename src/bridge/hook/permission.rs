@@ -12,7 +12,8 @@ use super::claude_question::ClaudeQuestion;
 use crate::core::agent::Agent;
 use crate::core::cut_text::cut_apart;
 use crate::core::entry::{
-    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
+    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, FileAct, FileChange,
+    SUBJECT_CHARS_MAX, Wish,
 };
 use crate::core::policy::is_shell_tool;
 use crate::wire::control::HookEvent;
@@ -136,13 +137,14 @@ impl PermissionAsk {
                 answers.collect(),
             ));
         }
-        let (kind, subject, details) = match (tool, word("command"), path(&arguments)) {
+        let changed = file_act(tool).zip(path(&arguments));
+        let (kind, subject, details) = match (tool, word("command"), changed) {
             (tool, Some(command), _) if is_shell_tool(tool) => {
                 let details = beside_command(tool, &arguments);
                 (ApprovalKind::Command, command.to_owned(), details)
             }
-            ("Edit" | "MultiEdit" | "Write" | "NotebookEdit", _, Some(path)) => {
-                let subject = format!("{} {path}", tool.to_lowercase());
+            (_, _, Some((act, path))) => {
+                let subject = FileChange::of(act, path).to_string();
                 (ApprovalKind::FileChange, subject, change(&arguments))
             }
             _ => (ApprovalKind::Tool, tool.to_owned(), in_words(&arguments)),
@@ -248,6 +250,17 @@ impl PermissionAsk {
     }
 }
 
+/// What a tool does to the file that it names.
+fn file_act(tool: &str) -> Option<FileAct> {
+    match tool {
+        "Edit" => Some(FileAct::Edit),
+        "MultiEdit" => Some(FileAct::MultiEdit),
+        "NotebookEdit" => Some(FileAct::NotebookEdit),
+        "Write" => Some(FileAct::Write),
+        _ => None,
+    }
+}
+
 fn path(arguments: &Value) -> Option<&str> {
     let names = ["file_path", "notebook_path"].into_iter();
     names
@@ -301,12 +314,12 @@ fn in_words_without(arguments: &Value, said: &[&str]) -> Option<String> {
 
 /// What a yes to a command grants beside it (Claude Code 2.1.330, its schema). A value of another
 /// type than that schema has counts as set: what Claude makes of it is not known.
-fn also_wants(arguments: &Value) -> Vec<String> {
+fn also_wants(arguments: &Value) -> Vec<Wish> {
     let is_set = |it: &&Value| !matches!(it, Value::Null | Value::Bool(false));
     let set = |name: &str| arguments.get(name).filter(is_set);
     let mut wants = Vec::new();
     if set("dangerouslyDisableSandbox").is_some() {
-        wants.push("to run outside of Claude's sandbox".to_owned());
+        wants.push(Wish::from("to run outside of Claude's sandbox"));
     }
     if let Some(hosts) = set("allowed_domains") {
         let hosts = match hosts.as_array() {
@@ -315,11 +328,11 @@ fn also_wants(arguments: &Value) -> Vec<String> {
         };
         if !hosts.is_empty() {
             let hosts = cut_apart(hosts, HOSTS_CHARS_MAX);
-            wants.push(format!("to reach {hosts} from Claude's sandbox"));
+            wants.push(Wish::Reach(format!("{hosts} from Claude's sandbox")));
         }
     }
     if set("run_in_background").is_some() {
-        wants.push("to run in the background".to_owned());
+        wants.push(Wish::from("to run in the background"));
     }
     wants
 }

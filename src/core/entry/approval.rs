@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::EntryKind;
+use super::{EntryKind, Wish};
 use crate::agent::Agent;
 use crate::id::{EntryId, ThreadId, TurnId};
 use crate::word::words;
@@ -134,7 +134,9 @@ pub struct ApprovalRequest {
     /// What names the request at its vendor, the same when it is asked again after a lost
     /// connection.
     pub key: String,
-    /// The command, the files, the tool or the question: what the person decides on.
+    /// The command, the files, the tool or the question: what the person decides on. A line of a
+    /// [`ApprovalKind::FileChange`] is a [`FileChange`](super::FileChange), one of an
+    /// [`ApprovalKind::Permissions`] a [`Wish`].
     pub subject: String,
     /// The folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,10 +162,9 @@ pub struct ApprovalRequest {
     /// that was known when it was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer_files: Vec<String>,
-    /// What a yes grants beside the subject, in words, as far as there is room; the content tells
-    /// all of it.
+    /// What a yes grants beside the subject, as far as there is room; the content tells all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also_wants: Vec<String>,
+    pub also_wants: Vec<Wish>,
     /// The subject was cut before the record masked it, which can make it short, or the details were
     /// cut where they come from; see [`Self::is_cut`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -147,7 +147,7 @@ fn in_words(rule: &RuleInForce) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::SUBJECT_CHARS_MAX;
+    use crate::entry::{SUBJECT_CHARS_MAX, Wish};
     use crate::policy::ClaudeHooks;
     use crate::policy::{PolicyRules, read_unmasked};
     use crate::redact::Redactor;
@@ -299,7 +299,7 @@ mod tests {
             assert_eq!(of(agent, &request), wanted, "{subject}");
         }
         let mut request = ApprovalRequest::new(Command, "k".to_owned(), "ls".to_owned());
-        request.also_wants = vec!["to reach x.org by https".to_owned()];
+        request.also_wants = vec![Wish::from("to reach x.org by https")];
         assert_eq!(of(Agent::Codex, &request), "shell network");
         // As an older record has it.
         request.also_wants = Vec::new();
@@ -339,7 +339,9 @@ mod tests {
     #[test]
     fn what_a_yes_grants_beside_the_command_is_said() {
         let mut request = ApprovalRequest::new(ApprovalKind::Command, "k".into(), "make".into());
-        request.also_wants = vec!["the network".to_owned(), "write /home/me/.ssh".to_owned()];
+        request.also_wants = ["the network", "write /home/me/.ssh"]
+            .map(Wish::from)
+            .to_vec();
         let said = risk_hints(Agent::Codex, &request, &[], "/home/you/acme");
         let wanted = ["also wants: the network", "also wants: write /home/me/.ssh"];
         assert_eq!(said, wanted);

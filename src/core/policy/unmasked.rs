@@ -1,7 +1,7 @@
 //! [`read_unmasked`]: what only the text of a request for approval tells that the record masks.
 
 use super::risk_hints::text_hints;
-use crate::entry::{ApprovalRequest, ChoiceEffect, TextHints};
+use crate::entry::{ApprovalRequest, ChoiceEffect, TextHints, Wish};
 use crate::redact::Redactor;
 
 /// Reads a request before the record masks it. The agent's program runs the text as it is, so where
@@ -21,8 +21,9 @@ pub fn read_unmasked(
         return;
     }
     // What stands around a text can decide whether it is masked.
+    let wants: Vec<String> = request.also_wants.iter().map(Wish::to_string).collect();
     let texts = [content, &request.subject].into_iter();
-    let texts = texts.chain(request.also_wants.iter().map(String::as_str));
+    let texts = texts.chain(wants.iter().map(String::as_str));
     let (mut is_masked, mut hides_code) = (false, false);
     for text in texts {
         let (shown, marks) = redactor.redact_text(text);

@@ -100,7 +100,7 @@ impl CodexLane {
             has_conversed: false,
             hook,
             review: None,
-            hook_packet: HookPacket::default(),
+            hook_packet: HookPacket::none(),
             state_since_ms: None,
             flow: CodexFlow::default(),
         }

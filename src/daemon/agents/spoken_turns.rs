@@ -1,10 +1,12 @@
 //! [`SpokenTurns`]: how far what Claude said was read, by runtime session.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+mod spoken_reader;
 
-use crate::adapters::claude::transcript::SpokenWords;
+use std::collections::BTreeMap;
+
 use crate::core::id::{EntryId, RuntimeSession};
+
+pub(in crate::daemon) use spoken_reader::{SpokenReader, SpokenReading};
 
 /// How many runtime sessions are followed.
 const SESSIONS_MAX: usize = 64;
@@ -15,7 +17,7 @@ const WAITING_MAX: usize = 64;
 /// Transcripts that are followed.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct SpokenTurns {
-    sessions: BTreeMap<RuntimeSession, Arc<Mutex<SpokenWords>>>,
+    sessions: BTreeMap<RuntimeSession, SpokenReader>,
     waiting: usize,
     ended: BTreeMap<RuntimeSession, EndedTurns>,
 }
@@ -30,22 +32,16 @@ struct EndedTurns {
 
 impl SpokenTurns {
     /// Those of a runtime session; none for one too many, and when too many wait.
-    pub(in crate::daemon) fn of(
-        &mut self,
-        pair: &RuntimeSession,
-    ) -> Option<Arc<Mutex<SpokenWords>>> {
+    pub(in crate::daemon) fn of(&mut self, pair: &RuntimeSession) -> Option<SpokenReader> {
         let is_full = self.sessions.len() >= SESSIONS_MAX && !self.sessions.contains_key(pair);
         if is_full || self.waiting >= WAITING_MAX {
             return None;
         }
-        Some(Arc::clone(self.sessions.entry(pair.clone()).or_default()))
+        Some(self.sessions.entry(pair.clone()).or_default().clone())
     }
 
     /// Those of a runtime session in which some were read; none when too many wait.
-    pub(in crate::daemon) fn known(
-        &self,
-        pair: &RuntimeSession,
-    ) -> Option<Arc<Mutex<SpokenWords>>> {
+    pub(in crate::daemon) fn known(&self, pair: &RuntimeSession) -> Option<SpokenReader> {
         let known = self.sessions.get(pair);
         known.filter(|_| self.waiting < WAITING_MAX).cloned()
     }

@@ -75,7 +75,7 @@ impl ApprovalText {
 impl ReadApproval {
     /// Whether it is worth it.
     pub(in crate::daemon) fn is_long(request: &ApprovalRequest, details: &str) -> bool {
-        let wants = request.also_wants.iter().map(String::len);
+        let wants = request.also_wants.iter().map(|wish| wish.to_string().len());
         let bytes = request.subject.len() + details.len() + wants.sum::<usize>();
         bytes >= LONG_BYTES && !request.is_user_question()
     }

@@ -4,6 +4,11 @@ fn read(input: Value) -> PermissionAsk {
     PermissionAsk::read(&input, "k".to_owned()).unwrap()
 }
 
+fn also_wanted(ask: &PermissionAsk) -> Vec<String> {
+    let wishes = ask.request.also_wants.iter();
+    wishes.map(Wish::to_string).collect()
+}
+
 fn decision(ask: &PermissionAsk, choice: &str, note: Option<&str>) -> Value {
     let output: Value = serde_json::from_str(&ask.output(choice, note).unwrap()).unwrap();
     output["hookSpecificOutput"]["decision"].clone()
@@ -52,7 +57,7 @@ fn a_command_says_all_that_a_yes_grants_beside_it() {
         "to reach example.org, x.org from Claude's sandbox",
         "to run in the background",
     ];
-    assert_eq!(ask.request.also_wants, wants);
+    assert_eq!(also_wanted(&ask), wants);
     // What Claude says of it passes for none of its members.
     assert!(
         ask.details.starts_with("Test\n  timeout: 1\n"),
@@ -66,16 +71,23 @@ fn a_command_says_all_that_a_yes_grants_beside_it() {
     ] {
         assert!(ask.details.lines().any(|it| it == line), "{}", ask.details);
     }
+    // A host passes for no other wish.
+    let host = read(
+        json!({"tool_name": "Bash", "tool_input": {"command": "make",
+        "allowed_domains": "the network\nto run in the background"}}),
+    );
+    let reached = "the network\nto run in the background from Claude's sandbox";
+    assert_eq!(host.request.also_wants, [Wish::Reach(reached.to_owned())]);
     let none = read(
         json!({"tool_name": "Bash", "tool_input": {"command": "make",
         "dangerouslyDisableSandbox": false, "run_in_background": null, "allowed_domains": []}}),
     );
-    assert_eq!(none.request.also_wants, [""; 0]);
+    assert_eq!(also_wanted(&none), [""; 0]);
     let odd = read(
         json!({"tool_name": "Bash", "tool_input": {"command": "make",
         "dangerouslyDisableSandbox": "yes"}}),
     );
-    assert_eq!(odd.request.also_wants, wants[..1]);
+    assert_eq!(also_wanted(&odd), wants[..1]);
 }
 
 #[test]

@@ -13,7 +13,8 @@ use super::item::FileUpdate;
 use crate::agent::Agent;
 use crate::cut_text::cut_apart;
 use crate::entry::{
-    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, SUBJECT_CHARS_MAX,
+    ApprovalChoice, ApprovalKind, ApprovalRequest, ChoiceEffect, FileChange, SUBJECT_CHARS_MAX,
+    Wish,
 };
 use crate::id::{ThreadId, TurnId};
 
@@ -100,7 +101,7 @@ struct Draft {
     kind: ApprovalKind,
     subject: String,
     details: String,
-    also_wants: Vec<String>,
+    also_wants: Vec<Wish>,
     /// The details are only the beginning.
     is_cut: bool,
     choices: Vec<(ApprovalChoice, Value)>,
@@ -146,10 +147,10 @@ impl Draft {
     }
 
     /// What a yes grants beside the subject, as far as there is room.
-    fn wants(&mut self, line: &str) {
+    fn wants(&mut self, wish: &Wish) {
         if self.also_wants.len() < ALSO_WANTS_MAX {
-            self.also_wants
-                .push(cut_apart(line.to_owned(), LABEL_CHARS_MAX));
+            let line = cut_apart(wish.to_string(), LABEL_CHARS_MAX);
+            self.also_wants.push(Wish::from(line));
         }
     }
 
@@ -223,15 +224,12 @@ fn command(params: &Params) -> Draft {
     let what = params.command.clone().unwrap_or_default();
     let mut draft = Draft::new(ApprovalKind::Command, what);
     if let Some(network) = &params.network_approval_context {
-        draft.detail(&format!(
-            "It wants to reach {} by {}.",
-            network.host, network.protocol
-        ));
-        let reach = format!("reach {} by {}", network.host, network.protocol);
+        let reach = Wish::Reach(format!("{} by {}", network.host, network.protocol));
+        draft.detail(&format!("It wants {reach}."));
         if draft.subject.is_empty() {
-            draft.subject = reach;
+            draft.subject = reach.subject();
         } else {
-            draft.wants(&format!("to {reach}"));
+            draft.wants(&reach);
         }
     }
     if params.kind.as_deref() == Some("writeStdin") {
@@ -242,7 +240,7 @@ fn command(params: &Params) -> Draft {
     if !without_nothing(wanted.clone()).is_null() {
         for line in in_words(&wanted).lines() {
             draft.detail(&format!("It also wants: {line}"));
-            draft.wants(line);
+            draft.wants(&Wish::from(line));
         }
     }
     let usual = [json!("accept"), json!("decline"), json!("cancel")];
@@ -253,7 +251,7 @@ fn command(params: &Params) -> Draft {
 fn file_change(params: &Params, changes: &[FileUpdate]) -> Draft {
     let files: Vec<String> = changes.iter().map(FileUpdate::in_words).collect();
     let subject = match (files.as_slice(), &params.grant_root) {
-        ([], Some(root)) => format!("write below {root}"),
+        ([], Some(root)) => FileChange::Below(root.clone()).to_string(),
         ([], None) => "files that Codex did not name".to_owned(),
         (files, _) => files.join("\n"),
     };
@@ -300,32 +298,33 @@ fn permissions(params: &Params) -> Draft {
 
 /// Network and folders, in a line each; what else is wanted as it is: all of it is granted together.
 fn in_words(wanted: &Value) -> String {
-    let mut lines = Vec::new();
+    let mut wishes = Vec::new();
     let mut rest = wanted.clone();
     if let Some(Value::Object(network)) = rest.get_mut("network")
         && network.get("enabled") == Some(&Value::Bool(true))
     {
         network.remove("enabled");
-        lines.push("the network".to_owned());
+        wishes.push(Wish::Network);
     }
-    let mut listed = |key: &str, words: fn(&Value) -> String| {
+    let mut listed = |key: &str, wish: fn(&Value) -> Wish| {
         if let Some(Value::Object(files)) = rest.get_mut("fileSystem")
             && let Some(Value::Array(entries)) = files.get(key)
         {
-            lines.extend(entries.iter().map(words));
+            wishes.extend(entries.iter().map(wish));
             files.remove(key);
         }
     };
-    listed("read", |path| format!("read {}", plain(path)));
-    listed("write", |path| format!("write {}", plain(path)));
-    listed("entries", Value::to_string);
+    listed("read", |path| Wish::Read(plain(path)));
+    listed("write", |path| Wish::Write(plain(path)));
+    listed("entries", |entry| Wish::Other(entry.to_string()));
     let rest = without_nothing(rest);
     if !rest.is_null() {
-        lines.push(rest.to_string());
+        wishes.push(Wish::Other(rest.to_string()));
     }
-    if lines.is_empty() {
-        lines.push(wanted.to_string());
+    if wishes.is_empty() {
+        wishes.push(Wish::Other(wanted.to_string()));
     }
+    let lines: Vec<String> = wishes.iter().map(Wish::to_string).collect();
     lines.join("\n")
 }
 

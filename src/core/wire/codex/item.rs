@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer};
 
 use serde_json::Value;
 
+use crate::entry::{FileAct, FileChange};
 use crate::envelope::id_in_head;
 use crate::plain_value::{PlainValue, member, optional_list};
 
@@ -99,13 +100,16 @@ pub struct FileUpdate {
 impl FileUpdate {
     /// `add src/lock.rs`.
     pub fn in_words(&self) -> String {
-        let path = &self.path;
-        match (&*self.kind.name, &self.kind.move_path) {
-            ("add", _) => format!("add {path}"),
-            ("delete", _) => format!("delete {path}"),
-            (_, Some(to)) => format!("change {path} and move it to {to}"),
-            _ => format!("change {path}"),
-        }
+        let change = match self.kind.name.as_str() {
+            "add" => FileChange::of(FileAct::Add, &self.path),
+            "delete" => FileChange::of(FileAct::Delete, &self.path),
+            _ => FileChange::One {
+                act: FileAct::Change,
+                path: self.path.clone(),
+                moved_to: self.kind.move_path.clone(),
+            },
+        };
+        change.to_string()
     }
 }
 

@@ -5,8 +5,8 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::continuity::{markers, markers_of_turn};
 use crate::core::entry::TurnFiles;
 use crate::core::id::RuntimeSession;
-use crate::core::lock::lock;
-use crate::daemon::base::under_way::WorkBeside;
+use crate::daemon::agents::spoken_turns::SpokenReading;
+use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::base::work_lane::LaneWork;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::{Agents, Base};
@@ -79,26 +79,12 @@ impl Agents {
         }
         let at_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
-            // Only figures are behind the lock, which are good whenever it is free.
-            let mut words = lock(&words);
-            let (mut texts, mut unfinished) = (Vec::new(), Vec::new());
-            match &event {
-                HookEvent::UserPromptSubmit => unfinished = words.turn_begins(&path),
-                event if ends_turn(event) => texts = words.at_stop(&path, last.as_deref()),
-                _ => texts = words.so_far(&path),
-            }
-            let (blocked, given) = words.blocked(ends_turn(&event));
-            Event::ClaudeSpoke(ClaudeSpoke {
-                pair,
-                markers: markers_of_turn(&texts),
-                texts,
-                unfinished,
-                blocked,
-                at_ms,
-                given,
-                is_over: ends_turn(&event),
-                under_way,
-            })
+            let read = match &event {
+                HookEvent::UserPromptSubmit => words.turn_begins(&path),
+                event if ends_turn(event) => words.at_stop(&path, last.as_deref()),
+                _ => words.so_far(&path),
+            };
+            spoke(pair, read, at_ms, ends_turn(&event), under_way)
         });
         self.read_spoken(base, work);
         true
@@ -119,22 +105,31 @@ impl Agents {
         let pair = pair.clone();
         let at_ms = base.clock.now_ms();
         let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
-            let mut words = lock(&words);
-            let (texts, unfinished) = words.left();
-            Event::ClaudeSpoke(ClaudeSpoke {
-                pair,
-                markers: markers_of_turn(&texts),
-                texts,
-                unfinished,
-                blocked: Vec::new(),
-                at_ms,
-                given: Vec::new(),
-                is_over: false,
-                under_way,
-            })
+            spoke(pair, words.left(), at_ms, false, under_way)
         });
         self.read_spoken(base, work);
     }
+}
+
+/// What was read, as the loop hears of it.
+fn spoke(
+    pair: RuntimeSession,
+    read: SpokenReading,
+    at_ms: i64,
+    is_over: bool,
+    under_way: UnderWay,
+) -> Event {
+    Event::ClaudeSpoke(ClaudeSpoke {
+        pair,
+        markers: markers_of_turn(&read.texts),
+        texts: read.texts,
+        unfinished: read.unfinished,
+        blocked: read.blocked,
+        at_ms,
+        given: read.given,
+        is_over,
+        under_way,
+    })
 }
 
 fn ends_turn(event: &HookEvent) -> bool {

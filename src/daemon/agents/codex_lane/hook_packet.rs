@@ -4,9 +4,14 @@ use crate::daemon::reply::ReplySender;
 
 /// Where the packet of the latest compaction stands. Codex runs the hook while the adapter may still
 /// wait for an answer from it, and the compaction is to be on record before its packet is made: what
-/// the hook asks and what is told come in either order.
+/// the hook asks and what is told come in either order. Only the calls below change it.
+#[derive(Debug)]
+pub(in crate::daemon) struct HookPacket {
+    stage: PacketStage,
+}
+
 #[derive(Debug, Default)]
-pub(in crate::daemon) enum HookPacket {
+enum PacketStage {
     /// It was given, in whatever way, or there is none.
     #[default]
     Settled,
@@ -32,28 +37,34 @@ pub(in crate::daemon) enum PacketDue {
 }
 
 impl HookPacket {
+    /// Of an agent of which no compaction is known.
+    pub(super) fn none() -> Self {
+        let stage = PacketStage::Settled;
+        Self { stage }
+    }
+
     /// A compaction begins. One that is owed a packet still is.
     pub(in crate::daemon) fn begin(&mut self) {
-        if let Self::Settled | Self::Missed = self {
-            *self = Self::Begun;
+        if let PacketStage::Settled | PacketStage::Missed = self.stage {
+            self.stage = PacketStage::Begun;
         }
     }
 
     /// The hook asks. The one that is to be answered now, and whether with a packet; else it waits
     /// until the compaction is on record. Of two that wait the older one gets nothing.
     pub(in crate::daemon) fn ask(&mut self, reply: ReplySender) -> Option<(ReplySender, bool)> {
-        match std::mem::take(self) {
-            Self::Begun => {
-                *self = Self::Asked(reply);
+        match std::mem::take(&mut self.stage) {
+            PacketStage::Begun => {
+                self.stage = PacketStage::Asked(reply);
                 None
             }
-            Self::Asked(older) => {
-                *self = Self::Asked(reply);
+            PacketStage::Asked(older) => {
+                self.stage = PacketStage::Asked(reply);
                 Some((older, false))
             }
-            Self::Owed => Some((reply, true)),
-            late @ (Self::Settled | Self::Missed) => {
-                *self = late;
+            PacketStage::Owed => Some((reply, true)),
+            late @ (PacketStage::Settled | PacketStage::Missed) => {
+                self.stage = late;
                 Some((reply, false))
             }
         }
@@ -61,11 +72,16 @@ impl HookPacket {
 
     /// The compaction is on record. `is_trusted`: the hook runs, or has run.
     pub(in crate::daemon) fn recorded(&mut self, is_trusted: bool) -> PacketDue {
-        match std::mem::take(self) {
-            Self::Asked(reply) if !reply.is_closed() => PacketDue::Now(reply),
+        match std::mem::take(&mut self.stage) {
+            PacketStage::Asked(reply) if !reply.is_closed() => PacketDue::Now(reply),
             // It gave up before it was answered, and what was not given is told.
-            Self::Asked(_) | Self::Settled | Self::Begun | Self::Owed if is_trusted => {
-                *self = Self::Owed;
+            PacketStage::Asked(_)
+            | PacketStage::Settled
+            | PacketStage::Begun
+            | PacketStage::Owed
+                if is_trusted =>
+            {
+                self.stage = PacketStage::Owed;
                 PacketDue::Later
             }
             _ => PacketDue::PutIn,
@@ -74,39 +90,39 @@ impl HookPacket {
 
     /// The model goes on, and the hook gave it nothing. Whether the packet is to be put in now.
     pub(in crate::daemon) fn miss(&mut self) -> bool {
-        match self {
-            Self::Owed => {
-                *self = Self::Settled;
+        match &self.stage {
+            PacketStage::Owed => {
+                self.stage = PacketStage::Settled;
                 true
             }
-            Self::Asked(reply) if !reply.is_closed() => false,
-            Self::Begun | Self::Asked(_) => {
-                *self = Self::Missed;
+            PacketStage::Asked(reply) if !reply.is_closed() => false,
+            PacketStage::Begun | PacketStage::Asked(_) => {
+                self.stage = PacketStage::Missed;
                 false
             }
-            Self::Settled | Self::Missed => false,
+            PacketStage::Settled | PacketStage::Missed => false,
         }
     }
 
     /// There was no compaction. One before it that is owed a packet still is. The hook that waits.
     pub(in crate::daemon) fn not_compacted(&mut self) -> Option<ReplySender> {
-        match self {
-            Self::Owed => None,
+        match &self.stage {
+            PacketStage::Owed => None,
             _ => self.settle(),
         }
     }
 
     /// The record owes no packet. What goes on is not on record yet.
     pub(in crate::daemon) fn not_owed(&mut self) {
-        if let Self::Owed = self {
-            *self = Self::Settled;
+        if let PacketStage::Owed = self.stage {
+            self.stage = PacketStage::Settled;
         }
     }
 
     /// Nothing is to be given any more. The hook that waits.
     pub(in crate::daemon) fn settle(&mut self) -> Option<ReplySender> {
-        match std::mem::take(self) {
-            Self::Asked(reply) => Some(reply),
+        match std::mem::take(&mut self.stage) {
+            PacketStage::Asked(reply) => Some(reply),
             _ => None,
         }
     }

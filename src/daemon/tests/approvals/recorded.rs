@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use super::{CLAUDE, WAITING, request};
 use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
-use crate::core::entry::{ApprovalChoice, ApprovalRequest, ChoiceEffect, EntryKind, TextHints};
+use crate::core::entry::{
+    ApprovalChoice, ApprovalRequest, ChoiceEffect, EntryKind, TextHints, Wish,
+};
 use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::base::clock::now_ms;
@@ -150,7 +152,7 @@ async fn of_a_request_whose_words_are_deleted_no_word_is_left_and_nothing_can_be
     let offered = |label: &str, effect| ApprovalChoice::new(label, label, effect);
     let mut asked = ApprovalRequest {
         peer_files: vec!["pears.rs".to_owned()],
-        also_wants: vec!["write /pears".to_owned()],
+        also_wants: vec![Wish::from("write /pears")],
         cwd: Some("/pears".to_owned()),
         unmasked: Some(TextHints::default()),
         ..request("T/call_1")

@@ -15,6 +15,11 @@ fn read_with(method: &str, params: Value, changes: &[FileUpdate]) -> CodexApprov
     CodexApproval::read(&request, |item| (item == "call_1").then_some(changes)).unwrap()
 }
 
+fn also_wants(question: &CodexApproval) -> Vec<String> {
+    let wishes = question.request.also_wants.iter();
+    wishes.map(Wish::to_string).collect()
+}
+
 fn ids(question: &CodexApproval) -> Vec<&str> {
     let choices = question.request.choices.iter();
     choices.map(|choice| choice.id.as_str()).collect()
@@ -530,12 +535,12 @@ fn the_host_that_a_yes_opens_stands_on_the_card() {
     };
     let question = ask(json!("make"));
     assert_eq!(question.request.subject, "make");
-    assert_eq!(question.request.also_wants, ["to reach x.org by https"]);
+    assert_eq!(also_wants(&question), ["to reach x.org by https"]);
     assert_eq!(question.details, "It wants to reach x.org by https.");
     // Where that is all, it is the subject.
     let question = ask(json!(null));
     assert_eq!(question.request.subject, "reach x.org by https");
-    assert_eq!(question.request.also_wants, [""; 0]);
+    assert_eq!(also_wants(&question), [""; 0]);
 }
 
 #[test]
@@ -553,7 +558,7 @@ fn what_a_command_is_granted_with_a_yes_stands_on_its_card() {
     assert_eq!(question.details, said);
     let entry = entry.to_string();
     let wanted = ["the network", "write /home/me/.ssh", &entry];
-    assert_eq!(question.request.also_wants, wanted);
+    assert_eq!(also_wants(&question), wanted);
     assert_eq!(question.request.subject, "make");
     for nothing in [
         json!(null),
@@ -562,8 +567,19 @@ fn what_a_command_is_granted_with_a_yes_stands_on_its_card() {
     ] {
         let question = ask(nothing);
         assert_eq!(question.details, "");
-        assert_eq!(question.request.also_wants, [""; 0]);
+        assert_eq!(also_wants(&question), [""; 0]);
     }
+    // A name passes for no wish of another kind, nor does an entry that is a text.
+    let question = ask(json!({"network": {"enabled": true},
+        "fileSystem": {"read": ["the network", "/a\n/.ssh/b"], "entries": ["the network"]}}));
+    let wanted = [
+        Wish::Network,
+        Wish::Read("the network".to_owned()),
+        Wish::Read("/a".to_owned()),
+        Wish::Other("/.ssh/b".to_owned()),
+        Wish::Other("\"the network\"".to_owned()),
+    ];
+    assert_eq!(question.request.also_wants, wanted);
     // All of many is told, and the first of them stand with the hints.
     let many: Vec<String> = (0..40).map(|n| format!("/x/{n}")).collect();
     let question = ask(json!({"fileSystem": {"write": many}}));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{agent, id, text};
 use crate::entry::{
     ApprovalChoice, ApprovalEnd, ApprovalRecord, ApprovalRequest, ApprovalStep, ChoiceEffect,
-    EntryKind, LabelParts, TextHints,
+    EntryKind, LabelParts, TextHints, Wish,
 };
 use crate::id::{ThreadId, TurnId};
 
@@ -57,7 +57,7 @@ fn approval_request() -> impl Strategy<Value = ApprovalRequest> {
                     turn_id,
                     call_waits_until_ms: until,
                     peer_files: files,
-                    also_wants,
+                    also_wants: also_wants.into_iter().map(Wish::from).collect(),
                     cut,
                     unmasked,
                 }
