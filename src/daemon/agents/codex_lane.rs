@@ -149,12 +149,12 @@ impl CodexLane {
         self.coordinator.forget_settled(backlog);
     }
 
-    /// An answer about a message may say why the lane rests, or that it goes on.
     /// It cannot be used. Whether that is so for another reason than the last time.
     pub(in crate::daemon) fn is_unavailable(&mut self, code: &ErrorCode) -> bool {
         self.unavailable.replace(code.clone()).as_ref() != Some(code)
     }
 
+    /// An answer about a message may say why the lane rests, or that it goes on.
     fn trouble_by(&mut self, answer: AdapterAnswer) {
         match answer {
             AdapterAnswer::Queued => self.trouble = None,
