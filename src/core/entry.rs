@@ -35,7 +35,7 @@ pub use carried_over::{CONTEXTRELAY_3, IMPORTED_FROM, SENT_AT};
 pub use command_run::CommandRun;
 pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,
-    InferredValue, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
+    InferredValue, PacketState, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
 };
 pub use delivery::{DeliveryRecord, DeliveryResult, DeliveryWay, OnBusy, Outcome};
 pub use error_code::ErrorCode;

@@ -435,7 +435,7 @@ fn step(reload: &Reload) -> String {
     match &reload.step {
         ReloadStep::NotGiven { why } => format!("not given: {}", line(why)),
         ReloadStep::Unknown { why } => format!("unknown: {}", line(why)),
-        known => known.as_str().to_owned(),
+        known => known.state().to_string(),
     }
 }
 
