@@ -16,6 +16,7 @@ mod lifecycle;
 mod predecessor;
 mod referred;
 mod task;
+mod told_digest;
 mod turn_meta;
 mod type_name;
 
@@ -46,10 +47,8 @@ pub use finding::{FINDING, FindingFacts, FindingRecord, FindingSeverity, Finding
 pub use gate_run::{GapCause, GateRun, IsolatedRun, RewrittenFiles};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
-pub use task::{
-    TASK, TASK_HEADING, TASK_ONLY, TaskRecord, TaskStep, exported_words, handoff_words,
-    imported_digest, imported_words, kept_digest, kept_words, may_tell_kept,
-};
+pub use task::{TASK, TASK_HEADING, TASK_ONLY, TaskRecord, TaskStep, handoff_words};
+pub use told_digest::{ToldDigest, exported_words};
 pub use turn_meta::{ANSWERED_TURN, GOES_ON_WITH, SENT_AGAIN};
 
 /// One recorded fact.
