@@ -8,6 +8,7 @@ mod carried_over;
 mod command_run;
 mod continuity;
 mod delivery;
+mod entry_type;
 mod error_code;
 mod finality;
 mod finding;
@@ -18,7 +19,6 @@ mod referred;
 mod task;
 mod told_digest;
 mod turn_meta;
-mod type_name;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,6 +39,7 @@ pub use continuity::{
     InferredValue, PacketState, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
 };
 pub use delivery::{DeliveryRecord, DeliveryResult, DeliveryWay, OnBusy, Outcome};
+pub use entry_type::EntryType;
 pub use error_code::ErrorCode;
 pub use finality::{
     DecisionSignature, FinalityDecision, FinalityProposal, ProposalState, TreeFound, WorkTree,
