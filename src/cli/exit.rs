@@ -296,7 +296,14 @@ impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         let kind = match &error {
             StartError::Owned | StartError::Killed => ExitKind::Unavailable,
-            _ => ExitKind::State,
+            StartError::Unwritable { .. }
+            | StartError::NoLocks { .. }
+            | StartError::PortTaken { .. }
+            | StartError::NoPorts { .. }
+            | StartError::Ledger(_)
+            | StartError::Queue(_)
+            | StartError::NotYielded
+            | StartError::Socket { .. } => ExitKind::State,
         };
         Self::new(kind, error.code(), error.to_string(), error.hint())
     }
@@ -332,7 +339,12 @@ impl From<DaemonFault> for Failure {
             | DaemonFault::Unmarked
             | DaemonFault::LockLost
             | DaemonFault::FolderLost => ExitKind::State,
-            _ => ExitKind::Internal,
+            DaemonFault::Loop
+            | DaemonFault::Writer
+            | DaemonFault::Queue
+            | DaemonFault::Codex
+            | DaemonFault::Service
+            | DaemonFault::Hung => ExitKind::Internal,
         };
         Self::new(kind, fault.code(), fault.to_string(), fault.hint())
     }

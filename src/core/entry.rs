@@ -8,6 +8,7 @@ mod carried_over;
 mod command_run;
 mod continuity;
 mod delivery;
+mod entry_type;
 mod error_code;
 mod file_change;
 mod finality;
@@ -17,8 +18,8 @@ mod lifecycle;
 mod predecessor;
 mod referred;
 mod task;
+mod told_digest;
 mod turn_meta;
-mod type_name;
 mod wish;
 
 use serde::{Deserialize, Serialize};
@@ -37,9 +38,10 @@ pub use carried_over::{CONTEXTRELAY_3, IMPORTED_FROM, SENT_AT};
 pub use command_run::CommandRun;
 pub use continuity::{
     ChangedRules, Compaction, CompactionTrigger, ContinuityFact, ContinuityRecord, Inference,
-    InferredValue, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
+    InferredValue, PacketState, Reload, ReloadCause, ReloadStep, ReloadWay, RulesChange, TurnFiles,
 };
 pub use delivery::{DeliveryRecord, DeliveryResult, DeliveryWay, OnBusy, Outcome};
+pub use entry_type::EntryType;
 pub use error_code::ErrorCode;
 pub use file_change::{FileAct, FileChange};
 pub use finality::{
@@ -49,10 +51,8 @@ pub use finding::{FINDING, FindingFacts, FindingRecord, FindingSeverity, Finding
 pub use gate_run::{GapCause, GateRun, IsolatedRun, RewrittenFiles};
 pub use lifecycle::LifecycleEvent;
 pub use predecessor::{Fate, Predecessor, SealedSession};
-pub use task::{
-    TASK, TASK_HEADING, TASK_ONLY, TaskRecord, TaskStep, exported_words, handoff_words,
-    imported_digest, imported_words, kept_digest, kept_words, may_tell_kept,
-};
+pub use task::{TASK, TASK_HEADING, TASK_ONLY, TaskRecord, TaskStep, handoff_words};
+pub use told_digest::{ToldDigest, exported_words};
 pub use turn_meta::{ANSWERED_TURN, GOES_ON_WITH, SENT_AGAIN};
 pub use wish::Wish;
 

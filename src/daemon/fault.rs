@@ -94,7 +94,7 @@ impl DaemonFault {
                 "see where the folder is: `ctxrelay` there goes on with its record; if it was deleted, \
                  put it back from a backup; without it `ctxrelay` here begins a new record"
             }
-            _ => Self::HINT,
+            Self::Loop | Self::Writer | Self::Queue | Self::Codex | Self::Service => Self::HINT,
         }
     }
 

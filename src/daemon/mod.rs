@@ -21,7 +21,7 @@
 //! | [`Deliveries`](owners::Deliveries) | the messages that are on their way, to all receivers | `message_page`, `reading_bodies`, `sending_again`, `claude::pushing`, `commands::queue` |
 //! | [`Agents`](owners::Agents) | what is known of the agents; their lanes are among it | `watching_turns`, `watching_rules`, `reloading`, `inferring`; `continuing` of `codex` and of `claude` |
 //! | [`Decisions`](owners::Decisions) | what is decided about the agents' work and is not in the record yet | `decisions::approving`, `commands::approve`, `commands::decide`, `commands::gates`, `commands::auto_sign_off` |
-//! | [`Daemon`](owners::Daemon) | these four, and `alarms` | `run` and what it hands events to, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
+//! | [`Daemon`](owners::Daemon) | these four, and `files` | `run` and what it hands events to, `later_inputs`, `effects`, `storing`, `limiting`, `recording`, `rollover`, `ending`; every continuation |
 //!
 //! So a call says what it may change: `self.base.change_task(…)` nothing of an agent, a message or a
 //! decision; `self.agents.turn_lives(&mut self.base, …)` no message and no decision;

@@ -17,7 +17,7 @@ use crate::ledger::{self, Stored};
 use ctxrelay_core::agent::Party;
 use ctxrelay_core::capsule::Capsule;
 use ctxrelay_core::entry::{
-    Entry, EntryKind, ErrorCode, LifecycleEvent, Predecessor, SealedSession, may_tell_kept,
+    Entry, EntryKind, ErrorCode, LifecycleEvent, Predecessor, SealedSession, ToldDigest,
 };
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{CapsuleId, Seq, SessionId};
@@ -246,7 +246,7 @@ fn verify(file: &File, path: &Path, head: &str) -> Verified {
         if ends_foreign_part(text) {
             foreign_through = foreign_through.max(seq);
         }
-        if str::from_utf8(text).is_ok_and(may_tell_kept)
+        if str::from_utf8(text).is_ok_and(ToldDigest::may_tell_kept)
             && let Ok(parsed) = line::parse(text)
         {
             kept.hear(&Entry {

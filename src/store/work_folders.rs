@@ -30,7 +30,7 @@ pub fn recent_work(
     let mut recent = Vec::new();
     for (entry_type, most) in RECENT_WORK {
         let filter = EntryFilter {
-            entry_type: Some(entry_type.to_owned()),
+            entry_type: Some(entry_type.to_string()),
             ..EntryFilter::default()
         };
         let found = page(&filter, most)?.entries.into_iter();

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use crate::core::entry::EntryType;
+
 /// How much of what an entry is stands on its row, in characters: another product's may be long.
 const WORD_CHARS: usize = 40;
 
@@ -98,20 +100,22 @@ pub fn field<'a>(entry: &'a Value, name: &str) -> &'a str {
 pub fn entry_word(entry: &Value) -> String {
     let told = |group: &str, name: &str| entry[group][name].as_str().unwrap_or_default();
     let kind = field(entry, "type");
-    let what = match kind {
-        "runtime_event" => match (told("runtimeEvent", "kind"), told("runtimeEvent", "status")) {
-            ("", _) => String::new(),
-            (what, step) => format!("{what} {step}"),
-        },
-        "note" => match entry["noteKind"].as_str() {
+    let what = match EntryType::parse(kind) {
+        Some(EntryType::RuntimeEvent) => {
+            match (told("runtimeEvent", "kind"), told("runtimeEvent", "status")) {
+                ("", _) => String::new(),
+                (what, step) => format!("{what} {step}"),
+            }
+        }
+        Some(EntryType::Note) => match entry["noteKind"].as_str() {
             None | Some("note") => String::new(),
             Some(sort) => format!("note {sort}"),
         },
-        "artifact" => match (told("artifact", "step"), told("artifact", "status")) {
+        Some(EntryType::Artifact) => match (told("artifact", "step"), told("artifact", "status")) {
             ("", status) => format!("artifact {status}"),
             (step, _) => format!("finding {step}"),
         },
-        "finality_decision" => match entry["finality"]["approved"].as_bool() {
+        Some(EntryType::FinalityDecision) => match entry["finality"]["approved"].as_bool() {
             Some(true) => "finality approved".to_owned(),
             Some(false) => "finality rejected".to_owned(),
             None => String::new(),

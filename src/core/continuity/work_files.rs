@@ -14,8 +14,8 @@ use super::state_json::{changed_since_by, state_json};
 use crate::agent::Agent;
 use crate::continuity_state::{ContinuityState, StateTag, is_note_for, is_state};
 use crate::entry::{
-    ArtifactStatus, ContinuityFact, ContinuityRecord, Entry, EntryKind, Reload, ReloadCause,
-    ReloadStep,
+    ArtifactStatus, ContinuityFact, ContinuityRecord, Entry, EntryKind, EntryType, Reload,
+    ReloadCause, ReloadStep,
 };
 use crate::hidden::letters;
 use crate::id::{RuntimeSession, Seq};
@@ -31,7 +31,8 @@ const LOG_LINES_MAX: usize = 200;
 const LINE_CHARS_MAX: usize = 200;
 
 /// The latest entries of each sort that tells of an agent's work, and how many of them are looked at.
-pub const RECENT_WORK: [(&str, usize); 2] = [("note", 200), ("runtime_event", 1_000)];
+pub const RECENT_WORK: [(EntryType, usize); 2] =
+    [(EntryType::Note, 200), (EntryType::RuntimeEvent, 1_000)];
 
 /// The files of one agent in one runtime session: their paths below its folder, and what they say.
 pub type WorkFiles = Vec<(String, String)>;
@@ -435,7 +436,7 @@ fn step(reload: &Reload) -> String {
     match &reload.step {
         ReloadStep::NotGiven { why } => format!("not given: {}", line(why)),
         ReloadStep::Unknown { why } => format!("unknown: {}", line(why)),
-        known => known.as_str().to_owned(),
+        known => known.state().to_string(),
     }
 }
 

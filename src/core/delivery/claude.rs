@@ -15,9 +15,6 @@ const TURN_MAX: usize = 100;
 /// Helpers that show a dialog and are remembered; more than a person looks at.
 const HELPERS_MAX: usize = 64;
 
-/// Why it waits where only a helper of it asks, for people.
-const HELPER_ASKS: &str = "a helper of it asks you something in its terminal";
-
 /// Why one that has just come is at its limit, for people.
 const LIMIT_HOLDS: &str = "the usage limit of before holds";
 
@@ -29,6 +26,8 @@ pub struct ClaudeState {
     /// What the record says, or will once what is on its way to it is durable.
     recorded: (AgentState, Option<u32>),
     is_in_turn: bool,
+    /// What it waits for, as long as it does.
+    dialog: ClaudeDialog,
     /// Its helpers that show a dialog, each with the use of a tool that it asks about. They can outlive
     /// the turn that began them.
     asking_helpers: BTreeMap<String, Option<String>>,
@@ -37,6 +36,27 @@ pub struct ClaudeState {
     /// The messages that it was given in turns that failed, and that nobody has sent again or settled
     /// since.
     cut_off: Vec<EntryId>,
+}
+
+/// The dialog that Claude waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum ClaudeDialog {
+    /// Its own, whatever its helpers ask beside it.
+    #[default]
+    Own,
+    /// Only helpers of it ask.
+    OfHelper,
+}
+
+impl ClaudeDialog {
+    /// Why it waits, for people.
+    fn why(self) -> String {
+        let why = match self {
+            Self::Own => "it asks you something in its terminal",
+            Self::OfHelper => "a helper of it asks you something in its terminal",
+        };
+        why.to_owned()
+    }
 }
 
 /// A state of Claude, as the record has it.
@@ -262,7 +282,7 @@ impl ClaudeState {
             // What a helper asks stays.
             ClaudeInput::Answered if !self.asking_helpers.is_empty() => {
                 if self.is_in_turn && self.now.state == AgentState::Waiting {
-                    self.now.why = Some(HELPER_ASKS.to_owned());
+                    self.waits_for(ClaudeDialog::OfHelper);
                 }
             }
             // What began its turn has told a daemon that is gone.
@@ -277,14 +297,14 @@ impl ClaudeState {
             // What a helper asks is known by itself.
             ClaudeInput::DialogIsOpen if !self.asking_helpers.is_empty() => {}
             ClaudeInput::Asks | ClaudeInput::DialogIsOpen => {
-                self.waits("it asks you something in its terminal", setting, steps);
+                self.waits(ClaudeDialog::Own, setting, steps);
             }
             ClaudeInput::HelperAsks { helper, tool_use } => {
                 if self.asking_helpers.len() < HELPERS_MAX {
                     self.asking_helpers.insert(helper, tool_use);
                 }
                 if self.is_in_turn && self.now.state != AgentState::Waiting {
-                    self.waits(HELPER_ASKS, setting, steps);
+                    self.waits(ClaudeDialog::OfHelper, setting, steps);
                 }
             }
             ClaudeInput::HelperGoesOn { helper, tool_use } => {
@@ -293,7 +313,8 @@ impl ClaudeState {
                 if asks.is_some_and(|about| tool_use.is_none() || *about == tool_use) {
                     self.asking_helpers.remove(&helper);
                     // It waits no longer where only its helpers asked.
-                    let for_helper = self.now.why.as_deref() == Some(HELPER_ASKS);
+                    let for_helper = self.now.state == AgentState::Waiting
+                        && self.dialog == ClaudeDialog::OfHelper;
                     if for_helper && self.asking_helpers.is_empty() {
                         self.lives(setting, steps);
                         steps.push(ClaudeStep::Waits(false));
@@ -397,13 +418,18 @@ impl ClaudeState {
         }
     }
 
-    fn waits(&mut self, why: &str, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
+    fn waits(&mut self, dialog: ClaudeDialog, setting: ClaudeSetting, steps: &mut Vec<ClaudeStep>) {
         steps.push(ClaudeStep::Waits(true));
-        self.is(AgentState::Waiting, Some(why.to_owned()), setting, steps);
+        self.is(AgentState::Waiting, Some(dialog.why()), setting, steps);
         // Where it asks beside a helper, it waits for more than that one.
         if self.now.state == AgentState::Waiting {
-            self.now.why = Some(why.to_owned());
+            self.waits_for(dialog);
         }
+    }
+
+    fn waits_for(&mut self, dialog: ClaudeDialog) {
+        self.dialog = dialog;
+        self.now.why = Some(dialog.why());
     }
 
     fn turn_over(&mut self, end: ClaudeTurnEnd, steps: &mut Vec<ClaudeStep>) {

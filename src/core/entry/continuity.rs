@@ -201,14 +201,23 @@ pub enum ReloadStep {
     Unknown { why: String },
 }
 
+words! {
+    /// How far a packet came: a [`ReloadStep`] without its details.
+    pub closed enum PacketState {
+        Offered = "offered",
+        Given = "given",
+        NotGiven = "not_given",
+        Unknown = "unknown",
+    }
+}
+
 impl ReloadStep {
-    /// The word on the wire.
-    pub fn as_str(&self) -> &'static str {
+    pub fn state(&self) -> PacketState {
         match self {
-            Self::Offered { .. } => "offered",
-            Self::Given => "given",
-            Self::NotGiven { .. } => "not_given",
-            Self::Unknown { .. } => "unknown",
+            Self::Offered { .. } => PacketState::Offered,
+            Self::Given => PacketState::Given,
+            Self::NotGiven { .. } => PacketState::NotGiven,
+            Self::Unknown { .. } => PacketState::Unknown,
         }
     }
 }

@@ -51,10 +51,10 @@ words! {
         Renamed = "renamed",
         /// A capsule from elsewhere was kept. It is none of this record's tasks.
         Imported = "imported",
-        /// Its capsule went out as a file: [`exported_words`]. It goes on as it was, so that going out
-        /// once more is the same file.
+        /// Its capsule went out as a file: [`exported_words`](super::exported_words). It goes on as
+        /// it was, so that going out once more is the same file.
         Exported = "exported",
-        /// Its capsule is kept as it stands: [`kept_words`].
+        /// Its capsule is kept as it stands: [`ToldDigest`](super::ToldDigest).
         Kept = "kept",
     }
 }
@@ -88,58 +88,6 @@ impl TaskStep {
     }
 }
 
-/// What the entry of an import says, by which its digest is known later.
-const IMPORTED: &str = "a capsule from elsewhere is kept, its digest is ";
-
-/// The content of the entry that records an import.
-pub fn imported_words(digest: &str) -> String {
-    format!("{IMPORTED}{digest}")
-}
-
-/// The digest that such a content names.
-pub fn imported_digest(content: &str) -> Option<&str> {
-    content
-        .strip_prefix(IMPORTED)
-        .filter(|digest| is_digest(digest))
-}
-
-/// What tells the digest of a capsule that is kept here.
-const KEPT: &str = "what is kept of it has the digest ";
-
-/// What the entry of a capsule that is kept says.
-pub fn kept_words(digest: &str) -> String {
-    format!("{KEPT}{digest}")
-}
-
-/// What the entry of an export says: the digest of the file, what went along, and what is kept here
-/// since then, where anything is.
-pub fn exported_words(digest: &str, along: &[&str], kept: Option<&str>) -> String {
-    let along = match along.is_empty() {
-        true => String::new(),
-        false => format!(" with {}", along.join(" and ")),
-    };
-    let kept = kept.map(|digest| format!("; {}", kept_words(digest)));
-    let kept = kept.unwrap_or_default();
-    format!("its capsule went out{along}, the digest is {digest}{kept}")
-}
-
-/// Whether the line of an entry may say that something is kept, or that a task is closed: few do, and
-/// parsing all takes long.
-pub fn may_tell_kept(line: &str) -> bool {
-    line.contains(KEPT) || line.contains(TaskStep::Closed.as_str())
-}
-
-/// The digest of what is kept that such a content names.
-pub fn kept_digest(content: &str) -> Option<&str> {
-    let (_, digest) = content.rsplit_once(KEPT)?;
-    is_digest(digest).then_some(digest)
-}
-
-fn is_digest(text: &str) -> bool {
-    let mut letters = text.bytes();
-    text.len() == 64 && letters.all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 impl Entry {
     /// Whether it says something of a task alone that nobody is at now.
     pub fn is_of_task_only(&self) -> bool {
@@ -162,20 +110,6 @@ impl Entry {
                 .carried
                 .as_ref()
                 .is_some_and(|carried| carried.task_only)
-    }
-
-    /// The task of which the operator's program kept a capsule, and its digest, where the entry tells
-    /// that.
-    pub fn kept_capsule(&self) -> Option<(&CapsuleId, &str)> {
-        let EntryKind::Task(record) = &self.kind else {
-            return None;
-        };
-        let is_kept = matches!(record.step, TaskStep::Exported | TaskStep::Kept);
-        let is_told = is_kept && self.source == Party::Human;
-        Some((
-            &record.task,
-            kept_digest(&self.content).filter(|_| is_told)?,
-        ))
     }
 
     /// The task that the operator closed by it.

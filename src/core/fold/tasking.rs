@@ -9,8 +9,8 @@ use super::closing::{closer, closes};
 use crate::agent::Party;
 use crate::continuity_state::{StateTag, StatedText};
 use crate::entry::{
-    CommandRun, ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, TurnFiles,
-    imported_digest, kept_digest,
+    CommandRun, ContinuityFact, Entry, EntryKind, NoteKind, TaskRecord, TaskStep, ToldDigest,
+    TurnFiles,
 };
 use crate::id::CapsuleId;
 use crate::kept_text::{brief, cut};
@@ -73,10 +73,10 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
             touch(task, entry);
             task.end = None;
         }
-        (TaskStep::Imported, None) => take_import(world, entry, id),
+        (TaskStep::Imported, None) => take_import(world, entry, record),
         // Not touched: what went out says what the task was, and goes out again as it was.
         (TaskStep::Exported | TaskStep::Kept, Some(task)) if !is_foreign => {
-            if let Some(digest) = kept_digest(&entry.content) {
+            if let Some(ToldDigest::Kept(digest)) = ToldDigest::read(&record.step, &entry.content) {
                 task.kept = Some(KeptDigest {
                     seq: entry.seq,
                     digest: digest.to_owned(),
@@ -88,8 +88,9 @@ pub(super) fn fold_task(world: &mut Snapshot, entry: &Entry, record: &TaskRecord
 }
 
 /// A capsule from elsewhere. Of too many the earliest is forgotten.
-fn take_import(world: &mut Snapshot, entry: &Entry, id: &CapsuleId) {
-    let Some(digest) = imported_digest(&entry.content) else {
+fn take_import(world: &mut Snapshot, entry: &Entry, record: &TaskRecord) {
+    let id = &record.task;
+    let Some(ToldDigest::Imported(digest)) = ToldDigest::read(&record.step, &entry.content) else {
         return;
     };
     if !CapsuleId::is_well_formed(id.as_str()) {

@@ -361,6 +361,7 @@ pub struct AutonomyStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::PacketState;
 
     #[test]
     fn every_state_of_a_chain_is_the_text_that_it_was_and_comes_back_from_it() {
@@ -370,6 +371,22 @@ mod tests {
         for (state, text) in ChainState::ALL.iter().zip(before) {
             assert_eq!(ChainState::from(text), *state);
         }
+    }
+
+    #[test]
+    fn how_far_a_packet_came_is_a_word_and_one_of_a_later_version_is_kept() {
+        let of = |word: &str| {
+            let json =
+                serde_json::json!({"seq": 7, "cause": "started", "way": "hook", "state": word});
+            let packet: PacketStatus = serde_json::from_value(json.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&packet).unwrap(), json);
+            packet.state
+        };
+        for state in PacketState::ALL {
+            assert_eq!(of(state.as_str()), state.into());
+        }
+        assert_eq!(of("not_given"), PacketState::NotGiven.into());
+        assert_eq!(of("queued"), OpenWord::Other("queued".to_owned()));
     }
 
     #[test]

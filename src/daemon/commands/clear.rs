@@ -2,9 +2,7 @@
 //! vanishes unsaid.
 
 use crate::core::agent::Party;
-use crate::core::entry::{
-    Entry, EntryKind, Fate, LifecycleEvent, TASK_ONLY, TaskStep, imported_words,
-};
+use crate::core::entry::{Entry, EntryKind, Fate, LifecycleEvent, TASK_ONLY, TaskStep, ToldDigest};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::daemon::decisions::signing::check_act;
 use crate::daemon::owners::{Base, Daemon};
@@ -167,7 +165,7 @@ impl Base {
         let imported = imported.into_iter();
         let entries = imported.map(|(id, imported)| {
             let step = TaskStep::Imported.of(id.clone());
-            let words = imported_words(&imported.digest);
+            let words = ToldDigest::Imported(&imported.digest).written();
             self.recorder.entry(Party::Human, None, step, words, None)
         });
         entries.collect()

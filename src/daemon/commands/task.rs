@@ -7,8 +7,7 @@ use super::checks::{check_marker, check_text, not_found, shortened};
 use super::to_record::ToRecord;
 use crate::core::agent::Party;
 use crate::core::entry::{
-    Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, exported_words,
-    imported_words, kept_words,
+    Entry, EntryKind, NoteKind, TASK, TASK_ONLY, TaskRecord, TaskStep, ToldDigest, exported_words,
 };
 use crate::core::id::{CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
 use crate::core::snapshot::{Snapshot, TASKS_OPEN_MAX, TaskSnapshot};
@@ -162,7 +161,8 @@ impl Base {
             }
             TaskChange::Import { task, digest } => {
                 check_import(world, &task, &digest)?;
-                let imported = step(TaskStep::Imported, &task, imported_words(&digest));
+                let words = ToldDigest::Imported(&digest).written();
+                let imported = step(TaskStep::Imported, &task, words);
                 (task, vec![imported])
             }
             TaskChange::Export {
@@ -192,7 +192,7 @@ impl Base {
             TaskChange::Keep { task, digest } => {
                 known(world, &task)?;
                 check_digests(&task, [Some(&digest), None])?;
-                let kept = step(TaskStep::Kept, &task, kept_words(&digest));
+                let kept = step(TaskStep::Kept, &task, ToldDigest::Kept(&digest).written());
                 (task, vec![kept])
             }
             TaskChange::Reopen { task } => {

@@ -64,7 +64,6 @@ fn installed() -> ProgramSearch {
     ProgramSearch::new(std::env::current_exe().unwrap(), None)
 }
 
-/// What a daemon in a place is made of.
 /// A client of this version.
 pub fn hello(role: Role, pid: u32, agent_pid: Option<u32>) -> Hello {
     Hello {
@@ -73,6 +72,7 @@ pub fn hello(role: Role, pid: u32, agent_pid: Option<u32>) -> Hello {
     }
 }
 
+/// What a daemon in a place is made of.
 pub fn builder(place: &Place) -> Builder {
     Builder {
         dirs: place.dirs.clone(),

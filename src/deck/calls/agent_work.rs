@@ -104,7 +104,7 @@ async fn recent(client: &Client) -> Option<Vec<Entry>> {
     for (entry_type, most) in RECENT_WORK {
         let list = Command::LedgerList(LedgerListParams {
             limit: u32::try_from(most).ok(),
-            entry_type: Some(entry_type.to_owned()),
+            entry_type: Some(entry_type.to_string()),
             ..LedgerListParams::default()
         });
         recent.extend(entries(client.ask_for(list).await.ok()?));

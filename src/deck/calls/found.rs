@@ -4,6 +4,7 @@ use ctxrelay_ui::model as ui;
 
 use crate::client::ClientError;
 use crate::core::agent::Party;
+use crate::core::entry::EntryType;
 use crate::deck::calls::capsules::standing;
 use crate::deck::party::party_of;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchPage};
@@ -84,13 +85,13 @@ fn row(hit: SearchHit) -> ui::FoundRow {
 /// The timeline's word for an entry of this type, as far as that tells; a finding has that of an
 /// artifact.
 fn kind(entry_type: String, is_finding: bool) -> String {
-    let word = match entry_type.as_str() {
-        "session_started" => "session",
-        "finality_proposal" => "finality",
-        "finality_decision" => "decision",
-        "artifact" if is_finding => "finding",
-        "release_gate" => "artifact",
-        "runtime_event" => "event",
+    let word = match EntryType::parse(&entry_type) {
+        Some(EntryType::SessionStarted) => "session",
+        Some(EntryType::FinalityProposal) => "finality",
+        Some(EntryType::FinalityDecision) => "decision",
+        Some(EntryType::Artifact) if is_finding => "finding",
+        Some(EntryType::ReleaseGate) => "artifact",
+        Some(EntryType::RuntimeEvent) => "event",
         _ => return entry_type,
     };
     word.to_owned()

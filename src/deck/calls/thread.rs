@@ -8,7 +8,7 @@ use ctxrelay_ui::model::{self as ui, EntryPlace};
 use tokio::time::timeout;
 
 use crate::client::{Client, Connection};
-use crate::core::entry::{Entry, EntryKind};
+use crate::core::entry::{Entry, EntryKind, EntryType};
 use crate::core::id::EntryId;
 use crate::deck::followed::model::{Model, entries, entry, session_name};
 use crate::deck::followed::rows::row;
@@ -236,7 +236,7 @@ async fn artifacts(client: &Client, model: &Model, thread: &Thread) -> Vec<Entry
         .map(|entry| entry.timestamp_ms)
         .max();
     let list = Command::LedgerList(LedgerListParams {
-        entry_type: Some("artifact".to_owned()),
+        entry_type: Some(EntryType::Artifact.to_string()),
         source: Some(receiver.as_str().to_owned()),
         since_ms: Some(root.timestamp_ms),
         until_ms: last.filter(|_| !is_open),

@@ -81,7 +81,7 @@ pub(in crate::deck) fn words(world: &Snapshot, entry: &Entry) -> (String, Option
             ContinuityFact::Compacted(_) => word("compacted"),
             ContinuityFact::Reloaded(reload) => (
                 "packet".to_owned(),
-                Some(reload.step.as_str().replace('_', " ")),
+                Some(reload.step.state().as_str().replace('_', " ")),
             ),
             ContinuityFact::RulesChanged(_) => word("rules"),
             ContinuityFact::Inferred(_) => word("inferred"),

@@ -6,7 +6,7 @@ use super::*;
 use ctxrelay_core::agent::{Agent, Party};
 use ctxrelay_core::capsule::CapsuleSources;
 use ctxrelay_core::entry::{
-    Entry, EntryKind, Fate, NoteKind, Predecessor, SealedSession, TASK, TaskStep, kept_words,
+    Entry, EntryKind, Fate, NoteKind, Predecessor, SealedSession, TASK, TaskStep, ToldDigest,
 };
 use ctxrelay_core::fold::fold;
 use ctxrelay_core::id::{CapsuleId, EntryId};
@@ -99,7 +99,7 @@ impl Sealed {
             self.kept.push(capsule_of(&world, &id, &lines));
         }
         for kept in &self.kept[first..] {
-            let told = kept_words(&kept.digest);
+            let told = ToldDigest::Kept(&kept.digest).written();
             let step = TaskStep::Kept.of(kept.id.clone());
             record(self.by.clone(), &told, step, None);
         }
@@ -110,7 +110,8 @@ impl Sealed {
                 record(Party::Human, "it is rotated", closed, None);
             }
             let step = TaskStep::Kept.of(whole.id.clone());
-            record(Party::Human, &kept_words(&whole.digest), step, None);
+            let told = ToldDigest::Kept(&whole.digest).written();
+            record(Party::Human, &told, step, None);
         }
         let text: Vec<&str> = lines.iter().map(|stored| &*stored.line).collect();
         let file = self.dirs.archives().join(format!("{session}.jsonl"));

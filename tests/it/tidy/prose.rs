@@ -1,5 +1,5 @@
 //! [`comments`]: the comments of a source file, and nothing else of it. [`sentences`]: its constants
-//! that are text for people, and where one is [`compared`].
+//! that are text for people, and where one, or such a text itself, is [`compared`].
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -95,39 +95,79 @@ fn end_of_string(rest: &str) -> usize {
     rest.len()
 }
 
-/// The names of the constants that hold a sentence: letters, a space, letters.
+/// The names of the constants that hold a sentence.
 pub fn sentences(source: &str) -> Vec<String> {
+    let constants = constants(source).into_iter();
+    let sentences = constants.filter(|(_, text)| text.is_some_and(is_sentence));
+    sentences.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The names of the constants that hold something else.
+pub fn other_constants(source: &str) -> Vec<String> {
+    let constants = constants(source).into_iter();
+    let others = constants.filter(|(_, text)| !text.is_some_and(is_sentence));
+    others.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The constants, each with its text if it is one.
+fn constants(source: &str) -> Vec<(&str, Option<&str>)> {
+    let is_name = |name: &str| name.chars().all(is_name_letter);
     let constants = source.split("const ").skip(1).filter_map(|rest| {
-        let (name, rest) = rest.split_once(": &str =")?;
-        let text = rest.trim_start().strip_prefix('"')?;
-        let text = &text[..end_of_string(text)];
-        let letters = |word: &str| word.chars().all(|letter| letter.is_ascii_lowercase());
-        let words = text.trim_end_matches('"').split(' ');
-        let words = words.filter(|word| !word.is_empty() && letters(word));
-        (words.count() > 1).then(|| name.to_owned())
+        let (name, rest) = rest.split_once(": ").filter(|(name, _)| is_name(name))?;
+        let text = rest.strip_prefix("&str =").map(str::trim_start);
+        let text = text.and_then(|text| text.strip_prefix('"'));
+        Some((name, text.map(|text| &text[..end_of_string(text)])))
     });
     constants.collect()
 }
 
-/// The first of these constants that a line of code compares with something.
-pub fn compared<'a>(line: &str, constants: &'a BTreeSet<String>) -> Option<&'a str> {
-    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let mut sides = Vec::new();
-    for (at, sign) in line.match_indices("==").chain(line.match_indices("!=")) {
-        let before = line[..at].trim_end();
-        sides.push(before.rsplit(|letter| !is_name(letter)).next());
-        let behind = line[at + sign.len()..].trim_start_matches(['&', '*', ' ']);
-        let path = behind.split(|letter| !is_name(letter) && letter != ':');
-        sides.push(path.take(1).flat_map(|path| path.rsplit("::")).next());
-    }
-    for asks in [".contains(", ".starts_with(", ".ends_with(", ".eq("] {
-        for (at, _) in line.match_indices(asks) {
-            let behind = line[at + asks.len()..].trim_start_matches('&');
-            sides.push(behind.split(|letter| !is_name(letter)).next());
+/// Letters, a space, letters.
+fn is_sentence(text: &str) -> bool {
+    let letters = |word: &str| word.chars().all(|letter| letter.is_ascii_lowercase());
+    let words = text.trim_end_matches('"').split(' ');
+    let words = words.filter(|word| !word.is_empty() && letters(word));
+    words.count() > 1
+}
+
+fn is_name_letter(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// What compares a text with the one that follows.
+const ASKS: [&str; 8] = [
+    ".contains(",
+    ".starts_with(",
+    ".ends_with(",
+    ".eq(",
+    ".strip_prefix(",
+    ".strip_suffix(",
+    ".split_once(",
+    ".rsplit_once(",
+];
+
+/// The first sentence that a line of code compares with something: one of these constants, or as it
+/// stands there.
+pub fn compared<'a>(line: &'a str, constants: &BTreeSet<String>) -> Option<&'a str> {
+    let signs = line.match_indices("==").chain(line.match_indices("!="));
+    let signs: Vec<(usize, &str)> = signs.collect();
+    let before = signs.iter().filter_map(|(at, _)| {
+        let before = line[..*at].trim_end();
+        before.rsplit(|letter| !is_name_letter(letter)).next()
+    });
+    let asked = ASKS.iter().flat_map(|asks| line.match_indices(asks));
+    let behind = signs.iter().copied().chain(asked).filter_map(|(at, sign)| {
+        let behind = line[at + sign.len()..].trim_start();
+        let behind = behind.strip_prefix("Some(").unwrap_or(behind);
+        let behind = behind.trim_start_matches(['&', '*']);
+        if let Some(text) = behind.strip_prefix('"') {
+            let text = text[..end_of_string(text)].trim_end_matches('"');
+            return Some(text).filter(|text| is_sentence(text));
         }
-    }
-    let mut sides = sides.into_iter().flatten();
-    sides.find_map(|name| constants.get(name).map(String::as_str))
+        let path = behind.split(|letter| !is_name_letter(letter) && letter != ':');
+        path.take(1).flat_map(|path| path.rsplit("::")).next()
+    });
+    let mut sides = before.chain(behind);
+    sides.find(|side| constants.contains(*side) || is_sentence(side))
 }
 
 fn skip(letters: &mut Peekable<CharIndices<'_>>, to: usize) {
@@ -171,10 +211,21 @@ fn a_sentence_is_known_where_it_is_compared_and_nowhere_else() {
         "why != super::B)",
         "why.as_str() == &*A",
         "text.contains(A)",
+        "why.as_deref() == Some(A)",
+        "text.strip_prefix(super::B)?",
+        "if line == \"the network\" {",
+        "line.starts_with(\"to reach \")",
     ] {
         assert!(compared(line, &found).is_some(), "{line}");
     }
-    for line in ["say(A)", "A => true,", "x == C && say(A)", "if A_MAX == n"] {
+    for line in [
+        "say(A)",
+        "A => true,",
+        "x == C && say(A)",
+        "if A_MAX == n",
+        "if word == \"network\" && say(\"the network\")",
+    ] {
         assert_eq!(compared(line, &found), None, "{line}");
     }
+    assert_eq!(other_constants(source), ["C", "D", "E"]);
 }

@@ -64,7 +64,7 @@ impl<'a> ShownPacket<'a> {
                 "at": seen.at_ms,
                 "cause": seen.cause,
                 "way": seen.way,
-                "state": seen.step.as_str(),
+                "state": seen.step.state(),
                 "text": text,
                 "sha256": sha256,
                 "leftOut": null,

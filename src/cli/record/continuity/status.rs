@@ -58,7 +58,7 @@ fn to_json(state: &ContinuityState) -> Value {
             "at": packet.at_ms,
             "cause": packet.cause,
             "way": packet.way,
-            "state": packet.step.as_str(),
+            "state": packet.step.state(),
         })),
     })
 }

@@ -17,6 +17,7 @@ use crate::cli::offline::disk;
 use crate::cli::output::Tone;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::text::words::{entry_word, field, left_out, now_ms, short, time};
+use crate::core::entry::EntryType;
 use crate::core::id::{RuntimeSession, SessionId};
 use crate::store::ledger::{EntryFilter, Reading};
 use crate::wire::control::{Command, EntryLine, EntryPage, LedgerListParams};
@@ -26,20 +27,6 @@ const LIMIT: u32 = 100;
 
 /// The most at once; the daemon's own bound.
 const LIMIT_MAX: u32 = 1000;
-
-/// The types of entries that this version writes.
-const TYPES: [&str; 10] = [
-    "session_started",
-    "message",
-    "handoff",
-    "note",
-    "artifact",
-    "release_gate",
-    "finality_proposal",
-    "finality_decision",
-    "runtime_event",
-    "error",
-];
 
 /// Who writes entries, and for whom they are.
 const PARTIES: [&str; 4] = ["claude", "codex", "human", "system"];
@@ -55,7 +42,20 @@ const FINDING_CHARS: usize = 40;
 
 /// Names that help and completions know. Any other is taken too: another version may write it.
 #[derive(Debug, Clone)]
-struct Offered(&'static [&'static str]);
+enum Offered {
+    /// The types of entries that this version writes.
+    Types,
+    Parties,
+}
+
+impl Offered {
+    fn names(&self) -> Vec<&'static str> {
+        match self {
+            Self::Types => EntryType::ALL.map(EntryType::as_str).to_vec(),
+            Self::Parties => PARTIES.to_vec(),
+        }
+    }
+}
 
 impl TypedValueParser for Offered {
     type Value = String;
@@ -70,7 +70,7 @@ impl TypedValueParser for Offered {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+        Some(Box::new(self.names().into_iter().map(PossibleValue::new)))
     }
 }
 
@@ -85,13 +85,13 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Order::Desc)]
     pub order: Order,
     /// Only entries of this type
-    #[arg(long = "type", value_name = "TYPE", value_parser = Offered(&TYPES))]
+    #[arg(long = "type", value_name = "TYPE", value_parser = Offered::Types)]
     pub entry_type: Option<String>,
     /// Only entries from this party
-    #[arg(long, value_name = "PARTY", value_parser = Offered(&PARTIES))]
+    #[arg(long, value_name = "PARTY", value_parser = Offered::Parties)]
     pub source: Option<String>,
     /// Only entries for this party
-    #[arg(long, value_name = "PARTY", value_parser = Offered(&PARTIES))]
+    #[arg(long, value_name = "PARTY", value_parser = Offered::Parties)]
     pub target: Option<String>,
     /// Only entries of this pair of agents, and shared ones
     #[arg(long, value_name = "NAME")]
@@ -225,7 +225,7 @@ async fn known(
     let asked = [
         (
             "type",
-            &TYPES[..],
+            Offered::Types,
             params.entry_type.map(|name| LedgerListParams {
                 entry_type: Some(name),
                 ..none()
@@ -233,7 +233,7 @@ async fn known(
         ),
         (
             "source",
-            &PARTIES[..],
+            Offered::Parties,
             params.source.map(|name| LedgerListParams {
                 source: Some(name),
                 ..none()
@@ -241,15 +241,16 @@ async fn known(
         ),
         (
             "target",
-            &PARTIES[..],
+            Offered::Parties,
             params.target.map(|name| LedgerListParams {
                 target: Some(name),
                 ..none()
             }),
         ),
     ];
-    for (what, names, alone) in asked {
+    for (what, offered, alone) in asked {
         let Some(mut alone) = alone else { continue };
+        let names = offered.names();
         let filters = [&alone.entry_type, &alone.source, &alone.target];
         let name = filters.into_iter().flatten().next().cloned();
         let name = name.unwrap_or_default();
@@ -353,12 +354,11 @@ fn line(out: &mut ReportText, entry: &Value, now_ms: i64) {
         true => format!("  {FROM_ELSEWHERE}"),
         false => String::new(),
     };
-    let kind = field(entry, "type");
     let word = entry_word(entry);
-    let tone = match kind {
-        "error" => Tone::Bad,
-        "finality_proposal" | "finality_decision" => Tone::Warning,
-        "message" | "handoff" => Tone::Strong,
+    let tone = match EntryType::parse(field(entry, "type")) {
+        Some(EntryType::Error) => Tone::Bad,
+        Some(EntryType::FinalityProposal | EntryType::FinalityDecision) => Tone::Warning,
+        Some(EntryType::Message | EntryType::Handoff) => Tone::Strong,
         _ => Tone::Plain,
     };
     out.spans(&[

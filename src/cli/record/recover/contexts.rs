@@ -78,7 +78,7 @@ impl RecoveredContexts {
             let state = world.work_of(agent, pair);
             let packet = state.and_then(|state| state.packet.as_ref());
             let packet = packet.map(|packet| {
-                json!({"seq": packet.seq, "at": packet.at_ms, "state": packet.step.as_str()})
+                json!({"seq": packet.seq, "at": packet.at_ms, "state": packet.step.state()})
             });
             packets.insert(agent.to_string(), json!(packet));
         }

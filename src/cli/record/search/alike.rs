@@ -4,6 +4,7 @@ use super::everywhere::Everywhere;
 use crate::cli::exit::Failure;
 use crate::core::capsule::{FOUND_MAX, FoundText};
 use crate::core::cut_text::one_line;
+use crate::core::entry::EntryType;
 use crate::core::id::SessionId;
 use crate::host::ProjectContext;
 use crate::store::search::Query;
@@ -19,13 +20,12 @@ const WORD_CHARS_MIN: usize = 4;
 const HITS_MAX: u32 = 20;
 
 /// What a person or an agent said; the rest of a record is about how things went.
-const SAYING: [&str; 6] = [
-    "note",
-    "message",
-    "handoff",
-    "artifact",
-    "finality_proposal",
-    "capsule",
+const SAYING: [EntryType; 5] = [
+    EntryType::Note,
+    EntryType::Message,
+    EntryType::Handoff,
+    EntryType::Artifact,
+    EntryType::FinalityProposal,
 ];
 
 /// What was said about something elsewhere, in the record, sealed sessions and tasks of this project,
@@ -44,6 +44,12 @@ pub fn find_alike(
     let everywhere = Everywhere::of(setting, note);
     let find = |words: &str| Ok(everywhere.page(words, &FoundIn::ALL, HITS_MAX, None)?.hits);
     alike(find, words, take)
+}
+
+/// Whether somebody said it: a task is made of what was said.
+fn is_saying(hit: &FoundHit) -> bool {
+    let of_entry = EntryType::parse(&hit.hit.entry_type);
+    hit.kind == FoundIn::Capsule || of_entry.is_some_and(|it| SAYING.contains(&it))
 }
 
 /// As [`find_alike`]; `find` has what was said about words, best first.
@@ -72,7 +78,7 @@ fn alike(
         }
         for hit in find(question)? {
             // What tells a task repeats it, and is no saying of its own.
-            if !SAYING.contains(&hit.hit.entry_type.as_str()) || hit.hit.tells_task {
+            if !is_saying(&hit) || hit.hit.tells_task {
                 continue;
             }
             let Some(text) = take(&hit) else {

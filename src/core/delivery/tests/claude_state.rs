@@ -115,6 +115,26 @@ fn a_turn_that_waits_for_its_helper_goes_on_with_it_unless_it_asks_itself() {
 }
 
 #[test]
+fn what_it_waits_for_is_not_read_from_a_reason_for_people() {
+    let mut claude = attached();
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    hear(&mut claude, helper_asks("make"));
+    let why = claude.now().why.clone().expect("it says why it waits");
+    assert_eq!(why, "a helper of it asks you something in its terminal");
+    hear(&mut claude, ClaudeInput::Asks);
+    let own = claude.now().why.as_deref();
+    assert_eq!(own, Some("it asks you something in its terminal"));
+    // A helper asks beside no turn, and a silence says the same words.
+    let mut claude = attached();
+    hear(&mut claude, helper_asks("make"));
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let silent = hear(&mut claude, ClaudeInput::Silent { why });
+    assert_eq!(silent, [AgentState::Stale]);
+    assert_eq!(hear(&mut claude, helper_goes_on(Some("make"))), []);
+    assert_eq!(claude.now().state, AgentState::Stale);
+}
+
+#[test]
 fn an_answer_ends_no_helpers_question_and_begins_the_turn_that_nobody_told() {
     let mut claude = attached();
     hear(&mut claude, ClaudeInput::TurnBegan);

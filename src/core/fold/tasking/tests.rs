@@ -8,7 +8,7 @@ use crate::capsule::CapsuleSources;
 use crate::entry::{
     Artifact, ArtifactStatus, ContinuityFact, DeliveryRecord, DeliveryResult, Entry, EntryKind,
     FinalityDecision, FinalityProposal, Handoff, Message, NoteKind, OnBusy, TASK, TaskRecord,
-    TaskStep, TurnFiles, exported_words, imported_words, kept_words,
+    TaskStep, ToldDigest, TurnFiles, exported_words,
 };
 use crate::fold::fold;
 use crate::id::{AttemptId, CapsuleId, EntryId, RuntimeSession, Seq, SessionId};
@@ -122,6 +122,14 @@ fn words_about_the_work_are_no_runs() {
     let claims = record.task(1).claims.iter();
     let claims: Vec<&str> = claims.map(|claim| &*claim.title).collect();
     assert_eq!(claims, ran);
+}
+
+fn imported_words(digest: &str) -> String {
+    ToldDigest::Imported(digest).written()
+}
+
+fn kept_words(digest: &str) -> String {
+    ToldDigest::Kept(digest).written()
 }
 
 #[test]

@@ -286,10 +286,10 @@ fn continuity_object(record: &ContinuityRecord) -> Map<String, Value> {
             )
         }
         ContinuityFact::Reloaded(reload) => {
-            let title = format!("{name}'s packet: {}", reload.step.as_str());
+            let title = format!("{name}'s packet: {}", reload.step.state().as_str());
             (
                 event::RELOADED,
-                reload.step.as_str(),
+                reload.step.state().as_str(),
                 title,
                 "reload",
                 json!(reload),

@@ -10,7 +10,7 @@ use crate::context_fill::ContextFill;
 use crate::continuity::Staleness;
 use crate::continuity_state::ContinuityState;
 use crate::delivery::{DeliveryMode, LimitMode, Watched};
-use crate::entry::{DeliveryWay, ReloadCause, ReloadWay};
+use crate::entry::{DeliveryWay, PacketState, ReloadCause, ReloadWay};
 use crate::id::{EntryId, RuntimeSession, ThreadId, TurnId};
 use crate::instructions::FileName;
 use crate::relay_cost::RelayCost;
@@ -204,8 +204,8 @@ pub struct PacketStatus {
     pub cause: ReloadCause,
     /// By which way.
     pub way: ReloadWay,
-    /// `offered`, `given`, `not_given` or `unknown`.
-    pub state: String,
+    /// How far it came.
+    pub state: OpenWord<PacketState>,
 }
 
 /// Texts of ours that an agent's model was given.
@@ -245,7 +245,7 @@ impl ContinuityStatus {
                 seq: packet.seq.0,
                 cause: packet.cause.clone(),
                 way: packet.way.clone(),
-                state: packet.step.as_str().to_owned(),
+                state: packet.step.state().into(),
             }),
             instructions_read: None,
             cost_today: cost.map(CostStatus::from),

@@ -12,7 +12,7 @@ use crate::agent::{Agent, Party};
 use crate::base64::decode;
 use crate::entry::{
     AgentChanged, ApprovalEnd, ApprovalRecord, ApprovalStep, Artifact, ArtifactKind,
-    ContinuityFact, ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind,
+    ContinuityFact, ContinuityRecord, DeliveryRecord, DeliveryResult, Entry, EntryKind, EntryType,
     FinalityDecision, FinalityProposal, FindingRecord, Handoff, Message, Outcome, TaskRecord,
     TurnRecord,
 };
@@ -24,29 +24,31 @@ pub(super) fn read_kind(
     mut line: Map<String, Value>,
     entry: &mut Entry,
 ) -> EntryKind {
-    match entry_type.as_str() {
-        "session_started" => EntryKind::SessionStarted {
+    let Some(known) = EntryType::parse(&entry_type) else {
+        return other(entry_type, line);
+    };
+    match known {
+        EntryType::SessionStarted => EntryKind::SessionStarted {
             predecessor: take(&mut line, "predecessor"),
         },
-        "message" => read_message(line),
-        "handoff" => read_handoff(line, entry),
-        "note" => EntryKind::Note {
+        EntryType::Message => read_message(line),
+        EntryType::Handoff => read_handoff(line, entry),
+        EntryType::Note => EntryKind::Note {
             note: take(&mut line, "noteKind").unwrap_or_default(),
             handles: take_handles(&mut line),
             withdraws: take_text(&mut line, "withdraws").map(EntryId::new),
         },
-        "artifact" | "release_gate" => read_artifact(&entry_type, line, entry),
-        "finality_proposal" => read_proposal(line, entry),
-        "finality_decision" => read_decision(line),
-        "error" => EntryKind::Error {
+        EntryType::Artifact | EntryType::ReleaseGate => read_artifact(known, line, entry),
+        EntryType::FinalityProposal => read_proposal(line, entry),
+        EntryType::FinalityDecision => read_decision(line),
+        EntryType::Error => EntryKind::Error {
             code: take_text(&mut take_object(&mut line, "error"), "code")
                 .unwrap_or_else(|| "error".to_owned())
                 .into(),
         },
-        "runtime_event" => {
+        EntryType::RuntimeEvent => {
             read_runtime_event(&line, entry).unwrap_or_else(|| other(entry_type, line))
         }
-        _ => other(entry_type, line),
     }
 }
 
@@ -89,7 +91,7 @@ fn read_handoff(mut line: Map<String, Value>, entry: &mut Entry) -> EntryKind {
     })
 }
 
-fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) -> EntryKind {
+fn read_artifact(entry_type: EntryType, mut line: Map<String, Value>, entry: &Entry) -> EntryKind {
     let mut object = take_object(&mut line, "artifact");
     let fallback = |key: &str| {
         entry
@@ -98,12 +100,11 @@ fn read_artifact(entry_type: &str, mut line: Map<String, Value>, entry: &Entry) 
             .and_then(Value::as_str)
             .map(str::to_owned)
     };
-    let kind = if entry_type == "release_gate" {
-        Some(entry_type.to_owned())
-    } else {
-        take_text(&mut object, "kind").or_else(|| fallback("artifact_kind"))
+    let kind = match entry_type {
+        EntryType::ReleaseGate => None,
+        _ => take_text(&mut object, "kind").or_else(|| fallback("artifact_kind")),
     };
-    let kind = ArtifactKind::from(kind.unwrap_or_else(|| entry_type.to_owned()));
+    let kind = ArtifactKind::from(kind.unwrap_or_else(|| entry_type.to_string()));
     if kind == ArtifactKind::ReviewFinding
         && let Some(record) = read_finding(&object)
     {
