@@ -86,6 +86,8 @@ pub enum ClaudeInput {
         /// The use of a tool that has run; none where the helper is over.
         tool_use: Option<String>,
     },
+    /// Its conversation ends: another one begins, or it goes.
+    ConversationEnds,
     /// Another conversation begins, without its helpers.
     NewConversation,
     /// It waits for a prompt, whatever became of its last turn.
@@ -178,7 +180,8 @@ pub enum ClaudeTurnEnd {
     },
     /// The human stopped it.
     Stopped,
-    /// Its Claude is gone, or another one has come: nobody tells what becomes of it.
+    /// Its Claude is gone, or another one has come, or its conversation ended: nobody tells what
+    /// becomes of it.
     Lost,
 }
 
@@ -300,6 +303,11 @@ impl ClaudeState {
                     }
                 }
             }
+            // What it is then is told by what comes: another conversation, or its end.
+            ClaudeInput::ConversationEnds if self.is_in_turn => {
+                self.turn_over(ClaudeTurnEnd::Lost, steps);
+            }
+            ClaudeInput::ConversationEnds => {}
             ClaudeInput::NewConversation => self.asking_helpers.clear(),
             ClaudeInput::Idle => {
                 self.turn_over(ClaudeTurnEnd::Stopped, steps);

@@ -192,6 +192,7 @@ impl Daemon {
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => return self.converses(pair, params, asked),
+            HookEvent::SessionEnd => self.claude_hears(pair, ClaudeInput::ConversationEnds),
             HookEvent::PreCompact => {
                 if let Some(lapses_ms) = self.agents.reloads.lapses_ms(pair) {
                     self.tell_ladder(pair, LadderInput::Compacts { lapses_ms });

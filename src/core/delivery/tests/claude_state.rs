@@ -1,7 +1,9 @@
 //! What Claude is and does, as its hooks, its doorbell, its bridge and its calls tell.
 
 use crate::agent::AgentState;
-use crate::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
+use crate::delivery::{
+    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
+};
 use crate::id::EntryId;
 
 const HERE: ClaudeSetting = ClaudeSetting {
@@ -147,6 +149,16 @@ fn what_ends_the_conversation_ends_what_its_helpers_ask() {
         hear(&mut claude, end);
         assert_eq!(claude.asking_helpers(), 0);
     }
+}
+
+#[test]
+fn a_turn_is_over_with_its_conversation_and_without_one_nothing_is() {
+    let mut claude = attached();
+    assert_eq!(claude.apply(ClaudeInput::ConversationEnds, HERE), []);
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let steps = claude.apply(ClaudeInput::ConversationEnds, HERE);
+    assert_eq!(steps, [ClaudeStep::Over(ClaudeTurnEnd::Lost)]);
+    assert!(!claude.is_in_turn());
 }
 
 #[test]
