@@ -1,6 +1,6 @@
 //! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell, its bridge and
 //! its calls tell, as [`ClaudeInput`]; record, status, limit and ladder follow, as [`ClaudeStep`]: this
-//! is the one place that says whether a turn runs.
+//! is the one place that says whether a turn runs, and whether its context is compacted.
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
@@ -14,6 +14,9 @@ const TURN_MAX: usize = 100;
 
 /// Helpers that show a dialog and are remembered; more than a person looks at.
 const HELPERS_MAX: usize = 64;
+
+/// How long a compaction may take before nobody counts on its end, ms.
+const COMPACTION_MS: i64 = 180_000;
 
 /// Why it waits where only a helper of it asks, for people.
 const HELPER_ASKS: &str = "a helper of it asks you something in its terminal";
@@ -29,6 +32,8 @@ pub struct ClaudeState {
     /// What the record says, or will once what is on its way to it is durable.
     recorded: (AgentState, Option<u32>),
     is_in_turn: bool,
+    /// Since when its context is compacted, as long as the end of that is counted on, ms.
+    compacts_since: Option<i64>,
     /// Its helpers that show a dialog, each with the use of a tool that it asks about. They can outlive
     /// the turn that began them.
     asking_helpers: BTreeMap<String, Option<String>>,
@@ -86,6 +91,15 @@ pub enum ClaudeInput {
         /// The use of a tool that has run; none where the helper is over.
         tool_use: Option<String>,
     },
+    /// Its context begins to be compacted.
+    Compacts {
+        /// When, ms.
+        at_ms: i64,
+    },
+    /// Its context was compacted, and it goes on.
+    Compacted,
+    /// Its context is compacted no more: it does something else, or has taken too long.
+    CompactionOver,
     /// Its conversation ends: another one begins, or it goes.
     ConversationEnds,
     /// Another conversation begins, without its helpers.
@@ -156,6 +170,12 @@ pub enum ClaudeStep {
     Waits(bool),
     /// No turn runs.
     Over(ClaudeTurnEnd),
+    /// Its context begins to be compacted.
+    Compacts,
+    /// Its context was compacted.
+    Compacted,
+    /// A compaction is over of which no end was told: nobody counts on that any more.
+    CompactionOver,
     /// The record has to say so.
     Append {
         change: ClaudeChange,
@@ -194,6 +214,19 @@ impl ClaudeState {
     /// Whether a turn runs, as far as is known.
     pub fn is_in_turn(&self) -> bool {
         self.is_in_turn
+    }
+
+    /// Whether its context is compacted, as far as is known: of one that the person stopped nothing is
+    /// told before its next prompt.
+    pub fn is_compacting(&self, now_ms: i64) -> bool {
+        let lapses_ms = self.compaction_lapses_ms();
+        lapses_ms.is_some_and(|lapses_ms| now_ms < lapses_ms)
+    }
+
+    /// When nobody counts any more on the end of the compaction that goes on, ms.
+    pub fn compaction_lapses_ms(&self) -> Option<i64> {
+        let since_ms = self.compacts_since?;
+        Some(since_ms.saturating_add(COMPACTION_MS))
     }
 
     /// How many of its helpers show a dialog.
@@ -238,6 +271,7 @@ impl ClaudeState {
                 self.is(AgentState::Offline, Some(why), setting, steps);
             }
             ClaudeInput::TurnBegan => {
+                self.compaction_over(steps);
                 // A prompt ends the turn that its person stopped in a dialog, or that gave no sign.
                 if matches!(self.now.state, AgentState::Waiting | AgentState::Stale) {
                     match setting.is_limited {
@@ -303,11 +337,20 @@ impl ClaudeState {
                     }
                 }
             }
+            ClaudeInput::Compacts { at_ms } => {
+                self.compacts_since = Some(at_ms);
+                steps.push(ClaudeStep::Compacts);
+            }
+            ClaudeInput::Compacted => {
+                self.compacts_since = None;
+                steps.push(ClaudeStep::Compacted);
+            }
+            ClaudeInput::CompactionOver => self.compaction_over(steps),
             // What it is then is told by what comes: another conversation, or its end.
             ClaudeInput::ConversationEnds if self.is_in_turn => {
                 self.turn_over(ClaudeTurnEnd::Lost, steps);
             }
-            ClaudeInput::ConversationEnds => {}
+            ClaudeInput::ConversationEnds => self.compaction_over(steps),
             ClaudeInput::NewConversation => self.asking_helpers.clear(),
             ClaudeInput::Idle => {
                 self.turn_over(ClaudeTurnEnd::Stopped, steps);
@@ -414,9 +457,17 @@ impl ClaudeState {
         }
     }
 
+    /// What ends a turn is no part of a compaction: that is over too.
     fn turn_over(&mut self, end: ClaudeTurnEnd, steps: &mut Vec<ClaudeStep>) {
+        self.compaction_over(steps);
         self.is_in_turn = false;
         steps.push(ClaudeStep::Over(end));
+    }
+
+    fn compaction_over(&mut self, steps: &mut Vec<ClaudeStep>) {
+        if self.compacts_since.take().is_some() {
+            steps.push(ClaudeStep::CompactionOver);
+        }
     }
 
     /// What comes late from a Claude that is gone does not bring it back.

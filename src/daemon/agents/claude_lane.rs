@@ -107,6 +107,28 @@ impl ClaudeLane {
         shown.map(|(_, shown)| shown)
     }
 
+    /// Whether the context of a Claude is compacted, as far as is known.
+    pub(in crate::daemon) fn is_compacting(&self, now_ms: i64) -> bool {
+        let mut states = self.pairs.values().map(|pair| &pair.state);
+        states.any(|state| state.is_compacting(now_ms))
+    }
+
+    /// When the next of their compactions lapses, ms.
+    pub(in crate::daemon) fn next_lapse_ms(&self) -> Option<i64> {
+        let states = self.pairs.values().map(|pair| &pair.state);
+        states.filter_map(ClaudeState::compaction_lapses_ms).min()
+    }
+
+    /// The pairs whose Claude compacts, and should be done by now.
+    pub(in crate::daemon) fn lapsed(&self, now_ms: i64) -> Vec<RuntimeSession> {
+        let is_late = |pair: &ClaudePair| {
+            let lapses_ms = pair.state.compaction_lapses_ms();
+            lapses_ms.is_some_and(|lapses_ms| lapses_ms <= now_ms)
+        };
+        let lapsed = self.pairs.iter().filter(|(_, pair)| is_late(pair));
+        lapsed.map(|(name, _)| name.clone()).collect()
+    }
+
     /// How many helpers of the Claudes show a dialog.
     pub(in crate::daemon) fn asking_helpers(&self) -> usize {
         let states = self.pairs.values().map(|pair| &pair.state);

@@ -192,11 +192,11 @@ impl Daemon {
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => return self.converses(pair, params, asked),
+            HookEvent::PostCompact => self.claude_hears(pair, ClaudeInput::CompactionOver),
             HookEvent::SessionEnd => self.claude_hears(pair, ClaudeInput::ConversationEnds),
             HookEvent::PreCompact => {
-                if let Some(lapses_ms) = self.agents.reloads.lapses_ms(pair) {
-                    self.tell_ladder(pair, LadderInput::Compacts { lapses_ms });
-                }
+                let at_ms = self.base.clock.now_ms();
+                self.claude_hears(pair, ClaudeInput::Compacts { at_ms });
                 let handed = HookReply::of_text(self.base.ids_to_keep(pair));
                 asked.with(self, handed);
                 return;
@@ -322,6 +322,7 @@ impl Daemon {
     /// The turn ends, unless it is prolonged by what has found no other way. Once: what a stop
     /// has prolonged is not prolonged again, or two machines would talk for ever.
     fn stopped(&mut self, pair: &RuntimeSession, asked: AskedHook) {
+        self.claude_hears(pair, ClaudeInput::CompactionOver);
         self.tell_ladder(pair, LadderInput::TurnStops);
         let of = pair.clone();
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
@@ -345,7 +346,7 @@ impl Daemon {
     fn began_anew(&mut self, pair: &RuntimeSession, source: Option<&SessionSource>) {
         // A compaction can be in the middle of a turn, everything else is at its end.
         if source == Some(&SessionSource::Compact) {
-            self.tell_ladder(pair, LadderInput::Compacted);
+            self.claude_hears(pair, ClaudeInput::Compacted);
         } else {
             self.claude_hears(pair, ClaudeInput::NewConversation);
             self.claude_hears(pair, ClaudeInput::Idle);

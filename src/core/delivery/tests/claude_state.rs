@@ -162,6 +162,41 @@ fn a_turn_is_over_with_its_conversation_and_without_one_nothing_is() {
 }
 
 #[test]
+fn a_compaction_is_over_once_whatever_ends_it_and_lapses_where_nothing_does() {
+    for end in [
+        ClaudeInput::CompactionOver,
+        ClaudeInput::TurnBegan,
+        ClaudeInput::Worked,
+        ClaudeInput::Idle,
+        ClaudeInput::ConversationEnds,
+        ClaudeInput::Gone,
+        ClaudeInput::Attached { pid: Some(8) },
+    ] {
+        let mut claude = attached();
+        let begins = ClaudeInput::Compacts { at_ms: 1_000 };
+        assert_eq!(claude.apply(begins, HERE), [ClaudeStep::Compacts]);
+        // It may be in the middle of a turn.
+        hear(&mut claude, ClaudeInput::ToolUsed);
+        assert!(claude.is_compacting(180_999) && !claude.is_compacting(181_000));
+        assert_eq!(claude.compaction_lapses_ms(), Some(181_000));
+        for times in [1, 0] {
+            let steps = claude.apply(end.clone(), HERE).into_iter();
+            let over = steps.filter(|step| *step == ClaudeStep::CompactionOver);
+            assert_eq!(over.count(), times, "{end:?}");
+            assert_eq!(claude.compaction_lapses_ms(), None, "{end:?}");
+        }
+    }
+    let mut claude = attached();
+    claude.apply(ClaudeInput::Compacts { at_ms: 1_000 }, HERE);
+    // Where its beginning was told to nobody, the ladder is to know of its end.
+    for _ in 0..2 {
+        let steps = claude.apply(ClaudeInput::Compacted, HERE);
+        assert_eq!(steps, [ClaudeStep::Compacted]);
+        assert!(!claude.is_compacting(1_000));
+    }
+}
+
+#[test]
 fn one_that_comes_while_the_limit_holds_is_limited() {
     let limited = ClaudeSetting {
         is_limited: true,

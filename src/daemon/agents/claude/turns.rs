@@ -38,6 +38,15 @@ impl Daemon {
                     self.agents.claude.turn_mut(pair).is_over();
                     self.agents.turn_is_over(&mut self.base, &turn);
                 }
+                ClaudeStep::Compacts => self.tell_ladder(pair, LadderInput::Compacts),
+                ClaudeStep::Compacted => {
+                    self.tell_ladder(pair, LadderInput::Compacted);
+                    self.base.clients.status_changed();
+                }
+                ClaudeStep::CompactionOver => {
+                    self.tell_ladder(pair, LadderInput::CompactionOver);
+                    self.base.clients.status_changed();
+                }
                 ClaudeStep::Append { change, has_come } => {
                     self.base.append_claude(pair, change, has_come);
                 }
