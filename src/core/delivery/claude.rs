@@ -383,8 +383,9 @@ impl ClaudeState {
                     steps.push(ClaudeStep::Died(died));
                 }
             }
-            // While it waits for the human its silence says nothing.
-            ClaudeInput::Silent { .. } if self.now.state == AgentState::Waiting => {}
+            // While it waits for the human its silence says nothing, and one that is gone stays so.
+            ClaudeInput::Silent { .. }
+                if matches!(self.now.state, AgentState::Waiting | AgentState::Offline) => {}
             ClaudeInput::Silent { why } => self.is(AgentState::Stale, Some(why), setting, steps),
             // A turn that runs says its own state.
             ClaudeInput::LimitOver if self.now.state != AgentState::Limited => {}

@@ -223,6 +223,9 @@ fn what_comes_late_does_not_bring_it_back() {
         is_limited: false,
     };
     claude.apply(ClaudeInput::TurnBegan, gone);
+    claude.apply(ClaudeInput::ToolUsed, gone);
+    let why = "no sign".to_owned();
+    claude.apply(ClaudeInput::Silent { why }, gone);
     assert_eq!(claude.now().state, AgentState::Offline);
 }
 
