@@ -30,6 +30,10 @@ struct ClaudePair {
     ladder: Ladder,
     state: ClaudeState,
     turn: ShownClaude,
+    /// When it was last prompted or answered, ms.
+    went_on_ms: Option<i64>,
+    /// The use of a tool that it showed a dialog about last.
+    asked_about: Option<String>,
 }
 
 impl ClaudePair {
@@ -84,6 +88,27 @@ impl ClaudeLane {
     /// What the Claude of a pair is and does; `None` for a pair that is not known.
     pub(in crate::daemon) fn state(&self, pair: &RuntimeSession) -> Option<&ClaudeState> {
         self.pairs.get(pair).map(|pair| &pair.state)
+    }
+
+    /// The Claude of a pair was prompted or answered: what it waited for until now is over.
+    pub(in crate::daemon) fn went_on(&mut self, pair: &RuntimeSession, at_ms: i64) {
+        self.pair_mut(pair).went_on_ms = Some(at_ms);
+    }
+
+    /// Whether it was since this time.
+    pub(in crate::daemon) fn went_on_since(&self, pair: &RuntimeSession, since_ms: i64) -> bool {
+        let known = self.pairs.get(pair).and_then(|pair| pair.went_on_ms);
+        known.is_some_and(|at_ms| at_ms > since_ms)
+    }
+
+    /// It shows a dialog about this use of a tool.
+    pub(in crate::daemon) fn asks_about(&mut self, pair: &RuntimeSession, tool_use: Option<&str>) {
+        self.pair_mut(pair).asked_about = tool_use.map(str::to_owned);
+    }
+
+    /// The use of a tool that it showed a dialog about last.
+    pub(in crate::daemon) fn asked_about(&self, pair: &RuntimeSession) -> Option<&str> {
+        self.pairs.get(pair)?.asked_about.as_deref()
     }
 
     /// What the turn of a pair's Claude shows of itself.
@@ -187,6 +212,8 @@ impl ClaudeLane {
                 ladder: Ladder::new(pair.clone(), timeouts, rests),
                 state: ClaudeState::default(),
                 turn: ShownClaude::default(),
+                went_on_ms: None,
+                asked_about: None,
             })
     }
 }

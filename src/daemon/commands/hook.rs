@@ -151,6 +151,10 @@ impl Daemon {
             {
                 return asked.with_nothing();
             }
+            // So may this, which tells what Claude waits for.
+            HookEvent::Notification if self.notifies_late(pair, params.asked_ago_ms) => {
+                return asked.with_nothing();
+            }
             _ => self.hears_of_turn(pair, params),
         }
         match &params.event {
@@ -165,7 +169,11 @@ impl Daemon {
             HookEvent::Stop if !params.stop_hook_active => return self.stopped(pair, asked),
             HookEvent::Stop => self.claude_hears(pair, ClaudeInput::Worked),
             // The hook runs beside the dialog, and says nothing about its answer.
-            HookEvent::PermissionRequest => self.claude_hears(pair, ClaudeInput::Asks),
+            HookEvent::PermissionRequest => {
+                let about = params.tool_use.as_deref();
+                self.agents.claude.asks_about(pair, about);
+                self.claude_hears(pair, ClaudeInput::Asks);
+            }
             HookEvent::Notification => {
                 match params.notification() {
                     // It does not say whose dialog it is.
@@ -204,6 +212,17 @@ impl Daemon {
             _ => {}
         }
         asked.with_nothing();
+    }
+
+    /// Whether Claude has gone on since a notification was sent that says what it waits for.
+    /// Another use of a tool may end beside its dialog.
+    fn notifies_late(&self, pair: &RuntimeSession, ago_ms: Option<u64>) -> bool {
+        let went_on = |ago_ms| {
+            let since_ms = self.base.clock.ago(ago_ms);
+            self.agents.claude.went_on_since(pair, since_ms)
+        };
+        let about = self.agents.claude.asked_about(pair);
+        ago_ms.is_some_and(went_on) || self.decisions.asks_late(&self.base, pair, about, ago_ms)
     }
 
     /// A helper of Claude's shows a dialog in Claude's terminal, or goes on.

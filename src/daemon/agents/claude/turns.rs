@@ -19,7 +19,14 @@ impl Daemon {
             is_limited: self.agents.limits.is_active(Agent::Claude),
         };
         let turn = TurnOf::Claude(pair.clone());
-        for step in self.agents.claude.hear(pair, input, setting) {
+        let is_answered = input == ClaudeInput::Answered;
+        let steps = self.agents.claude.hear(pair, input, setting);
+        let begins = |step: &ClaudeStep| matches!(step, ClaudeStep::Began | ClaudeStep::Runs);
+        if is_answered || steps.iter().any(begins) {
+            let now_ms = self.base.clock.now_ms();
+            self.agents.claude.went_on(pair, now_ms);
+        }
+        for step in steps {
             match step {
                 ClaudeStep::Began => {
                     self.agents.contexts.turn_began(Agent::Claude);
