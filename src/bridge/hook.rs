@@ -232,8 +232,13 @@ where
         None if *event == HookEvent::PostToolUse => return None,
         None => Value::Null,
     };
+    // What was answered meanwhile may be heard before these.
+    let comes_late = matches!(
+        event,
+        HookEvent::PermissionRequest | HookEvent::Notification
+    );
     let params = HookParams {
-        asked_ago_ms: (*event == HookEvent::PermissionRequest).then(|| ago_ms(since)),
+        asked_ago_ms: comes_late.then(|| ago_ms(since)),
         ..params(event, caller, &input)
     };
     if input.get("agent_id").is_some() && *event != HookEvent::SubagentStop {

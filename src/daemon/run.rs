@@ -87,7 +87,7 @@ const BY_THEMSELVES: [ByItself; 14] = [
     ),
     (
         |it| it.agents.next_lapse(&it.base),
-        |it| it.agents.lapse_deadline(&it.base),
+        |it| it.agents.lapse_deadline(&mut it.base),
     ),
     (
         |it| {

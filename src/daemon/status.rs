@@ -224,7 +224,7 @@ impl Agents {
         ContinuityStatus {
             instructions_read: self.rules_watch.said_by_one(agent).cloned(),
             compacting: match agent {
-                Agent::Claude => self.reloads.is_compacting(base.clock.now_ms()),
+                Agent::Claude => self.claude.is_compacting(base.clock.now_ms()),
                 Agent::Codex => self.codex.is_compacting(),
             },
             ..ContinuityStatus::of(&state, Some(cost))

@@ -192,6 +192,20 @@ async fn of_what_a_helper_of_claude_does_only_what_it_asks_the_person_is_told() 
 }
 
 #[tokio::test]
+async fn what_may_be_heard_behind_its_answer_says_for_how_long_it_runs() {
+    for (event, says_so) in [("Notification", true), ("Stop", false)] {
+        let place = Place::default();
+        let daemon = FakeDaemon::start(&place, context("")).await;
+        run_hook(&place, event, "{}").await;
+        let seen = daemon.so_far();
+        let Some(Command::Hook(told)) = seen.first() else {
+            panic!("{seen:?}");
+        };
+        assert_eq!(told.asked_ago_ms.is_some(), says_so, "{event}");
+    }
+}
+
+#[tokio::test]
 async fn a_question_outlives_a_daemon_that_changes_its_process_also_where_the_deck_comes_behind_it()
 {
     let place = Place::default();

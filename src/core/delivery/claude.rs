@@ -1,6 +1,6 @@
 //! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell, its bridge and
 //! its calls tell, as [`ClaudeInput`]; record, status, limit and ladder follow, as [`ClaudeStep`]: this
-//! is the one place that says whether a turn runs.
+//! is the one place that says whether a turn runs, and whether its context is compacted.
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
@@ -15,6 +15,9 @@ const TURN_MAX: usize = 100;
 /// Helpers that show a dialog and are remembered; more than a person looks at.
 const HELPERS_MAX: usize = 64;
 
+/// How long a compaction may take before nobody counts on its end, ms.
+const COMPACTION_MS: i64 = 180_000;
+
 /// Why one that has just come is at its limit, for people.
 const LIMIT_HOLDS: &str = "the usage limit of before holds";
 
@@ -28,6 +31,8 @@ pub struct ClaudeState {
     is_in_turn: bool,
     /// What it waits for, as long as it does.
     dialog: ClaudeDialog,
+    /// Since when its context is compacted, as long as the end of that is counted on, ms.
+    compacts_since: Option<i64>,
     /// Its helpers that show a dialog, each with the use of a tool that it asks about. They can outlive
     /// the turn that began them.
     asking_helpers: BTreeMap<String, Option<String>>,
@@ -106,6 +111,17 @@ pub enum ClaudeInput {
         /// The use of a tool that has run; none where the helper is over.
         tool_use: Option<String>,
     },
+    /// Its context begins to be compacted.
+    Compacts {
+        /// When, ms.
+        at_ms: i64,
+    },
+    /// Its context was compacted, and it goes on.
+    Compacted,
+    /// Its context is compacted no more: it does something else, or has taken too long.
+    CompactionOver,
+    /// Its conversation ends: another one begins, or it goes.
+    ConversationEnds,
     /// Another conversation begins, without its helpers.
     NewConversation,
     /// It waits for a prompt, whatever became of its last turn.
@@ -174,6 +190,12 @@ pub enum ClaudeStep {
     Waits(bool),
     /// No turn runs.
     Over(ClaudeTurnEnd),
+    /// Its context begins to be compacted.
+    Compacts,
+    /// Its context was compacted.
+    Compacted,
+    /// A compaction is over of which no end was told: nobody counts on that any more.
+    CompactionOver,
     /// The record has to say so.
     Append {
         change: ClaudeChange,
@@ -198,7 +220,8 @@ pub enum ClaudeTurnEnd {
     },
     /// The human stopped it.
     Stopped,
-    /// Its Claude is gone, or another one has come: nobody tells what becomes of it.
+    /// Its Claude is gone, or another one has come, or its conversation ended: nobody tells what
+    /// becomes of it.
     Lost,
 }
 
@@ -211,6 +234,19 @@ impl ClaudeState {
     /// Whether a turn runs, as far as is known.
     pub fn is_in_turn(&self) -> bool {
         self.is_in_turn
+    }
+
+    /// Whether its context is compacted, as far as is known: of one that the person stopped nothing is
+    /// told before its next prompt.
+    pub fn is_compacting(&self, now_ms: i64) -> bool {
+        let lapses_ms = self.compaction_lapses_ms();
+        lapses_ms.is_some_and(|lapses_ms| now_ms < lapses_ms)
+    }
+
+    /// When nobody counts any more on the end of the compaction that goes on, ms.
+    pub fn compaction_lapses_ms(&self) -> Option<i64> {
+        let since_ms = self.compacts_since?;
+        Some(since_ms.saturating_add(COMPACTION_MS))
     }
 
     /// How many of its helpers show a dialog.
@@ -255,6 +291,7 @@ impl ClaudeState {
                 self.is(AgentState::Offline, Some(why), setting, steps);
             }
             ClaudeInput::TurnBegan => {
+                self.compaction_over(steps);
                 // A prompt ends the turn that its person stopped in a dialog, or that gave no sign.
                 if matches!(self.now.state, AgentState::Waiting | AgentState::Stale) {
                     match setting.is_limited {
@@ -321,6 +358,20 @@ impl ClaudeState {
                     }
                 }
             }
+            ClaudeInput::Compacts { at_ms } => {
+                self.compacts_since = Some(at_ms);
+                steps.push(ClaudeStep::Compacts);
+            }
+            ClaudeInput::Compacted => {
+                self.compacts_since = None;
+                steps.push(ClaudeStep::Compacted);
+            }
+            ClaudeInput::CompactionOver => self.compaction_over(steps),
+            // What it is then is told by what comes: another conversation, or its end.
+            ClaudeInput::ConversationEnds if self.is_in_turn => {
+                self.turn_over(ClaudeTurnEnd::Lost, steps);
+            }
+            ClaudeInput::ConversationEnds => self.compaction_over(steps),
             ClaudeInput::NewConversation => self.asking_helpers.clear(),
             ClaudeInput::Idle => {
                 self.turn_over(ClaudeTurnEnd::Stopped, steps);
@@ -353,8 +404,9 @@ impl ClaudeState {
                     steps.push(ClaudeStep::Died(died));
                 }
             }
-            // While it waits for the human its silence says nothing.
-            ClaudeInput::Silent { .. } if self.now.state == AgentState::Waiting => {}
+            // While it waits for the human its silence says nothing, and one that is gone stays so.
+            ClaudeInput::Silent { .. }
+                if matches!(self.now.state, AgentState::Waiting | AgentState::Offline) => {}
             ClaudeInput::Silent { why } => self.is(AgentState::Stale, Some(why), setting, steps),
             // A turn that runs says its own state.
             ClaudeInput::LimitOver if self.now.state != AgentState::Limited => {}
@@ -432,9 +484,17 @@ impl ClaudeState {
         self.now.why = Some(dialog.why());
     }
 
+    /// What ends a turn is no part of a compaction: that is over too.
     fn turn_over(&mut self, end: ClaudeTurnEnd, steps: &mut Vec<ClaudeStep>) {
+        self.compaction_over(steps);
         self.is_in_turn = false;
         steps.push(ClaudeStep::Over(end));
+    }
+
+    fn compaction_over(&mut self, steps: &mut Vec<ClaudeStep>) {
+        if self.compacts_since.take().is_some() {
+            steps.push(ClaudeStep::CompactionOver);
+        }
     }
 
     /// What comes late from a Claude that is gone does not bring it back.

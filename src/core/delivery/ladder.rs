@@ -51,10 +51,9 @@ pub struct Ladder {
     has_ended: bool,
     bell: Option<u64>,
     ringing: Ringing,
-    /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says. In the future
-    /// while its context is compacted.
+    /// Since when no turn runs, ms; `None` while one runs: as [`super::ClaudeState`] says.
     idle_since: Option<i64>,
-    /// Since when its context is compacted, ms.
+    /// Since when its context is compacted, ms: as that says.
     compacts_since: Option<i64>,
     /// It was told to rest because of a usage limit. It does so for longer than the limit holds: until
     /// what died of it is recorded as sent again, which goes first.
@@ -250,10 +249,8 @@ impl Ladder {
                 self.forget_context(backlog, effects);
                 self.forget_offers(backlog);
             }
-            LadderInput::Compacts { lapses_ms } => {
-                self.compacts_since = Some(at.now_ms);
-                self.idle_since = self.idle_since.map(|_| lapses_ms);
-            }
+            LadderInput::Compacts => self.compacts_since = Some(at.now_ms),
+            LadderInput::CompactionOver => self.hears_again(at),
             LadderInput::Compacted => self.compacted(backlog, at),
             LadderInput::TurnBegan => {
                 self.idle_since = None;
@@ -457,13 +454,24 @@ impl Ladder {
     /// Its context is a new one. Claude keeps a ring that comes while it compacts, and hears it
     /// afterwards (2.1.330, observed): another one would be another turn for the same message.
     fn compacted(&mut self, backlog: &mut Backlog, at: &Moment) {
-        let since = self.compacts_since.take();
-        self.idle_since = self.idle_since.map(|_| at.now_ms);
+        let since = self.compacts_since;
+        self.hears_again(at);
         self.retry_at = None;
         backlog.change_offers(&self.pair, |_, offer| {
             let is_rung = offer.rung == Rung::Doorbell && offer.is_told;
             is_rung && since.is_some_and(|since| since <= offer.at_ms)
         });
+    }
+
+    /// Its context is compacted no more: what it does not hear counts from here on.
+    fn hears_again(&mut self, at: &Moment) {
+        self.compacts_since = None;
+        self.idle_since = self.idle_since.map(|_| at.now_ms);
+    }
+
+    /// Since when it does nothing and would hear what is offered, ms.
+    fn idles_since(&self) -> Option<i64> {
+        self.idle_since.filter(|_| self.compacts_since.is_none())
     }
 
     /// Everything may be offered again: Claude's context, or its bridge, is a new one.

@@ -30,6 +30,10 @@ struct ClaudePair {
     ladder: Ladder,
     state: ClaudeState,
     turn: ShownClaude,
+    /// When it was last prompted or answered, ms.
+    went_on_ms: Option<i64>,
+    /// The use of a tool that it showed a dialog about last.
+    asked_about: Option<String>,
 }
 
 impl ClaudePair {
@@ -86,6 +90,27 @@ impl ClaudeLane {
         self.pairs.get(pair).map(|pair| &pair.state)
     }
 
+    /// The Claude of a pair was prompted or answered: what it waited for until now is over.
+    pub(in crate::daemon) fn went_on(&mut self, pair: &RuntimeSession, at_ms: i64) {
+        self.pair_mut(pair).went_on_ms = Some(at_ms);
+    }
+
+    /// Whether it was since this time.
+    pub(in crate::daemon) fn went_on_since(&self, pair: &RuntimeSession, since_ms: i64) -> bool {
+        let known = self.pairs.get(pair).and_then(|pair| pair.went_on_ms);
+        known.is_some_and(|at_ms| at_ms > since_ms)
+    }
+
+    /// It shows a dialog about this use of a tool.
+    pub(in crate::daemon) fn asks_about(&mut self, pair: &RuntimeSession, tool_use: Option<&str>) {
+        self.pair_mut(pair).asked_about = tool_use.map(str::to_owned);
+    }
+
+    /// The use of a tool that it showed a dialog about last.
+    pub(in crate::daemon) fn asked_about(&self, pair: &RuntimeSession) -> Option<&str> {
+        self.pairs.get(pair)?.asked_about.as_deref()
+    }
+
     /// What the turn of a pair's Claude shows of itself.
     pub(in crate::daemon) fn turn_mut(&mut self, pair: &RuntimeSession) -> &mut ShownClaude {
         &mut self.pair_mut(pair).turn
@@ -105,6 +130,28 @@ impl ClaudeLane {
             }
         }
         shown.map(|(_, shown)| shown)
+    }
+
+    /// Whether the context of a Claude is compacted, as far as is known.
+    pub(in crate::daemon) fn is_compacting(&self, now_ms: i64) -> bool {
+        let mut states = self.pairs.values().map(|pair| &pair.state);
+        states.any(|state| state.is_compacting(now_ms))
+    }
+
+    /// When the next of their compactions lapses, ms.
+    pub(in crate::daemon) fn next_lapse_ms(&self) -> Option<i64> {
+        let states = self.pairs.values().map(|pair| &pair.state);
+        states.filter_map(ClaudeState::compaction_lapses_ms).min()
+    }
+
+    /// The pairs whose Claude compacts, and should be done by now.
+    pub(in crate::daemon) fn lapsed(&self, now_ms: i64) -> Vec<RuntimeSession> {
+        let is_late = |pair: &ClaudePair| {
+            let lapses_ms = pair.state.compaction_lapses_ms();
+            lapses_ms.is_some_and(|lapses_ms| lapses_ms <= now_ms)
+        };
+        let lapsed = self.pairs.iter().filter(|(_, pair)| is_late(pair));
+        lapsed.map(|(name, _)| name.clone()).collect()
     }
 
     /// How many helpers of the Claudes show a dialog.
@@ -165,6 +212,8 @@ impl ClaudeLane {
                 ladder: Ladder::new(pair.clone(), timeouts, rests),
                 state: ClaudeState::default(),
                 turn: ShownClaude::default(),
+                went_on_ms: None,
+                asked_about: None,
             })
     }
 }

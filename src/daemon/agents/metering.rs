@@ -7,7 +7,6 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::adapters::claude::transcript;
-use crate::adapters::codex::fact::CodexFact;
 use crate::core::agent::Agent;
 use crate::core::context_fill::ContextSource;
 use crate::core::context_meter::ContextReading;
@@ -26,18 +25,6 @@ const AT_ONCE: &[Duration] = &[Duration::ZERO];
 /// At a turn's end its last answer is not there yet (2.1.330, observed): soon after, and once more
 /// in case the disk was slow.
 const AFTER_TURN: &[Duration] = &[Duration::from_millis(250), Duration::from_millis(1_750)];
-
-/// Codex's turns, as far as they say how its context grows.
-pub(in crate::daemon) fn meter_codex(contexts: &mut Contexts, fact: &CodexFact) {
-    match fact {
-        CodexFact::ThreadAdopted { thread_id } => {
-            contexts.converses(Agent::Codex, thread_id.as_str());
-        }
-        CodexFact::TurnStarted { .. } => contexts.turn_began(Agent::Codex),
-        CodexFact::TurnCompleted { .. } => contexts.turn_ended(Agent::Codex),
-        _ => {}
-    }
-}
 
 /// What Codex says of its context. Whether that is new.
 pub(in crate::daemon) fn codex_context(
@@ -73,9 +60,7 @@ pub(in crate::daemon) fn meter_claude(
     };
     contexts.converses(Agent::Claude, &path.to_string_lossy());
     match (&params.event, params.source()) {
-        (HookEvent::UserPromptSubmit, _) => contexts.turn_began(Agent::Claude),
         (HookEvent::Stop | HookEvent::StopFailure, _) => {
-            contexts.turn_ended(Agent::Claude);
             look_at_transcript(contexts, events, AFTER_TURN);
         }
         (HookEvent::SessionStart, Some(SessionSource::Compact)) => {

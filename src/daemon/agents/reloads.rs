@@ -15,9 +15,6 @@ use crate::core::instructions::SHARED_CHARS_MAX;
 /// How many packets are made at once. Each waits for git, for at most [`ReloadOrder::read_wait`].
 const MAKING_MAX: usize = 16;
 
-/// How long a compaction of Claude's may take before nobody counts on its end, ms.
-const COMPACTION_MS: i64 = 180_000;
-
 /// For whom a packet is made, and why.
 #[derive(Debug, Clone)]
 pub(in crate::daemon) struct ReloadOrder {
@@ -67,7 +64,7 @@ pub(in crate::daemon) struct RecordedPacket {
     pub(in crate::daemon) text: String,
 }
 
-/// A compaction of Claude's.
+/// A compaction of Claude's, for the record: it may be told of when nobody counts on its end any more.
 #[derive(Debug)]
 pub(in crate::daemon) struct BegunCompaction {
     pub(in crate::daemon) trigger: CompactionTrigger,
@@ -75,16 +72,6 @@ pub(in crate::daemon) struct BegunCompaction {
     pub(in crate::daemon) began_ms: i64,
     /// Claude went on after it: one that the person stops, or that fails, never gets there.
     is_done: bool,
-    /// Nobody counts on its end any more: it took too long, or that Claude is gone. What is told of
-    /// it later is recorded nevertheless.
-    has_lapsed: bool,
-}
-
-impl BegunCompaction {
-    /// When nobody counts on its end any more, ms since the epoch.
-    fn lapses_at_ms(&self) -> i64 {
-        self.began_ms.saturating_add(COMPACTION_MS)
-    }
 }
 
 /// Packets on their way.
@@ -190,7 +177,6 @@ impl<T> Reloads<T> {
             trigger,
             began_ms: now_ms,
             is_done: false,
-            has_lapsed: false,
         };
         self.compacting.insert(pair, begun);
     }
@@ -214,43 +200,6 @@ impl<T> Reloads<T> {
             return None;
         }
         self.compacted(pair).filter(|begun| begun.is_done)
-    }
-
-    /// Whether a Claude is compacting, as far as is known: of one that was taken back nothing is
-    /// told before Claude's next prompt.
-    pub(in crate::daemon) fn is_compacting(&self, now_ms: i64) -> bool {
-        let mut begun = self.compacting.values();
-        begun.any(|begun| !begun.has_lapsed && now_ms < begun.lapses_at_ms())
-    }
-
-    /// When nobody counts on the end of this pair's any more, ms since the epoch.
-    pub(in crate::daemon) fn lapses_ms(&self, pair: &RuntimeSession) -> Option<i64> {
-        self.compacting.get(pair).map(BegunCompaction::lapses_at_ms)
-    }
-
-    /// When the next compaction of Claude's lapses, ms since the epoch.
-    pub(in crate::daemon) fn next_lapse_ms(&self) -> Option<i64> {
-        let begun = self.compacting.values().filter(|begun| !begun.has_lapsed);
-        begun.map(BegunCompaction::lapses_at_ms).min()
-    }
-
-    /// Lets those lapse that are due. Returns whether there was one.
-    pub(in crate::daemon) fn lapse(&mut self, now_ms: i64) -> bool {
-        let mut is_other = false;
-        for begun in self.compacting.values_mut() {
-            if !begun.has_lapsed && begun.lapses_at_ms() <= now_ms {
-                begun.has_lapsed = true;
-                is_other = true;
-            }
-        }
-        is_other
-    }
-
-    /// That Claude is gone: nobody counts on the end of its compaction.
-    pub(in crate::daemon) fn claude_left(&mut self, pair: &RuntimeSession) {
-        if let Some(begun) = self.compacting.get_mut(pair) {
-            begun.has_lapsed = true;
-        }
     }
 
     /// Whether the packet of a compaction that its agent has not is made once more: once in the life

@@ -50,11 +50,8 @@ impl ShownClaude {
                 Some(id) => self.tools.ended(id),
                 None => self.tools.are_over(),
             },
+            // The turn may be prolonged; none of its tools runs on into that.
             HookEvent::Stop => self.tools.are_over(),
-            HookEvent::SessionEnd => {
-                self.is_over();
-                true
-            }
             _ => false,
         }
     }

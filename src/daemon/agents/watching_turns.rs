@@ -6,6 +6,7 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::core::entry::ErrorCode;
 use crate::core::envelope::age;
+use crate::core::id::TurnId;
 use crate::daemon::agents::silence::{SilenceStep, TurnOf};
 use crate::daemon::owners::{Agents, Base};
 use crate::wire::config::Config;
@@ -44,8 +45,16 @@ impl Agents {
     }
 
     /// Watches Codex's turn as the lane has it now. What somebody else told the turn, we ourselves
-    /// above all, is no sign of it.
-    pub(in crate::daemon) fn watch_codex(&mut self, base: &mut Base) {
+    /// above all, is no sign of it. `before`: the turn that ran until now.
+    pub(in crate::daemon) fn watch_codex(&mut self, base: &mut Base, before: Option<TurnId>) {
+        let turn = self.codex.running_turn();
+        if turn != before {
+            self.contexts.turn_ended(Agent::Codex);
+            if turn.is_some() {
+                self.shown_turn.begin();
+                self.contexts.turn_began(Agent::Codex);
+            }
+        }
         let Some(waits) = self.codex.flow().state().turn_waits() else {
             self.shown_turn.is_over();
             return self.turn_is_over(base, &TurnOf::Codex);

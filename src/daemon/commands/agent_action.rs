@@ -60,8 +60,8 @@ impl Daemon {
     }
 
     fn compact_context(&mut self, agent: Agent, placed: bool, reply: ReplySender) {
-        let (codex, reloads) = (&self.agents.codex, &self.agents.reloads);
-        if let Err(refusal) = check_compaction(codex, reloads, &self.base.clock, agent) {
+        let (codex, claude) = (&self.agents.codex, &self.agents.claude);
+        if let Err(refusal) = check_compaction(codex, claude, &self.base.clock, agent) {
             return answer(reply, Err(refusal));
         }
         let life = self.agents.codex.life();

@@ -1,15 +1,15 @@
 //! Whether the operator can have an agent's context compacted now.
 
 use crate::core::agent::{Agent, AgentState};
+use crate::daemon::agents::claude_lane::ClaudeLane;
 use crate::daemon::agents::codex_lane::CodexLane;
-use crate::daemon::agents::reloads::Reloads;
 use crate::daemon::base::clock::Clock;
 use crate::wire::control::{Refusal, RefusalCode};
 
 /// Refuses what Codex cannot do now. Claude's context can be compacted in its terminal only.
-pub(super) fn check_compaction<T>(
+pub(super) fn check_compaction(
     codex: &CodexLane,
-    reloads: &Reloads<T>,
+    claude: &ClaudeLane,
     clock: &Clock,
     agent: Agent,
 ) -> Result<(), Refusal> {
@@ -30,7 +30,7 @@ pub(super) fn check_compaction<T>(
             "see `ctxrelay continuity status` for when it was",
         );
     }
-    if reloads.is_compacting(clock.now_ms()) {
+    if claude.is_compacting(clock.now_ms()) {
         return refused(
             "Claude's context is being compacted, and one of the two keeps the thread",
             "try again when Claude is done",

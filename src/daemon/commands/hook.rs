@@ -151,6 +151,10 @@ impl Daemon {
             {
                 return asked.with_nothing();
             }
+            // So may this, which tells what Claude waits for.
+            HookEvent::Notification if self.notifies_late(pair, params.asked_ago_ms) => {
+                return asked.with_nothing();
+            }
             _ => self.hears_of_turn(pair, params),
         }
         match &params.event {
@@ -165,7 +169,11 @@ impl Daemon {
             HookEvent::Stop if !params.stop_hook_active => return self.stopped(pair, asked),
             HookEvent::Stop => self.claude_hears(pair, ClaudeInput::Worked),
             // The hook runs beside the dialog, and says nothing about its answer.
-            HookEvent::PermissionRequest => self.claude_hears(pair, ClaudeInput::Asks),
+            HookEvent::PermissionRequest => {
+                let about = params.tool_use.as_deref();
+                self.agents.claude.asks_about(pair, about);
+                self.claude_hears(pair, ClaudeInput::Asks);
+            }
             HookEvent::Notification => {
                 match params.notification() {
                     // It does not say whose dialog it is.
@@ -192,10 +200,11 @@ impl Daemon {
                 self.claude_hears(pair, ClaudeInput::Failed { limited, why });
             }
             HookEvent::SessionStart => return self.converses(pair, params, asked),
+            HookEvent::PostCompact => self.claude_hears(pair, ClaudeInput::CompactionOver),
+            HookEvent::SessionEnd => self.claude_hears(pair, ClaudeInput::ConversationEnds),
             HookEvent::PreCompact => {
-                if let Some(lapses_ms) = self.agents.reloads.lapses_ms(pair) {
-                    self.tell_ladder(pair, LadderInput::Compacts { lapses_ms });
-                }
+                let at_ms = self.base.clock.now_ms();
+                self.claude_hears(pair, ClaudeInput::Compacts { at_ms });
                 let handed = HookReply::of_text(self.base.ids_to_keep(pair));
                 asked.with(self, handed);
                 return;
@@ -203,6 +212,17 @@ impl Daemon {
             _ => {}
         }
         asked.with_nothing();
+    }
+
+    /// Whether Claude has gone on since a notification was sent that says what it waits for.
+    /// Another use of a tool may end beside its dialog.
+    fn notifies_late(&self, pair: &RuntimeSession, ago_ms: Option<u64>) -> bool {
+        let went_on = |ago_ms| {
+            let since_ms = self.base.clock.ago(ago_ms);
+            self.agents.claude.went_on_since(pair, since_ms)
+        };
+        let about = self.agents.claude.asked_about(pair);
+        ago_ms.is_some_and(went_on) || self.decisions.asks_late(&self.base, pair, about, ago_ms)
     }
 
     /// A helper of Claude's shows a dialog in Claude's terminal, or goes on.
@@ -321,6 +341,7 @@ impl Daemon {
     /// The turn ends, unless it is prolonged by what has found no other way. Once: what a stop
     /// has prolonged is not prolonged again, or two machines would talk for ever.
     fn stopped(&mut self, pair: &RuntimeSession, asked: AskedHook) {
+        self.claude_hears(pair, ClaudeInput::CompactionOver);
         self.tell_ladder(pair, LadderInput::TurnStops);
         let of = pair.clone();
         self.context_for(pair, HookPoint::Stop, move |daemon, handed| {
@@ -344,7 +365,7 @@ impl Daemon {
     fn began_anew(&mut self, pair: &RuntimeSession, source: Option<&SessionSource>) {
         // A compaction can be in the middle of a turn, everything else is at its end.
         if source == Some(&SessionSource::Compact) {
-            self.tell_ladder(pair, LadderInput::Compacted);
+            self.claude_hears(pair, ClaudeInput::Compacted);
         } else {
             self.claude_hears(pair, ClaudeInput::NewConversation);
             self.claude_hears(pair, ClaudeInput::Idle);

@@ -90,6 +90,65 @@ async fn a_helpers_hook_that_asks_behind_the_end_of_what_it_asks_about_is_not_he
 }
 
 #[tokio::test]
+async fn a_notification_that_is_heard_behind_what_answers_it_is_none() {
+    let mut rig = Rig::fresh().await;
+    let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let of = |event: &str, told: &str, asked_ago_ms: Option<u64>| {
+        let is_notification = event == "Notification";
+        let told = (!told.is_empty()).then(|| told.to_owned());
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(7_000_000),
+            detail: told.clone().filter(|_| is_notification),
+            tool_use: told.filter(|_| !is_notification),
+            asked_ago_ms,
+            ..HookParams::default()
+        })
+    };
+    for (event, told, ago_ms, state) in [
+        ("UserPromptSubmit", "", None, AgentState::Busy),
+        ("Notification", "idle_prompt", Some(3_000), AgentState::Busy),
+        (
+            "Notification",
+            "permission_prompt",
+            Some(3_000),
+            AgentState::Busy,
+        ),
+        ("PermissionRequest", "make", None, AgentState::Waiting),
+        // It ends beside the dialog.
+        ("PostToolUse", "ls", None, AgentState::Busy),
+        (
+            "Notification",
+            "permission_prompt",
+            Some(1_500),
+            AgentState::Waiting,
+        ),
+        ("PostToolUse", "make", None, AgentState::Busy),
+        (
+            "Notification",
+            "permission_prompt",
+            Some(1_500),
+            AgentState::Busy,
+        ),
+        (
+            "Notification",
+            "permission_prompt",
+            Some(500),
+            AgentState::Waiting,
+        ),
+        ("PostToolUse", "make", None, AgentState::Busy),
+        // Hooks of an older version do not say since when.
+        ("Notification", "idle_prompt", None, AgentState::Idle),
+    ] {
+        rig.daemon.base.clock.pass(1_000);
+        rig.call(&hook, of(event, told, ago_ms)).await.unwrap();
+        let now = rig.daemon.status().agents.claude.state;
+        assert_eq!(now, state, "{event} {told} {ago_ms:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_bridge_that_comes_back_at_once_is_not_called_offline() {
     let mut rig = Rig::fresh().await;
     let bridge = rig.connect(Role::Claude, Some(7_000_000), false);

@@ -8,7 +8,7 @@ use crate::core::agent::Agent;
 use crate::core::context_fill::ContextFill;
 use crate::core::id::{ThreadId, TurnId};
 use crate::store::testing::Place;
-use crate::wire::control::{Command, HookParams, Role};
+use crate::wire::control::{Command, ContextFigures, HookParams, Role};
 
 fn used(rig: &mut Rig, used: u64) {
     let window = Some(100_000);
@@ -131,4 +131,62 @@ async fn claudes_figure_comes_from_the_transcript_that_its_hooks_name() {
             .state
             .is_attached()
     );
+}
+
+#[tokio::test]
+async fn a_turn_of_claudes_behind_one_that_its_person_stopped_counts_in_the_forecast() {
+    let mut rig = Rig::fresh().await;
+    let _bridge = rig.connect(Role::Claude, Some(4_000_000), false);
+    let hook = rig.connect(Role::Hook, None, false);
+    let told = |event: &str, detail: Option<&str>, used: Option<u64>| {
+        let window = Some(1_000_000);
+        Command::Hook(HookParams {
+            event: event.into(),
+            claude_pid: Some(4_000_000),
+            detail: detail.map(str::to_owned),
+            transcript: Some("/nowhere/plums.jsonl".to_owned()),
+            context: used.map(|used| ContextFigures {
+                used: Some(used),
+                window,
+            }),
+            ..HookParams::default()
+        })
+    };
+    for (event, detail, used, turns_left) in [
+        ("StatusLine", None, Some(100_000), None),
+        ("UserPromptSubmit", None, None, None),
+        ("StatusLine", None, Some(200_000), Some(7)),
+        ("Notification", Some("idle_prompt"), None, Some(7)),
+        ("UserPromptSubmit", None, None, Some(7)),
+        // Of 100,000 a turn, and not of 160,000: the turn that runs is another one.
+        ("StatusLine", None, Some(260_000), Some(7)),
+        // Two turns of 80,000.
+        ("Stop", None, None, Some(8)),
+    ] {
+        rig.call(&hook, told(event, detail, used)).await.unwrap();
+        rig.settle().await;
+        let fill = rig.daemon.status().agents.claude.context;
+        assert_eq!(fill.turns_left, turns_left, "{event} {used:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_of_codexs_that_died_with_its_app_server_is_over_for_the_forecast() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let began = |turn: &str| CodexFact::TurnStarted {
+        thread_id: ThreadId::new("thread-1"),
+        turn_id: TurnId::new(turn),
+    };
+    used(&mut rig, 10_000);
+    rig.fact(began("U1"));
+    used(&mut rig, 20_000);
+    rig.fact(CodexFact::ServerLost {
+        why: "it ended".to_owned(),
+        gave_up: false,
+    });
+    rig.codex_runs_as(4_000_003).await;
+    rig.fact(began("U2"));
+    used(&mut rig, 24_000);
+    // Of 10,000 a turn, and not of 14,000.
+    assert_eq!(codex(&rig).turns_left, Some(6));
 }

@@ -470,6 +470,30 @@ async fn a_claude_that_came_back_in_the_middle_of_a_turn_and_was_stopped_is_rung
 }
 
 #[tokio::test]
+async fn a_compaction_that_lapses_or_whose_claude_leaves_holds_up_no_message() {
+    for leaves in [false, true] {
+        let mut pair = Pair::new(Rig::fresh().await, false).await;
+        pair.hook("PreCompact").await;
+        if leaves {
+            pair.rig.daemon.disconnect(pair.bridge.conn);
+            pair.bridge = pair.rig.connect(Role::Claude, Some(CLAUDE), false);
+            pair.rig.settle().await;
+        }
+        pair.send("plum").await;
+        pair.rig.later(2_100).await;
+        if !leaves {
+            for ms in [IDLE_OVER_MS, 180_000] {
+                pair.rig.later(ms).await;
+                let rung = pair.delivery().rung;
+                assert_eq!(rung, DeliveryWay::Channel, "it heard nothing until now");
+            }
+        }
+        pair.rig.later(IDLE_OVER_MS).await;
+        assert_eq!(pair.delivery().rung, DeliveryWay::Hook, "{leaves}");
+    }
+}
+
+#[tokio::test]
 async fn a_turn_of_which_only_a_failed_tool_tells_is_not_rung_for_again() {
     let mut pair = Pair::new(Rig::fresh().await, true).await;
     pair.send("plum").await;

@@ -19,7 +19,7 @@ impl Ladder {
         let has_bell = self.bell.is_some();
         let unproven = waiting.iter().filter_map(|row| {
             let offer = backlog.offer(&row.id)?;
-            let began_ms = offer.at_ms.max(self.idle_since?);
+            let began_ms = offer.at_ms.max(self.idles_since()?);
             if offer.rung == Rung::Pull || offer.waits_for_ring() {
                 None
             } else if has_bell && offer.is_ring_sent_once() {

@@ -38,7 +38,7 @@ impl Ladder {
         if self.retry_at.is_some_and(|until| until <= at.now_ms) {
             self.retry_at = None;
         }
-        if let Some(since) = self.idle_since.filter(|_| !self.rests_at_limit) {
+        if let Some(since) = self.idles_since().filter(|_| !self.rests_at_limit) {
             self.was_idle(backlog, since, at);
         }
         if let Some(expiry) = self.timeouts.expiry_ms {
@@ -86,13 +86,13 @@ impl Ladder {
 
     fn second_ring_ms(&self, index: &LaneIndex) -> Option<i64> {
         let offered_ms = index.first_ring_sent_once_ms()?;
-        Some(offered_ms.max(self.idle_since?) + self.second_ring_after())
+        Some(offered_ms.max(self.idles_since()?) + self.second_ring_after())
     }
 
     /// When a message descends, while Claude is idle, ms.
     fn descent_ms(&self, index: &LaneIndex) -> Option<i64> {
         let offered_ms = index.first_descending_ms()?;
-        Some(offered_ms.max(self.idle_since?) + self.timeouts.idle_ms)
+        Some(offered_ms.max(self.idles_since()?) + self.timeouts.idle_ms)
     }
 
     /// When the doorbell may ring for what waits for it, ms.

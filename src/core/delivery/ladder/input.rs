@@ -73,12 +73,11 @@ pub enum LadderInput {
     },
     /// The model's context is a new one: started, cleared, compacted, resumed, forked.
     NewContext,
-    /// The model's context begins to be compacted: Claude hears nothing until then, or until it has
-    /// taken so long that nobody counts on its end.
-    Compacts {
-        /// When that is, ms.
-        lapses_ms: i64,
-    },
+    /// The model's context begins to be compacted: Claude hears nothing until [`Self::Compacted`] or
+    /// [`Self::CompactionOver`].
+    Compacts,
+    /// Nobody counts any more on the end of a compaction.
+    CompactionOver,
     /// As [`Self::NewContext`], and what hooks handed into it is in it still: compacted.
     Compacted,
     TurnBegan,

@@ -1,7 +1,9 @@
 //! What Claude is and does, as its hooks, its doorbell, its bridge and its calls tell.
 
 use crate::agent::AgentState;
-use crate::delivery::{ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep};
+use crate::delivery::{
+    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
+};
 use crate::id::EntryId;
 
 const HERE: ClaudeSetting = ClaudeSetting {
@@ -170,6 +172,51 @@ fn what_ends_the_conversation_ends_what_its_helpers_ask() {
 }
 
 #[test]
+fn a_turn_is_over_with_its_conversation_and_without_one_nothing_is() {
+    let mut claude = attached();
+    assert_eq!(claude.apply(ClaudeInput::ConversationEnds, HERE), []);
+    hear(&mut claude, ClaudeInput::TurnBegan);
+    let steps = claude.apply(ClaudeInput::ConversationEnds, HERE);
+    assert_eq!(steps, [ClaudeStep::Over(ClaudeTurnEnd::Lost)]);
+    assert!(!claude.is_in_turn());
+}
+
+#[test]
+fn a_compaction_is_over_once_whatever_ends_it_and_lapses_where_nothing_does() {
+    for end in [
+        ClaudeInput::CompactionOver,
+        ClaudeInput::TurnBegan,
+        ClaudeInput::Worked,
+        ClaudeInput::Idle,
+        ClaudeInput::ConversationEnds,
+        ClaudeInput::Gone,
+        ClaudeInput::Attached { pid: Some(8) },
+    ] {
+        let mut claude = attached();
+        let begins = ClaudeInput::Compacts { at_ms: 1_000 };
+        assert_eq!(claude.apply(begins, HERE), [ClaudeStep::Compacts]);
+        // It may be in the middle of a turn.
+        hear(&mut claude, ClaudeInput::ToolUsed);
+        assert!(claude.is_compacting(180_999) && !claude.is_compacting(181_000));
+        assert_eq!(claude.compaction_lapses_ms(), Some(181_000));
+        for times in [1, 0] {
+            let steps = claude.apply(end.clone(), HERE).into_iter();
+            let over = steps.filter(|step| *step == ClaudeStep::CompactionOver);
+            assert_eq!(over.count(), times, "{end:?}");
+            assert_eq!(claude.compaction_lapses_ms(), None, "{end:?}");
+        }
+    }
+    let mut claude = attached();
+    claude.apply(ClaudeInput::Compacts { at_ms: 1_000 }, HERE);
+    // Where its beginning was told to nobody, the ladder is to know of its end.
+    for _ in 0..2 {
+        let steps = claude.apply(ClaudeInput::Compacted, HERE);
+        assert_eq!(steps, [ClaudeStep::Compacted]);
+        assert!(!claude.is_compacting(1_000));
+    }
+}
+
+#[test]
 fn one_that_comes_while_the_limit_holds_is_limited() {
     let limited = ClaudeSetting {
         is_limited: true,
@@ -196,6 +243,9 @@ fn what_comes_late_does_not_bring_it_back() {
         is_limited: false,
     };
     claude.apply(ClaudeInput::TurnBegan, gone);
+    claude.apply(ClaudeInput::ToolUsed, gone);
+    let why = "no sign".to_owned();
+    claude.apply(ClaudeInput::Silent { why }, gone);
     assert_eq!(claude.now().state, AgentState::Offline);
 }
 

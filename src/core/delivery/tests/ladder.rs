@@ -810,8 +810,7 @@ fn a_claude_that_compacts_is_not_given_up_as_idle_and_is_rung_for_once() {
             assert_eq!(rings(way.send()), 1);
         }
         let idle = LadderTimeouts::default().idle_ms;
-        let lapses_ms = way.now_ms + 10 * idle;
-        way.hear(LadderInput::Compacts { lapses_ms });
+        way.hear(LadderInput::Compacts);
         if is_new {
             assert_eq!(rings(way.send()), 1);
         }
@@ -832,10 +831,12 @@ fn a_claude_that_compacts_is_not_given_up_as_idle_and_is_rung_for_once() {
 fn a_compaction_of_which_no_end_comes_holds_up_no_message_for_ever() {
     let mut way = Way::new(DeliveryMode::Auto, true);
     let idle = LadderTimeouts::default().idle_ms;
-    let lapses_ms = way.now_ms + 10 * idle;
-    way.hear(LadderInput::Compacts { lapses_ms });
+    way.hear(LadderInput::Compacts);
     way.send();
-    way.wait(10 * idle + idle / 2);
+    way.wait(10 * idle);
+    assert_eq!(way.carried(HookPoint::Tool), 0, "it hears nothing");
+    way.hear(LadderInput::CompactionOver);
+    way.wait(idle / 2);
     way.wait(idle);
     assert_eq!(way.carried(HookPoint::Tool), 1);
 }

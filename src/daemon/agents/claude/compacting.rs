@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::adapters::claude::transcript::read_boundary;
 use crate::core::agent::{Agent, Party};
+use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::core::entry::{Compaction, CompactionTrigger, ContinuityFact};
 use crate::core::id::RuntimeSession;
 use crate::daemon::agents::reloads::BegunCompaction;
@@ -28,15 +29,16 @@ const LOOKS: [Duration; 6] = [
 impl Agents {
     /// When nobody counts any more on the end of a compaction that began.
     pub(in crate::daemon) fn next_lapse(&self, base: &Base) -> Option<Instant> {
-        let at_ms = self.reloads.next_lapse_ms();
+        let at_ms = self.claude.next_lapse_ms();
         at_ms.map(|at_ms| base.clock.instant(at_ms))
     }
 
-    /// The status names a compaction as long as its end is counted on, and nothing else tells of one
-    /// that Claude gave up.
-    pub(in crate::daemon) fn lapse_deadline(&mut self, base: &Base) {
-        if self.reloads.lapse(base.clock.now_ms()) {
-            base.clients.status_changed();
+    /// A compaction is one as long as its end is counted on, and nothing else tells of one that Claude
+    /// gave up.
+    pub(in crate::daemon) fn lapse_deadline(&self, base: &mut Base) {
+        for pair in self.claude.lapsed(base.clock.now_ms()) {
+            let over = ClaudeInput::CompactionOver;
+            base.later.push(LaterInput::Claude(pair, over));
         }
     }
 }

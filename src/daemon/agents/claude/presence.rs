@@ -79,7 +79,6 @@ impl Daemon {
             if !self.base.operations.is_stopping() {
                 self.claude_hears(pair, ClaudeInput::Gone);
             }
-            self.agents.reloads.claude_left(pair);
             self.base.clients.status_changed();
         }
         let process = gone.hello.agent_pid;

@@ -1,5 +1,5 @@
 //! What Claude does: what its hooks, its doorbell, its bridge and its calls tell goes into the state
-//! of its pair, and ladder, silence, record and limit follow from it.
+//! of its pair, and ladder, silence, context, record and limit follow from it.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{
@@ -19,17 +19,40 @@ impl Daemon {
             is_limited: self.agents.limits.is_active(Agent::Claude),
         };
         let turn = TurnOf::Claude(pair.clone());
-        for step in self.agents.claude.hear(pair, input, setting) {
+        let is_answered = input == ClaudeInput::Answered;
+        let steps = self.agents.claude.hear(pair, input, setting);
+        let begins = |step: &ClaudeStep| matches!(step, ClaudeStep::Began | ClaudeStep::Runs);
+        if is_answered || steps.iter().any(begins) {
+            let now_ms = self.base.clock.now_ms();
+            self.agents.claude.went_on(pair, now_ms);
+        }
+        for step in steps {
             match step {
-                ClaudeStep::Began => self.tell_ladder(pair, LadderInput::TurnBegan),
-                ClaudeStep::Runs => self.tell_ladder(pair, LadderInput::TurnRuns),
+                ClaudeStep::Began => {
+                    self.agents.contexts.turn_began(Agent::Claude);
+                    self.tell_ladder(pair, LadderInput::TurnBegan);
+                }
+                ClaudeStep::Runs => {
+                    self.agents.contexts.turn_began(Agent::Claude);
+                    self.tell_ladder(pair, LadderInput::TurnRuns);
+                }
                 ClaudeStep::Lives => self.agents.turn_lives(&mut self.base, &turn),
                 ClaudeStep::Waits(waits) => self.agents.turn_waits(&mut self.base, &turn, waits),
                 ClaudeStep::Over(end) => {
                     let told = self.ladder_hears_of(pair, end);
                     self.tell_ladder(pair, told);
+                    self.agents.contexts.turn_ended(Agent::Claude);
                     self.agents.claude.turn_mut(pair).is_over();
                     self.agents.turn_is_over(&mut self.base, &turn);
+                }
+                ClaudeStep::Compacts => self.tell_ladder(pair, LadderInput::Compacts),
+                ClaudeStep::Compacted => {
+                    self.tell_ladder(pair, LadderInput::Compacted);
+                    self.base.clients.status_changed();
+                }
+                ClaudeStep::CompactionOver => {
+                    self.tell_ladder(pair, LadderInput::CompactionOver);
+                    self.base.clients.status_changed();
                 }
                 ClaudeStep::Append { change, has_come } => {
                     self.base.append_claude(pair, change, has_come);

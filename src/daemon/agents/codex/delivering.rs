@@ -28,11 +28,12 @@ impl Daemon {
             self.agents.heard_of_coordinator(&mut self.base, id);
         }
         let codex = &mut self.agents.codex;
+        let before = codex.running_turn();
         let effects = self
             .deliveries
             .outbox
             .decide(|backlog| codex.apply(input, backlog, &at));
-        self.agents.watch_codex(&mut self.base);
+        self.agents.watch_codex(&mut self.base, before);
         let stored = self.perform(Agent::Codex, effects);
         if comes_back {
             // A call that began to wait meanwhile found it on its way.

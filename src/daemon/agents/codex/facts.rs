@@ -8,7 +8,7 @@ use crate::core::entry::{ApprovalEnd, ErrorCode, LifecycleEvent, ReloadCause, Re
 use crate::core::id::{EntryId, RuntimeSession, ThreadId};
 use crate::core::redact::Redactor;
 use crate::daemon::agents::codex_lane::CodexNews;
-use crate::daemon::agents::metering::{codex_context, meter_codex};
+use crate::daemon::agents::metering::codex_context;
 use crate::daemon::agents::shown_turn::ShownTurn;
 use crate::daemon::decisions::approvals::OverAtCodex;
 use crate::daemon::fault::DaemonFault;
@@ -17,7 +17,6 @@ use crate::wire::status::{AppServerStatus, NoticeKey};
 
 impl Daemon {
     pub(in crate::daemon) fn on_codex(&mut self, fact: CodexFact) {
-        meter_codex(&mut self.agents.contexts, &fact);
         match fact {
             CodexFact::ServerStarted {
                 pid, version, port, ..
@@ -38,7 +37,6 @@ impl Daemon {
             CodexFact::ThreadAdopted { thread_id } => self.thread_adopted(thread_id),
             CodexFact::ThreadStatus { status } => self.thread_status(status),
             CodexFact::TurnStarted { turn_id, .. } => {
-                self.agents.shown_turn.begin();
                 let life = self.agents.codex.life();
                 self.codex_input(CodexInput::TurnStarted {
                     life,
@@ -319,6 +317,8 @@ impl Daemon {
     pub(super) fn thread_adopted(&mut self, thread_id: ThreadId) {
         // Not before: an app-server that answers may not have the conversation.
         self.base.notices.clear(&NoticeKey::Codex);
+        let contexts = &mut self.agents.contexts;
+        contexts.converses(Agent::Codex, thread_id.as_str());
         let known = self.base.recorder.world().agent(Agent::Codex);
         let is_another = known.thread_id.as_ref() != Some(&thread_id);
         let pid = self.agents.codex.server().map(|server| server.pid);
