@@ -947,7 +947,7 @@ const SLOW: [&str; 35] = [
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 45] = [
+const SLOW_FILES: [(&str, &str); 44] = [
     (
         "base::agent_programs",
         "beside the loop, and once before there is one",
@@ -1008,10 +1008,6 @@ const SLOW_FILES: [(&str, &str); 45] = [
         "the loop waits: a line of the record",
     ),
     ("commands::send", "the loop waits: a line of the record"),
-    (
-        "deliveries::message_page",
-        "the loop waits: a line of the record",
-    ),
     (
         "sessions::rollover",
         "the loop waits: one session ends and the next begins",

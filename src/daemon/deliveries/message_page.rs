@@ -45,6 +45,8 @@ pub(in crate::daemon) struct PageQuery<'a> {
     pub runtime_session: &'a RuntimeSession,
     pub after: Option<&'a MessageCursor>,
     pub reply_to: Option<&'a EntryId>,
+    /// Where that stands, if it can be told: its answer stands behind it.
+    pub asked_at: Option<Seq>,
     pub limit: Option<u32>,
     /// What the result holds besides messages, in characters of JSON.
     pub reserved: usize,
@@ -77,14 +79,9 @@ impl Deliveries {
         let mut free = page_chars;
         let mut messages = Vec::new();
         let mut more = false;
-        // An answer stands after its question: most rows need not be read. Where nobody can tell
-        // where that stands, all are.
-        let asked_at = query.reply_to.and_then(|question| {
-            let seq = base.recorder.seq_of(question);
-            seq.ok().flatten()
-        });
         while let Some(row) = order.next() {
-            if asked_at.is_some_and(|asked| row.seq < asked) {
+            // Most rows need not be read. Where nobody can tell where the question stands, all are.
+            if query.asked_at.is_some_and(|asked| row.seq < asked) {
                 continue;
             }
             let Ok(message) = self.asked_for(base, row, query, read) else {

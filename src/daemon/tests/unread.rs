@@ -1,5 +1,6 @@
 //! What is said and done where a line of the record cannot be read any more.
 
+use super::commands::wait_messages;
 use super::compact::{hand_off, note};
 use super::rig::{Guest, Rig};
 use super::sent_again::spoil;
@@ -115,6 +116,24 @@ async fn who_asks_for_an_entry_that_cannot_be_read_hears_that_and_not_that_it_is
         placed: false,
     };
     assert_eq!(refused(&mut rig, &codex, show).await, unreadable);
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_an_answer_knows_where_its_question_stands() {
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    // Without an app-server it waits until Codex asks.
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let question = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let wait = wait_messages(Agent::Codex, Some(question.clone()), 50_000);
+    let mut waiting = rig.ask(&codex, wait);
+    rig.spoil_message(&question).await;
+    rig.daemon.answer_waiters();
+    // What was sent before the question is in memory no longer: nobody asks the disk for it.
+    let looked_at = rig.daemon.base.clients.waiters().next_after(None);
+    assert!(looked_at.is_some(), "it is being read for");
+    assert!(waiting.try_recv().is_err());
 }
 
 #[tokio::test]
