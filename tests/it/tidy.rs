@@ -976,7 +976,10 @@ const SLOW_FILES: [(&str, &str); 44] = [
     ("base::rendering", "beside the loop"),
     ("agents::watching_rules", "beside the loop"),
     ("deliveries::bodies", "beside the loop"),
-    ("sessions::carrying", "beside the loop"),
+    (
+        "sessions::carrying",
+        "beside the loop, but for a line of the record that is neither read nor in memory",
+    ),
     (
         "sessions::deletion",
         "beside the loop, but for what `recorder::next_session` removes",

@@ -1,5 +1,7 @@
 //! What is said and done where a line of the record cannot be read any more.
 
+use tokio::sync::oneshot;
+
 use super::commands::wait_messages;
 use super::compact::{hand_off, note};
 use super::rig::{Guest, Rig};
@@ -11,8 +13,11 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
-use crate::daemon::sessions::carrying::compaction_wants;
-use crate::wire::control::{ClearParams, Command, RefusalCode, Role, SendParams};
+use crate::daemon::event::Event;
+use crate::daemon::sessions::carrying::{
+    CarryingRead, EndingWish, SessionEnding, compaction_wants,
+};
+use crate::wire::control::{ClearParams, Command, CompactParams, RefusalCode, Role, SendParams};
 
 /// More entries than are in memory.
 const LONG: usize = 1_001;
@@ -147,10 +152,44 @@ async fn a_compaction_leaves_nothing_out_that_was_said_of_a_handoff_and_cannot_b
     let recorder = &rig.daemon.base.recorder;
     let (world, ledger) = (recorder.world(), recorder.ledger());
     let seq = world.open_blockers.back().unwrap().seq;
-    assert!(compaction_wants(world, ledger).unwrap().contains(&seq));
+    assert!(
+        compaction_wants(world, ledger, |_| None)
+            .unwrap()
+            .contains(&seq)
+    );
     spoil(&rig, seq);
-    let refused = compaction_wants(world, ledger).unwrap_err();
+    let refused = compaction_wants(world, ledger, |_| None).unwrap_err();
     assert_eq!(refused.code, RefusalCode::LedgerUnreadable);
+}
+
+#[tokio::test]
+async fn a_compaction_asks_the_disk_once_for_what_was_said_of_a_handoff() {
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let handoff = rig.newest(&codex, hand_off(Agent::Codex, "sort it")).await;
+    let blocked = note(NoteKind::Blocker, "the key is missing", vec![handoff]);
+    rig.call(&claude, blocked).await.unwrap();
+    let wish = EndingWish::Compact(CompactParams::default());
+    let recorder = &rig.daemon.base.recorder;
+    let (session, world) = (recorder.session_id().clone(), recorder.world());
+    let seq = world.open_blockers.back().unwrap().seq;
+    let read = CarryingRead::of(&wish, recorder.ledger(), world);
+    // Between that and the end of the session something is recorded, and the line is gone.
+    rig.codex_says_its_goal().await;
+    spoil(&rig, seq);
+    let (reply, compacted) = oneshot::channel();
+    let ending = SessionEnding {
+        wish,
+        session,
+        read,
+        reply,
+        under_way: rig.daemon.base.operations.begin_beside(),
+    };
+    rig.daemon.on_event(Event::SessionEnding(Box::new(ending)));
+    rig.settle().await;
+    compacted.await.unwrap().unwrap();
+    assert_eq!(rig.daemon.base.recorder.world().open_blockers.len(), 1);
 }
 
 #[tokio::test]
