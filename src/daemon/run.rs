@@ -238,6 +238,7 @@ impl Daemon {
             } => self
                 .decisions
                 .on_tree(&mut self.base, purpose, tree, changed),
+            Event::RecordRead(read) => self.base.on_record_read(*read),
             Event::PacketRead {
                 number,
                 facts,

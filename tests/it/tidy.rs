@@ -907,7 +907,7 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
 }
 
 /// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 35] = [
+const SLOW: [&str; 39] = [
     "find_programs(",
     "fs::",
     "remove_if_there(",
@@ -940,14 +940,18 @@ const SLOW: [&str; 35] = [
     "FindingPlaces::",
     "transcript::read_end",
     "ledger.read(",
-    "recorder.stored_of(",
+    ".stored_of(",
     ".seq_of(",
+    " context(",
+    "compaction_wants(",
+    "entry_at(",
+    "as_recorded(",
     "append_and_wait(",
 ];
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 44] = [
+const SLOW_FILES: [(&str, &str); 48] = [
     (
         "base::agent_programs",
         "beside the loop, and once before there is one",
@@ -956,6 +960,7 @@ const SLOW_FILES: [(&str, &str); 44] = [
     ("decisions::signing", "before there is a loop"),
     ("base::configuring", "before there is a loop"),
     ("agents::codex::unended", "before there is a loop"),
+    ("decisions::decision_messages", "before there is a loop"),
     ("ending", "behind the last event"),
     ("tamper::inspect", "a thread of its own"),
     ("tamper::watcher", "a thread of its own"),
@@ -976,6 +981,8 @@ const SLOW_FILES: [(&str, &str); 44] = [
     ("base::rendering", "beside the loop"),
     ("agents::watching_rules", "beside the loop"),
     ("deliveries::bodies", "beside the loop"),
+    ("deliveries::reading_bodies", "of what is in memory"),
+    ("agents::codex::context_answer", "beside the loop"),
     (
         "sessions::carrying",
         "beside the loop, but for a line of the record that is neither read nor in memory",
@@ -1005,6 +1012,7 @@ const SLOW_FILES: [(&str, &str); 44] = [
     ("agents::claude::presence", "once, before the first event"),
     ("ended_waits", "the loop waits: a line of the record"),
     ("commands::answers", "the loop waits: a line of the record"),
+    ("commands::carrying", "the loop waits: a line of the record"),
     ("commands::checks", "the loop waits: a line of the record"),
     (
         "commands::pair_to_send_to",
