@@ -15,6 +15,10 @@
 //! | a rename of the file that is put away (`recorder::next_session`) | one call, behind a sync of the same disk |
 //! | one line of the record by its offset: what a call answers or names, when it is none of the last thousand (`Recorder::stored_of`, `Ledger::read`) | a read of the file that is appended to, mostly from memory |
 //! | masking a request of less than 2,000 bytes (`ApprovalText`) | 10 µs, where all of it are secrets half a millisecond; to have it read elsewhere would cost as much |
+//! | masking a longer one that could not be read within half a second (`handle::read_approval`) | 2 ms for 200,000 characters, 70 ms where each line has a secret; the processor had no time for it, and an agent waits for its card |
+//! | masking what an agent said in a turn, where a model may be asked about that (`inferring`) | its latest 12,000 characters, and a text of 64 KiB that they begin in: 1 ms, where all of it are secrets 25 ms; beside the loop it could fall behind the next turn, to which it would be counted |
+//! | masking a packet (`reloading`) | 16,000 characters: 0.2 ms, where all of it are secrets 6 ms; it is made of the world as it is then |
+//! | masking what is shown of a turn or a gate that runs (`shown_turn`, `running_tools`, `commands::gates`) | 4,000 characters, of a plan 30 steps: 40 µs, where all of it are secrets 1.5 ms |
 //! | `current` that somebody else changed (`tamper::alert`) | seldom, with a pause of its own; beside the loop it could name a session that has ended since |
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -237,6 +241,7 @@ impl Daemon {
             } => self
                 .decisions
                 .on_tree(&mut self.base, purpose, tree, changed),
+            Event::RecordRead(read) => self.base.on_record_read(*read),
             Event::PacketRead {
                 number,
                 facts,

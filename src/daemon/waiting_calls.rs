@@ -65,6 +65,7 @@ impl Deliveries {
             runtime_session: &runtime_session,
             after: base.place(params.after.as_ref()),
             reply_to: None,
+            asked_at: None,
             limit: params.limit,
             reserved: json_chars(&json!(acked)),
         };
@@ -123,12 +124,14 @@ impl Deliveries {
                 runtime_session,
                 after,
                 reply_to,
+                asked_at,
             } => {
                 let query = PageQuery {
                     agent: *agent,
                     runtime_session,
                     after: after.as_ref(),
                     reply_to: reply_to.as_ref(),
+                    asked_at: *asked_at,
                     limit: None,
                     reserved: 0,
                 };

@@ -993,8 +993,9 @@ fn a_takeover_stands_in_its_folder_and_nowhere_else() {
     assert!(idle.is_empty(), "no longer beside it: {idle:?}");
 }
 
-/// What waits for a disk, for git, or for the kernel's word on a process.
-const SLOW: [&str; 35] = [
+/// What waits for a disk, for git, or for the kernel's word on a process, and what takes the
+/// processor for long texts.
+const SLOW: [&str; 41] = [
     "find_programs(",
     "fs::",
     "remove_if_there(",
@@ -1027,14 +1028,20 @@ const SLOW: [&str; 35] = [
     "FindingPlaces::",
     "transcript::read_end",
     "ledger.read(",
-    "recorder.stored_of(",
+    ".stored_of(",
     ".seq_of(",
+    " context(",
+    "compaction_wants(",
+    "entry_at(",
+    "as_recorded(",
+    "redact_text(",
+    "ApprovalText::read(",
     "append_and_wait(",
 ];
 
 /// The files of the daemon that may do such a thing, and why no event waits for it; those that the
 /// loop does wait for stand in the head of `daemon::run`.
-const SLOW_FILES: [(&str, &str); 45] = [
+const SLOW_FILES: [(&str, &str); 54] = [
     (
         "base::agent_programs",
         "beside the loop, and once before there is one",
@@ -1043,6 +1050,7 @@ const SLOW_FILES: [(&str, &str); 45] = [
     ("decisions::signing", "before there is a loop"),
     ("base::configuring", "before there is a loop"),
     ("agents::codex::unended", "before there is a loop"),
+    ("decisions::decision_messages", "before there is a loop"),
     ("ending", "behind the last event"),
     ("tamper::inspect", "a thread of its own"),
     ("tamper::watcher", "a thread of its own"),
@@ -1057,13 +1065,22 @@ const SLOW_FILES: [(&str, &str); 45] = [
         "beside the loop, and once before there is one",
     ),
     ("agents::metering", "beside the loop"),
-    ("agents::reloading", "beside the loop"),
+    (
+        "agents::reloading",
+        "beside the loop, which waits for the mask of a packet alone",
+    ),
     ("agents::rules_reading", "beside the loop"),
     ("agents::working_set", "beside the loop"),
     ("base::rendering", "beside the loop"),
     ("agents::watching_rules", "beside the loop"),
     ("deliveries::bodies", "beside the loop"),
-    ("sessions::carrying", "beside the loop"),
+    ("deliveries::reading_bodies", "of what is in memory"),
+    ("decisions::approval_texts", "beside the loop"),
+    ("agents::codex::context_answer", "beside the loop"),
+    (
+        "sessions::carrying",
+        "beside the loop, but for a line of the record that is neither read nor in memory",
+    ),
     ("sessions::deletion", "beside the loop"),
     ("base::managed_blocks", "beside the loop"),
     ("commands::settings", "beside the loop"),
@@ -1086,16 +1103,33 @@ const SLOW_FILES: [(&str, &str); 45] = [
     ("agents::claude::presence", "once, before the first event"),
     ("ended_waits", "the loop waits: a line of the record"),
     ("commands::answers", "the loop waits: a line of the record"),
+    (
+        "decisions::approving",
+        "the loop waits: the mask of a request that was not read in time",
+    ),
+    (
+        "agents::inferring",
+        "the loop waits: the mask of a turn's latest words",
+    ),
+    (
+        "agents::shown_turn",
+        "the loop waits: the mask of a short text",
+    ),
+    (
+        "agents::running_tools",
+        "the loop waits: the mask of a short text",
+    ),
+    (
+        "commands::gates",
+        "the loop waits: the mask of a short text",
+    ),
+    ("commands::carrying", "the loop waits: a line of the record"),
     ("commands::checks", "the loop waits: a line of the record"),
     (
         "commands::pair_to_send_to",
         "the loop waits: a line of the record",
     ),
     ("commands::send", "the loop waits: a line of the record"),
-    (
-        "deliveries::message_page",
-        "the loop waits: a line of the record",
-    ),
     (
         "sessions::rollover",
         "the loop waits: one session ends and the next begins",

@@ -20,7 +20,7 @@ use index::LaneRow;
 pub(super) use index::{LaneIndex, Untold};
 use lane::{LaneId, LaneRows};
 #[cfg(test)]
-pub(super) use pages::page_afresh;
+pub(super) use pages::{codex_page_afresh, page_afresh};
 
 use super::offer::Offer;
 use super::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, DeliveryWay, Shown};

@@ -4,7 +4,11 @@
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
+mod dialog;
+
 use std::collections::BTreeMap;
+
+use dialog::ClaudeDialog;
 
 use crate::agent::AgentState;
 use crate::id::EntryId;
@@ -41,27 +45,6 @@ pub struct ClaudeState {
     /// The messages that it was given in turns that failed, and that nobody has sent again or settled
     /// since.
     cut_off: Vec<EntryId>,
-}
-
-/// The dialog that Claude waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum ClaudeDialog {
-    /// Its own, whatever its helpers ask beside it.
-    #[default]
-    Own,
-    /// Only helpers of it ask.
-    OfHelper,
-}
-
-impl ClaudeDialog {
-    /// Why it waits, for people.
-    fn why(self) -> String {
-        let why = match self {
-            Self::Own => "it asks you something in its terminal",
-            Self::OfHelper => "a helper of it asks you something in its terminal",
-        };
-        why.to_owned()
-    }
 }
 
 /// A state of Claude, as the record has it.

@@ -9,10 +9,12 @@ use serde_json::json;
 use crate::adapters::claude::inference::{InferenceOrder, PATIENCE, infer};
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::{
-    ContextMarker, STATE_TAG, StateTag, day_of, inference_prompt, inferred_values,
+    ContextMarker, INFERENCE_WORDS_MAX, STATE_TAG, StateTag, day_of, inference_prompt,
+    inferred_values,
 };
 use crate::core::entry::{ContinuityFact, Entry, Inference, InferredValue};
 use crate::core::id::RuntimeSession;
+use crate::core::redact::Redactor;
 use crate::daemon::agents::inferences::{Heard, Question};
 use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::{Event, WordsRead};
@@ -34,14 +36,10 @@ impl Agents {
         is_over: bool,
     ) {
         if base.configuration.extract().is_some() {
-            let redactor = base.recorder.redactor();
-            let said = said.iter().filter(|text| text.len() <= SAID_BYTES_MAX);
             let heard = Heard {
                 agent,
                 pair: pair.clone(),
-                said: said
-                    .map(|text| redactor.redact_text(text).0.into_owned())
-                    .collect(),
+                said: latest_masked(said, base.recorder.redactor()),
                 ended_unmarked: is_over && markers.is_empty(),
             };
             self.inferences.hear(base.recorder.asked(), heard);
@@ -213,5 +211,38 @@ impl Base {
                 }
             }),
         );
+    }
+}
+
+/// The latest of what was said, masked: of what would not be kept nothing is.
+fn latest_masked(said: &[String], redactor: &Redactor) -> Vec<String> {
+    let mut chars = 0;
+    let latest_first = said.iter().rev();
+    let latest_first = latest_first.filter(|text| text.len() <= SAID_BYTES_MAX);
+    let masked = latest_first.map_while(|text| {
+        if chars >= INFERENCE_WORDS_MAX {
+            return None;
+        }
+        let (text, _) = redactor.redact_text(text);
+        chars += text.trim().chars().count();
+        Some(text.into_owned())
+    });
+    let mut masked: Vec<String> = masked.collect();
+    masked.reverse();
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_words_no_more_are_masked_than_a_model_is_given() {
+        let text = |number: usize| format!("{number}{}", "x".repeat(INFERENCE_WORDS_MAX / 3));
+        let mut said: Vec<String> = (0..9).map(text).collect();
+        said.insert(8, "y".repeat(SAID_BYTES_MAX + 1));
+        let masked = latest_masked(&said, &Redactor::new());
+        assert_eq!(masked, [text(6), text(7), text(8)]);
+        assert_eq!(latest_masked(&said[..2], &Redactor::new()), said[..2]);
     }
 }

@@ -101,8 +101,8 @@ impl ShownTurn {
             text: redactor.redact_text(&step.text).0.into_owned(),
             ..step
         };
-        let steps: Vec<PlanStep> = steps.into_iter().map(masked).collect();
-        self.live.planned(steps);
+        // No more of them are masked than are shown.
+        self.live.planned(steps.into_iter().map(masked));
     }
 
     /// The command that began last, of those that run.

@@ -31,12 +31,11 @@ impl Base {
 
     /// The entry at this place as it was read, or from memory where it was recorded since.
     pub(super) fn carried_entry(&self, seq: Seq, read: &CarryingRead) -> Result<Entry, Refusal> {
-        if let Some(entry) = read.entries.get(&seq) {
-            return Ok(entry.clone());
-        }
-        match self.recorder.recent_entry(seq) {
-            Some(recent) => Ok(recent.entry.clone()),
-            None => entry_at(self.recorder.ledger(), seq),
-        }
+        let known = read.entry(seq).or_else(|| self.recorder.recent_entry(seq));
+        let stored = match known {
+            Some(stored) => stored,
+            None => entry_at(self.recorder.ledger(), seq)?,
+        };
+        Ok(stored.entry.clone())
     }
 }

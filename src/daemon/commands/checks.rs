@@ -5,7 +5,7 @@ use std::io;
 use crate::core::agent::{Agent, Party};
 use crate::core::continuity::MARKER_CHARS_MAX;
 use crate::core::entry::{EntryKind, NoteKind};
-use crate::core::id::EntryId;
+use crate::core::id::{EntryId, Seq};
 use crate::daemon::base::recorder::Recorder;
 use crate::wire::control::{HandoffParams, Refusal, RefusalCode, TEXT_CHARS_MAX};
 
@@ -66,22 +66,24 @@ fn is_asked<T>(recorder: &Recorder<T>, id: &EntryId) -> Result<bool, Refusal> {
     }))
 }
 
-/// Refuses to wait for the answer to what nobody asked: it would never come. Behind a compaction an
-/// answer that nobody has read stands here, and its question does not.
+/// Where it stands whose answer is waited for. Refuses to wait for the answer to what nobody asked:
+/// it would never come. Behind a compaction an answer that nobody has read stands here, and its
+/// question does not.
 pub(super) fn check_awaited<T>(
     recorder: &Recorder<T>,
     agent: Agent,
     id: &EntryId,
-) -> Result<(), Refusal> {
+) -> Result<Option<Seq>, Refusal> {
     let world = recorder.world();
     let mut unread = world.unsettled.values();
     let may_stand_here = world.predecessor.is_some() && unread.any(|message| message.to == agent);
+    let asked = recorder.seq_of(id);
     if may_stand_here {
-        return Ok(());
+        return Ok(asked.ok().flatten());
     }
-    let asked = recorder.seq_of(id).map_err(|error| unreadable(&error))?;
+    let asked = asked.map_err(|error| unreadable(&error))?;
     if asked.is_some() {
-        return Ok(());
+        return Ok(asked);
     }
     Err(not_found(
         &format!(

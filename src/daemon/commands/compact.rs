@@ -13,7 +13,7 @@ use crate::core::id::{EntryId, Seq};
 use crate::core::signing::{ActSignature, OperatorAct};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::owners::{Base, Daemon, Deliveries};
-use crate::daemon::sessions::carrying::{CarryingRead, compaction_wants};
+use crate::daemon::sessions::carrying::CarryingRead;
 use crate::daemon::sessions::digest::Digest;
 
 use crate::daemon::decisions::signing::check_act;
@@ -36,10 +36,8 @@ impl Daemon {
             verdict,
         )?;
         let world = self.base.recorder.world();
-        let wanted = match world.seq == read.upto {
-            true => read.wanted.clone(),
-            false => compaction_wants(world, self.base.recorder.ledger())?,
-        };
+        let recent = |seq| self.base.recorder.recent_entry(seq);
+        let wanted = read.wanted_now(world, self.base.recorder.ledger(), recent)?;
         let mut carried = self.base.carried_entries(wanted, read)?;
         let count = carried.len() as u64;
         carried.extend(self.deliveries.delivery_facts(&self.base));

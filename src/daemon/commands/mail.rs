@@ -53,9 +53,10 @@ impl Daemon {
             return answer(reply, Err(receives_nothing()));
         }
         let checked = asked.map(|id| check_awaited(&self.base.recorder, params.agent, id));
-        if let Some(Err(refusal)) = checked {
-            return answer(reply, Err(refusal));
-        }
+        let asked_at = match checked.transpose() {
+            Ok(asked_at) => asked_at.flatten(),
+            Err(refusal) => return answer(reply, Err(refusal)),
+        };
         if let Some(page) = asked.and_then(|id| self.base.ended_before(params.agent, id)) {
             return answer(reply, Ok(Reply::Messages(page)));
         }
@@ -71,6 +72,7 @@ impl Daemon {
                     runtime_session,
                     after,
                     reply_to: params.reply_to,
+                    asked_at,
                 },
                 reply,
             },

@@ -6,9 +6,7 @@
 //! fit into a page of its own is given in parts.
 
 use crate::core::agent::Agent;
-use crate::core::delivery::{
-    CodexInput, CutMessage, Delivery, DeliveryState, LaterInput, MessageCursor, Shown, page_order,
-};
+use crate::core::delivery::{CodexInput, CutMessage, Delivery, LaterInput, MessageCursor, Shown};
 use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::deliveries::bodies::{BodyOrder, NotRead, ReadBodies};
 use crate::daemon::deliveries::envelope::{answers, enveloped};
@@ -45,6 +43,8 @@ pub(in crate::daemon) struct PageQuery<'a> {
     pub runtime_session: &'a RuntimeSession,
     pub after: Option<&'a MessageCursor>,
     pub reply_to: Option<&'a EntryId>,
+    /// Where that stands, if it can be told: its answer stands behind it.
+    pub asked_at: Option<Seq>,
     pub limit: Option<u32>,
     /// What the result holds besides messages, in characters of JSON.
     pub reserved: usize,
@@ -77,14 +77,9 @@ impl Deliveries {
         let mut free = page_chars;
         let mut messages = Vec::new();
         let mut more = false;
-        // An answer stands after its question: most rows need not be read. Where nobody can tell
-        // where that stands, all are.
-        let asked_at = query.reply_to.and_then(|question| {
-            let seq = base.recorder.seq_of(question);
-            seq.ok().flatten()
-        });
         while let Some(row) = order.next() {
-            if asked_at.is_some_and(|asked| row.seq < asked) {
+            // Most rows need not be read. Where nobody can tell where the question stands, all are.
+            if query.asked_at.is_some_and(|asked| row.seq < asked) {
                 continue;
             }
             let Ok(message) = self.asked_for(base, row, query, read) else {
@@ -151,7 +146,7 @@ impl Deliveries {
     ) -> u64 {
         let unread = match agent {
             Agent::Claude => self.outbox.backlog().unread_of_pair(runtime_session),
-            Agent::Codex => self.waiting_for_codex(cursor).count(),
+            Agent::Codex => self.outbox.backlog().unread_of_codex(cursor),
         };
         unread as u64
     }
@@ -163,37 +158,17 @@ impl Deliveries {
         runtime_session: &'a RuntimeSession,
         cursor: &'a MessageCursor,
     ) -> (Box<dyn Iterator<Item = &'a Delivery> + 'a>, Seq) {
+        let backlog = self.outbox.backlog();
         match agent {
             Agent::Claude => {
-                let backlog = self.outbox.backlog();
                 let (order, until) = backlog.page_of_pair(runtime_session, cursor);
                 (Box::new(order), until)
             }
             Agent::Codex => {
-                let rows: Vec<_> = self.waiting_for_codex(cursor).collect();
-                let (order, until) = page_order(&rows, cursor);
-                (Box::new(order.into_iter()), until)
+                let (order, until) = backlog.page_of_codex(cursor);
+                (Box::new(order), until)
             }
         }
-    }
-
-    /// What Codex gets by asking, oldest first; of all pairs, for it is one for all of them.
-    fn waiting_for_codex<'a>(
-        &'a self,
-        cursor: &'a MessageCursor,
-    ) -> impl Iterator<Item = &'a Delivery> {
-        let backlog = self.outbox.backlog();
-        backlog
-            .lane(Agent::Codex)
-            .filter(move |row| self.is_codex_to_fetch(row, cursor))
-            .filter(|row| backlog.may_be_asked_for(row))
-    }
-
-    /// Whether Codex gets it by asking: it waits, or a page ended in its middle and this asks for
-    /// the rest.
-    fn is_codex_to_fetch(&self, row: &Delivery, cursor: &MessageCursor) -> bool {
-        let is_cut = cursor.cut.as_ref().is_some_and(|cut| cut.id == row.id);
-        row.state == DeliveryState::Queued || is_cut && self.outbox.backlog().is_claimed(&row.id)
     }
 
     /// The message of a row, if it is one that was asked for.

@@ -2,18 +2,20 @@
 //! before it ends. All of the record is read for a compaction; what is recorded meanwhile is in
 //! memory.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use crate::core::entry::{Entry, EntryKind, NoteKind};
+use crate::core::entry::{EntryKind, NoteKind};
 use crate::core::id::{EntryId, Seq, SessionId};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::base::under_way::UnderWay;
 use crate::daemon::commands::checks::unreadable;
 use crate::daemon::reply::ReplySender;
 use crate::daemon::sessions::digest::DigestBeginning;
-use crate::store::ledger::{self, Ledger};
+use crate::store::ledger::{self, Ledger, Stored};
 use crate::wire::control::{ClearParams, CompactParams, Refusal, RefusalCode};
 
 /// How a session is to end.
@@ -52,10 +54,11 @@ pub struct SessionEnding {
 #[derive(Debug)]
 pub(in crate::daemon) struct CarryingRead {
     /// The last entry that was recorded then.
-    pub(in crate::daemon) upto: Seq,
+    upto: Seq,
     /// The places of the entries that may be carried on.
-    pub(in crate::daemon) wanted: BTreeSet<Seq>,
-    pub(in crate::daemon) entries: BTreeMap<Seq, Entry>,
+    wanted: BTreeSet<Seq>,
+    /// These, and what else it takes to tell which are wanted when the session ends.
+    entries: BTreeMap<Seq, Arc<Stored>>,
     /// Of a compaction.
     pub(in crate::daemon) digest: Option<DigestBeginning>,
 }
@@ -71,25 +74,34 @@ impl CarryingRead {
         ledger: &Ledger,
         world: &Snapshot,
     ) -> Result<Self, Refusal> {
+        let mut entries = BTreeMap::new();
         let (wanted, digest) = match wish {
             EndingWish::Clear(_) => (world.entries_of_open_tasks(), None),
             EndingWish::Compact(_) => {
                 check_unaltered(ledger)?;
                 let digest = DigestBeginning::read(ledger, world);
                 let digest = digest.map_err(|error| unreadable(&error))?;
-                (compaction_wants(world, ledger)?, Some(digest))
+                // One that cannot be read is wanted: nothing ends without it.
+                for seq in of_turns(world) {
+                    if let Ok(stored) = entry_at(ledger, seq) {
+                        entries.insert(seq, stored);
+                    }
+                }
+                let known = |seq: Seq| entries.get(&seq).cloned();
+                (compaction_wants(world, ledger, known)?, Some(digest))
             }
         };
-        let mut entries = BTreeMap::new();
         for seq in &wanted {
-            entries.insert(*seq, entry_at(ledger, *seq)?);
+            if let Entry::Vacant(place) = entries.entry(*seq) {
+                place.insert(entry_at(ledger, *seq)?);
+            }
         }
         if matches!(wish, EndingWish::Clear(_)) {
             // Which of them are of open tasks only their entries tell. One that cannot be read holds
             // up no clear.
             for seq in world.entries_of_own_blockers() {
-                if let Ok(entry) = entry_at(ledger, seq) {
-                    entries.insert(seq, entry);
+                if let Ok(stored) = entry_at(ledger, seq) {
+                    entries.insert(seq, stored);
                 }
             }
         }
@@ -100,10 +112,33 @@ impl CarryingRead {
             digest,
         })
     }
+
+    /// What a compaction carries on now, where entries were recorded since this was read. `recent`
+    /// has those: the record is read for none of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`compaction_wants`].
+    pub(in crate::daemon) fn wanted_now(
+        &self,
+        world: &Snapshot,
+        ledger: &Ledger,
+        recent: impl Fn(Seq) -> Option<Arc<Stored>>,
+    ) -> Result<BTreeSet<Seq>, Refusal> {
+        match world.seq == self.upto {
+            true => Ok(self.wanted.clone()),
+            false => compaction_wants(world, ledger, |seq| self.entry(seq).or_else(|| recent(seq))),
+        }
+    }
+
+    /// The entry at this place, if it was read.
+    pub(in crate::daemon) fn entry(&self, seq: Seq) -> Option<Arc<Stored>> {
+        self.entries.get(&seq).cloned()
+    }
 }
 
 /// An entry that is carried on.
-pub(in crate::daemon) fn entry_at(ledger: &Ledger, seq: Seq) -> Result<Entry, Refusal> {
+pub(in crate::daemon) fn entry_at(ledger: &Ledger, seq: Seq) -> Result<Arc<Stored>, Refusal> {
     let stored = ledger.read(seq).map_err(|error| unreadable(&error))?;
     let stored = stored.ok_or_else(|| {
         Refusal::new(
@@ -112,7 +147,7 @@ pub(in crate::daemon) fn entry_at(ledger: &Ledger, seq: Seq) -> Result<Entry, Re
             "nothing was changed; see what `ctxrelay ledger verify` says",
         )
     })?;
-    Ok(stored.entry)
+    Ok(Arc::new(stored))
 }
 
 /// Handoffs that a pending proposal counts as resolved: a rejection opens them again.
@@ -126,21 +161,15 @@ fn resolved_for_now(world: &Snapshot) -> Vec<Seq> {
     resolved.map(|closed| closed.seq).collect()
 }
 
-/// Messages that Codex has and may lose with its turn, or has lost: they can be sent again. Handoffs
-/// go on where they are open, or a task is made of them.
-fn with_their_turns(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
+/// What Codex has and may lose with its turn, or has lost.
+fn of_turns(world: &Snapshot) -> impl Iterator<Item = Seq> {
     let in_turn = world.in_turn.values().map(|(_, message)| message.seq);
     let cut_off = world.cut_off.values().map(|message| message.seq);
-    // What cannot be read is wanted as well: it is read once more, and nothing ends without it.
-    let is_handoff = |seq: &Seq| match ledger.read(*seq) {
-        Ok(Some(stored)) => matches!(stored.entry.kind, EntryKind::Handoff(_)),
-        Ok(None) | Err(_) => false,
-    };
-    let all = in_turn.chain(cut_off);
-    all.filter(|seq| !is_handoff(seq)).collect()
+    in_turn.chain(cut_off)
 }
 
-/// The places of the entries that a compaction carries on. Reads the record for some of them.
+/// The places of the entries that a compaction carries on. Reads the record for some of them, but
+/// not for what is `known`.
 ///
 /// # Errors
 ///
@@ -148,11 +177,21 @@ fn with_their_turns(world: &Snapshot, ledger: &Ledger) -> Vec<Seq> {
 pub(in crate::daemon) fn compaction_wants(
     world: &Snapshot,
     ledger: &Ledger,
+    known: impl Fn(Seq) -> Option<Arc<Stored>>,
 ) -> Result<BTreeSet<Seq>, Refusal> {
-    let wanted = wanted(world, |id| ledger.seq_of(id));
-    let mut wanted = wanted.map_err(|error| unreadable(&error))?;
+    let seq_of = |id: &EntryId| {
+        let stored = ledger.stored_of(id, &known)?;
+        Ok(stored.map(|stored| stored.entry.seq))
+    };
+    let mut wanted = wanted(world, seq_of).map_err(|error| unreadable(&error))?;
     wanted.extend(resolved_for_now(world));
-    wanted.extend(with_their_turns(world, ledger));
+    // A message can be sent again. A handoff goes on where it is open, or a task is made of it.
+    // What cannot be read is wanted as well: it is read once more, and nothing ends without it.
+    let is_handoff = |seq: &Seq| {
+        let stored = known(*seq).or_else(|| entry_at(ledger, *seq).ok());
+        stored.is_some_and(|stored| matches!(stored.entry.kind, EntryKind::Handoff(_)))
+    };
+    wanted.extend(of_turns(world).filter(|seq| !is_handoff(seq)));
     Ok(wanted)
 }
 

@@ -4,9 +4,9 @@ use super::rig::Rig;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, TurnStatus};
+use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
 use crate::core::id::{EntryId, ThreadId, TurnId};
-use crate::wire::control::{Command, HandoffParams, RefusalCode, Reply, Role};
+use crate::wire::control::{Command, ContextPage, HandoffParams, RefusalCode, Reply, Role};
 
 /// A turn of this message ends with this text.
 async fn answers(rig: &mut Rig, turn: &str, id: Option<&EntryId>, text: &str) {
@@ -157,6 +157,38 @@ async fn the_answer_behind_a_question_about_the_record_reaches_who_asked() {
             _ => None,
         });
     assert_eq!(answer, Some(Some(asked)));
+}
+
+#[tokio::test]
+async fn the_record_is_read_for_codex_beside_the_loop_and_as_much_of_it_as_fits() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let recorder = &mut rig.daemon.base.recorder;
+    let notes = (1..=40).map(|number| {
+        let text = format!("note {number} {}", "word ".repeat(300));
+        recorder.entry(Party::Human, None, NoteKind::Note, text, None)
+    });
+    let notes: Vec<_> = notes.collect();
+    recorder.append(notes, Box::new(|_, _| {}));
+    rig.settle().await;
+    rig.user_message("turn-1", None);
+    rig.settle().await;
+    let question = "[IMPORTANT] CONTEXTRELAY_READ_CONTEXT: locks";
+    rig.completed("turn-1", &[], question);
+    assert!(rig.daemon.base.operations.is_beside(), "the loop goes on");
+    rig.status(ReportedStatus::Idle);
+    rig.pump().await;
+    let (_, text) = rig.delivered().remove(0);
+    let (_, record) = text.split_once("(you asked about: locks):\n").unwrap();
+    let mut record = serde_json::Deserializer::from_str(record).into_iter();
+    let page: ContextPage = record.next().unwrap().unwrap();
+    // 40 of them are too many, and so are 20.
+    let latest = page.entries.iter().map(|entry| entry["text"].as_str());
+    let latest: Vec<_> = latest.map(|text| text.unwrap()[..7].to_owned()).collect();
+    let numbers: Vec<_> = (31..=40).map(|number| format!("note {number}")).collect();
+    assert_eq!(latest, numbers);
+    // And who asks goes on from there.
+    assert_eq!(page.cursor, Some(page.entries[0]["seq"].to_string()));
+    assert_eq!((page.unread_lines, page.looked_at), (0, None));
 }
 
 #[tokio::test]

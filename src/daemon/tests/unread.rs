@@ -1,5 +1,8 @@
 //! What is said and done where a line of the record cannot be read any more.
 
+use tokio::sync::oneshot;
+
+use super::commands::wait_messages;
 use super::compact::{hand_off, note};
 use super::rig::{Guest, Rig};
 use super::sent_again::spoil;
@@ -10,8 +13,11 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
-use crate::daemon::sessions::carrying::compaction_wants;
-use crate::wire::control::{ClearParams, Command, RefusalCode, Role, SendParams};
+use crate::daemon::event::Event;
+use crate::daemon::sessions::carrying::{
+    CarryingRead, EndingWish, SessionEnding, compaction_wants,
+};
+use crate::wire::control::{ClearParams, Command, CompactParams, RefusalCode, Role, SendParams};
 
 /// More entries than are in memory.
 const LONG: usize = 1_001;
@@ -118,6 +124,24 @@ async fn who_asks_for_an_entry_that_cannot_be_read_hears_that_and_not_that_it_is
 }
 
 #[tokio::test]
+async fn a_call_that_waits_for_an_answer_knows_where_its_question_stands() {
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    // Without an app-server it waits until Codex asks.
+    rig.send(&claude, Agent::Claude, OnBusy::Queue).await;
+    let question = rig.send(&codex, Agent::Codex, OnBusy::Queue).await;
+    let wait = wait_messages(Agent::Codex, Some(question.clone()), 50_000);
+    let mut waiting = rig.ask(&codex, wait);
+    rig.spoil_message(&question).await;
+    rig.daemon.answer_waiters();
+    // What was sent before the question is in memory no longer: nobody asks the disk for it.
+    let looked_at = rig.daemon.base.clients.waiters().next_after(None);
+    assert!(looked_at.is_some(), "it is being read for");
+    assert!(waiting.try_recv().is_err());
+}
+
+#[tokio::test]
 async fn a_compaction_leaves_nothing_out_that_was_said_of_a_handoff_and_cannot_be_read() {
     let mut rig = Rig::fresh().await;
     let claude = rig.connect(Role::Claude, None, false);
@@ -128,10 +152,44 @@ async fn a_compaction_leaves_nothing_out_that_was_said_of_a_handoff_and_cannot_b
     let recorder = &rig.daemon.base.recorder;
     let (world, ledger) = (recorder.world(), recorder.ledger());
     let seq = world.open_blockers.back().unwrap().seq;
-    assert!(compaction_wants(world, ledger).unwrap().contains(&seq));
+    assert!(
+        compaction_wants(world, ledger, |_| None)
+            .unwrap()
+            .contains(&seq)
+    );
     spoil(&rig, seq);
-    let refused = compaction_wants(world, ledger).unwrap_err();
+    let refused = compaction_wants(world, ledger, |_| None).unwrap_err();
     assert_eq!(refused.code, RefusalCode::LedgerUnreadable);
+}
+
+#[tokio::test]
+async fn a_compaction_asks_the_disk_once_for_what_was_said_of_a_handoff() {
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, None, false);
+    let codex = rig.connect(Role::Codex, None, false);
+    let handoff = rig.newest(&codex, hand_off(Agent::Codex, "sort it")).await;
+    let blocked = note(NoteKind::Blocker, "the key is missing", vec![handoff]);
+    rig.call(&claude, blocked).await.unwrap();
+    let wish = EndingWish::Compact(CompactParams::default());
+    let recorder = &rig.daemon.base.recorder;
+    let (session, world) = (recorder.session_id().clone(), recorder.world());
+    let seq = world.open_blockers.back().unwrap().seq;
+    let read = CarryingRead::of(&wish, recorder.ledger(), world);
+    // Between that and the end of the session something is recorded, and the line is gone.
+    rig.codex_says_its_goal().await;
+    spoil(&rig, seq);
+    let (reply, compacted) = oneshot::channel();
+    let ending = SessionEnding {
+        wish,
+        session,
+        read,
+        reply,
+        under_way: rig.daemon.base.operations.begin_beside(),
+    };
+    rig.daemon.on_event(Event::SessionEnding(Box::new(ending)));
+    rig.settle().await;
+    compacted.await.unwrap().unwrap();
+    assert_eq!(rig.daemon.base.recorder.world().open_blockers.len(), 1);
 }
 
 #[tokio::test]

@@ -275,7 +275,10 @@ impl LaneIndex {
         self.news.iter().copied()
     }
 
-    pub(super) fn repeats(&self, places: impl RangeBounds<Seq>) -> impl Iterator<Item = Seq> {
+    pub(super) fn repeats(
+        &self,
+        places: impl RangeBounds<Seq>,
+    ) -> impl DoubleEndedIterator<Item = Seq> {
         self.repeats.range(places).copied()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use crate::agent::{Agent, Party};
-use crate::delivery::backlog::page_afresh;
+use crate::delivery::backlog::{codex_page_afresh, page_afresh};
 use crate::delivery::{
     Backlog, CodexFlow, CodexInput, CodexTimeouts, CutMessage, Delivery, DeliveryFact,
     DeliveryMode, DeliveryState, Ladder, LadderInput, LadderTimeouts, MessageCursor, Moment, Shown,
@@ -284,6 +284,11 @@ proptest! {
                 prop_assert!(kept_last >= last);
                 prop_assert_eq!(unread, backlog.unread_of_pair(&pair));
             }
+            let (order, last, unread) = codex_page_afresh(backlog, &cursor);
+            let (kept, kept_last) = backlog.page_of_codex(&cursor);
+            prop_assert_eq!(order, kept.map(|row| row.id.clone()).collect::<Vec<_>>());
+            prop_assert_eq!(last, kept_last);
+            prop_assert_eq!(unread, backlog.unread_of_codex(&cursor));
             let queued = backlog.lane(Agent::Codex).filter(|row| {
                 row.state == DeliveryState::Queued && backlog.may_be_offered(row)
             });

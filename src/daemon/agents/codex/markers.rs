@@ -1,33 +1,21 @@
 //! What the final message of a turn asks for, when it begins with a [`Marker`]: for a Codex that
 //! has our instructions and not our tools.
 
-use std::sync::Arc;
-
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{
-    Artifact, Entry, EntryKind, GOES_ON_WITH, Handoff, Message, NoteKind, TurnStatus,
-};
-use crate::core::id::RuntimeSession;
+use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, NoteKind, TurnStatus};
+use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::marker::Marker;
 use crate::daemon::agents::codex_lane::Relayed;
 use crate::daemon::attach::ConnId;
 use crate::daemon::commands::checks::check_handles;
-use crate::daemon::commands::context::context;
 use crate::daemon::commands::pair_to_send_to::pair_of_nobody;
 use crate::daemon::decisions::decision_messages::track;
 use crate::daemon::deliveries::handoff_dedup::Ask;
-use crate::daemon::event::TreePurpose;
+use crate::daemon::event::{RecordQuestion, TreePurpose};
 use crate::daemon::owners::{Base, Deliveries};
-use crate::wire::control::{ContextView, ProposeParams, ReadContextParams};
-
-/// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
-/// and can ask again.
-const CONTEXT_BYTES_MAX: usize = 24_000;
-
-/// Entries that an answer begins with; halved until they fit.
-const CONTEXT_ENTRIES: u32 = 40;
+use crate::wire::control::ProposeParams;
 
 /// What a marker leads to.
 #[derive(Debug, Default)]
@@ -70,23 +58,41 @@ impl Deliveries {
             marker.is_question() || matches!(marker, Marker::Human(_) | Marker::Handoff(_));
         let goes_on_with = relayed
             .first()
-            .filter(|first| first.starts && marker.is_question())
-            .map(|first| first.asked().as_str().into());
-        let mut entry = self.entry_of_marker(base, marker, pair);
-        if let (Some(entry), Some(asked)) = (&mut entry, goes_on_with) {
-            entry.meta.insert(GOES_ON_WITH.to_owned(), asked);
-        }
+            .filter(|first| first.starts)
+            .map(|first| first.asked().clone());
+        let entry = self.entry_of_marker(base, marker, pair, goes_on_with);
         Marked {
             entries: entry.into_iter().collect(),
             is_kept_back,
         }
     }
 
-    fn entry_of_marker(&self, base: &Base, marker: Marker, pair: RuntimeSession) -> Option<Entry> {
+    /// `goes_on_with`: what the answer to a question goes on with.
+    fn entry_of_marker(
+        &self,
+        base: &Base,
+        marker: Marker,
+        pair: RuntimeSession,
+        goes_on_with: Option<EntryId>,
+    ) -> Option<Entry> {
         let codex = Party::Agent(Agent::Codex);
         let (target, kind, content) = match marker {
-            Marker::ReadContext { focus } => return Some(base.context_answer(&focus, pair)),
-            Marker::TaskState => return Some(base.context_answer("what is open", pair)),
+            Marker::ReadContext { focus } => {
+                base.read_record_for_codex(RecordQuestion {
+                    focus,
+                    pair,
+                    goes_on_with,
+                });
+                return None;
+            }
+            Marker::TaskState => {
+                base.read_record_for_codex(RecordQuestion {
+                    focus: "what is open".to_owned(),
+                    pair,
+                    goes_on_with,
+                });
+                return None;
+            }
             Marker::Handoff(ask) => return self.handoff_by_marker(base, ask, pair),
             Marker::ProposeFinal {
                 summary,
@@ -176,44 +182,5 @@ impl Deliveries {
             let now_ms = base.clock.now_ms();
             self.handoff_dedup.recorded(ask, entry.id.clone(), now_ms);
         }
-    }
-}
-
-impl Base {
-    /// The record as Codex asked for it, as a message from us.
-    fn context_answer(&self, focus: &str, pair: RuntimeSession) -> Entry {
-        let mut limit = CONTEXT_ENTRIES;
-        let record = loop {
-            let params = ReadContextParams {
-                view: ContextView::Summary,
-                limit: Some(limit),
-                ..ReadContextParams::default()
-            };
-            let read = match context(
-                self.recorder.ledger(),
-                Arc::clone(self.recorder.world()),
-                None,
-                &params,
-            ) {
-                Ok(page) => serde_json::to_string(&page).map_err(|_| String::new()),
-                Err(refusal) => Err(refusal.message),
-            };
-            match read {
-                Ok(text) if text.len() <= CONTEXT_BYTES_MAX || limit == 1 => break text,
-                Ok(_) => limit /= 2,
-                Err(why) => break format!("it cannot be read now: {why}"),
-            }
-        };
-        let about = match focus {
-            "" => String::new(),
-            focus => format!(" (you asked about: {focus})"),
-        };
-        self.recorder.entry(
-            Party::System,
-            Some(Agent::Codex.into()),
-            EntryKind::Message(Message::new(OnBusy::Queue)),
-            format!("The latest of the record and all open handoffs{about}:\n{record}"),
-            Some(pair),
-        )
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::core::agent::Agent;
 use crate::core::delivery::MessageCursor;
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::id::{EntryId, RuntimeSession, Seq};
 use crate::daemon::reply::ReplySender;
 use crate::wire::control::{Refusal, RefusalCode, Sent};
 
@@ -36,6 +36,9 @@ pub(in crate::daemon) enum Wants {
         after: Option<MessageCursor>,
         /// Only what answers this.
         reply_to: Option<EntryId>,
+        /// Where that stands, if it can be told: every look at the call needs it, and to find it
+        /// may take a read of the disk.
+        asked_at: Option<Seq>,
     },
     /// What becomes of a message that was just sent.
     Receipt(Sent),
@@ -180,8 +183,13 @@ impl Waiters {
     /// The places behind which they wait have moved; `None` is the beginning.
     pub fn move_cursors(&mut self, moved: impl Fn(MessageCursor) -> Option<MessageCursor>) {
         for waiter in self.waiting.values_mut() {
-            if let Wants::Messages { after, .. } = &mut waiter.wants {
+            if let Wants::Messages {
+                after, asked_at, ..
+            } = &mut waiter.wants
+            {
                 *after = after.take().and_then(&moved);
+                // An answer may be carried on to a place before its question.
+                *asked_at = None;
             }
         }
     }

@@ -1,0 +1,22 @@
+//! [`ClaudeDialog`]: which dialog Claude waits for.
+
+/// The dialog that Claude waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum ClaudeDialog {
+    /// Its own, whatever its helpers ask beside it.
+    #[default]
+    Own,
+    /// Only helpers of it ask.
+    OfHelper,
+}
+
+impl ClaudeDialog {
+    /// Why it waits, for people.
+    pub(super) fn why(self) -> String {
+        let why = match self {
+            Self::Own => "it asks you something in its terminal",
+            Self::OfHelper => "a helper of it asks you something in its terminal",
+        };
+        why.to_owned()
+    }
+}
