@@ -1,5 +1,9 @@
 //! The spans by which one message is followed through the logs of all processes: its id, and the
 //! attempt at its delivery. Never a word of it.
+//!
+//! The daemon and the Codex adapter know the attempt. To Claude's side the protocol carries the id
+//! alone, so that what `bridge` says of a message there (pushed, rung, printed, fetched) has no
+//! attempt: it belongs to the one that the daemon's line before it names.
 
 use tracing::{Span, debug_span};
 

@@ -45,7 +45,7 @@ impl Daemon {
         let receiver = self.base.clients.connect(conn, newcomer, now_ms)?;
         // The parent of a bridge or hook is an agent.
         let agent = agent.into_iter().collect();
-        know_agents(&mut self.agents.agent_processes, &self.base.events, agent);
+        know_agents(&mut self.agents.agent_processes, &self.base.reads(), agent);
         if role == Role::Claude {
             tools::came(&self.base.clients, &mut self.agents.claude_processes, conn);
         }

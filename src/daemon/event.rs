@@ -148,6 +148,8 @@ pub enum Event {
         /// Until this is heard.
         under_way: Option<UnderWay>,
     },
+    /// What panicked beside the loop was done again, and did not. → `run`
+    WorkDone(WorkBeside),
     /// The agents' programs were looked for. → `run`
     ProgramsFound(FoundPrograms),
     /// What takes connections, watches the project's files or shows the daemon panicked. → `run`
@@ -228,6 +230,7 @@ impl Event {
             Self::DeletionDone(_) => "deletion_done",
             Self::Gate(_) => "gate",
             Self::WorkFailed { .. } => "work_failed",
+            Self::WorkDone(_) => "work_done",
             Self::ProgramsFound(_) => "programs_found",
             Self::ServiceFailed => "service_failed",
             Self::ApprovalUnanswered { .. } => "approval_unanswered",

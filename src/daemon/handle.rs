@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,9 @@ use crate::core::agent::Agent;
 use crate::core::entry::ApprovalRequest;
 use crate::core::redact::Redactor;
 use crate::daemon::base::agent_programs::ProgramLook;
+use crate::daemon::base::reads_beside::ReadsBeside;
 use crate::daemon::base::tree_commit::TreeCommit;
+use crate::daemon::base::under_way::{FailedReads, WorkBeside};
 use crate::daemon::decisions::approval_texts::{ReadApproval, is_too_long};
 use crate::wire::control::{
     AskApprovalParams, Command, Hello, Refusal, RefusalCode, Reply, Welcome,
@@ -38,6 +40,7 @@ const LOOK_AGE: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct DaemonHandle {
     events: mpsc::Sender<Event>,
+    reads: ReadsBeside,
     commit: TreeCommit,
     programs: ProgramLook,
     redactor: Arc<Redactor>,
@@ -68,6 +71,7 @@ impl DaemonHandle {
         ended: CancellationToken,
     ) -> Self {
         Self {
+            reads: ReadsBeside::of(events.downgrade(), FailedReads::default()),
             events,
             commit,
             programs,
@@ -234,7 +238,13 @@ impl DaemonHandle {
     /// where they were.
     async fn look_for_programs(&self, age: Duration) {
         let look = async {
-            if let Some(looked) = self.programs.look(age).await {
+            let looked = self.programs.look(age).await;
+            if let Ok(None) = looked {
+                return;
+            }
+            let has_failed = looked.as_ref().is_err_and(JoinError::is_panic);
+            self.reads.tell(WorkBeside::ProgramLook, has_failed).await;
+            if let Ok(Some(looked)) = looked {
                 let tell = async |found| self.send(Event::ProgramsFound(found)).await.ok();
                 looked.tell(tell).await;
             }

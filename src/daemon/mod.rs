@@ -108,8 +108,9 @@
 //! - delivered: `codex::delivering` and `claude::delivering` tell the lanes, `effects` does what
 //!   these want, `storing` waits for rows, `codex::to_adapter` and `claude::pushing` let a message
 //!   leave; `reading_bodies` has read what is not at hand
-//! - beside the loop: `beside`, where a panic costs that work alone (`work_failed`), and what `supervise`
-//!   runs for as long as the daemon; what an event still waits for stands in the head of `run`
+//! - beside the loop: `beside`, where a panic costs that work alone (`work_failed`); `reads_beside`,
+//!   whose reader then goes on without what was to be read; and what `supervise` runs for as long as
+//!   the daemon. What an event still waits for stands in the head of `run`
 //! - of an agent: `connecting` (its clients), `limiting`, `reloading` (what it is given back),
 //!   `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came` (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`

@@ -274,6 +274,7 @@ impl Daemon {
                 drop(under_way);
                 self.on_work_failed(what);
             }
+            Event::WorkDone(what) => self.base.work_done(&what),
             Event::ProgramsFound(found) => {
                 if self.base.programs.looked(found) {
                     self.base.clients.status_changed();
@@ -292,7 +293,7 @@ impl Daemon {
             Event::Altered(id) => self.deliveries.on_altered(&mut self.base, id),
             Event::AgentsSeen(processes) => know_agents(
                 &mut self.agents.agent_processes,
-                &self.base.events,
+                &self.base.reads(),
                 processes,
             ),
             Event::AgentsEnded(ended) => self.agents.agent_processes.forget(&ended),

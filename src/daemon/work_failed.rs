@@ -3,21 +3,14 @@
 use super::event::WordsRead;
 use super::owners::Daemon;
 use crate::adapters::claude::inference::InferenceAnswer;
-use crate::core::agent::Party;
-use crate::core::entry::ErrorCode;
 use crate::daemon::base::under_way::WorkBeside;
 
 impl Daemon {
     /// Work beside the loop panicked. Who asked for it hears so by its reply, which is gone; here
     /// it is told, once for each kind, and what waited for it goes on.
     pub(super) fn on_work_failed(&mut self, what: WorkBeside) {
+        self.base.work_failed(&what);
         let text = what.failure();
-        tracing::error!("{text}");
-        if self.base.notice(what.key(), text.clone()) {
-            self.base
-                .recorder
-                .mention(Party::System, ErrorCode::WorkFailed, text.clone());
-        }
         match what {
             WorkBeside::Rendering => self.base.renderings.ended(),
             WorkBeside::RulesLook => self.agents.rules_watch.looked(),
@@ -44,7 +37,17 @@ impl Daemon {
             | WorkBeside::ManagedBlocks
             | WorkBeside::Carrying
             | WorkBeside::SealedTask
-            | WorkBeside::KeptTexts => {}
+            | WorkBeside::KeptTexts
+            // Their readers go on without what was to be read.
+            | WorkBeside::AgentsLook
+            | WorkBeside::Bodies
+            | WorkBeside::CompactionLook
+            | WorkBeside::ClaudeLook
+            | WorkBeside::Commit
+            | WorkBeside::ContextLook
+            | WorkBeside::Packet
+            | WorkBeside::ProgramLook
+            | WorkBeside::Terminal => {}
         }
     }
 }

@@ -42,6 +42,7 @@ mod demo;
 mod doctor;
 #[cfg(debug_assertions)]
 mod failures;
+mod followed;
 mod gate;
 mod gates;
 mod hand_over;

@@ -9,6 +9,7 @@ use crate::support::claude_home;
 use crate::support::daemon::Daemon;
 use crate::support::launch::Launch;
 use crate::support::mcp::McpClient;
+use crate::support::message_way::{self, expect_discreet, expect_way, way};
 use crate::support::pair::Pair;
 use crate::support::pty::Pty;
 use crate::support::wait::{timeout, wait_until};
@@ -16,56 +17,7 @@ use crate::support::wait::{timeout, wait_until};
 const TEXT: &str = "a sentence that stays out of the log";
 
 fn logging(pair: &Pair, args: &[&str]) -> Launch {
-    pair.ctxrelay(args.iter().copied())
-        .env("CONTEXTRELAY_LOG", "debug")
-}
-
-fn log(pair: &Pair) -> String {
-    std::fs::read_to_string(pair.project.state().join("state/contextrelay.log")).unwrap()
-}
-
-/// What the log says of a message, in the order of its times, which come first on a line.
-fn way(pair: &Pair, id: &str) -> Vec<String> {
-    let log = log(pair);
-    let mut way: Vec<String> = log
-        .lines()
-        .filter(|line| line.contains(&format!("message{{id={id}")))
-        .map(str::to_owned)
-        .collect();
-    way.sort();
-    way
-}
-
-/// Waits until the steps stand in the log in this order, each of this attempt where there is one.
-#[track_caller]
-fn expect_way(pair: &Pair, id: &str, before: &[&str], attempted: &[&str]) {
-    let found = |way: &[String]| {
-        let mut lines = way.iter();
-        let mut attempts = before
-            .iter()
-            .all(|step| lines.any(|line| line.contains(step)))
-            .then(Vec::new)?;
-        for step in attempted {
-            let line = lines.find(|line| line.contains(step))?;
-            let (_, attempt) = line.split_once("attempt=")?;
-            attempts.push(attempt.split('}').next()?.to_owned());
-        }
-        attempts.dedup();
-        Some(attempts)
-    };
-    let attempts = wait_until("the message's way", timeout(), || found(&way(pair, id)));
-    assert_eq!(attempts.len(), 1, "{:#?}", way(pair, id));
-}
-
-/// What was said, and what would open our doors, is not there.
-#[track_caller]
-fn expect_discreet(pair: &Pair) {
-    let log = log(pair);
-    assert!(!log.contains(TEXT), "{log}");
-    for file in ["token", "claude-token", "codex-token", "proxy-token"] {
-        let secret = pair.project.token_in(file);
-        assert!(!log.contains(&secret), "{file}");
-    }
+    message_way::logging(pair.ctxrelay(args.iter().copied()))
 }
 
 #[test]
@@ -77,7 +29,7 @@ fn a_message_to_codex_is_followed_from_the_bridge_to_its_end() {
     let sent = claude.tool("reply", json!({"text": TEXT}));
     let id = sent["message_id"].as_str().unwrap();
     expect_way(
-        &pair,
+        &pair.project,
         id,
         &["to be recorded", ": recorded"],
         &[
@@ -88,12 +40,12 @@ fn a_message_to_codex_is_followed_from_the_bridge_to_its_end() {
         ],
     );
     wait_until("what the bridge heard", timeout(), || {
-        let told = way(&pair, id);
+        let told = way(&pair.project, id);
         told.iter()
             .any(|line| line.contains("bridge::tools::send: sent"))
             .then_some(())
     });
-    expect_discreet(&pair);
+    expect_discreet(&pair.project, TEXT);
 }
 
 #[test]
@@ -107,18 +59,18 @@ fn a_message_to_claude_is_followed_through_its_hook() {
     let sent = codex.tool("send_to_claude", json!({"text": TEXT}));
     let id = sent["message_id"].as_str().unwrap();
     expect_way(
-        &pair,
+        &pair.project,
         id,
         &["to be recorded", ": recorded", "announced by the doorbell"],
         &["handed out", "proven", ": settled"],
     );
     expect_way(
-        &pair,
+        &pair.project,
         id,
         &["rung for claude", "handed out", "printed for claude"],
         &["proven", ": settled"],
     );
-    expect_discreet(&pair);
+    expect_discreet(&pair.project, TEXT);
 }
 
 #[test]
@@ -132,12 +84,12 @@ fn a_message_that_claude_fetches_is_followed_to_its_bridge() {
     let page = claude.tool("get_messages", json!({}));
     assert_eq!(page["messages"][0]["message_id"], id, "{page}");
     expect_way(
-        &pair,
+        &pair.project,
         id,
         &[": recorded", "handed out", "message_view: fetched"],
         &["proven"],
     );
-    expect_discreet(&pair);
+    expect_discreet(&pair.project, TEXT);
 }
 
 #[test]
@@ -155,7 +107,7 @@ fn a_message_is_followed_through_its_recovery_after_a_crash_of_the_app_server() 
     });
     gate.open();
     expect_way(
-        &pair,
+        &pair.project,
         id.as_str().unwrap(),
         &[
             ": recorded",
@@ -165,5 +117,5 @@ fn a_message_is_followed_through_its_recovery_after_a_crash_of_the_app_server() 
         ],
         &["shown by codex", ": settled"],
     );
-    expect_discreet(&pair);
+    expect_discreet(&pair.project, TEXT);
 }

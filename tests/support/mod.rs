@@ -20,6 +20,7 @@ pub mod hand_over;
 pub mod http;
 pub mod launch;
 pub mod mcp;
+pub mod message_way;
 pub mod messages_server;
 pub mod model_request;
 pub mod model_server;

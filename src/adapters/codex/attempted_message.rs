@@ -1,11 +1,13 @@
 //! [`AttemptedMessage`]: what the previous process handed over to Codex, and has no proof of.
 
-use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 
 /// A message that the previous process handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptedMessage {
     pub message_id: EntryId,
+    /// For the log; where none is known it is followed by its id alone.
+    pub attempt: Option<AttemptId>,
     /// As with [`CodexRequest::Deliver`](super::request::CodexRequest::Deliver).
     pub cut_off_in: Vec<TurnId>,
     /// As with [`CodexRequest::Deliver`](super::request::CodexRequest::Deliver); where it is not

@@ -143,6 +143,9 @@ pub enum CodexFact {
         /// There were too many connections.
         is_full: bool,
     },
+    /// The connection of a terminal ended by a fault of ours. Where it was the last one, that it
+    /// left is told as well.
+    TerminalFailed,
     /// For some time nobody was one too many at the proxy, and it has room.
     ProxyHasRoom,
     /// Tokens used of the context window.

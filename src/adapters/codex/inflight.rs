@@ -1,9 +1,11 @@
 //! [`Inflight`]: the messages that were handed over and have no proof yet.
 
 use serde::{Deserialize, Serialize};
+use tracing::Span;
 
 use crate::core::delivery::recovery::Unconfirmed;
-use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
+use crate::core::trace;
 
 /// The daemon hands over one at a time; more come only from recovery.
 const INFLIGHT_MAX: usize = 256;
@@ -12,6 +14,9 @@ const INFLIGHT_MAX: usize = 256;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Outgoing {
     pub(super) id: EntryId,
+    /// For the log.
+    #[serde(default)]
+    pub(super) attempt: Option<AttemptId>,
     pub(super) text: String,
     /// The turns that had it and ended early, before it was asked for once more.
     #[serde(default)]
@@ -23,6 +28,9 @@ pub(super) struct Outgoing {
 pub(super) struct Unproven {
     /// The message.
     pub(super) id: EntryId,
+    /// For the log.
+    #[serde(default)]
+    pub(super) attempt: Option<AttemptId>,
     /// Where it went.
     pub(super) thread_id: ThreadId,
     /// What it says; unknown for one that an earlier daemon handed over.
@@ -41,7 +49,19 @@ pub(super) struct Unproven {
     pub(super) asked_back: bool,
 }
 
+impl Outgoing {
+    /// The attempt, in the log.
+    pub(super) fn following(&self) -> Span {
+        trace::attempt(&self.id, self.attempt.as_ref())
+    }
+}
+
 impl Unproven {
+    /// The attempt, in the log.
+    pub(super) fn following(&self) -> Span {
+        trace::attempt(&self.id, self.attempt.as_ref())
+    }
+
     /// Whether its id in this turn proves that it arrived.
     pub(super) fn is_proven_by(&self, turn_id: &str) -> bool {
         let mut before = self.cut_off_in.iter();
@@ -92,6 +112,12 @@ impl Inflight {
         self.messages
             .iter_mut()
             .find(|message| message.id.as_str() == id)
+    }
+
+    /// The attempt at a message's delivery, in the log; its id alone where it is none of these.
+    pub(super) fn following(&self, id: &EntryId) -> Span {
+        let message = self.messages.iter().find(|message| message.id == *id);
+        message.map_or_else(|| trace::message(id), Unproven::following)
     }
 
     /// It is to be taken out of the queue.

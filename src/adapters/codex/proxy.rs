@@ -14,12 +14,13 @@ use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -88,13 +89,38 @@ pub(super) struct Proxy {
 #[derive(Debug)]
 struct Shared {
     /// Terminals that are connected.
-    attached: Mutex<u32>,
+    attached: AtomicU32,
+    /// Whether it was told last that there is one. Held until the fact is on its way, so that facts
+    /// come in the order of what happened.
+    is_told: Mutex<bool>,
     /// For a wrong token.
     refused: Mutex<Refused>,
     /// For being one too many.
     full: Mutex<Refused>,
     /// For those that have shown their token.
     places: Arc<Semaphore>,
+}
+
+/// One terminal that is connected, until this is dropped: also by a panic of its connection.
+#[derive(Debug)]
+struct Attached<'a>(&'a AtomicU32);
+
+impl<'a> Attached<'a> {
+    fn of(attached: &'a AtomicU32) -> Self {
+        attached.fetch_add(1, Ordering::SeqCst);
+        Self(attached)
+    }
+
+    /// It does not leave: another process goes on with it.
+    fn goes_on(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Attached<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -115,7 +141,8 @@ impl Proxy {
         inherited: Vec<PassedTerminal>,
     ) -> Vec<PassedTerminal> {
         let shared = Arc::new(Shared {
-            attached: Mutex::default(),
+            attached: AtomicU32::default(),
+            is_told: Mutex::default(),
             refused: Mutex::default(),
             full: Mutex::default(),
             places: Arc::new(Semaphore::new(TERMINALS_MAX)),
@@ -155,16 +182,36 @@ impl Proxy {
                 }
                 () = self.tell_room(&shared) => {}
                 // One that was released a moment before we look is none the less left.
-                Some(ended) = connections.join_next() => left.extend(ended.ok().flatten()),
+                Some(ended) = connections.join_next() => {
+                    left.extend(self.left_of(ended, &shared).await);
+                }
             }
         }
         // Who comes from now on waits in the listener's queue for the next owner.
         drop(listener);
         let deadline = Instant::now() + RELEASE_WAIT;
         while let Ok(Some(ended)) = timeout_at(deadline, connections.join_next()).await {
-            left.extend(ended.ok().flatten());
+            left.extend(self.left_of(ended, &shared).await);
         }
         left
+    }
+
+    /// What a connection that came to its end left for the next owner. One that panicked leaves
+    /// nothing, and is told.
+    async fn left_of(
+        &self,
+        ended: Result<Option<PassedTerminal>, JoinError>,
+        shared: &Shared,
+    ) -> Option<PassedTerminal> {
+        match ended {
+            Ok(left) => return left,
+            Err(error) if error.is_panic() => {
+                let _ = self.facts.send(CodexFact::TerminalFailed).await;
+                self.tell_left(shared).await;
+            }
+            Err(_) => {}
+        }
+        None
     }
 
     /// Reads the request, and brings it to the app-server. `None` when that is no terminal; then
@@ -233,11 +280,14 @@ impl Proxy {
     /// Passes a terminal's bytes until one side ends, or until it can go on elsewhere.
     async fn terminal(&self, mut passage: Passage, shared: &Shared) -> Option<PassedTerminal> {
         let (peer, port) = passage.ends();
-        self.attach(peer, port, shared).await;
+        let attached = self.attach(peer, port, shared).await;
+        tracing::debug!("a terminal is connected");
         if passage.pass(&self.release).await {
+            attached.goes_on();
             return passage.leave().ok();
         }
-        self.detach(shared).await;
+        drop(attached);
+        self.tell_left(shared).await;
         None
     }
 
@@ -254,10 +304,11 @@ impl Proxy {
         }
     }
 
-    async fn attach(&self, peer: SocketAddr, port: u16, shared: &Shared) {
+    async fn attach<'a>(&self, peer: SocketAddr, port: u16, shared: &'a Shared) -> Attached<'a> {
         let found = tokio::task::spawn_blocking(move || loopback::holder(peer.port(), port)).await;
-        let mut attached = shared.attached.lock().await;
-        *attached += 1;
+        let mut is_told = shared.is_told.lock().await;
+        let attached = Attached::of(&shared.attached);
+        *is_told = true;
         let pid = found.ok().flatten();
         let _ = self
             .facts
@@ -266,12 +317,13 @@ impl Proxy {
                 pid,
             })
             .await;
+        attached
     }
 
-    async fn detach(&self, shared: &Shared) {
-        let mut attached = shared.attached.lock().await;
-        *attached -= 1;
-        if *attached == 0 {
+    /// Tells that the last terminal left, if that is so.
+    async fn tell_left(&self, shared: &Shared) {
+        let mut is_told = shared.is_told.lock().await;
+        if shared.attached.load(Ordering::SeqCst) == 0 && std::mem::take(&mut *is_told) {
             let left = CodexFact::Tui {
                 attached: false,
                 pid: None,

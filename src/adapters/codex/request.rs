@@ -1,12 +1,11 @@
 //! [`CodexRequest`]: what the daemon asks of the Codex adapter.
 
 use tokio::sync::oneshot;
-use tracing::Span;
 
 use super::attempted_message::AttemptedMessage;
 use super::passed::Passed;
 use crate::core::delivery::{Checked, OnBusy};
-use crate::core::id::{EntryId, ThreadId, TurnId};
+use crate::core::id::{AttemptId, EntryId, ThreadId, TurnId};
 
 /// What the daemon asks of the adapter. Answers come as facts unless a reply channel is named.
 #[derive(Debug)]
@@ -31,8 +30,8 @@ pub enum CodexRequest {
         /// The conversation that it is meant for: none is sent into another one, where nobody would
         /// look for it after a crash.
         thread: Option<ThreadId>,
-        /// The attempt, in the log.
-        following: Span,
+        /// For the log.
+        attempt: AttemptId,
     },
     /// After a restart of the daemon: these were attempted before and have no proof. The adapter
     /// answers each with `UserMessage`, `StillQueued` or `NotTaken` by the recovery rule.

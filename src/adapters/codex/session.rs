@@ -30,9 +30,10 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
+use tracing::Span;
 
 use crate::core::entry::TurnStatus;
-use crate::core::id::ThreadId;
+use crate::core::id::{EntryId, ThreadId};
 use crate::core::redact::Redactor;
 use crate::wire::codex::call::{Call, Capabilities, ClientVersion, Initialize};
 use crate::wire::codex::frame::{Incoming, RpcError};
@@ -196,6 +197,11 @@ impl<'a> Session<'a> {
     /// The visible thread.
     pub(super) fn thread_id(&self) -> Option<&ThreadId> {
         self.thread_state.thread_id()
+    }
+
+    /// The attempt at a message's delivery, in the log.
+    pub(super) fn following(&self, id: &EntryId) -> Span {
+        self.thread_state.inflight.following(id)
     }
 
     /// When [`Session::on_time`] is due.

@@ -116,6 +116,7 @@ impl ThreadState {
             };
             let AttemptedMessage {
                 message_id: id,
+                attempt,
                 cut_off_in,
                 is_unwanted: asked_back,
                 ..
@@ -126,11 +127,13 @@ impl ThreadState {
             if let Some(known) = self.inflight.get_mut(id.as_str()) {
                 // The record knows best, also where the previous process knew nothing of it.
                 known.cut_off_in = cut_off_in;
+                known.attempt = attempt;
                 known.asked_back |= asked_back;
                 continue;
             }
             self.inflight.add(Unproven {
                 id,
+                attempt,
                 thread_id,
                 text: None,
                 steered_into: None,

@@ -1,13 +1,16 @@
-//! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell, its bridge and
-//! its calls tell, as [`ClaudeInput`]; record, status, limit and ladder follow, as [`ClaudeStep`]: this
-//! is the one place that says whether a turn runs, and whether its context is compacted.
+//! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell,
+//! its bridge and its calls tell, as [`ClaudeInput`]; record, status, limit and ladder follow, as
+//! [`ClaudeStep`]: this is the one place that says whether a turn runs, and whether its context is
+//! compacted.
 //!
 //! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
+mod change;
 mod dialog;
 
 use std::collections::BTreeMap;
 
+pub use change::ClaudeChange;
 use dialog::ClaudeDialog;
 
 use crate::agent::AgentState;
@@ -45,17 +48,6 @@ pub struct ClaudeState {
     /// The messages that it was given in turns that failed, and that nobody has sent again or settled
     /// since.
     cut_off: Vec<EntryId>,
-}
-
-/// A state of Claude, as the record has it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ClaudeChange {
-    /// What it does.
-    pub state: AgentState,
-    /// Its process.
-    pub pid: Option<u32>,
-    /// A reason for people.
-    pub why: Option<String>,
 }
 
 /// What tells of Claude.

@@ -1,9 +1,7 @@
 //! What tells how full an agent's context is: Codex's figures, and the end of Claude's transcript.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::adapters::claude::transcript;
@@ -11,12 +9,10 @@ use crate::core::agent::Agent;
 use crate::core::context_fill::ContextSource;
 use crate::core::context_meter::ContextReading;
 use crate::daemon::agents::contexts::Contexts;
+use crate::daemon::base::reads_beside::ReadsBeside;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::{Event, TranscriptRead};
-use crate::wire::claude::transcript::TranscriptEnd;
 use crate::wire::control::{HookEvent, HookParams, SessionSource};
-
-/// The way back into the loop.
-type Events = mpsc::WeakSender<Event>;
 
 /// When the transcript is looked at. While a tool has just run, the answer that called it is on
 /// the disk.
@@ -51,7 +47,7 @@ pub(in crate::daemon) fn codex_was_compacted(contexts: &mut Contexts, now_ms: i6
 /// A hook of Claude's: which conversation it is in, and what its context does. Whether that is new.
 pub(in crate::daemon) fn meter_claude(
     contexts: &mut Contexts,
-    events: &Events,
+    reads: &ReadsBeside,
     now_ms: i64,
     params: &HookParams,
 ) -> bool {
@@ -61,11 +57,11 @@ pub(in crate::daemon) fn meter_claude(
     contexts.converses(Agent::Claude, &path.to_string_lossy());
     match (&params.event, params.source()) {
         (HookEvent::Stop | HookEvent::StopFailure, _) => {
-            look_at_transcript(contexts, events, AFTER_TURN);
+            look_at_transcript(contexts, reads, AFTER_TURN);
         }
         (HookEvent::SessionStart, Some(SessionSource::Compact)) => {
             contexts.compacted(Agent::Claude, None, now_ms);
-            look_at_transcript(contexts, events, AFTER_TURN);
+            look_at_transcript(contexts, reads, AFTER_TURN);
             return true;
         }
         (
@@ -75,7 +71,7 @@ pub(in crate::daemon) fn meter_claude(
             | HookEvent::PostCompact,
             _,
         ) => {
-            look_at_transcript(contexts, events, AT_ONCE);
+            look_at_transcript(contexts, reads, AT_ONCE);
         }
         _ => {}
     }
@@ -131,33 +127,29 @@ pub(in crate::daemon) fn on_transcript(
 }
 
 /// Has the end of Claude's transcript read beside the loop, after each of these times.
-fn look_at_transcript(contexts: &mut Contexts, events: &Events, after: &'static [Duration]) {
-    let (Some(path), Some(events)) = (contexts.transcript(), events.upgrade()) else {
+fn look_at_transcript(contexts: &mut Contexts, reads: &ReadsBeside, after: &'static [Duration]) {
+    let Some(path) = contexts.transcript() else {
         return;
     };
     if !contexts.may_look(after.len() > 1) {
         return;
     }
-    let events = events.downgrade();
+    let reads = reads.clone();
     tokio::spawn(async move {
         for (at, wait) in after.iter().enumerate() {
             sleep(*wait).await;
+            let looked_at = path.clone();
+            let look = move || transcript::read_end(&looked_at);
+            let end = reads.read(WorkBeside::ContextLook, look).await;
             let read = TranscriptRead {
-                end: read_end(path.clone()).await,
+                end: end.flatten(),
                 path: path.clone(),
                 is_last: at + 1 == after.len(),
             };
-            let Some(events) = events.upgrade() else {
+            let Some(events) = reads.events().upgrade() else {
                 return;
             };
             let _ = events.send(Event::TranscriptRead(read)).await;
         }
     });
-}
-
-async fn read_end(path: PathBuf) -> Option<TranscriptEnd> {
-    tokio::task::spawn_blocking(move || transcript::read_end(&path))
-        .await
-        .ok()
-        .flatten()
 }

@@ -6,28 +6,33 @@ use crate::adapters::process::StartedProcess;
 use crate::daemon::agents::agent_processes::AgentProcesses;
 use crate::daemon::attach::ConnId;
 use crate::daemon::base::clients::Clients;
+use crate::daemon::base::reads_beside::ReadsBeside;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::Event;
 use crate::wire::control::{Refusal, RefusalCode, Reply};
 
 /// These processes are agents'.
 pub(in crate::daemon) fn know_agents(
     agents: &mut AgentProcesses,
-    events: &mpsc::WeakSender<Event>,
+    reads: &ReadsBeside,
     processes: Vec<StartedProcess>,
 ) {
     for process in processes {
         agents.know(process);
     }
-    let (Some(known), Some(events)) = (agents.crowd(), events.upgrade()) else {
+    let (Some(known), Some(events)) = (agents.crowd(), reads.events().upgrade()) else {
         return;
     };
+    let reads = reads.clone();
     tokio::spawn(async move {
-        let ended = tokio::task::spawn_blocking(|| {
+        let look = || {
             let ended = known.into_iter().filter(|process| !process.lives());
             ended.collect()
-        });
-        let ended = ended.await.unwrap_or_default();
-        let _ = events.send(Event::AgentsEnded(ended)).await;
+        };
+        // Where the look panicked all of them count as living until the next one.
+        let ended = reads.read(WorkBeside::AgentsLook, look).await;
+        let ended = Event::AgentsEnded(ended.unwrap_or_default());
+        let _ = events.send(ended).await;
     });
 }
 
@@ -36,7 +41,7 @@ pub(in crate::daemon) fn know_agents(
 pub(in crate::daemon) fn register_agent(
     clients: &Clients,
     agents: &mut AgentProcesses,
-    events: &mpsc::WeakSender<Event>,
+    reads: &ReadsBeside,
     conn: ConnId,
 ) -> Result<Reply, Refusal> {
     let process = clients.get(conn).and_then(|it| it.process.clone());
@@ -47,7 +52,7 @@ pub(in crate::daemon) fn register_agent(
             "register over the operator's socket",
         ));
     };
-    know_agents(agents, events, vec![process]);
+    know_agents(agents, reads, vec![process]);
     Ok(Reply::Done)
 }
 

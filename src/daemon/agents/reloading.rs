@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
+use tokio::task::JoinError;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::adapters::git::deadline::GitDeadline;
@@ -18,6 +20,7 @@ use crate::core::relay_cost::CostSort;
 use crate::daemon::agents::reloads::{RecordedPacket, ReloadOrder};
 use crate::daemon::agents::reminders::RidesAlong;
 use crate::daemon::base::clock::now_ms;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::{Event, PacketFacts, ToldRules};
 use crate::daemon::owners::continuation::ThenReloaded;
 use crate::daemon::owners::{Agents, Base, Daemon, HeldByRows};
@@ -42,6 +45,11 @@ fn peer_compacted(peer: Agent, at_ms: i64) -> String {
         "[ctxrelay: {name}'s context was compacted at {at}. Of what you told it before that it has a \
          summary, and what the shared record holds]"
     )
+}
+
+/// Whether a read panicked in its time.
+fn has_panicked<T>(read: &Result<Result<T, JoinError>, Elapsed>) -> bool {
+    matches!(read, Ok(Err(error)) if error.is_panic())
 }
 
 impl Agents {
@@ -69,18 +77,21 @@ impl Agents {
             return self.on_packet_read(base, held, number, PacketFacts::default());
         };
         let under_way = base.operations.begin_beside();
+        let reads = base.reads();
         tokio::spawn(async move {
             let deadline = GitDeadline::within(read_wait);
-            let git = tokio::task::spawn_blocking(move || git_facts(&root, deadline));
-            let rules = tokio::task::spawn_blocking(move || {
-                reading.map(|reading| reading.read(SHARED_CHARS_MAX))
-            });
-            let heads = tokio::task::spawn_blocking(move || heads.read(deadline));
+            let what = WorkBeside::Packet;
+            let git = what.begin(move || git_facts(&root, deadline));
+            let rules = what.begin(move || reading.map(|reading| reading.read(SHARED_CHARS_MAX)));
+            let heads = what.begin(move || heads.read(deadline));
             let (git, rules, heads) = tokio::join!(
                 timeout(read_wait, git),
                 timeout(read_wait, rules),
                 timeout(read_wait, heads)
             );
+            // What panicked the packet goes without, and what of it there is the agent is given.
+            let has_failed = has_panicked(&git) || has_panicked(&rules) || has_panicked(&heads);
+            reads.tell(what, has_failed).await;
             let rules = rules.ok().and_then(Result::ok).flatten();
             let rules = rules.map(|rules| {
                 let told = ToldRules {

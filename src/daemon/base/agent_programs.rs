@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio::task::spawn_blocking;
+use tokio::task::JoinError;
 
 use crate::adapters::program_search::ProgramSearch;
 use crate::core::agent::Agent;
+use crate::daemon::base::under_way::WorkBeside;
 
 /// Where each agent's program is; of one that is not there, nothing.
 pub type FoundPrograms = BTreeMap<Agent, PathBuf>;
@@ -88,17 +89,24 @@ impl ProgramLook {
 
     /// Where they are once nobody else looks; nothing where the loop was told not longer than `age`
     /// ago.
-    pub(in crate::daemon) async fn look(&self, age: Duration) -> Option<ProgramsLooked> {
+    ///
+    /// # Errors
+    ///
+    /// When the look panicked.
+    pub(in crate::daemon) async fn look(
+        &self,
+        age: Duration,
+    ) -> Result<Option<ProgramsLooked>, JoinError> {
         let told = Arc::clone(&self.told).lock_owned().await;
         if told.is_some_and(|begun| begun.elapsed() < age) {
-            return None;
+            return Ok(None);
         }
         let (look, begun) = (self.clone(), Instant::now());
-        let looked = spawn_blocking(move || ProgramsLooked {
+        let looked = WorkBeside::ProgramLook.begin(move || ProgramsLooked {
             found: look.find_programs(),
             begun,
             told,
         });
-        looked.await.ok()
+        looked.await.map(Some)
     }
 }

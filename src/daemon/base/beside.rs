@@ -1,6 +1,9 @@
 //! [`Base::beside`]: what may wait for a disk is done on a thread of its own; what comes of it is an
 //! event. Where it panics that is told, and nothing waits for it any more.
 
+use crate::core::agent::Party;
+use crate::core::entry::ErrorCode;
+use crate::daemon::base::reads_beside::ReadsBeside;
 use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::base::work_lane::LaneWork;
 use crate::daemon::event::Event;
@@ -47,6 +50,21 @@ impl Base {
             under_way: self.operations.begin_work(&what),
             what,
             work: Box::new(move || work(begun)),
+        }
+    }
+
+    /// For reads whose reader goes on by itself.
+    pub(in crate::daemon) fn reads(&self) -> ReadsBeside {
+        ReadsBeside::of(self.events.clone(), self.operations.failed_reads())
+    }
+
+    /// Work of a kind panicked: told once, until it is done again.
+    pub(in crate::daemon) fn work_failed(&mut self, what: &WorkBeside) {
+        let text = what.failure();
+        tracing::error!("{text}");
+        if self.notice(what.key(), text.clone()) {
+            self.recorder
+                .mention(Party::System, ErrorCode::WorkFailed, text);
         }
     }
 

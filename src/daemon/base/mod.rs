@@ -19,6 +19,7 @@ pub(in crate::daemon) mod notices;
 pub(in crate::daemon) mod noticing;
 pub(in crate::daemon) mod operations;
 pub(in crate::daemon) mod readers;
+pub(in crate::daemon) mod reads_beside;
 pub(in crate::daemon) mod recorder;
 pub(in crate::daemon) mod recording;
 pub(in crate::daemon) mod rendering;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::daemon::base::under_way::{UnderWay, WorkBeside};
+use crate::daemon::base::under_way::{FailedReads, UnderWay, WorkBeside};
 use crate::daemon::fault::{DaemonFault, FaultSlot};
 use crate::daemon::reply::stopping;
 use crate::daemon::sessions::waiting_ending::WaitingEnding;
@@ -30,6 +30,8 @@ pub(in crate::daemon) struct Operations {
     beside: Arc<()>,
     /// Held by what of that belongs to the end of a session.
     ending_beside: Arc<()>,
+    /// The reads beside the loop that panicked the last time.
+    failed_reads: FailedReads,
     /// The session ends once what has happened in it is on the disk; until when that is waited for.
     ending: Option<(WaitingEnding, Instant)>,
     /// Of a session that has ended the files are being deleted, or that failed.
@@ -97,6 +99,11 @@ impl Operations {
             true => begun.of_ending(&self.ending_beside),
             false => begun,
         }
+    }
+
+    /// The reads beside the loop that panicked the last time: shared with those that read.
+    pub(in crate::daemon) fn failed_reads(&self) -> FailedReads {
+        Arc::clone(&self.failed_reads)
     }
 
     /// Whether a session is being ended, or the rest of one deleted, and somebody waits for that.

@@ -9,11 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinError;
 use tokio::time::timeout;
 
 use crate::adapters::git::head;
 use crate::core::lock::lock;
+use crate::daemon::base::reads_beside::ReadsBeside;
+use crate::daemon::base::under_way::{FailedReads, WorkBeside};
+use crate::daemon::event::Event;
 
 /// How long a read may take before the commit is one that cannot be told.
 const READ_WAIT: Duration = Duration::from_millis(500);
@@ -23,6 +27,7 @@ const READ_WAIT: Duration = Duration::from_millis(500);
 pub(in crate::daemon) struct TreeCommit {
     root: Arc<PathBuf>,
     reading: Arc<Mutex<Reading>>,
+    reads: ReadsBeside,
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +41,7 @@ struct Reading {
 
 impl TreeCommit {
     /// Of a project, as it is now. Blocking.
-    pub(in crate::daemon) fn start(root: PathBuf) -> Self {
+    pub(in crate::daemon) fn start(root: PathBuf, events: mpsc::WeakSender<Event>) -> Self {
         let known = head::head(&root);
         Self {
             root: Arc::new(root),
@@ -44,6 +49,7 @@ impl TreeCommit {
                 known,
                 ..Reading::default()
             })),
+            reads: ReadsBeside::of(events, FailedReads::default()),
         }
     }
 
@@ -86,11 +92,14 @@ impl TreeCommit {
                 return;
             }
             let root = Arc::clone(&self.root);
-            let read = tokio::task::spawn_blocking(move || head::head(&root)).await;
+            let read = WorkBeside::Commit.begin(move || head::head(&root)).await;
+            let has_failed = read.as_ref().is_err_and(JoinError::is_panic);
             self.lock().known = read.ok().flatten();
             for done in waiting {
                 let _ = done.send(());
             }
+            // Who waits for the commit does not wait for a loop that is busy.
+            self.reads.tell(WorkBeside::Commit, has_failed).await;
         }
     }
 
@@ -105,13 +114,33 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::daemon::base::under_way::ordered::order_panic;
+
+    #[tokio::test]
+    async fn a_read_that_panics_is_told_and_who_waits_for_it_goes_on_without_a_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        fs::create_dir(&git).unwrap();
+        fs::write(git.join("HEAD"), "a".repeat(40)).unwrap();
+        let (events, mut told) = mpsc::channel(8);
+        let commit = TreeCommit::start(folder.path().to_owned(), events.downgrade());
+        assert!(commit.known().is_some());
+        order_panic(WorkBeside::Commit);
+        for (known, kind) in [(false, "work_failed"), (true, "work_done")] {
+            commit.read().await;
+            assert_eq!(told.recv().await.unwrap().kind(), kind);
+            // A busy machine may not have read it in time.
+            assert!(known || commit.known().is_none());
+        }
+    }
 
     #[tokio::test]
     async fn what_is_known_is_never_older_than_the_last_that_asked() {
         let folder = tempfile::tempdir().unwrap();
         let git = folder.path().join(".git");
         fs::create_dir(&git).unwrap();
-        let commit = TreeCommit::start(folder.path().to_owned());
+        let (events, _told) = mpsc::channel(1);
+        let commit = TreeCommit::start(folder.path().to_owned(), events.downgrade());
         assert_eq!(commit.known(), None);
         for digit in ['a', 'b', 'c'] {
             let hash: String = std::iter::repeat_n(digit, 40).collect();

@@ -1,6 +1,9 @@
 //! [`UnderWay`]: that something is being done beside the loop. [`WorkBeside`]: what that is.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::core::agent::Agent;
 use crate::core::id::RuntimeSession;
@@ -34,6 +37,9 @@ impl UnderWay {
     }
 }
 
+/// The kinds of reads of which the last one panicked, by the keys of their notices.
+pub type FailedReads = Arc<Mutex<BTreeSet<NoticeKey>>>;
+
 /// Work beside the loop, as it is named where it panics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkBeside {
@@ -66,9 +72,43 @@ pub enum WorkBeside {
         /// By the name that it was asked for.
         model: String,
     },
+    /// Which of the agents' processes have ended.
+    AgentsLook,
+    /// Messages are read to be given.
+    Bodies,
+    /// Claude's transcript is searched for the figures of a compaction.
+    CompactionLook,
+    /// Whether a Claude has ended of which nobody is connected any more.
+    ClaudeLook,
+    /// The commit that the work tree stands on is read.
+    Commit,
+    /// The end of Claude's transcript is read for how full its context is.
+    ContextLook,
+    /// What an agent is given of its work is read.
+    Packet,
+    /// The agents' programs are looked for.
+    ProgramLook,
+    /// Bytes pass between a Codex terminal and the app-server.
+    Terminal,
 }
 
 impl WorkBeside {
+    /// Begins work of this kind on a thread that may wait for a disk.
+    pub fn begin<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let name = self.what();
+        #[cfg(test)]
+        let panics = ordered::is_ordered(self);
+        spawn_blocking(move || {
+            tracing::debug!("beside the loop: {name}");
+            #[cfg(test)]
+            assert!(!panics, "ordered by a test");
+            work()
+        })
+    }
+
     /// In words.
     pub fn what(&self) -> &'static str {
         match self {
@@ -83,6 +123,15 @@ impl WorkBeside {
             Self::Deletion => "deleting the rest of the session",
             Self::Gate => "running a gate",
             Self::Inference { .. } => "having a model read an agent's words",
+            Self::AgentsLook => "looking which agents have ended",
+            Self::Bodies => "reading messages to be given",
+            Self::CompactionLook => "reading the figures of Claude's compaction",
+            Self::ClaudeLook => "looking whether Claude has ended",
+            Self::Commit => "reading the commit of the work tree",
+            Self::ContextLook => "reading how full Claude's context is",
+            Self::Packet => "reading what an agent is given of its work",
+            Self::ProgramLook => "looking for the agents' programs",
+            Self::Terminal => "a connection of the Codex terminal",
         }
     }
 
@@ -105,6 +154,15 @@ impl WorkBeside {
             Self::Deletion => NoticeKey::DeletionFailed,
             Self::Gate => NoticeKey::GateFailed,
             Self::Inference { .. } => NoticeKey::InferenceFailed,
+            Self::AgentsLook => NoticeKey::AgentsLookFailed,
+            Self::Bodies => NoticeKey::BodiesFailed,
+            Self::CompactionLook => NoticeKey::CompactionLookFailed,
+            Self::ClaudeLook => NoticeKey::ClaudeLookFailed,
+            Self::Commit => NoticeKey::CommitFailed,
+            Self::ContextLook => NoticeKey::ContextLookFailed,
+            Self::Packet => NoticeKey::PacketFailed,
+            Self::ProgramLook => NoticeKey::ProgramLookFailed,
+            Self::Terminal => NoticeKey::TerminalFailed,
         }
     }
 
@@ -115,5 +173,27 @@ impl WorkBeside {
              .contextrelay/state/contextrelay.log says where it was",
             self.what()
         )
+    }
+}
+
+/// Panics that a test orders of what its own thread begins.
+#[cfg(test)]
+pub mod ordered {
+    use std::cell::RefCell;
+
+    use super::WorkBeside;
+
+    thread_local! {
+        static NEXT: RefCell<Option<WorkBeside>> = const { RefCell::new(None) };
+    }
+
+    /// The next work of this kind panics.
+    pub fn order_panic(what: WorkBeside) {
+        NEXT.set(Some(what));
+    }
+
+    /// Whether this one does.
+    pub fn is_ordered(what: &WorkBeside) -> bool {
+        NEXT.with_borrow_mut(|next| next.take_if(|next| next == what).is_some())
     }
 }

@@ -26,14 +26,12 @@ impl LaneWork {
             under_way,
             work,
         } = self;
-        let (under_way, name) = (Some(under_way), what.what());
-        let done = tokio::task::spawn_blocking(move || {
-            tracing::debug!("beside the loop: {name}");
-            work()
-        });
-        match done.await {
+        match what.begin(work).await {
             Ok(event) => Some(event),
-            Err(error) if error.is_panic() => Some(Event::WorkFailed { what, under_way }),
+            Err(error) if error.is_panic() => Some(Event::WorkFailed {
+                what,
+                under_way: Some(under_way),
+            }),
             Err(_) => None,
         }
     }

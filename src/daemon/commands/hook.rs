@@ -256,7 +256,12 @@ impl Daemon {
             self.base.clients.status_changed();
         }
         let now_ms = self.base.clock.now_ms();
-        if meter_claude(&mut self.agents.contexts, &self.base.events, now_ms, params) {
+        if meter_claude(
+            &mut self.agents.contexts,
+            &self.base.reads(),
+            now_ms,
+            params,
+        ) {
             self.base.clients.status_changed();
         }
         self.agents.claude_continues(&mut self.base, pair, params);

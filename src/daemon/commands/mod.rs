@@ -166,7 +166,7 @@ impl Daemon {
             }
             Command::RegisterAgent => {
                 let agents = &mut self.agents.agent_processes;
-                let registered = register_agent(&base.clients, agents, &base.events, conn);
+                let registered = register_agent(&base.clients, agents, &base.reads(), conn);
                 answer(reply, registered);
             }
             Command::EnsureCodex => self.ensure_codex(reply),

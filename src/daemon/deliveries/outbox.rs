@@ -266,6 +266,7 @@ impl Outbox {
         let row = self.get(id);
         AttemptedMessage {
             message_id: id.clone(),
+            attempt: row.and_then(|row| row.attempt.clone()),
             cut_off_in: row.map_or_else(Vec::new, |row| row.cut_off_in.clone()),
             thread: row.and_then(|row| row.thread.clone()),
             is_unwanted: self.backlog.is_unwanted(id),

@@ -6,6 +6,7 @@ use crate::core::agent::Party;
 use crate::core::delivery::LaterInput;
 use crate::core::entry::ErrorCode;
 use crate::core::id::EntryId;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::deliveries::bodies::{
     AlteredLine, BodiesRead, Body, BodyOrder, LostText, NotRead, READ_AT_ONCE, ReadBodies,
     as_recorded,
@@ -90,6 +91,7 @@ impl Deliveries {
         let Some(events) = base.events.upgrade() else {
             return;
         };
+        let reads = base.reads();
         // Of what fails nothing is given, and it is not asked for a second time.
         read.extend(orders.iter().map(|order| (order.id.clone(), None)));
         let mut found = BodiesRead {
@@ -115,13 +117,14 @@ impl Deliveries {
                 commit.read().await;
             }
             let commit = commit.known();
-            let reading = tokio::task::spawn_blocking(move || {
+            let read = move || {
                 for order in orders {
                     order.read(&ledger, commit.as_ref(), &mut found);
                 }
                 found
-            });
-            let found = reading.await.unwrap_or(failed);
+            };
+            let found = reads.read(WorkBeside::Bodies, read).await;
+            let found = found.unwrap_or(failed);
             let _ = events.send(Event::BodiesRead(Box::new(found))).await;
         });
     }

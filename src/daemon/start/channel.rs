@@ -1,6 +1,7 @@
 //! [`Channel`]: both ends of the loop's queue, before the loop runs.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -24,9 +25,11 @@ pub(in crate::daemon) struct Channel {
 }
 
 impl Channel {
-    pub(super) fn new(commit: TreeCommit, programs: ProgramLook, redactor: Arc<Redactor>) -> Self {
+    /// Of the project in this folder, as it is now. Blocking.
+    pub(super) fn new(root: PathBuf, programs: ProgramLook, redactor: Arc<Redactor>) -> Self {
         let ended = CancellationToken::new();
         let (events, event_receiver) = mpsc::channel(EVENTS_MAX);
+        let commit = TreeCommit::start(root, events.downgrade());
         Self {
             handle: DaemonHandle::new(events, commit, programs, redactor, ended.clone()),
             event_receiver,

@@ -19,7 +19,6 @@ use crate::daemon::agents::codex_lane::CodexLane;
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::base::identity::Identity;
 use crate::daemon::base::recorder::{Keepers, Recorder, RecorderParts};
-use crate::daemon::base::tree_commit::TreeCommit;
 use crate::daemon::deliveries::outbox::Outbox;
 use crate::daemon::owners::Daemon;
 use crate::store::disk_space::DiskSpace;
@@ -83,10 +82,9 @@ impl Claimed {
             dirs, user_dirs, ..
         } = &self.builder;
         let state_failed = |source| self.builder.state_failed(source);
-        let commit = TreeCommit::start(dirs.root.clone());
         let redactor = Arc::new(Redactor::with(self.loaded.rules.clone()));
         let programs = self.builder.program_look();
-        let channel = Channel::new(commit, programs, Arc::clone(&redactor));
+        let channel = Channel::new(dirs.root.clone(), programs, Arc::clone(&redactor));
         let registry_failed = |source| self.builder.registry_failed(source);
         let heads = Heads::of_project(user_dirs, dirs).map_err(registry_failed)?;
         let kept = heads.kept();

@@ -15,7 +15,8 @@ use crate::core::agent::Agent;
 use crate::core::entry::ErrorCode;
 use crate::core::policy::{Coordinator, PolicyChange};
 use crate::core::whole::LINE_UNITS_MAX;
-use crate::daemon::base::under_way::UnderWay;
+use crate::daemon::base::under_way::ordered::order_panic;
+use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::deliveries::bodies::{BodiesRead, ReadBodies};
 use crate::daemon::event::Event;
 use crate::store::testing::Place;
@@ -163,6 +164,28 @@ async fn who_asks_for_a_long_text_gets_it_and_the_loop_answers_others_meanwhile(
     assert!(texts(asked.await.unwrap())[0].contains("word word"));
     drop(waits);
     assert!(matches!(hooked.await.unwrap(), Ok(Reply::Hook(_))));
+}
+
+#[tokio::test]
+async fn after_a_read_that_panicked_nobody_waits_and_the_message_is_given_by_the_next_one() {
+    let mut rig = Rig::fresh().await;
+    let claude = rig.connect(Role::Claude, Some(7_000_000), false);
+    let codex = rig.connect(Role::Codex, None, false);
+    drop(rig.ask(&codex, send(Agent::Claude, long())));
+    rig.settle().await;
+    let told = |rig: &Rig| {
+        let mut notices = rig.daemon.status().notices.into_iter();
+        notices.any(|it| it.contains("reading messages to be given failed"))
+    };
+    order_panic(WorkBeside::Bodies);
+    let page = rig.call(&claude, get(Agent::Claude)).await;
+    assert_eq!(texts(page), [""; 0]);
+    assert!(told(&rig));
+    let errors = &rig.daemon.base.recorder.world().errors;
+    let codes: Vec<_> = errors.iter().map(|error| &error.code).collect();
+    assert_eq!(codes, [&ErrorCode::WorkFailed]);
+    assert_eq!(texts(rig.call(&claude, get(Agent::Claude)).await).len(), 1);
+    assert!(!told(&rig), "it is over");
 }
 
 #[tokio::test]

@@ -6,7 +6,10 @@ use super::commands::{change_queue, handed};
 use super::rig::{Guest, Rig};
 use crate::core::agent::{Agent, AgentState};
 use crate::core::delivery::OnBusy;
+use crate::core::entry::ErrorCode;
 use crate::core::id::{EntryId, RuntimeSession};
+use crate::daemon::base::under_way::WorkBeside;
+use crate::daemon::base::under_way::ordered::order_panic;
 use crate::store::testing::Place;
 use crate::wire::control::{
     Command, GetMessagesParams, HookParams, HookReply, IdsParams, Notification, QueueChange,
@@ -514,6 +517,30 @@ async fn what_a_claude_had_is_yours_to_send_again_once_it_has_ended_and_not_with
     rig.call(&operator, again).await.unwrap();
     assert_eq!(cut_off(&rig), []);
     assert_eq!(prompted(&mut rig, &hook, 7_000_001).await, [id]);
+}
+
+#[tokio::test]
+async fn after_a_look_at_a_claude_that_panicked_it_is_looked_again() {
+    const LOOKED: &str = "claude_looked_at";
+    let claude = living();
+    let mut rig = Rig::fresh().await;
+    let (id, bridge) = handed_to(&mut rig, claude.id()).await;
+    let told = |rig: &Rig| {
+        let mut notices = rig.daemon.status().notices.into_iter();
+        notices.any(|it| it.contains("looking whether Claude has ended failed"))
+    };
+    end(claude);
+    order_panic(WorkBeside::ClaudeLook);
+    rig.daemon.disconnect(bridge.conn);
+    rig.until(LOOKED).await;
+    assert_eq!(cut_off(&rig), [], "nobody knows");
+    assert!(told(&rig));
+    let errors = rig.daemon.base.recorder.world().errors.iter();
+    let codes: Vec<_> = errors.map(|error| error.code.clone()).collect();
+    assert_eq!(codes, [ErrorCode::WorkFailed]);
+    rig.until(LOOKED).await;
+    assert_eq!(cut_off(&rig), [id]);
+    assert!(!told(&rig), "it is over");
 }
 
 #[tokio::test]

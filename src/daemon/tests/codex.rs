@@ -647,3 +647,24 @@ async fn who_is_refused_at_the_proxy_now_for_one_reason_and_now_for_another_is_t
     rig.fact(CodexFact::ProxyHasRoom);
     assert!(!is_full(&rig));
 }
+
+#[tokio::test]
+async fn a_terminal_that_a_fault_of_ours_cut_off_is_told_of_until_the_next_one_comes() {
+    let mut rig = Rig::fresh_with_codex().await;
+    let tui = |attached| CodexFact::Tui {
+        attached,
+        pid: None,
+    };
+    let is_told = |rig: &Rig| rig.daemon.base.notices.has(&NoticeKey::TerminalFailed);
+    for fact in [tui(true), CodexFact::TerminalFailed, tui(false)] {
+        rig.fact(fact);
+    }
+    rig.settle().await;
+    assert!(is_told(&rig));
+    let errors = rig.daemon.base.recorder.world().errors.iter();
+    let failed = errors.filter(|error| error.code == ErrorCode::WorkFailed);
+    assert_eq!(failed.count(), 1);
+    rig.fact(tui(true));
+    rig.settle().await;
+    assert!(!is_told(&rig));
+}

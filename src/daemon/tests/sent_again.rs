@@ -38,11 +38,18 @@ fn handed_over(rig: &mut Rig) -> Vec<AttemptedMessage> {
                 ..
             } => asked.push(AttemptedMessage {
                 message_id,
+                attempt: None,
                 cut_off_in,
                 thread,
                 is_unwanted: false,
             }),
-            CodexRequest::Recover { messages } => asked.extend(messages),
+            // Which attempt it was is for the log alone.
+            CodexRequest::Recover { messages } => {
+                asked.extend(messages.into_iter().map(|message| AttemptedMessage {
+                    attempt: None,
+                    ..message
+                }));
+            }
             _ => {}
         }
     }
@@ -52,6 +59,7 @@ fn handed_over(rig: &mut Rig) -> Vec<AttemptedMessage> {
 fn of_attempt(id: &EntryId, turns: &[&str]) -> Vec<AttemptedMessage> {
     vec![AttemptedMessage {
         message_id: id.clone(),
+        attempt: None,
         cut_off_in: turns.iter().copied().map(TurnId::new).collect(),
         thread: Some(ThreadId::new("thread-1")),
         is_unwanted: false,

@@ -108,17 +108,26 @@ pub(super) fn about(key: Option<&NoticeKey>) -> NoticeAbout {
             | NoticeKey::Doorbell
             | NoticeKey::SecondClaude
             | NoticeKey::Watch
+            | NoticeKey::AgentsLookFailed
+            | NoticeKey::BodiesFailed
             | NoticeKey::CarryingFailed
+            | NoticeKey::ClaudeLookFailed
+            | NoticeKey::CommitFailed
+            | NoticeKey::CompactionLookFailed
+            | NoticeKey::ContextLookFailed
             | NoticeKey::DeletionFailed
             | NoticeKey::GateFailed
             | NoticeKey::InferenceFailed
             | NoticeKey::KeptTextsFailed
             | NoticeKey::ManagedBlocksFailed
+            | NoticeKey::PacketFailed
+            | NoticeKey::ProgramLookFailed
             | NoticeKey::RenderingFailed
             | NoticeKey::RulesLookFailed
             | NoticeKey::SealedTaskFailed
             | NoticeKey::SettingsFailed
             | NoticeKey::SpokenWordsFailed
+            | NoticeKey::TerminalFailed
             | NoticeKey::Other(_),
         )
         | None => (Notice, &[]),

@@ -14,7 +14,6 @@ use crate::adapters::codex::rpc::Lost;
 use crate::adapters::codex::server::AppServer;
 use crate::adapters::codex::session::Session;
 use crate::core::id::ThreadId;
-use crate::core::trace;
 
 /// Requests and frames, until the session is over.
 pub(super) async fn talk(
@@ -96,19 +95,21 @@ async fn perform(session: &mut Session<'_>, request: CodexRequest) -> Result<(),
             on_busy,
             cut_off_in,
             thread,
-            following,
+            attempt,
         } => {
             let message = Outgoing {
                 id: message_id,
+                attempt: Some(attempt),
                 text,
                 cut_off_in,
             };
+            let following = message.following();
             let delivering = session.deliver(message, on_busy, thread.as_ref());
             delivering.instrument(following).await
         }
         CodexRequest::Recover { messages } => session.recover(messages).await,
         CodexRequest::TakeBack { message_id } => {
-            let following = trace::message(&message_id);
+            let following = session.following(&message_id);
             session.take_back(&message_id).instrument(following).await
         }
         CodexRequest::Interrupt { turn_id, reply } => {

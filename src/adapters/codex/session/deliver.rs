@@ -6,7 +6,6 @@ use tracing::Instrument as _;
 use crate::core::delivery::recovery::Unconfirmed;
 use crate::core::delivery::{OnBusy, Way, way};
 use crate::core::id::{EntryId, ThreadId, TurnId};
-use crate::core::trace;
 use crate::wire::codex::call::{
     INPUT_CHARS_MAX, QueueAdd, QueueStart, TextInput, TurnStart, TurnSteer,
 };
@@ -212,7 +211,7 @@ impl Session<'_> {
         let Some(message) = self.thread_state.waiting.pop_front() else {
             return Ok(());
         };
-        let following = trace::message(&message.id);
+        let following = message.following();
         self.start_turn(message, thread_id)
             .instrument(following)
             .await
@@ -242,6 +241,7 @@ impl Session<'_> {
     ) -> bool {
         let Outgoing {
             id,
+            attempt,
             text,
             cut_off_in,
         } = message;
@@ -254,6 +254,7 @@ impl Session<'_> {
                 // It is asked for once more, and may be there: what became of it is told first.
                 held.unconfirmed.get_or_insert_default();
                 held.cut_off_in.clone_from(cut_off_in);
+                held.attempt.clone_from(attempt);
                 self.look_by(Instant::now());
                 return false;
             }
@@ -263,6 +264,7 @@ impl Session<'_> {
         }
         let noted = self.thread_state.inflight.add(Unproven {
             id: id.clone(),
+            attempt: attempt.clone(),
             thread_id: thread_id.clone(),
             text: Some(text.clone()),
             steered_into,

@@ -9,7 +9,6 @@ use crate::core::delivery::recovery::{RecoveryVerdict, Sight, judge};
 use crate::core::entry::TurnStatus;
 use crate::core::envelope::is_wrapped;
 use crate::core::id::{EntryId, ThreadId};
-use crate::core::trace;
 use crate::wire::codex::call::{QueueDelete, ThreadTurnsList};
 use crate::wire::codex::item::{Item, UserInput};
 use crate::wire::codex::turn::Turn;
@@ -115,7 +114,7 @@ impl Session<'_> {
             {
                 unconfirmed.was_queued = true;
                 let (id, asked_back) = (message.id.clone(), message.asked_back);
-                let following = trace::message(&id);
+                let following = message.following();
                 following.in_scope(|| tracing::debug!("waits in codex's own queue"));
                 if asked_back {
                     let taking = self.take_out(thread_id, &id, submission);
@@ -147,7 +146,7 @@ impl Session<'_> {
             let in_queue = queue
                 .iter()
                 .any(|submission| submission.client_user_message_id == id.as_str());
-            let following = trace::message(&id);
+            let following = self.thread_state.inflight.following(&id);
             self.look_for(id, in_queue, whole, &thread_id, &mut history.empty)
                 .instrument(following)
                 .await;
@@ -259,16 +258,11 @@ impl Session<'_> {
         self.tell_history(thread_id, &history).await;
         let is_certain = is_at_rest && Seen::is_all(queue_seen, history.seen);
         for message_id in ids {
-            if self
-                .thread_state
-                .inflight
-                .remove(message_id.as_str())
-                .is_none()
-            {
+            let Some(message) = self.thread_state.inflight.remove(message_id.as_str()) else {
                 // Proven, or taken out of the queue.
                 continue;
-            }
-            let following = trace::message(message_id);
+            };
+            let following = message.following();
             if is_certain {
                 let why = "it is neither in its conversation nor in the queue of it";
                 let told = self.not_taken(message_id, why);
@@ -311,7 +305,7 @@ impl Session<'_> {
                         .remove(&submission.client_user_message_id)
                     {
                         let told = self.not_taken(&message.id, why);
-                        told.instrument(trace::message(&message.id)).await;
+                        told.instrument(message.following()).await;
                     }
                 }
                 // It left the queue by itself, or is in it.

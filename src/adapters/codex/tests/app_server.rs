@@ -382,6 +382,7 @@ async fn drive(
 fn outgoing(id: &str, cut_off_in: &[&str]) -> Outgoing {
     Outgoing {
         id: id.into(),
+        attempt: Some(format!("attempt-at-{id}").into()),
         text: format!("text of {id}"),
         cut_off_in: cut_off_in.iter().copied().map(Into::into).collect(),
     }
@@ -391,6 +392,7 @@ fn outgoing(id: &str, cut_off_in: &[&str]) -> Outgoing {
 pub(super) fn handed_over(id: &str, cut_off_in: &[&str]) -> AttemptedMessage {
     AttemptedMessage {
         message_id: id.into(),
+        attempt: Some(format!("attempt-at-{id}").into()),
         cut_off_in: cut_off_in.iter().copied().map(Into::into).collect(),
         thread: None,
         is_unwanted: false,

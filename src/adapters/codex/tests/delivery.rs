@@ -1,5 +1,8 @@
 //! Handing messages over, and the races of it.
 
+use std::fs::{self, File};
+use std::sync::Arc;
+
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -293,6 +296,29 @@ async fn a_message_that_is_sent_again_while_it_is_held_is_looked_for_first() {
     next_fact!(script, NotTaken);
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.expect("thread/queue/add").await;
+}
+
+#[tokio::test]
+async fn what_is_looked_for_is_followed_by_its_id_and_its_attempt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(Arc::new(File::create(&path).unwrap()));
+    let _logged = tracing::subscriber::set_default(subscriber.finish());
+    let mut script = stopped_with_a_message().await;
+    script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
+    script.look(json!([row("Q1", "m1")]), json!([])).await;
+    next_fact!(script, StillQueued);
+    let log = fs::read_to_string(&path).unwrap();
+    let mut looked = log
+        .lines()
+        .filter(|line| line.contains("looked for at codex"))
+        .peekable();
+    assert!(looked.peek().is_some(), "{log}");
+    let span = "message{id=m1 attempt=attempt-at-m1}";
+    assert!(looked.all(|line| line.contains(span)), "{log}");
 }
 
 #[tokio::test]

@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
+use std::sync::atomic::AtomicBool;
+
 use super::lobby::LOBBY_MAX;
 use super::*;
 
@@ -304,6 +306,52 @@ async fn of_too_many_terminals_the_last_is_told_why_and_the_others_stay() {
     let mut still = [0; 5];
     terminal.read_exact(&mut still).await.unwrap();
     assert_eq!(&still, b"still");
+}
+
+/// A log that panics where it is to hold this, once.
+struct PanicsAt(&'static str, Arc<AtomicBool>);
+
+impl io::Write for PanicsAt {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let is_it = String::from_utf8_lossy(line).contains(self.0);
+        assert!(!is_it || self.1.swap(true, Ordering::SeqCst), "a test's");
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_whose_connection_panics_has_left_and_the_next_one_comes_in() {
+    let mut bench = bench().await;
+    let has_panicked = Arc::new(AtomicBool::default());
+    let log = move || PanicsAt("a terminal is connected", Arc::clone(&has_panicked));
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_writer(log);
+    let _logged = tracing::subscriber::set_default(subscriber.finish());
+    let (mut terminal, _server, _) = bench.attached(b"").await;
+    let came = bench.facts.recv().await;
+    assert!(
+        matches!(came, Some(CodexFact::Tui { attached: true, .. })),
+        "{came:?}"
+    );
+    assert_eq!(bench.facts.recv().await, Some(CodexFact::TerminalFailed));
+    let left = CodexFact::Tui {
+        attached: false,
+        pid: None,
+    };
+    assert_eq!(bench.facts.recv().await, Some(left));
+    let mut rest = Vec::new();
+    terminal.read_to_end(&mut rest).await.unwrap();
+    let (_terminal, _server, _) = bench.attached(b"").await;
+    let came = bench.facts.recv().await;
+    assert!(
+        matches!(came, Some(CodexFact::Tui { attached: true, .. })),
+        "{came:?}"
+    );
 }
 
 #[tokio::test]

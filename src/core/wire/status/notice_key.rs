@@ -17,14 +17,20 @@ words! {
         Touched = "touched",
         /// The chain of the record is broken.
         Chain = "chain",
+        AgentsLookFailed = "agents_look_failed",
+        BodiesFailed = "bodies_failed",
         CarryingFailed = "carrying_failed",
+        ClaudeLookFailed = "claude_look_failed",
         /// Codex's program cannot be used.
         Codex = "codex",
         /// Codex leaves out our hook.
         CodexHook = "codex_hook",
+        CommitFailed = "commit_failed",
+        CompactionLookFailed = "compaction_look_failed",
         Config = "config",
         /// Keys of the configuration wait for trust.
         ConfigTrust = "config_trust",
+        ContextLookFailed = "context_look_failed",
         /// Somebody changed `current`.
         Current = "current",
         /// The daemon before this one failed.
@@ -38,6 +44,8 @@ words! {
         InferenceFailed = "inference_failed",
         KeptTextsFailed = "kept_texts_failed",
         ManagedBlocksFailed = "managed_blocks_failed",
+        PacketFailed = "packet_failed",
+        ProgramLookFailed = "program_look_failed",
         /// Somebody came to Codex's proxy with a wrong token.
         Proxy = "proxy",
         ProxyFull = "proxy_full",
@@ -54,6 +62,7 @@ words! {
         SecondClaude = "second_claude",
         SettingsFailed = "settings_failed",
         SpokenWordsFailed = "spoken_words_failed",
+        TerminalFailed = "terminal_failed",
         /// The system gives no signs of changes.
         Watch = "watch",
     }

@@ -11,6 +11,8 @@ use crate::core::delivery::{ClaudeInput, LaterInput};
 use crate::core::entry::{Compaction, CompactionTrigger, ContinuityFact};
 use crate::core::id::RuntimeSession;
 use crate::daemon::agents::reloads::BegunCompaction;
+use crate::daemon::base::reads_beside::ReadsBeside;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::{ClaudeCompacted, Event};
 use crate::daemon::owners::{Agents, Base};
 use crate::wire::claude::transcript::CompactBoundary;
@@ -66,10 +68,10 @@ impl Base {
         let (Some(path), Some(began_ms)) = (path, began_ms) else {
             return self.on_claude_compacted(compacted);
         };
-        let events = self.events.clone();
+        let reads = self.reads();
         tokio::spawn(async move {
-            compacted.boundary = boundary(path, began_ms).await;
-            if let Some(events) = events.upgrade() {
+            compacted.boundary = boundary(&reads, path, began_ms).await;
+            if let Some(events) = reads.events().upgrade() {
                 let _ = events.send(Event::ClaudeCompacted(compacted)).await;
             }
         });
@@ -105,12 +107,13 @@ impl Base {
     }
 }
 
-async fn boundary(path: PathBuf, began_ms: i64) -> Option<CompactBoundary> {
+async fn boundary(reads: &ReadsBeside, path: PathBuf, began_ms: i64) -> Option<CompactBoundary> {
     for wait in LOOKS {
         sleep(wait).await;
         let path = path.clone();
-        let look = tokio::task::spawn_blocking(move || read_boundary(&path, began_ms));
-        if let Some(boundary) = look.await.ok().flatten() {
+        let look = move || read_boundary(&path, began_ms);
+        let found = reads.read(WorkBeside::CompactionLook, look).await;
+        if let Some(boundary) = found.flatten() {
             return Some(boundary);
         }
     }

@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::adapters::process::{StartedProcess, age};
@@ -19,6 +18,7 @@ use crate::core::id::RuntimeSession;
 use crate::daemon::attach::ConnId;
 use crate::daemon::base::clients::{Doorbell, Gone, Receiver};
 use crate::daemon::base::clock::now_ms;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::{ClaudeLook, Event};
 use crate::daemon::owners::{Agents, Base, Daemon};
 use crate::wire::control::Role;
@@ -125,16 +125,20 @@ impl Daemon {
         if is_here || !is_last || self.base.operations.is_stopping() {
             return;
         }
-        let events = self.base.events.clone();
+        let reads = self.base.reads();
         tokio::spawn(async move {
             sleep(pause).await;
-            let look = spawn_blocking(move || ClaudeLook {
-                has_ended: process.has_ended(),
+            let looked_at = process.clone();
+            let look = move || looked_at.has_ended();
+            // Where the look panicked it is looked again, as at one that lives.
+            let has_ended = reads.read(WorkBeside::ClaudeLook, look).await;
+            let look = ClaudeLook {
                 pair,
                 process,
                 pause,
-            });
-            if let (Ok(look), Some(events)) = (look.await, events.upgrade()) {
+                has_ended: has_ended.unwrap_or(false),
+            };
+            if let Some(events) = reads.events().upgrade() {
                 let _ = events.send(Event::ClaudeLookedAt(look)).await;
             }
         });

@@ -10,6 +10,7 @@ use crate::core::redact::Redactor;
 use crate::daemon::agents::codex_lane::CodexNews;
 use crate::daemon::agents::metering::codex_context;
 use crate::daemon::agents::shown_turn::ShownTurn;
+use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::decisions::approvals::OverAtCodex;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::{Agents, Base, Daemon};
@@ -95,6 +96,7 @@ impl Daemon {
             }
             CodexFact::Tui { attached, pid } => self.tui(attached, pid),
             CodexFact::ProxyRefused { count, is_full } => self.proxy_refused(count, is_full),
+            CodexFact::TerminalFailed => self.base.work_failed(&WorkBeside::Terminal),
             CodexFact::ProxyHasRoom => {
                 self.base.notice_over(&NoticeKey::ProxyFull);
             }
@@ -389,6 +391,7 @@ impl Daemon {
     pub(super) fn tui(&mut self, attached: bool, pid: Option<u32>) {
         if attached {
             self.base.notices.clear(&NoticeKey::Proxy);
+            self.base.work_done(&WorkBeside::Terminal);
         }
         if self.agents.codex.terminal(attached, pid) {
             self.base.recorder.mention(

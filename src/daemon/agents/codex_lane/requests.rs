@@ -37,14 +37,14 @@ impl CodexLane {
         } = message;
         let following = trace::attempt(&message_id, Some(&attempt));
         following.in_scope(|| tracing::debug!(?on_busy, "handed to the Codex adapter"));
-        self.attempts.insert(message_id.clone(), attempt);
+        self.attempts.insert(message_id.clone(), attempt.clone());
         self.request(CodexRequest::Deliver {
             message_id,
             text,
             on_busy,
             cut_off_in,
             thread,
-            following,
+            attempt,
         })
     }
 
@@ -63,7 +63,7 @@ impl CodexLane {
         messages: Vec<AttemptedMessage>,
     ) -> Result<(), NotAsked> {
         for message in &messages {
-            trace::message(&message.message_id)
+            trace::attempt(&message.message_id, message.attempt.as_ref())
                 .in_scope(|| tracing::debug!("asked about at the Codex adapter"));
         }
         self.request(CodexRequest::Recover { messages })
@@ -71,7 +71,8 @@ impl CodexLane {
 
     /// Asks for a message back that lies in the app-server's queue.
     pub(in crate::daemon) fn take_back(&self, message_id: EntryId) -> Result<(), NotAsked> {
-        trace::message(&message_id).in_scope(|| tracing::debug!("asked back"));
+        trace::attempt(&message_id, self.attempts.get(&message_id))
+            .in_scope(|| tracing::debug!("asked back"));
         self.request(CodexRequest::TakeBack { message_id })
     }
 

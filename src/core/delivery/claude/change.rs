@@ -1,0 +1,14 @@
+//! [`ClaudeChange`]: a state of Claude, as the record has it.
+
+use crate::agent::AgentState;
+
+/// A state of Claude, as the record has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClaudeChange {
+    /// What it does.
+    pub state: AgentState,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// A reason for people.
+    pub why: Option<String>,
+}
