@@ -7,7 +7,7 @@ use crate::core::entry::TurnFiles;
 use crate::core::id::RuntimeSession;
 use crate::core::lock::lock;
 use crate::daemon::base::under_way::WorkBeside;
-use crate::daemon::base::work_lane::LaneWork;
+use crate::daemon::base::work_queue::QueuedWork;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::{Agents, Base};
 use crate::wire::control::{HookEvent, HookParams};
@@ -78,7 +78,7 @@ impl Agents {
             self.spoken.reads_end(&pair);
         }
         let at_ms = base.clock.now_ms();
-        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
+        let work = base.queued_work(WorkBeside::SpokenWords, move |under_way| {
             // Only figures are behind the lock, which are good whenever it is free.
             let mut words = lock(&words);
             let (mut texts, mut unfinished) = (Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ impl Agents {
     }
 
     /// Has words read, one time after the other: each reads on where the one before ended.
-    pub(in crate::daemon) fn read_spoken(&mut self, base: &Base, work: LaneWork) {
+    pub(in crate::daemon) fn read_spoken(&mut self, base: &Base, work: QueuedWork) {
         self.spoken.is_to_be_read();
         self.transcripts_work.take(&base.events, work);
     }
@@ -118,7 +118,7 @@ impl Agents {
         };
         let pair = pair.clone();
         let at_ms = base.clock.now_ms();
-        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
+        let work = base.queued_work(WorkBeside::SpokenWords, move |under_way| {
             let mut words = lock(&words);
             let (texts, unfinished) = words.left();
             Event::ClaudeSpoke(ClaudeSpoke {
