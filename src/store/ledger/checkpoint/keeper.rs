@@ -6,7 +6,6 @@ use std::io::{self, BufWriter, IntoInnerError};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::super::check::Checker;
@@ -19,6 +18,7 @@ use crate::derived::discard_checkpoint;
 use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, sweep_unplaced, write_private};
 use crate::hashed_file::HashedFile;
 use crate::latest::Latest;
+use crate::latest_thread::LatestThread;
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::snapshot::Snapshot;
 
@@ -35,8 +35,7 @@ const ENTRIES_BETWEEN: u64 = 2_048;
 pub struct CheckpointKeeper {
     dirs: ProjectDirs,
     user: UserDirs,
-    offers: Arc<Latest<Offer>>,
-    thread: Option<JoinHandle<()>>,
+    writer: LatestThread<Offer>,
     offered: u64,
 }
 
@@ -58,17 +57,11 @@ impl CheckpointKeeper {
     ///
     /// When the system gives no thread.
     pub fn start(dirs: &ProjectDirs, user: &UserDirs, from: u64) -> io::Result<Self> {
-        let offers = Arc::new(Latest::default());
-        let pending = Arc::clone(&offers);
         let mut files = Files::new(dirs, user);
-        let thread = thread::Builder::new()
-            .name("checkpoint-writer".to_owned())
-            .spawn(move || files.keep(&pending))?;
         Ok(Self {
             dirs: dirs.clone(),
             user: user.clone(),
-            offers,
-            thread: Some(thread),
+            writer: LatestThread::start("checkpoint-writer", move |offers| files.keep(&offers))?,
             offered: from,
         })
     }
@@ -81,8 +74,7 @@ impl CheckpointKeeper {
     /// When the system gives no thread; no checkpoints are written then.
     pub fn begin_anew(&mut self) -> io::Result<()> {
         // Else what waits is written as well, behind what is being written.
-        self.offers.abandon();
-        self.finish();
+        self.writer.abandon();
         *self = Self::start(&self.dirs, &self.user, 0)?;
         Ok(())
     }
@@ -103,7 +95,7 @@ impl CheckpointKeeper {
         }
         if seq - self.offered >= ENTRIES_BETWEEN {
             self.offered = seq;
-            self.offers.put(Offer {
+            self.writer.latest().put(Offer {
                 ledger: ledger.clone(),
                 session: session.clone(),
                 world: Arc::clone(world),
@@ -114,30 +106,14 @@ impl CheckpointKeeper {
     }
 
     /// Writes the last checkpoint, of a ledger that is closed already, and ends.
-    pub fn close(mut self, ledger: Ledger, session: SessionId, world: Arc<Snapshot>, hash: String) {
-        self.offers.put(Offer {
+    pub fn close(self, ledger: Ledger, session: SessionId, world: Arc<Snapshot>, hash: String) {
+        self.writer.latest().put(Offer {
             ledger,
             session,
             world,
             hash,
             last: true,
         });
-        self.finish();
-    }
-
-    fn finish(&mut self) {
-        self.offers.close();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the writer of checkpoints panicked");
-        }
-    }
-}
-
-impl Drop for CheckpointKeeper {
-    fn drop(&mut self) {
-        self.finish();
     }
 }
 
