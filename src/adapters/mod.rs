@@ -16,6 +16,7 @@ pub mod gate;
 pub mod gh;
 pub mod git;
 pub mod hold;
+pub mod left_files;
 pub mod operator_check;
 pub mod plain_file;
 pub mod port_holder;

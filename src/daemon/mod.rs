@@ -39,7 +39,7 @@
 //! | [`Notices`](base::notices::Notices) | sentences for the operator, one for each key | a sentence, its end | whether that is new |
 //! | [`Readers`](base::readers::Readers) | reads beside the loop, those that ask git apart | a read | its answer, to who asked |
 //! | [`TreeReads`](base::tree_reads::TreeReads) | the places in which git is asked for the work tree | what the tree is for | its event |
-//! | [`WorkLane`](base::work_lane::WorkLane) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
+//! | [`WorkQueue`](base::work_queue::WorkQueue) | work on the files of the settings that waits for the one before | work | its event, or that it failed |
 //! | [`TreeCommit`](base::tree_commit::TreeCommit) | the commit that the work tree stands on, as it was read last | requests to read it again | what is known |
 //! | [`AgentPrograms`](base::agent_programs::AgentPrograms) | where the agents' programs are | what a look found | whether that is news |
 //! | [`Configuration`](base::configuration::Configuration) | `config.json` as it counts now | what was read | timeouts |
@@ -72,7 +72,7 @@
 //! | [`Silences`](agents::silence::Silences) | since when nothing is heard of the turns that run | signs, whether a turn runs and waits, as its agent's state has it, a look | [`SilenceStep`](agents::silence::SilenceStep) |
 //! | [`ShownTurn`](agents::shown_turn::ShownTurn) | what Codex's turn does right now, has done so far, and plans | tools, what it did, that its model is tried again, its end | the same, for who looks |
 //! | [`SpokenTurns`](agents::spoken_turns::SpokenTurns) | how far Claude's transcripts were read | a hook | what Claude said since |
-//! | `transcripts_work`: [`WorkLane`](base::work_lane::WorkLane) | readings of these transcripts, each behind the one before | work | its event, or that it failed |
+//! | `transcripts_work`: [`WorkQueue`](base::work_queue::WorkQueue) | readings of these transcripts, each behind the one before | work | its event, or that it failed |
 //! | [`Inferences`](agents::inferences::Inferences) | the agents' latest words without a mark, the one question to a model that is open | words, a question | the words to be read, and what stops that |
 //! | [`TouchedFiles`](agents::touched_files::TouchedFiles) | the files and helpers of Claude's running turns | a file, a helper, the end of a turn | what the turn touched |
 //! | [`RecentWrites`](agents::recent_writes::RecentWrites) | the files that each agent wrote in the last minutes | a file | those since a time |

@@ -2,18 +2,16 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use super::dirs::write_fleeting;
-use super::latest::Latest;
+use super::latest_thread::LatestThread;
 
 /// Written on a thread of its own, as soon as the disk takes it. A process that is killed loses what
-/// was put in its last moment; a machine that stops may lose all of it.
+/// was put in its last moment; a machine that stops may lose all of it. Dropped, it waits until
+/// what was put is written.
 #[derive(Debug)]
 pub struct KeptFile {
-    latest: Arc<Latest<Vec<u8>>>,
-    thread: Option<JoinHandle<()>>,
+    writer: LatestThread<Vec<u8>>,
 }
 
 impl KeptFile {
@@ -23,37 +21,19 @@ impl KeptFile {
     ///
     /// When the system gives no thread.
     pub fn start(path: PathBuf) -> io::Result<Self> {
-        let latest: Arc<Latest<Vec<u8>>> = Arc::default();
-        let pending = Arc::clone(&latest);
-        let keep = move || {
+        let writer = LatestThread::<Vec<u8>>::start("kept-file", move |pending| {
             while let Some(bytes) = pending.take() {
                 if let Err(error) = write_fleeting(&path, &bytes) {
                     tracing::warn!(%error, path = %path.display(), "a file was not kept");
                 }
             }
-        };
-        let thread = thread::Builder::new().name("kept-file".to_owned());
-        Ok(Self {
-            latest,
-            thread: Some(thread.spawn(keep)?),
-        })
+        })?;
+        Ok(Self { writer })
     }
 
     /// The file is to hold this. Never waits for the disk; what was not written yet is replaced.
     pub fn put(&self, bytes: Vec<u8>) {
-        self.latest.put(bytes);
-    }
-}
-
-impl Drop for KeptFile {
-    /// Waits until what was put is written.
-    fn drop(&mut self) {
-        self.latest.close();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("what keeps a file panicked");
-        }
+        self.writer.latest().put(bytes);
     }
 }
 

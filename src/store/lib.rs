@@ -20,6 +20,7 @@ pub mod head;
 pub mod kept_file;
 pub mod kept_sessions;
 mod latest;
+mod latest_thread;
 pub mod ledger;
 pub mod mend;
 pub mod operator_key;

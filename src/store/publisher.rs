@@ -10,7 +10,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, UNIX_EPOCH};
 
 use jiff::Timestamp;
@@ -18,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::dirs::{ProjectDirs, write_fleeting, write_private};
 use super::latest::Latest;
+use super::latest_thread::LatestThread;
 use super::owner::{LockPlace, LockState};
 use super::published::{Places, Published};
 use super::session::began_ms;
@@ -69,8 +69,7 @@ impl Board {
 #[derive(Debug)]
 pub struct Publisher {
     place: Place,
-    latest: Arc<Latest<PublishedState>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<LatestThread<PublishedState>>,
     /// Another owner takes it back.
     is_left: bool,
 }
@@ -102,7 +101,6 @@ impl Publisher {
             dirs: dirs.clone(),
             lock,
         };
-        let board = Board::default();
         let ports = serde_json::to_vec(&imprint.published)?;
         if let Err(error) = write_private(&Places::of(dirs).ports, &ports) {
             // One that goes on in its own process is where that said that it is.
@@ -114,18 +112,19 @@ impl Publisher {
         // From here on dropping it takes the first one back.
         let mut publisher = Self {
             place: place.clone(),
-            latest: Arc::clone(&board.latest),
             thread: None,
             is_left: is_heir,
         };
         let mut writer = Writer::new(place, imprint);
         writer.write(&PublishedState::default());
-        let latest = Arc::clone(&board.latest);
-        publisher.thread = Some(
-            thread::Builder::new()
-                .name("publisher".to_owned())
-                .spawn(move || guarded(Box::new(move || writer.keep(&latest))))?,
-        );
+        let thread = LatestThread::start("publisher", move |latest| {
+            guarded(Box::new(move || writer.keep(&latest)));
+        })?;
+        let board = Board {
+            latest: Arc::clone(thread.latest()),
+            shown: PublishedState::default(),
+        };
+        publisher.thread = Some(thread);
         Ok((publisher, board))
     }
 
@@ -142,11 +141,8 @@ impl Publisher {
 
 impl Drop for Publisher {
     fn drop(&mut self) {
-        self.latest.abandon();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the publisher panicked");
+        if let Some(thread) = &mut self.thread {
+            thread.abandon();
         }
         if !self.is_left && self.place.is_ours() {
             Places::of(&self.place.dirs).clear();

@@ -879,7 +879,7 @@ fn an_owner_of_the_daemon_stands_in_the_folder_of_its_group() {
             let modules = owners.iter().filter(|(_, owner)| *owner == of);
             // One type serves two groups: it stands with what any flow may need.
             let stands = |module: &str| {
-                is_of_module(module, folder) || (of == "WorkLane" && is_of_module(module, "base"))
+                is_of_module(module, folder) || (of == "WorkQueue" && is_of_module(module, "base"))
             };
             let beside = modules.filter(|(module, _)| !stands(module));
             wrong.extend(beside.map(|(module, _)| format!("{group}.{name}: {module}")));

@@ -195,6 +195,19 @@ impl Action {
             .map(|(_, action)| *action)
     }
 
+    /// Something is done about an agent that is there.
+    pub(crate) fn is_of_agent(self) -> bool {
+        matches!(
+            self,
+            Self::Interrupt
+                | Self::SendAgain
+                | Self::Snooze
+                | Self::TryNow
+                | Self::CancelRetries
+                | Self::Compact
+        )
+    }
+
     pub fn name(self) -> &'static str {
         NAMES
             .iter()

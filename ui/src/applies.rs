@@ -34,12 +34,7 @@ fn on_panes(deck: &Deck, action: Action) -> bool {
         Action::Restart => deck.seen && !view.demo && view.daemon.state.can_restart(),
         Action::Steps => view.missing.iter().any(|step| !step.done),
         Action::Start => selected_agent(deck).is_some_and(|agent| can_start(deck, agent)),
-        Action::Interrupt
-        | Action::SendAgain
-        | Action::Snooze
-        | Action::TryNow
-        | Action::CancelRetries
-        | Action::Compact => {
+        _ if action.is_of_agent() => {
             selected_agent(deck).is_some_and(|agent| can_act_on(deck, agent, action))
         }
         Action::WorkState | Action::Instructions => can_act && selected_agent(deck).is_some(),
@@ -104,16 +99,8 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         Overlay::Recovery(sheet) => match action {
             Action::Copy | Action::CopyId | Action::Message => Some(sheet.agent().is_some()),
             // Keys of agents and entries alone.
-            Action::Start
-            | Action::Handoff
-            | Action::Interrupt
-            | Action::SendAgain
-            | Action::Snooze
-            | Action::TryNow
-            | Action::CancelRetries
-            | Action::Compact
-            | Action::Edit
-            | Action::Raw => Some(false),
+            Action::Start | Action::Handoff | Action::Edit | Action::Raw => Some(false),
+            _ if action.is_of_agent() => Some(false),
             _ => None,
         },
         Overlay::Findings(_) | Overlay::Finding(_) => {
@@ -149,12 +136,7 @@ fn on_overlay(deck: &Deck, overlay: &Overlay, action: Action) -> bool {
         Overlay::Agent(sheet) => match action {
             Action::Copy | Action::CopyId | Action::Edit => Some(false),
             Action::Start => Some(can_start(deck, sheet.agent)),
-            Action::Interrupt
-            | Action::SendAgain
-            | Action::Snooze
-            | Action::TryNow
-            | Action::CancelRetries
-            | Action::Compact => Some(can_act_on(deck, sheet.agent, action)),
+            _ if action.is_of_agent() => Some(can_act_on(deck, sheet.agent, action)),
             Action::WorkState | Action::Instructions => Some(can_act),
             _ => None,
         },

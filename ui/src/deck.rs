@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ratatui::layout::Position;
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 
 use crate::action::Action;
 use crate::detail_state::DetailState;
@@ -318,6 +318,14 @@ impl Deck {
             " "
         };
         Span::styled(cursor, self.theme.style(ThemeRole::Key))
+    }
+
+    /// A row of a sheet, with the cursor on it or not.
+    pub(crate) fn sheet_row(&self, row: Line<'static>, is_selected: bool) -> Line<'static> {
+        match is_selected {
+            true => row.patch_style(self.theme.style(ThemeRole::SelectionFocus)),
+            false => row,
+        }
     }
 
     /// Whether there is a theme of that name, of ours or of the user's.

@@ -4,10 +4,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::banner::{draw_level_lines, level_lines};
 use crate::deck::Deck;
-use crate::model::Level;
-use crate::sanitize;
-use crate::text;
 use crate::theme::ThemeRole;
 
 /// Most lines of a notice. They cover the ends of the panes until the next key.
@@ -26,14 +24,9 @@ pub(crate) fn draw_notice(deck: &Deck, area: Rect, buf: &mut Buffer) {
         return;
     };
     ratatui::widgets::Widget::render(ratatui::widgets::Clear, area, buf);
-    let style = deck.theme.level(notice.level);
     buf.set_style(area, deck.theme.style(ThemeRole::Screen));
-    buf.set_style(area, style);
-    let room = usize::from(area.width).saturating_sub(2);
     let lines = notice_lines(deck, area.width, usize::from(area.height));
-    for (line, y) in lines.iter().zip(area.y..area.bottom()) {
-        buf.set_stringn(area.x + 1, y, line, room, style);
-    }
+    draw_level_lines(&lines, deck.theme.level(notice.level), area, buf);
 }
 
 /// How many lines the notice needs on this screen. What to do stands at its end, so it is wrapped
@@ -49,20 +42,8 @@ pub(crate) fn notice_rows(deck: &Deck, screen: Rect) -> u16 {
 }
 
 fn notice_lines(deck: &Deck, columns: u16, most: usize) -> Vec<String> {
-    let Some(notice) = &deck.notice else {
-        return Vec::new();
-    };
-    let glyph = match notice.level {
-        Level::Info => deck.glyphs.dot(),
-        Level::Warn | Level::Error => deck.glyphs.wrong(),
-    };
-    let indent = text::width(glyph) + 1;
-    let room = usize::from(columns).saturating_sub(2 + indent);
-    let words = sanitize::line(&notice.text);
-    let lines = text::wrap_to(&words, room, most).into_iter();
-    let lines = lines.enumerate().map(|(row, line)| match row {
-        0 => format!("{glyph} {line}"),
-        _ => format!("{}{line}", " ".repeat(indent)),
-    });
-    lines.collect()
+    let notice = deck.notice.as_ref();
+    notice.map_or_else(Vec::new, |notice| {
+        level_lines(deck, notice.level, &notice.text, columns, most)
+    })
 }

@@ -40,12 +40,7 @@ pub(crate) fn aim(deck: &Deck, action: Action) -> Option<(Pane, usize)> {
         Action::WorkState | Action::Instructions if deck.view.daemon.state.can_act() => {
             agent(&|_| true)
         }
-        Action::Interrupt
-        | Action::SendAgain
-        | Action::Snooze
-        | Action::TryNow
-        | Action::CancelRetries
-        | Action::Compact => agent(&|agent| can_act_on(deck, agent, action)),
+        _ if action.is_of_agent() => agent(&|agent| can_act_on(deck, agent, action)),
         _ => None,
     }
 }

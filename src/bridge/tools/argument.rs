@@ -75,8 +75,7 @@ fn without_middle(fault: &str) -> Cow<'_, str> {
 
 /// The refusal of a call whose arguments are wrong.
 pub(super) fn invalid(message: impl Into<String>) -> Refusal {
-    Refusal::new(
-        RefusalCode::InvalidArguments,
+    Refusal::invalid(
         message,
         "call again with arguments as in the tool's schema; nothing was recorded",
     )

@@ -20,7 +20,7 @@ use crate::core::delivery::DeliveryState;
 use crate::core::entry::DeliveryResult;
 use crate::core::word::OpenWord;
 use crate::wire::control::{
-    Command, EntryLine, FailureCode, QueueChange, QueueChangeParams, QueueRow, Refusal, RefusalCode,
+    Command, EntryLine, FailureCode, QueueChange, QueueChangeParams, QueueRow, Refusal,
 };
 
 /// What can be done with messages on their way.
@@ -327,8 +327,7 @@ fn what_a_retry_does(row: &QueueRow, is_codex_held: bool) -> Result<&'static str
         {
             Ok("goes on, with all that waits because you stopped Codex's turn")
         }
-        Some(_) => Err(Failure::from(Refusal::new(
-            RefusalCode::WrongState,
+        Some(_) => Err(Failure::from(Refusal::wrong_state(
             format!("{} is {}", row.id, row.state),
             "retry what is ambiguous or cut off; what is queued is sent by itself",
         ))),
@@ -348,8 +347,7 @@ fn what_a_removal_does(row: &QueueRow) -> Result<String, Failure> {
         Some(state) if QueueRow::can_be_removed(row.to, *state) => Ok(format!(
             "is not given again: nobody can know whether {to} has read it"
         )),
-        Some(_) => Err(Failure::from(Refusal::new(
-            RefusalCode::InFlight,
+        Some(_) => Err(Failure::from(Refusal::in_flight(
             format!("{} is just being given to {to}", row.id),
             "look again in a moment: `ctxrelay queue list`",
         ))),

@@ -2,13 +2,12 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use crate::adapters::plain_file::open_plain;
+use crate::adapters::left_files::sweep_left;
 use crate::cli::exit::Failure;
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::wire::control::ProgramCode;
@@ -61,7 +60,9 @@ impl Destination {
         };
         let path = real.join(name);
         check_place(&path, force)?;
-        sweep_left(&real);
+        sweep_left(&real, UNNAMED, |file, age| {
+            age >= BEGUN_FOR && file.try_lock().is_ok()
+        });
         let file = tempfile::Builder::new()
             .prefix(UNNAMED)
             .tempfile_in(&real)
@@ -126,26 +127,6 @@ fn check_place(path: &Path, force: bool) -> Result<(), Failure> {
         _ if force => Ok(()),
         _ => Err(in_the_way(path)),
     }
-}
-
-/// Removes what was begun in a folder by one that was killed then.
-fn sweep_left(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_begun = entry.file_name().to_string_lossy().starts_with(UNNAMED);
-        if is_begun && let Err(error) = remove_left(&entry.path()) {
-            tracing::info!(%error, "what an export left is still there");
-        }
-    }
-}
-
-fn remove_left(path: &Path) -> io::Result<()> {
-    let (file, found) = open_plain(path)?;
-    let age = found.modified()?.elapsed().unwrap_or_default();
-    let is_own = found.uid() == rustix::process::geteuid().as_raw();
-    if is_own && age >= BEGUN_FOR && file.try_lock().is_ok() {
-        fs::remove_file(path)?;
-    }
-    Ok(())
 }
 
 fn in_the_way(path: &Path) -> Failure {

@@ -13,7 +13,7 @@ use crate::cli::record::ledger::search::{foot, noted, pieces, source};
 use crate::cli::record::ledger::vouching::FROM_ELSEWHERE;
 use crate::cli::report::{Report, ReportText};
 use crate::cli::text::masking::Masking;
-use crate::cli::text::words::{left_out, now_ms, time};
+use crate::cli::text::words::{now_ms, time};
 use crate::host::ProjectContext;
 use crate::wire::search::{FoundHit, FoundIn, FoundPage};
 pub use alike::{find_alike, found_text, said_words};
@@ -124,19 +124,9 @@ fn text(page: &FoundPage) -> ReportText {
         }
         line(&mut out, found, now_ms);
     }
-    let (shown, behind) = (page.hits.len(), page.behind);
-    let total = (page.total, page.total_is_at_least);
-    foot(
-        &mut out,
-        shown,
-        total,
-        ["hit", "hits"],
-        page.cursor.as_deref(),
-        behind,
-    );
-    if let Some(note) = left_out(page.unread_lines) {
-        out.note(note);
-    }
+    let found = (page.hits.len(), page.total, page.total_is_at_least);
+    let (cursor, lacking) = (page.cursor.as_deref(), [page.behind, page.unread_lines]);
+    foot(&mut out, ["hit", "hits"], found, cursor, lacking);
     out
 }
 

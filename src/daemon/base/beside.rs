@@ -5,7 +5,7 @@ use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::daemon::base::reads_beside::ReadsBeside;
 use crate::daemon::base::under_way::{UnderWay, WorkBeside};
-use crate::daemon::base::work_lane::LaneWork;
+use crate::daemon::base::work_queue::QueuedWork;
 use crate::daemon::event::Event;
 use crate::daemon::owners::Base;
 
@@ -20,7 +20,7 @@ impl Base {
         let Some(events) = self.events.upgrade() else {
             return;
         };
-        let work = self.lane_work(what, work);
+        let work = self.queued_work(what, work);
         tokio::spawn(async move {
             if let Some(told) = work.run().await {
                 let _ = events.send(told).await;
@@ -35,18 +35,18 @@ impl Base {
         what: WorkBeside,
         work: impl FnOnce(UnderWay) -> Event + Send + 'static,
     ) {
-        let work = self.lane_work(what, work);
+        let work = self.queued_work(what, work);
         self.settings_work.take(&self.events, work);
     }
 
     /// Work for a thread of its own; the daemon does not end before it has heard what came of it.
-    pub(in crate::daemon) fn lane_work(
+    pub(in crate::daemon) fn queued_work(
         &self,
         what: WorkBeside,
         work: impl FnOnce(UnderWay) -> Event + Send + 'static,
-    ) -> LaneWork {
+    ) -> QueuedWork {
         let begun = self.operations.begin_work(&what);
-        LaneWork {
+        QueuedWork {
             under_way: self.operations.begin_work(&what),
             what,
             work: Box::new(move || work(begun)),

@@ -30,4 +30,4 @@ pub(in crate::daemon) mod tree;
 pub(in crate::daemon) mod tree_commit;
 pub(in crate::daemon) mod tree_reads;
 pub(in crate::daemon) mod under_way;
-pub(in crate::daemon) mod work_lane;
+pub(in crate::daemon) mod work_queue;

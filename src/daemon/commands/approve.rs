@@ -107,8 +107,7 @@ impl Decisions {
         let Some(chosen) = asked.request.choice(&choice).cloned() else {
             let choices = asked.request.choices.iter();
             let known: Vec<&str> = choices.map(|choice| choice.id.as_str()).collect();
-            return Err(Refusal::new(
-                RefusalCode::InvalidArguments,
+            return Err(Refusal::invalid(
                 "it cannot be answered in this way",
                 match known.as_slice() {
                     [] => format!("answer it in {}'s own terminal", asked.agent.title()),
@@ -121,8 +120,7 @@ impl Decisions {
             check_length("note", note)?;
         }
         if note.is_none() && chosen.effect == ChoiceEffect::OwnWords {
-            return Err(Refusal::new(
-                RefusalCode::InvalidArguments,
+            return Err(Refusal::invalid(
                 "an answer in own words needs the words",
                 "say them in `note`",
             ));

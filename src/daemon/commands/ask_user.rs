@@ -87,8 +87,7 @@ impl Decisions {
         let request = request(&params, key, base.clock.outside_ms());
         let asked = AskedAs::of(agent, &request, "");
         if self.approvals.known(world, &asked).is_some() {
-            let refusal = Refusal::new(
-                RefusalCode::InFlight,
+            let refusal = Refusal::in_flight(
                 "this very question is being recorded",
                 "wait for the call that asked it",
             );
@@ -167,8 +166,7 @@ fn check(params: &AskUserParams) -> Result<(), Refusal> {
     }
     let is_wrong = |choice: &String| choice.trim().is_empty() || is_over(choice, CHOICE_CHARS_MAX);
     if params.choices.len() > CHOICES_MAX || params.choices.iter().any(is_wrong) {
-        return Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        return Err(Refusal::invalid(
             format!(
                 "`choices` are at most {CHOICES_MAX}, of 1 to {CHOICE_CHARS_MAX} characters each"
             ),

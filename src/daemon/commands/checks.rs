@@ -119,8 +119,7 @@ pub(super) fn check_cursor(cursor: Option<&str>) -> Result<Option<u64>, Refusal>
         return Ok(None);
     };
     cursor.parse().map(Some).map_err(|_| {
-        Refusal::new(
-            RefusalCode::InvalidArguments,
+        Refusal::invalid(
             format!("`{}` is no cursor", shortened(cursor)),
             "use the `cursor` of the page before",
         )
@@ -161,8 +160,7 @@ pub(super) fn check_standing(
 /// Refuses free text that is empty or too long.
 pub(super) fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        return Err(Refusal::invalid(
             format!("`{field}` is empty"),
             format!("say something in `{field}`"),
         ));

@@ -26,7 +26,7 @@ use crate::daemon::owners::{Agents, Base};
 use crate::daemon::reply::{ReplySender, answer};
 use crate::store::ledger::{EntryFilter, Ledger, Stored};
 use crate::wire::control::{
-    ContextPage, ContextView, ReadContextParams, Refusal, RefusalCode, Reply, Role, WorkText,
+    ContextPage, ContextView, ReadContextParams, Refusal, Reply, Role, WorkText,
 };
 
 /// Entries per page when nobody names a number.
@@ -173,8 +173,7 @@ fn rules_of(rules: Option<&RulesReading>) -> WorkText {
 }
 
 fn no_agent(view: ContextView) -> Refusal {
-    Refusal::new(
-        RefusalCode::InvalidArguments,
+    Refusal::invalid(
         format!(
             "view `{}` is of the agent that asks, and this client is none",
             view.as_str()

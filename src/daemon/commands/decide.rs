@@ -60,8 +60,7 @@ impl Decisions {
         }
         let reason = params.reason.filter(|reason| !reason.trim().is_empty());
         if !params.approve && reason.is_none() {
-            return Err(Refusal::new(
-                RefusalCode::InvalidArguments,
+            return Err(Refusal::invalid(
                 "a rejection needs a reason",
                 "say what has to change: the agents read it",
             ));

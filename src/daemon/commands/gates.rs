@@ -21,7 +21,7 @@ use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::supervise::supervise;
 use crate::wire::config::Gate;
 use crate::wire::control::{
-    GateReport, GatesReport, Recorded, Refusal, RefusalCode, ReleaseOutcome, ReleaseToSign, Reply,
+    GateReport, GatesReport, Recorded, Refusal, ReleaseOutcome, ReleaseToSign, Reply,
     RunGatesParams, SignReleaseParams,
 };
 
@@ -57,8 +57,7 @@ impl Decisions {
         if self.gates.stop() {
             return Ok(Reply::Done);
         }
-        Err(Refusal::new(
-            RefusalCode::WrongState,
+        Err(Refusal::wrong_state(
             "no gate is running",
             "see `ctxrelay gates list`",
         ))
@@ -66,8 +65,7 @@ impl Decisions {
 
     fn gates_to_run(&self, base: &Base, params: &RunGatesParams) -> Result<Vec<Gate>, Refusal> {
         if !self.gates.is_idle() {
-            return Err(Refusal::new(
-                RefusalCode::InFlight,
+            return Err(Refusal::in_flight(
                 "gates are running",
                 "wait for their end, or stop them: `ctxrelay gates list` says how",
             ));
@@ -95,8 +93,7 @@ impl Decisions {
             if let Some(refusal) = cannot_run(&told, |_| true) {
                 return Err(refusal);
             }
-            return Err(Refusal::new(
-                RefusalCode::WrongState,
+            return Err(Refusal::wrong_state(
                 "there is no gate to run",
                 "name commands in `gates` of config.json and trust them: `ctxrelay trust`",
             ));
@@ -242,8 +239,7 @@ impl Decisions {
         reply: ReplySender,
     ) {
         let Some((entry, to_sign)) = self.gates.unsigned(params.run) else {
-            let refusal = Refusal::new(
-                RefusalCode::WrongState,
+            let refusal = Refusal::wrong_state(
                 "no release gate of that run waits for a signature",
                 "run it again: `ctxrelay release-gate`",
             );
@@ -381,8 +377,7 @@ fn cannot_run(gates: &[GateInForce], is_meant: impl Fn(&GateInForce) -> bool) ->
         .iter()
         .find(|gate| gate.unreadable.is_some() && is_meant(gate))?;
     let why = gate.unreadable.as_deref().unwrap_or_default();
-    Some(Refusal::new(
-        RefusalCode::WrongState,
+    Some(Refusal::wrong_state(
         format!("gate {} cannot be run: {why}", gate.name),
         "mend it in config.json and trust it: `ctxrelay trust`",
     ))

@@ -13,7 +13,7 @@ use crate::daemon::base::recorder::Recorder;
 use crate::daemon::reply::ReplySender;
 use crate::store::blobs::Blobs;
 use crate::store::ledger::{EntryFilter, Ledger};
-use crate::wire::control::{EntryLine, EntryPage, LedgerListParams, Refusal, RefusalCode, Reply};
+use crate::wire::control::{EntryLine, EntryPage, LedgerListParams, Refusal, Reply};
 use crate::wire::window::WindowParams;
 
 /// Entries per page when nobody names a number.
@@ -115,8 +115,7 @@ fn ending_in(ledger: &Ledger, end: &str) -> Result<Option<Seq>, Refusal> {
     match found.map_err(|error| unreadable(&error))?.as_slice() {
         [one] => Ok(Some(*one)),
         [] => Ok(None),
-        _ => Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        _ => Err(Refusal::invalid(
             format!("more than one entry ends in `{}`", shortened(end)),
             "give the whole id, or the number: `ctxrelay ledger list`",
         )),

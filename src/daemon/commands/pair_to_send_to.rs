@@ -11,7 +11,7 @@ use crate::daemon::agents::codex_lane::CodexLane;
 use crate::daemon::attach::ConnId;
 use crate::daemon::base::clients::Clients;
 use crate::daemon::base::recorder::Recorder;
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::Refusal;
 
 /// How much of an unknown pair's name is said.
 const PAIR_CHARS_SHOWN: usize = 64;
@@ -136,8 +136,7 @@ fn known<T>(
     }
     let shown: String = named.as_str().chars().take(PAIR_CHARS_SHOWN).collect();
     let known: Vec<&str> = known.iter().map(RuntimeSession::as_str).collect();
-    Err(Refusal::new(
-        RefusalCode::InvalidArguments,
+    Err(Refusal::invalid(
         format!("there is no pair `{shown}`"),
         format!("leave it out for your own, or one of: {}", known.join(", ")),
     ))

@@ -6,7 +6,7 @@ use crate::core::id::EntryId;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::decisions::approvals::Approvals;
 use crate::daemon::decisions::pending_decisions::PendingDecisions;
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::Refusal;
 
 /// Only its own proposal or question can an agent take back, and only one that nobody decides or
 /// decided, answers or answered.
@@ -20,8 +20,7 @@ pub(super) fn check_withdrawal(
     let Some(id) = withdrawn else { return Ok(()) };
     if let Some(asked) = world.open_approvals.get(id) {
         if !asked.is_question_of(by) {
-            return Err(Refusal::new(
-                RefusalCode::WrongState,
+            return Err(Refusal::wrong_state(
                 format!("request {id} is no question of yours"),
                 "only a question that you asked with `ask_user` can be taken back",
             ));
@@ -32,8 +31,7 @@ pub(super) fn check_withdrawal(
         return Err(not_pending(world, id));
     };
     if pending.by != *by {
-        return Err(Refusal::new(
-            RefusalCode::WrongState,
+        return Err(Refusal::wrong_state(
             format!("proposal {id} is of {}", pending.by),
             "only who proposed can take it back; say with `decline` or a note what is wrong",
         ));
@@ -49,9 +47,5 @@ pub(super) fn not_pending(world: &Snapshot, id: &EntryId) -> Refusal {
             "see `ctxrelay finality list`",
         );
     };
-    Refusal::new(
-        RefusalCode::WrongState,
-        over.why_over(),
-        "see `ctxrelay finality list`",
-    )
+    Refusal::wrong_state(over.why_over(), "see `ctxrelay finality list`")
 }

@@ -51,8 +51,7 @@ pub(super) fn queue_step(
         ),
     };
     if !allowed {
-        return Err(Refusal::new(
-            RefusalCode::WrongState,
+        return Err(Refusal::wrong_state(
             format!("{} is {}", params.id, state.as_str()),
             "retry what is ambiguous or cut off; remove what is queued, ambiguous or unread",
         ));

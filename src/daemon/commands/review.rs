@@ -23,7 +23,7 @@ use crate::daemon::decisions::imports::Imports;
 use crate::daemon::reply::{ReplySender, too_much};
 use crate::wire::control::{
     FindingText, IMPORT_BATCH_MAX, PlacedFinding, ReadFindingParams, ReadFindingPlacesParams,
-    Refusal, RefusalCode, Reply, ReviewChange, ReviewChanged,
+    Refusal, Reply, ReviewChange, ReviewChanged,
 };
 
 /// How long it is looked where findings stand: an agent waits for it, for 3 s. What is left then is
@@ -200,8 +200,7 @@ fn check_live(world: &Snapshot, id: &FindingId) -> Result<(), Refusal> {
     if finding.is_live() {
         return Ok(());
     }
-    Err(Refusal::new(
-        RefusalCode::WrongState,
+    Err(Refusal::wrong_state(
         format!("review finding {id} is {}", finding.state),
         "nothing was recorded; nothing is to be done about it any more",
     ))
@@ -214,15 +213,14 @@ fn check_newest(world: &Snapshot, review: Option<&str>, read_at: Seq) -> Result<
     if world.seq >= read_at && !review.is_some_and(is_newer) {
         return Ok(());
     }
-    Err(Refusal::new(
-        RefusalCode::WrongState,
+    Err(Refusal::wrong_state(
         "another import recorded what this review says while it was being read",
         "import it again: the newer one stays as it is",
     ))
 }
 
 fn check_import(findings: &[ImportedFinding], named: usize) -> Result<(), Refusal> {
-    let refused = |why: String| Err(Refusal::new(RefusalCode::InvalidArguments, why, IMPORT));
+    let refused = |why: String| Err(Refusal::invalid(why, IMPORT));
     if findings.len() > IMPORT_BATCH_MAX || named > FINDINGS_MAX {
         return refused(format!("more than {IMPORT_BATCH_MAX} findings at once"));
     }

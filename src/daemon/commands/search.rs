@@ -120,11 +120,7 @@ pub(super) fn rebuild<T>(
 
 /// What the caller typed makes no sense.
 fn senseless(error: &RequestError) -> Refusal {
-    Refusal::new(
-        RefusalCode::InvalidArguments,
-        error.to_string(),
-        error.hint(),
-    )
+    Refusal::invalid(error.to_string(), error.hint())
 }
 
 fn refusal(error: &SearchError) -> Refusal {

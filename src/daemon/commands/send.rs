@@ -365,14 +365,12 @@ impl Deliveries {
 fn receiver(from: Option<Agent>, to: Option<Agent>) -> Result<Agent, Refusal> {
     match (from, to) {
         (Some(from), None) => Ok(from.peer()),
-        (Some(from), Some(to)) if from == to => Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        (Some(from), Some(to)) if from == to => Err(Refusal::invalid(
             "an agent cannot send to itself",
             "use `append_note` to remember something",
         )),
         (_, Some(to)) => Ok(to),
-        (None, None) => Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        (None, None) => Err(Refusal::invalid(
             "no receiver is named",
             "say `claude` or `codex`",
         )),

@@ -16,8 +16,7 @@ use crate::daemon::owners::Base;
 use crate::daemon::reply::{ReplySender, answer};
 use crate::daemon::sessions::reopening::SealedTask;
 use crate::wire::control::{
-    Refusal, RefusalCode, Reply, STATED_MAX, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged,
-    TaskParams,
+    Refusal, Reply, STATED_MAX, StatedValue, TITLE_CHARS_MAX, TaskChange, TaskChanged, TaskParams,
 };
 use crate::wire::line::is_hash;
 
@@ -68,7 +67,7 @@ impl Base {
         }
         if session != self.recorder.session_id() {
             // What was read may be deleted for good by now, and must not come back.
-            return Err(wrong_state(
+            return Err(Refusal::wrong_state(
                 format!("another session began while {id} was looked for"),
                 "reopen it again",
             ));
@@ -177,7 +176,10 @@ impl Base {
                 check_digests(&task, [Some(&digest), kept.as_ref()])?;
                 if open && !world.tasks.get(&task).is_some_and(TaskSnapshot::is_open) {
                     let message = format!("{task} was closed while its capsule was made");
-                    return Err(wrong_state(message, "export it again, as it was closed"));
+                    return Err(Refusal::wrong_state(
+                        message,
+                        "export it again, as it was closed",
+                    ));
                 }
                 let along = [
                     (patch, "changes that no commit has"),
@@ -199,7 +201,7 @@ impl Base {
                 let closed = known(world, &task)?;
                 if closed.is_open() {
                     let hint = "`ctxrelay capsule use ID` makes it the current one";
-                    return Err(wrong_state(format!("{task} is open"), hint));
+                    return Err(Refusal::wrong_state(format!("{task} is open"), hint));
                 }
                 check_room(world)?;
                 let reopened = step(TaskStep::Reopened, &task, closed.title.clone());
@@ -244,14 +246,14 @@ fn check_open(task: &TaskSnapshot) -> Result<(), Refusal> {
         return Ok(());
     }
     let hint = format!("`ctxrelay capsule reopen {}` has it go on", task.id);
-    Err(wrong_state(format!("{} is closed", task.id), hint))
+    Err(Refusal::wrong_state(format!("{} is closed", task.id), hint))
 }
 
 fn check_room(world: &Snapshot) -> Result<(), Refusal> {
     if world.open_tasks().count() < TASKS_OPEN_MAX {
         return Ok(());
     }
-    Err(wrong_state(
+    Err(Refusal::wrong_state(
         format!("{TASKS_OPEN_MAX} tasks are open"),
         "close one: `ctxrelay capsule close ID`",
     ))
@@ -261,8 +263,7 @@ fn check_title(title: &str) -> Result<(), Refusal> {
     check_text("title", title)?;
     let is_long = title.chars().count() > TITLE_CHARS_MAX;
     if is_long || title.chars().any(char::is_control) {
-        return Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        return Err(Refusal::invalid(
             format!("`title` is not one line of at most {TITLE_CHARS_MAX} characters"),
             "say more in `--goal`",
         ));
@@ -290,8 +291,7 @@ fn check_handoff(world: &Snapshot, id: Option<&EntryId>) -> Result<(), Refusal> 
 
 fn check_values(title: Option<&str>, values: &[StatedValue]) -> Result<(), Refusal> {
     if values.len() > STATED_MAX || (values.is_empty() && title.is_none()) {
-        return Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        return Err(Refusal::invalid(
             format!("{} values are stated", values.len()),
             format!("state 1 to {STATED_MAX}, or another title"),
         ));
@@ -303,7 +303,10 @@ fn check_values(title: Option<&str>, values: &[StatedValue]) -> Result<(), Refus
 fn check_import(world: &Snapshot, id: &CapsuleId, digest: &str) -> Result<(), Refusal> {
     if world.tasks.contains_key(id) {
         let hint = "see `ctxrelay capsule show`; nothing was kept";
-        return Err(wrong_state(format!("{id} is a task of this record"), hint));
+        return Err(Refusal::wrong_state(
+            format!("{id} is a task of this record"),
+            hint,
+        ));
     }
     check_digests(id, [Some(digest), None])
 }
@@ -313,13 +316,8 @@ fn check_digests<T: AsRef<str>>(id: &CapsuleId, digests: [Option<T>; 2]) -> Resu
     if CapsuleId::is_well_formed(id.as_str()) && digests.all(|digest| is_hash(digest.as_ref())) {
         return Ok(());
     }
-    Err(Refusal::new(
-        RefusalCode::InvalidArguments,
+    Err(Refusal::invalid(
         "no capsule's id, or no SHA-256",
         "use `ctxrelay capsule import FILE` and `export`",
     ))
-}
-
-fn wrong_state(message: String, hint: impl Into<String>) -> Refusal {
-    Refusal::new(RefusalCode::WrongState, message, hint)
 }

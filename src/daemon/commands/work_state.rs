@@ -10,7 +10,7 @@ use crate::core::entry::{ContinuityFact, Entry};
 use crate::core::id::RuntimeSession;
 use crate::core::snapshot::Snapshot;
 use crate::daemon::base::recorder::Recorder;
-use crate::wire::control::{ForgetWorkParams, Refusal, RefusalCode, STATED_MAX, StateWorkParams};
+use crate::wire::control::{ForgetWorkParams, Refusal, STATED_MAX, StateWorkParams};
 
 /// What the operator says that the agents are at.
 pub(super) fn state_work<T>(
@@ -97,8 +97,7 @@ pub(super) fn forget_work<T>(
 fn check(params: &StateWorkParams) -> Result<(), Refusal> {
     let values = &params.values;
     if values.is_empty() || values.len() > STATED_MAX {
-        return Err(Refusal::new(
-            RefusalCode::InvalidArguments,
+        return Err(Refusal::invalid(
             format!("{} values are stated", values.len()),
             format!("state 1 to {STATED_MAX}"),
         ));

@@ -14,7 +14,7 @@ use crate::core::snapshot::{APPROVALS_OPEN_MAX, ApprovalSnapshot, Snapshot};
 use crate::daemon::attach::ConnId;
 use crate::daemon::decisions::shown_over::ShownOver;
 use crate::daemon::reply::ReplySender;
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::Refusal;
 
 /// Requests that can be answered.
 #[derive(Debug, Default)]
@@ -412,8 +412,7 @@ impl Approvals {
         if !self.answering.contains_key(id) {
             return Ok(());
         }
-        Err(Refusal::new(
-            RefusalCode::InFlight,
+        Err(Refusal::in_flight(
             "an answer to it is on its way",
             "look again: it ends when the agent's program has taken one",
         ))

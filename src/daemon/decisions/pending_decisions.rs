@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::core::id::EntryId;
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::Refusal;
 
 /// Proposals whose decision is on its way to the record.
 #[derive(Debug, Default)]
@@ -17,8 +17,7 @@ impl PendingDecisions {
         if !self.proposals.contains(proposal) {
             return Ok(());
         }
-        Err(Refusal::new(
-            RefusalCode::InFlight,
+        Err(Refusal::in_flight(
             "a decision on this proposal is just being recorded",
             "look again: `ctxrelay finality list`",
         ))

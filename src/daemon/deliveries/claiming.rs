@@ -5,7 +5,7 @@ use crate::core::delivery::ClaimedTexts;
 use crate::core::id::EntryId;
 use crate::daemon::owners::Daemon;
 use crate::daemon::owners::continuation::{ThenStored, ThenTaken};
-use crate::wire::control::{Refusal, RefusalCode};
+use crate::wire::control::Refusal;
 
 impl Daemon {
     /// Goes on in its turn: nothing was to be claimed.
@@ -52,9 +52,5 @@ impl Daemon {
 }
 
 fn taken_back() -> Refusal {
-    Refusal::new(
-        RefusalCode::InFlight,
-        "a message was taken back just now",
-        "ask again",
-    )
+    Refusal::in_flight("a message was taken back just now", "ask again")
 }

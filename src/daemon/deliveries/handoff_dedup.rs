@@ -5,7 +5,7 @@ use crate::core::delivery::{Admission, Admissions};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::Snapshot;
 use crate::daemon::reply::{ReplySender, answer};
-use crate::wire::control::{Refusal, RefusalCode, Reply, Sent};
+use crate::wire::control::{Refusal, Reply, Sent};
 
 /// A handoff with the same words within this time is the same handoff, in ms.
 const SAME_FOR_MS: i64 = 5 * 60 * 1000;
@@ -82,8 +82,7 @@ impl HandoffDedup {
         if self.duplicates.len() < DEDUP_MAX {
             return self.duplicates.push((first, reply));
         }
-        let refusal = Refusal::new(
-            RefusalCode::InFlight,
+        let refusal = Refusal::in_flight(
             format!("the same handoff, {first}, is just being recorded"),
             "ask again in a moment; it will not be recorded twice",
         );

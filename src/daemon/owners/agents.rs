@@ -17,7 +17,7 @@ use crate::daemon::agents::shown_turn::ShownTurn;
 use crate::daemon::agents::silence::Silences;
 use crate::daemon::agents::spoken_turns::SpokenTurns;
 use crate::daemon::agents::touched_files::TouchedFiles;
-use crate::daemon::base::work_lane::WorkLane;
+use crate::daemon::base::work_queue::WorkQueue;
 
 /// What is known of the two agents, of each pair: whether they run, what they are at, what they were
 /// told and what they did. Their lanes are among it, which say what can be delivered.
@@ -31,7 +31,7 @@ pub struct Agents {
     pub(in crate::daemon) silences: Silences,
     pub(in crate::daemon) shown_turn: ShownTurn,
     pub(in crate::daemon) spoken: SpokenTurns,
-    pub(in crate::daemon) transcripts_work: WorkLane,
+    pub(in crate::daemon) transcripts_work: WorkQueue,
     pub(in crate::daemon) inferences: Inferences,
     pub(in crate::daemon) touched: TouchedFiles,
     pub(in crate::daemon) reloads: Reloads<ThenReloaded>,
@@ -53,7 +53,7 @@ impl Agents {
             silences: Silences::default(),
             shown_turn: ShownTurn::default(),
             spoken: SpokenTurns::default(),
-            transcripts_work: WorkLane::default(),
+            transcripts_work: WorkQueue::default(),
             inferences: Inferences::default(),
             touched: TouchedFiles::default(),
             reloads: Reloads::default(),

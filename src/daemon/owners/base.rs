@@ -17,7 +17,7 @@ use crate::daemon::base::recorder::Recorder;
 use crate::daemon::base::renderings::Renderings;
 use crate::daemon::base::tree_commit::TreeCommit;
 use crate::daemon::base::tree_reads::TreeReads;
-use crate::daemon::base::work_lane::WorkLane;
+use crate::daemon::base::work_queue::WorkQueue;
 use crate::daemon::event::Event;
 use crate::store::dirs::ProjectDirs;
 use crate::store::publisher::Board;
@@ -38,7 +38,7 @@ pub struct Base {
     pub(in crate::daemon) clients: Clients,
     pub(in crate::daemon) notices: Notices,
     pub(in crate::daemon) configuration: Configuration,
-    pub(in crate::daemon) settings_work: WorkLane,
+    pub(in crate::daemon) settings_work: WorkQueue,
     pub(in crate::daemon) commit: TreeCommit,
     pub(in crate::daemon) programs: AgentPrograms,
     /// What others read on the disk.
@@ -68,7 +68,7 @@ impl Base {
             clients: Clients::default(),
             notices: Notices::default(),
             configuration: Configuration::default(),
-            settings_work: WorkLane::default(),
+            settings_work: WorkQueue::default(),
             commit,
             programs: AgentPrograms::default(),
             board: Board::default(),

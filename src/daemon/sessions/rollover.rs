@@ -70,8 +70,7 @@ pub(in crate::daemon) struct RolledOver {
 
 /// Something waits for the disk.
 pub(in crate::daemon) fn being_written() -> Refusal {
-    Refusal::new(
-        RefusalCode::InFlight,
+    Refusal::in_flight(
         "what has just happened is being written to the disk",
         "nothing was changed; try again in a moment",
     )
@@ -79,8 +78,7 @@ pub(in crate::daemon) fn being_written() -> Refusal {
 
 /// Somebody has had it end already.
 pub(in crate::daemon) fn ends_already() -> Refusal {
-    Refusal::new(
-        RefusalCode::InFlight,
+    Refusal::in_flight(
         "the session is being ended already",
         "this one changed nothing; look again in a moment",
     )
@@ -115,7 +113,7 @@ impl Daemon {
         }
         if let Some(KeptOpen { message, hint }) = self.on_its_way() {
             let hint = format!("nothing was changed; {hint}");
-            return Err(Refusal::new(RefusalCode::InFlight, message, hint));
+            return Err(Refusal::in_flight(message, hint));
         }
         if !self.deliveries.held.is_empty() {
             return Err(being_written());

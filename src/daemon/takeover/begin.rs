@@ -59,8 +59,7 @@ impl Base {
     /// Asks the host of the daemon to have another program go on.
     pub(in crate::daemon) fn ask_next_daemon(&self, params: HandOverParams, reply: ReplySender) {
         if !params.program.is_absolute() {
-            let refusal = Refusal::new(
-                RefusalCode::InvalidArguments,
+            let refusal = Refusal::invalid(
                 "`program` is not an absolute path",
                 "name the program that is to go on by its whole path",
             );
@@ -145,8 +144,7 @@ impl Daemon {
         // That may take longer than the adapter is waited for, and nothing of it can be left to
         // another process: this one would end, and Codex's turn with it.
         self.base.operations.is_ending_session().then(|| {
-            Refusal::new(
-                RefusalCode::InFlight,
+            Refusal::in_flight(
                 "a session is being ended or deleted",
                 "nothing was changed; try again once that is done",
             )

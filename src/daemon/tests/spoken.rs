@@ -140,7 +140,7 @@ async fn readings_that_panicked_keep_no_later_words_from_being_read() {
     for _ in 0..64 {
         let work = daemon
             .base
-            .lane_work(WorkBeside::SpokenWords, |_| panic!("a test's"));
+            .queued_work(WorkBeside::SpokenWords, |_| panic!("a test's"));
         daemon.agents.read_spoken(&daemon.base, work);
     }
     claude.rig.settle().await;

@@ -2,12 +2,11 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::{Head, Heads};
 use crate::latest::Latest;
+use crate::latest_thread::LatestThread;
 
 /// How long between two writes at least: each costs two syncs on the disk that the ledger needs.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
@@ -16,8 +15,7 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct HeadKeeper {
     heads: Heads,
-    latest: Arc<Latest<Head>>,
-    thread: Option<JoinHandle<()>>,
+    writer: LatestThread<Head>,
 }
 
 impl HeadKeeper {
@@ -27,16 +25,10 @@ impl HeadKeeper {
     ///
     /// When the system gives no thread.
     pub fn start(heads: Heads, told: impl Fn(io::Result<()>) + Send + 'static) -> io::Result<Self> {
-        let latest = Arc::new(Latest::default());
-        let (pending, writing) = (Arc::clone(&latest), heads.clone());
-        let thread = thread::Builder::new()
-            .name("head-writer".to_owned())
-            .spawn(move || keep(&pending, &writing, told))?;
-        Ok(Self {
-            heads,
-            latest,
-            thread: Some(thread),
-        })
+        let writing = heads.clone();
+        let writer =
+            LatestThread::start("head-writer", move |latest| keep(&latest, &writing, told))?;
+        Ok(Self { heads, writer })
     }
 
     /// What writes it.
@@ -46,7 +38,7 @@ impl HeadKeeper {
 
     /// Takes a new head, to be written within a second. Never blocks on the disk.
     pub fn set(&self, head: Head) {
-        self.latest.put(head);
+        self.writer.latest().put(head);
     }
 
     /// Writes what is not written yet, and ends. `last`: the last entry of a ledger that is closed
@@ -55,29 +47,14 @@ impl HeadKeeper {
     /// # Errors
     ///
     /// When that end cannot be marked: the next start takes it for a crash.
-    pub fn close(mut self, last: Option<Head>) -> io::Result<()> {
-        self.finish();
+    pub fn close(self, last: Option<Head>) -> io::Result<()> {
+        drop(self.writer);
         last.map_or(Ok(()), |last| self.heads.end(last))
     }
 
     /// Ends without what is not written yet: another owner's head may lie there by now.
-    pub fn abandon(self) {
-        self.latest.abandon();
-    }
-
-    fn finish(&mut self) {
-        self.latest.close();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the writer of the outside head panicked");
-        }
-    }
-}
-
-impl Drop for HeadKeeper {
-    fn drop(&mut self) {
-        self.finish();
+    pub fn abandon(mut self) {
+        self.writer.abandon();
     }
 }
 

@@ -1,4 +1,5 @@
 use std::os::unix::fs::symlink;
+use std::thread;
 
 use super::*;
 use crate::owner::OwnerLock;

@@ -177,10 +177,7 @@ fn listed(deck: &Deck, row: &CapsuleLine, is_selected: bool, columns: usize) -> 
         }
     }
     let line = fit_line(spread(Line::from(left), figures, columns), columns);
-    match is_selected {
-        true => line.patch_style(theme.style(ThemeRole::SelectionFocus)),
-        false => line,
-    }
+    deck.sheet_row(line, is_selected)
 }
 
 /// `2 findings  11.4 kB`.

@@ -128,10 +128,7 @@ impl EntrySheet {
             let word = text::pad(&sanitize::line(&named.label), label + 1);
             let style = deck.theme.style(ThemeRole::TextMuted);
             line.spans.insert(0, Span::styled(word, style));
-            document.line(match is_selected {
-                true => line.patch_style(deck.theme.style(ThemeRole::SelectionFocus)),
-                false => line,
-            });
+            document.line(deck.sheet_row(line, is_selected));
         }
         document.gap();
     }

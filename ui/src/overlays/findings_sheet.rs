@@ -192,10 +192,7 @@ impl FindingsSheet {
             false => Line::styled(author(row), muted),
         };
         let line = fit_line(spread(left, author, columns), columns);
-        match is_selected {
-            true => line.patch_style(theme.style(ThemeRole::SelectionFocus)),
-            false => line,
-        }
+        deck.sheet_row(line, is_selected)
     }
 }
 

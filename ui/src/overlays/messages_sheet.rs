@@ -233,12 +233,7 @@ impl MessagesSheet {
             words,
         ]);
         let age = Line::styled(text::age(deck.view.now_ms, message.at_ms), muted);
-        let line = fit_line(spread(left, age, columns), columns);
-        if is_selected {
-            line.patch_style(theme.style(ThemeRole::SelectionFocus))
-        } else {
-            line
-        }
+        deck.sheet_row(fit_line(spread(left, age, columns), columns), is_selected)
     }
 
     /// What is asked, and the keys.

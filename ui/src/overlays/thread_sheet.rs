@@ -140,13 +140,8 @@ impl ThreadSheet {
                         columns,
                     ));
                 }
-                lines.into_iter().map(move |line| {
-                    if is_selected {
-                        line.patch_style(deck.theme.style(ThemeRole::SelectionFocus))
-                    } else {
-                        line
-                    }
-                })
+                let lines = lines.into_iter();
+                lines.map(move |line| deck.sheet_row(line, is_selected))
             })
             .collect();
         if thread.is_cut {

@@ -192,11 +192,7 @@ impl TickSheet {
                 theme.style(ThemeRole::TextMuted),
             ),
         ]);
-        let line = fit_line(line, columns);
-        match is_selected {
-            true => line.patch_style(theme.style(ThemeRole::SelectionFocus)),
-            false => line,
-        }
+        deck.sheet_row(fit_line(line, columns), is_selected)
     }
 }
 

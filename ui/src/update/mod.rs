@@ -21,6 +21,7 @@ mod searching;
 mod taking_text;
 mod tasking;
 mod too_small;
+mod topmost;
 mod unlocking;
 
 pub use message::update;

@@ -225,12 +225,7 @@ fn on_agent(deck: &mut Deck, agent: Agent, action: Action) -> Option<Vec<Effect>
             }
             Some(Vec::new())
         }
-        Action::Interrupt
-        | Action::SendAgain
-        | Action::Snooze
-        | Action::TryNow
-        | Action::CancelRetries
-        | Action::Compact => Some(agent_action(deck, agent, action)),
+        _ if action.is_of_agent() => Some(agent_action(deck, agent, action)),
         _ => None,
     }
 }

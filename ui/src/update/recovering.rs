@@ -2,6 +2,7 @@
 
 use super::opening::compose;
 use super::taking_text::copy;
+use super::topmost::topmost;
 use crate::action::Action;
 use crate::deck::Deck;
 use crate::drafts::{Draft, Writing};
@@ -19,12 +20,7 @@ pub(super) fn open_recovery(deck: &mut Deck) -> Vec<Effect> {
 
 /// It was read.
 pub(super) fn take_recovery(deck: &mut Deck, read: Result<Box<RecoveryView>, String>) {
-    let mut overlays = deck.overlays.iter_mut().rev();
-    let sheet = overlays.find_map(|overlay| match overlay {
-        Overlay::Recovery(sheet) => Some(sheet),
-        _ => None,
-    });
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = topmost!(deck, Overlay::Recovery(sheet) => sheet) {
         sheet.take(read);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::opening::{compose, likely_receiver};
 use super::refuse::{refuse, say_none_next};
 use super::taking_text::copy;
+use super::topmost::topmost;
 use crate::action::Action;
 use crate::applies::applies;
 use crate::deck::Deck;
@@ -31,7 +32,7 @@ pub(super) fn open_findings(deck: &mut Deck) {
 pub(super) fn unread_places(deck: &mut Deck) -> Option<Effect> {
     let can_act = deck.view.daemon.state.can_act();
     let rows = &deck.view.findings;
-    let sheet = findings_sheet(&mut deck.overlays)?;
+    let sheet = topmost!(deck, Overlay::Findings(sheet) => sheet)?;
     if !sheet.asks_places(rows, can_act) {
         return None;
     }
@@ -43,16 +44,9 @@ pub(super) fn unread_places(deck: &mut Deck) -> Option<Effect> {
 
 /// It was read where findings stand.
 pub(super) fn take_places(deck: &mut Deck, places: Vec<FindingPlaceNow>) {
-    if let Some(sheet) = findings_sheet(&mut deck.overlays) {
+    if let Some(sheet) = topmost!(deck, Overlay::Findings(sheet) => sheet) {
         sheet.take_places(places);
     }
-}
-
-fn findings_sheet(overlays: &mut [Overlay]) -> Option<&mut FindingsSheet> {
-    overlays.iter_mut().find_map(|overlay| match overlay {
-        Overlay::Findings(sheet) => Some(sheet),
-        _ => None,
-    })
 }
 
 /// Opens the finding under the cursor.
@@ -67,12 +61,7 @@ pub(super) fn open_finding(deck: &mut Deck) -> Vec<Effect> {
 
 /// It was read.
 pub(super) fn take_finding(deck: &mut Deck, id: &str, read: Result<Box<FindingView>, String>) {
-    let mut overlays = deck.overlays.iter_mut().rev();
-    let sheet = overlays.find_map(|overlay| match overlay {
-        Overlay::Finding(sheet) if sheet.id == id => Some(sheet),
-        _ => None,
-    });
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = topmost!(deck, Overlay::Finding(sheet) if sheet.id == id => sheet) {
         sheet.take(read);
     }
     // Not over what somebody does by then.

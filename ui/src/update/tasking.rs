@@ -2,6 +2,7 @@
 
 use super::refuse::{refuse, say_none_next};
 use super::taking_text::copy;
+use super::topmost::topmost;
 use crate::action::Action;
 use crate::applies::applies;
 use crate::deck::Deck;
@@ -50,24 +51,14 @@ pub(super) fn open_task(deck: &mut Deck, id: String) -> Vec<Effect> {
 
 /// The list was read, or read again.
 pub(super) fn take_capsules(deck: &mut Deck, read: Result<CapsuleRows, String>) {
-    let mut overlays = deck.overlays.iter_mut().rev();
-    let sheet = overlays.find_map(|overlay| match overlay {
-        Overlay::Capsules(sheet) => Some(sheet),
-        _ => None,
-    });
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = topmost!(deck, Overlay::Capsules(sheet) => sheet) {
         sheet.take(read);
     }
 }
 
 /// One was read.
 pub(super) fn take_capsule(deck: &mut Deck, id: &str, read: Result<Box<CapsuleView>, String>) {
-    let mut overlays = deck.overlays.iter_mut().rev();
-    let sheet = overlays.find_map(|overlay| match overlay {
-        Overlay::Capsule(sheet) if sheet.id == id => Some(sheet),
-        _ => None,
-    });
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = topmost!(deck, Overlay::Capsule(sheet) if sheet.id == id => sheet) {
         sheet.take(read);
     }
 }
@@ -78,12 +69,7 @@ pub(super) fn take_alike(
     to: &AlikeTo,
     found: Result<Vec<FoundSnippet>, String>,
 ) -> Vec<Effect> {
-    let mut overlays = deck.overlays.iter_mut().rev();
-    let sheet = overlays.find_map(|overlay| match overlay {
-        Overlay::Ticks(sheet) if sheet.alike_to == *to => Some(sheet),
-        _ => None,
-    });
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = topmost!(deck, Overlay::Ticks(sheet) if sheet.alike_to == *to => sheet) {
         sheet.take(found, &deck.drafts);
     }
     let begins = match deck.overlays.last() {
@@ -102,12 +88,7 @@ pub(super) fn take_alike(
 pub(super) fn take_export(deck: &mut Deck, id: &str, lines: Vec<String>) {
     let file = lines.first().map_or("", String::as_str);
     deck.say(Level::Info, format!("exported to {file}"));
-    let mut overlays = deck.overlays.iter_mut();
-    let sheet = overlays.find_map(|overlay| match overlay {
-        Overlay::Capsule(sheet) if sheet.id == id => Some(sheet),
-        _ => None,
-    });
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = topmost!(deck, Overlay::Capsule(sheet) if sheet.id == id => sheet) {
         sheet.exported = lines;
         sheet.scroll = 0;
     }

@@ -15,86 +15,70 @@ const BACKLOG_MAX: usize = 64;
 impl Run {
     /// Answers everything that waits for an app-server which cannot be had.
     pub(super) async fn refuse_backlog(&mut self, why: &str) {
+        self.refuse_waiting(why).await;
         let mut kept = VecDeque::new();
-        let waiting = std::mem::take(&mut self.thread_state.waiting);
-        for message in waiting {
-            let (message_id, why) = (message.id, why.to_owned());
-            self.tell(CodexFact::NotTaken { message_id, why }).await;
-        }
         while let Some(request) = self.backlog.pop_front() {
-            match request {
-                CodexRequest::Ensure { reply } => {
+            match self.refuse(request, why).await {
+                Some(CodexRequest::Ensure { reply }) => {
                     let _ = reply.send(Err(why.to_owned()));
-                }
-                CodexRequest::Deliver { message_id, .. } => {
-                    let why = why.to_owned();
-                    self.tell(CodexFact::NotTaken { message_id, why }).await;
                 }
                 // The next app-server will tell.
-                CodexRequest::Recover { messages } => self.mark_unconfirmed(messages).await,
-                CodexRequest::Interrupt { reply, .. }
-                | CodexRequest::Compact { reply }
-                | CodexRequest::AnswerApproval { reply, .. } => {
-                    let _ = reply.send(Err(why.to_owned()));
-                }
-                // The queue is held over a restart.
-                CodexRequest::ReleaseQueue => self.thread_state.released = true,
-                CodexRequest::Inject { packet_id, .. } => {
-                    let why = why.to_owned();
-                    self.tell(CodexFact::PacketNotGiven { packet_id, why })
-                        .await;
-                }
-                // Asked again when there is a thread.
-                CodexRequest::FindPacket { .. } => {}
+                Some(CodexRequest::Recover { messages }) => self.mark_unconfirmed(messages).await,
                 // The next app-server does not go on with it.
-                CodexRequest::TakeBack { message_id } => {
+                Some(CodexRequest::TakeBack { message_id }) => {
                     self.thread_state.inflight.ask_back(&message_id);
                 }
-                // Unanswered: nobody can be asked.
-                CodexRequest::AskLimit { .. } => {}
-                end @ (CodexRequest::Stop { .. } | CodexRequest::Release { .. }) => {
-                    kept.push_back(end);
-                }
+                Some(end) => kept.push_back(end),
+                None => {}
             }
         }
         self.backlog = kept;
     }
 
-    /// Nothing was begun of what is left in the backlog, save for what an earlier owner began.
+    /// Nothing was begun of what is left in the backlog, save for what an earlier owner began. What
+    /// has another answer is asked again by the next owner.
     pub(super) async fn leave_backlog(&mut self) {
+        let why = "another process goes on";
+        self.refuse_waiting(why).await;
+        while let Some(request) = self.backlog.pop_front() {
+            self.refuse(request, why).await;
+        }
+    }
+
+    async fn refuse_waiting(&mut self, why: &str) {
         for message in std::mem::take(&mut self.thread_state.waiting) {
-            let message_id = message.id;
-            let why = "another process goes on".to_owned();
+            let (message_id, why) = (message.id, why.to_owned());
             self.tell(CodexFact::NotTaken { message_id, why }).await;
         }
-        while let Some(request) = self.backlog.pop_front() {
-            match request {
-                CodexRequest::Deliver { message_id, .. } => {
-                    let why = "another process goes on".to_owned();
-                    self.tell(CodexFact::NotTaken { message_id, why }).await;
-                }
-                CodexRequest::Interrupt { reply, .. }
-                | CodexRequest::Compact { reply }
-                | CodexRequest::AnswerApproval { reply, .. } => {
-                    let _ = reply.send(Err("another process goes on".to_owned()));
-                }
-                // The next owner has the memory of it.
-                CodexRequest::ReleaseQueue => self.thread_state.released = true,
-                CodexRequest::Inject { packet_id, .. } => {
-                    let why = "another process goes on".to_owned();
-                    self.tell(CodexFact::PacketNotGiven { packet_id, why })
-                        .await;
-                }
-                // Asked again by the next owner.
-                CodexRequest::FindPacket { .. }
-                | CodexRequest::TakeBack { .. }
-                | CodexRequest::AskLimit { .. }
-                | CodexRequest::Ensure { .. }
-                | CodexRequest::Recover { .. }
-                | CodexRequest::Stop { .. }
-                | CodexRequest::Release { .. } => {}
+    }
+
+    /// Says why nothing was begun of a request. Returns one that has another answer.
+    async fn refuse(&mut self, request: CodexRequest, why: &str) -> Option<CodexRequest> {
+        let why = why.to_owned();
+        match request {
+            CodexRequest::Deliver { message_id, .. } => {
+                self.tell(CodexFact::NotTaken { message_id, why }).await;
             }
+            CodexRequest::Interrupt { reply, .. }
+            | CodexRequest::Compact { reply }
+            | CodexRequest::AnswerApproval { reply, .. } => {
+                let _ = reply.send(Err(why));
+            }
+            // The queue is held over a restart; the next owner has the memory of it.
+            CodexRequest::ReleaseQueue => self.thread_state.released = true,
+            CodexRequest::Inject { packet_id, .. } => {
+                self.tell(CodexFact::PacketNotGiven { packet_id, why })
+                    .await;
+            }
+            // Asked again when there is a thread, or by the next owner.
+            CodexRequest::FindPacket { .. } | CodexRequest::AskLimit { .. } => {}
+            other @ (CodexRequest::Ensure { .. }
+            | CodexRequest::Recover { .. }
+            | CodexRequest::TakeBack { .. }
+            | CodexRequest::Stop { .. }
+            | CodexRequest::Release { .. }) => return Some(other),
         }
+        None
     }
 
     /// Before the conversation is taken up: what an earlier process handed over is looked for in its

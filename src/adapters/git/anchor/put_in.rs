@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tempfile::NamedTempFile;
 
 use super::GitAnchor;
 use crate::adapters::git::own::OwnRepository;
+use crate::adapters::left_files::sweep_left;
 use crate::adapters::plain_file::open_plain;
 use crate::core::capsule::patch_files;
 
@@ -156,26 +156,6 @@ struct NewFiles {
     swept: BTreeSet<PathBuf>,
 }
 
-/// Removes files that waited in a folder for one that was killed then.
-fn sweep_waiting(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_waiting = entry.file_name().to_string_lossy().starts_with(WAITING);
-        if is_waiting && let Err(error) = remove_waiting(&entry.path()) {
-            tracing::info!(%error, "what a patch left is still there");
-        }
-    }
-}
-
-fn remove_waiting(path: &Path) -> io::Result<()> {
-    let (_, found) = open_plain(path)?;
-    let age = found.modified()?.elapsed().unwrap_or_default();
-    let is_own = found.uid() == rustix::process::geteuid().as_raw();
-    match is_own && age >= WAITS_FOR {
-        true => fs::remove_file(path),
-        false => Ok(()),
-    }
-}
-
 impl NewFiles {
     /// Takes what became of a copy.
     fn take(&mut self, path: &str, from: &Path, to: PathBuf) -> io::Result<()> {
@@ -185,7 +165,7 @@ impl NewFiles {
         }
         let folder = self.waiting_place(&to)?;
         if self.swept.insert(folder.to_owned()) {
-            sweep_waiting(folder);
+            sweep_left(folder, WAITING, |_, age| age >= WAITS_FOR);
         }
         let mut file = tempfile::Builder::new()
             .prefix(WAITING)

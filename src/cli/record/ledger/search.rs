@@ -283,30 +283,20 @@ fn text(page: &SearchPage) -> ReportText {
         }
         line(&mut out, hit, now_ms);
     }
-    let (shown, behind) = (page.hits.len(), page.behind);
-    let total = (page.total, page.total_is_at_least);
-    foot(
-        &mut out,
-        shown,
-        total,
-        ["entry", "entries"],
-        page.cursor.as_deref(),
-        behind,
-    );
-    if let Some(note) = left_out(page.unread_lines) {
-        out.note(note);
-    }
+    let found = (page.hits.len(), page.total, page.total_is_at_least);
+    let (cursor, lacking) = (page.cursor.as_deref(), [page.behind, page.unread_lines]);
+    foot(&mut out, ["entry", "entries"], found, cursor, lacking);
     out
 }
 
-/// What a page of a search ends with. `total`: how many there are, and whether there may be more.
+/// What a page of a search ends with: how many it shows, how many there are and whether there may
+/// be more, and how many entries and lines could not be searched.
 pub(in crate::cli) fn foot(
     out: &mut ReportText,
-    shown: usize,
-    (total, is_at_least): (u64, bool),
     [one, many]: [&str; 2],
+    (shown, total, is_at_least): (usize, u64, bool),
     cursor: Option<&str>,
-    behind: u64,
+    [behind, unread_lines]: [u64; 2],
 ) {
     let more = if is_at_least { " or more" } else { "" };
     out.note(&match (shown, total) {
@@ -321,6 +311,9 @@ pub(in crate::cli) fn foot(
             "the index is being built: {} not searched yet",
             count(behind, "entry was", "entries were")
         ));
+    }
+    if let Some(note) = left_out(unread_lines) {
+        out.note(note);
     }
 }
 

@@ -163,6 +163,21 @@ impl Refusal {
         }
     }
 
+    /// What was asked makes no sense.
+    pub fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(RefusalCode::InvalidArguments, message, hint)
+    }
+
+    /// It is in no state for this.
+    pub fn wrong_state(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(RefusalCode::WrongState, message, hint)
+    }
+
+    /// The same thing, or what it depends on, is on its way.
+    pub fn in_flight(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::new(RefusalCode::InFlight, message, hint)
+    }
+
     /// A client and a daemon of different versions of this protocol.
     pub fn protocol_version(client: u32, daemon: u32) -> Self {
         Self::new(

@@ -7,7 +7,7 @@ use crate::core::entry::TurnFiles;
 use crate::core::id::RuntimeSession;
 use crate::daemon::agents::spoken_turns::SpokenReading;
 use crate::daemon::base::under_way::{UnderWay, WorkBeside};
-use crate::daemon::base::work_lane::LaneWork;
+use crate::daemon::base::work_queue::QueuedWork;
 use crate::daemon::event::{ClaudeSpoke, Event};
 use crate::daemon::owners::{Agents, Base};
 use crate::wire::control::{HookEvent, HookParams};
@@ -78,7 +78,7 @@ impl Agents {
             self.spoken.reads_end(&pair);
         }
         let at_ms = base.clock.now_ms();
-        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
+        let work = base.queued_work(WorkBeside::SpokenWords, move |under_way| {
             let read = match &event {
                 HookEvent::UserPromptSubmit => words.turn_begins(&path),
                 event if ends_turn(event) => words.at_stop(&path, last.as_deref()),
@@ -91,7 +91,7 @@ impl Agents {
     }
 
     /// Has words read, one time after the other: each reads on where the one before ended.
-    pub(in crate::daemon) fn read_spoken(&mut self, base: &Base, work: LaneWork) {
+    pub(in crate::daemon) fn read_spoken(&mut self, base: &Base, work: QueuedWork) {
         self.spoken.is_to_be_read();
         self.transcripts_work.take(&base.events, work);
     }
@@ -104,7 +104,7 @@ impl Agents {
         };
         let pair = pair.clone();
         let at_ms = base.clock.now_ms();
-        let work = base.lane_work(WorkBeside::SpokenWords, move |under_way| {
+        let work = base.queued_work(WorkBeside::SpokenWords, move |under_way| {
             spoke(pair, words.left(), at_ms, false, under_way)
         });
         self.read_spoken(base, work);

@@ -121,8 +121,7 @@ impl Clients {
         } = newcomer;
         let pair = hello.runtime_session_id.clone();
         if pair.as_str().is_empty() || pair.as_str().chars().count() > MAX {
-            return Err(Refusal::new(
-                RefusalCode::InvalidArguments,
+            return Err(Refusal::invalid(
                 format!("the runtime session id is empty or longer than {MAX} characters"),
                 "set CONTEXTRELAY_RUNTIME_SESSION to a short word",
             ));

@@ -67,45 +67,30 @@ pub(super) fn of_error(error: &LedgerError) -> Refusal {
 }
 
 fn of_kind(error: &LedgerError) -> Refusal {
-    match error {
-        LedgerError::Refused(_) => Refusal::new(
-            RefusalCode::EntryRefused,
-            error.to_string(),
-            "nothing was recorded; say it in fewer words",
-        ),
-        LedgerError::HeadUnwritable { .. } => Refusal::new(
-            RefusalCode::HeadUnwritable,
-            error.to_string(),
-            "make that folder writable, or free some space, and say it again",
-        ),
-        LedgerError::NoRoom(refusal) => space_refused(refusal),
-        LedgerError::Gone(_) => Refusal::new(
-            RefusalCode::LedgerUnwritable,
-            format!("the record could not be written: {error}"),
-            GONE_HINT,
-        ),
-        LedgerError::Crowded(_) => Refusal::new(
-            RefusalCode::LedgerUnwritable,
-            format!("the record could not be written: {error}"),
-            "end what else writes there; `ctxrelay ledger verify` tells what it did",
-        ),
+    let hint = match error {
+        LedgerError::Refused(_) => {
+            let hint = "nothing was recorded; say it in fewer words";
+            return Refusal::new(RefusalCode::EntryRefused, error.to_string(), hint);
+        }
+        LedgerError::HeadUnwritable { .. } => {
+            let hint = "make that folder writable, or free some space, and say it again";
+            return Refusal::new(RefusalCode::HeadUnwritable, error.to_string(), hint);
+        }
+        LedgerError::NoRoom(refusal) => return space_refused(refusal),
+        LedgerError::Gone(_) => GONE_HINT,
+        LedgerError::Crowded(_) => {
+            "end what else writes there; `ctxrelay ledger verify` tells what it did"
+        }
         // These two say themselves that nothing was recorded.
-        LedgerError::NoSpace(_) => Refusal::new(
-            RefusalCode::LedgerUnwritable,
-            format!("the record could not be written: {error}"),
-            "once there is room it goes on by itself",
-        ),
-        LedgerError::ReadOnly(_) => Refusal::new(
-            RefusalCode::LedgerUnwritable,
-            format!("the record could not be written: {error}"),
-            "make the project writable, it goes on by itself",
-        ),
-        error => Refusal::new(
-            RefusalCode::LedgerUnwritable,
-            format!("the record could not be written: {error}"),
-            "nothing was recorded; free space or make the project writable, it goes on by itself",
-        ),
-    }
+        LedgerError::NoSpace(_) => "once there is room it goes on by itself",
+        LedgerError::ReadOnly(_) => "make the project writable, it goes on by itself",
+        _ => "nothing was recorded; free space or make the project writable, it goes on by itself",
+    };
+    Refusal::new(
+        RefusalCode::LedgerUnwritable,
+        format!("the record could not be written: {error}"),
+        hint,
+    )
 }
 
 #[cfg(test)]

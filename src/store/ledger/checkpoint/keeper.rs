@@ -7,7 +7,6 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::super::check::Checker;
@@ -20,6 +19,7 @@ use crate::derived::discard_checkpoint;
 use crate::dirs::{ProjectDirs, UserDirs, make_private_dir, sweep_unplaced, write_private};
 use crate::hashed_file::HashedFile;
 use crate::latest::Latest;
+use crate::latest_thread::LatestThread;
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::snapshot::Snapshot;
 
@@ -36,8 +36,7 @@ const ENTRIES_BETWEEN: u64 = 2_048;
 pub struct CheckpointKeeper {
     dirs: ProjectDirs,
     user: UserDirs,
-    offers: Arc<Latest<Offer>>,
-    thread: Option<JoinHandle<()>>,
+    writer: LatestThread<Offer>,
     offered: u64,
     /// Ends the pause.
     resume: Option<Sender<()>>,
@@ -71,20 +70,15 @@ impl CheckpointKeeper {
         from: u64,
         before: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
-        let offers = Arc::new(Latest::default());
-        let pending = Arc::clone(&offers);
         let (of, by) = (dirs.clone(), user.clone());
-        let thread = thread::Builder::new()
-            .name("checkpoint-writer".to_owned())
-            .spawn(move || {
-                before();
-                Files::new(&of, &by).keep(&pending);
-            })?;
+        let writer = LatestThread::start("checkpoint-writer", move |offers| {
+            before();
+            Files::new(&of, &by).keep(&offers);
+        })?;
         Ok(Self {
             dirs: dirs.clone(),
             user: user.clone(),
-            offers,
-            thread: Some(thread),
+            writer,
             offered: from,
             resume: None,
         })
@@ -98,12 +92,11 @@ impl CheckpointKeeper {
     /// When the system gives no thread; no checkpoints are written then.
     pub fn begin_anew(&mut self) -> io::Result<CheckpointPause> {
         // Else what waits is written as well, behind what is being written.
-        self.offers.abandon();
-        let last = self.thread.take();
+        let last = self.writer.abandon();
         let (ended, end) = channel();
         let (resume, resumed) = channel();
         let before = move || {
-            last.into_iter().for_each(join);
+            drop(last);
             drop(ended);
             // Who would end the pause is there, or it is over.
             let _ = resumed.recv();
@@ -129,7 +122,7 @@ impl CheckpointKeeper {
         }
         if seq - self.offered >= ENTRIES_BETWEEN {
             self.offered = seq;
-            self.offers.put(Offer {
+            self.writer.latest().put(Offer {
                 ledger: ledger.clone(),
                 session: session.clone(),
                 world: Arc::clone(world),
@@ -140,29 +133,14 @@ impl CheckpointKeeper {
     }
 
     /// Writes the last checkpoint, of a ledger that is closed already, and ends.
-    pub fn close(mut self, ledger: Ledger, session: SessionId, world: Arc<Snapshot>, hash: String) {
-        self.offers.put(Offer {
+    pub fn close(self, ledger: Ledger, session: SessionId, world: Arc<Snapshot>, hash: String) {
+        self.writer.latest().put(Offer {
             ledger,
             session,
             world,
             hash,
             last: true,
         });
-        self.finish();
-    }
-
-    fn finish(&mut self) {
-        self.offers.close();
-        if let Some(resume) = self.resume.take() {
-            let _ = resume.send(());
-        }
-        self.thread.take().into_iter().for_each(join);
-    }
-}
-
-fn join(thread: JoinHandle<()>) {
-    if thread.join().is_err() {
-        tracing::error!("the writer of checkpoints panicked");
     }
 }
 
@@ -188,7 +166,9 @@ impl Drop for CheckpointPause {
 
 impl Drop for CheckpointKeeper {
     fn drop(&mut self) {
-        self.finish();
+        if let Some(resume) = self.resume.take() {
+            let _ = resume.send(());
+        }
     }
 }
 

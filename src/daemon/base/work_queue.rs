@@ -1,4 +1,4 @@
-//! [`WorkLane`]: what may wait for a disk, done beside the loop one after the other.
+//! [`WorkQueue`]: what may wait for a disk, done beside the loop one after the other.
 //!
 //! Work beside the loop changes nothing that the loop has, so that a panic in it costs this work
 //! alone. What was to come of it never does: the loop hears of the failure in its place, so that
@@ -10,7 +10,7 @@ use crate::daemon::base::under_way::{UnderWay, WorkBeside};
 use crate::daemon::event::Event;
 
 /// Something that is done on a thread that may wait; what comes of it is an event.
-pub(in crate::daemon) struct LaneWork {
+pub(in crate::daemon) struct QueuedWork {
     pub(in crate::daemon) what: WorkBeside,
     /// Until the loop has heard that it failed.
     pub(in crate::daemon) under_way: UnderWay,
@@ -18,7 +18,7 @@ pub(in crate::daemon) struct LaneWork {
     pub(in crate::daemon) work: Box<dyn FnOnce() -> Event + Send>,
 }
 
-impl LaneWork {
+impl QueuedWork {
     /// Does it. What the loop is to hear; nothing when the program ends.
     pub(in crate::daemon) async fn run(self) -> Option<Event> {
         let Self {
@@ -40,15 +40,15 @@ impl LaneWork {
 /// Work that is done in the order in which it was given. It has no bound of its own: what is in it
 /// belongs to calls, of which a client has so many at once, or was counted before (`SpokenTurns`).
 #[derive(Debug, Default)]
-pub(in crate::daemon) struct WorkLane {
-    work: Option<mpsc::UnboundedSender<LaneWork>>,
+pub(in crate::daemon) struct WorkQueue {
+    work: Option<mpsc::UnboundedSender<QueuedWork>>,
 }
 
-impl WorkLane {
+impl WorkQueue {
     /// Takes work on, which tells what comes of it through `events`.
-    pub(in crate::daemon) fn take(&mut self, events: &mpsc::WeakSender<Event>, work: LaneWork) {
-        let lane = self.work.get_or_insert_with(|| {
-            let (lane, mut work) = mpsc::unbounded_channel::<LaneWork>();
+    pub(in crate::daemon) fn take(&mut self, events: &mpsc::WeakSender<Event>, work: QueuedWork) {
+        let queue = self.work.get_or_insert_with(|| {
+            let (queue, mut work) = mpsc::unbounded_channel::<QueuedWork>();
             let events = events.clone();
             tokio::spawn(async move {
                 while let Some(work) = work.recv().await {
@@ -58,10 +58,10 @@ impl WorkLane {
                     }
                 }
             });
-            lane
+            queue
         });
-        // It ends with this lane alone.
-        let _ = lane.send(work);
+        // It ends with this queue alone.
+        let _ = queue.send(work);
     }
 }
 
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
     use crate::daemon::attach::ConnId;
 
-    fn work(done: impl FnOnce() -> Event + Send + 'static) -> LaneWork {
-        LaneWork {
+    fn work(done: impl FnOnce() -> Event + Send + 'static) -> QueuedWork {
+        QueuedWork {
             what: WorkBeside::Settings,
             under_way: UnderWay::of(&Arc::default()),
             work: Box::new(done),
@@ -81,20 +81,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lane_does_one_thing_after_the_other() {
+    async fn a_queue_does_one_thing_after_the_other() {
         let (events, mut told) = mpsc::channel(64);
         let weak = events.downgrade();
-        let mut lane = WorkLane::default();
+        let mut queue = WorkQueue::default();
         let (go, gone) = std::sync::mpsc::channel::<()>();
         let first = ConnId::next();
         let begins = move || {
             let _ = gone.recv();
             Event::PingAnswered { conn: first }
         };
-        lane.take(&weak, work(begins));
+        queue.take(&weak, work(begins));
         let later = [ConnId::next(), ConnId::next(), ConnId::next()];
         for conn in later {
-            lane.take(&weak, work(move || Event::PingAnswered { conn }));
+            queue.take(&weak, work(move || Event::PingAnswered { conn }));
         }
         assert!(told.try_recv().is_err(), "nothing overtakes the first");
         drop(go);
@@ -110,10 +110,10 @@ mod tests {
     async fn work_that_panics_is_told_in_its_place_and_what_is_behind_it_is_done() {
         let (events, mut told) = mpsc::channel(64);
         let weak = events.downgrade();
-        let mut lane = WorkLane::default();
+        let mut queue = WorkQueue::default();
         let conn = ConnId::next();
-        lane.take(&weak, work(|| panic!("a test's")));
-        lane.take(&weak, work(move || Event::PingAnswered { conn }));
+        queue.take(&weak, work(|| panic!("a test's")));
+        queue.take(&weak, work(move || Event::PingAnswered { conn }));
         let failed = told.recv().await.unwrap();
         assert!(
             matches!(&failed, Event::WorkFailed { what, under_way: Some(_) } if *what == WorkBeside::Settings),
