@@ -4,7 +4,7 @@
 //! of an end, `markers` reads what a final message asks for, `context_answer` gives it the record
 //! where it asks for that, `approving` has the person asked, `unended` goes back into the turn that
 //! outlived the daemon before, `continuing` gives Codex back what a compaction took, `hooking` does
-//! so by our hook in Codex, `recording` has the record say what happened to it.
+//! so by our hook in Codex, `on_record` has the record say what happened to it.
 //!
 //! What is known stands in [`CodexLane`](crate::daemon::agents::codex_lane::CodexLane).
 
@@ -15,7 +15,7 @@ mod delivering;
 mod facts;
 mod hooking;
 mod markers;
-mod recording;
+mod on_record;
 mod to_adapter;
 mod turn_end;
 mod turns;
