@@ -110,8 +110,6 @@ pub enum Event {
         /// What differs from the tree that was approved last, if that could be told.
         changed: Option<ChangedFiles>,
     },
-    /// The record was read for Codex. → `codex::context_answer`
-    RecordRead(Box<RecordRead>),
     /// What a packet waited for was read. → `reloading`
     PacketRead {
         /// The number under which the packet waits.
@@ -219,7 +217,6 @@ impl Event {
             Self::WorkRendered(_) => "work_rendered",
             Self::Watch(_) => "watch",
             Self::TreeRead { .. } => "tree_read",
-            Self::RecordRead(_) => "record_read",
             Self::PacketRead { .. } => "packet_read",
             Self::SettingsRead(_) => "settings_read",
             Self::SettingsKept(_) => "settings_kept",
@@ -266,29 +263,6 @@ pub enum TreePurpose {
         params: DecideParams,
         reply: ReplySender,
     },
-}
-
-/// What Codex asks about the record with the last words of a turn.
-#[derive(Debug)]
-pub struct RecordQuestion {
-    /// What about, where it says so.
-    pub focus: String,
-    /// In which runtime session.
-    pub pair: RuntimeSession,
-    /// The message that began the turn: Codex goes on with it behind the answer.
-    pub goes_on_with: Option<EntryId>,
-}
-
-/// The record, as Codex asked for it.
-#[derive(Debug)]
-pub struct RecordRead {
-    pub question: RecordQuestion,
-    /// Which session was read.
-    pub session: SessionId,
-    /// What was read, or why it could not be.
-    pub record: String,
-    /// Until this is heard.
-    pub under_way: UnderWay,
 }
 
 /// A Claude of which nobody is connected any more.

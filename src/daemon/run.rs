@@ -14,6 +14,7 @@
 //! | the new ledger's file, the head outside and `current` when a session ends (`recorder::next_session`) | until the disk answers, which has just taken an append; a `current` that is given up could still come to name the next session, in which nothing is recorded |
 //! | a rename of the file that is put away (`recorder::next_session`) | one call, behind a sync of the same disk |
 //! | one line of the record by its offset: what a call answers or names, when it is none of the last thousand (`Recorder::stored_of`, `Ledger::read`) | a read of the file that is appended to, mostly from memory |
+//! | the record that a Codex without our tools asks for with its last words (`codex::context_answer`) | as much as for `read_context`: mostly 1 ms, at most 5,000 lines; its answer and the end of the turn are one write, or a crash between the two would lose the question |
 //! | masking a request of less than 2,000 bytes (`ApprovalText`) | 10 µs, where all of it are secrets half a millisecond; to have it read elsewhere would cost as much |
 //! | masking a longer one that could not be read within half a second (`handle::read_approval`) | 2 ms for 200,000 characters, 70 ms where each line has a secret; the processor had no time for it, and an agent waits for its card |
 //! | masking what an agent said in a turn, where a model may be asked about that (`inferring`) | its latest 12,000 characters, and a text of 64 KiB that they begin in: 1 ms, where all of it are secrets 25 ms; beside the loop it could fall behind the next turn, to which it would be counted |
@@ -241,7 +242,6 @@ impl Daemon {
             } => self
                 .decisions
                 .on_tree(&mut self.base, purpose, tree, changed),
-            Event::RecordRead(read) => self.base.on_record_read(*read),
             Event::PacketRead {
                 number,
                 facts,

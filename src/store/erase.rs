@@ -16,6 +16,7 @@ use super::contextrelay3;
 use super::dirs::{ProjectDirs, exists, if_there, listed};
 use super::disk_space::DiskSpace;
 use super::ledger;
+use super::session;
 use super::work_folders::WorkFolders;
 use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
 use ctxrelay_core::id::SessionId;
@@ -217,6 +218,26 @@ fn segments(
         segments.push(before.session_id);
     }
     (segments, None)
+}
+
+/// Every session but the current one, youngest first, with its file; without those that are being
+/// deleted for good: nobody is to find anything in them any more.
+///
+/// # Errors
+///
+/// As [`session::all`].
+pub(super) fn sealed_sessions(
+    dirs: &ProjectDirs,
+    current: &SessionId,
+) -> Result<Vec<(SessionId, PathBuf)>, (PathBuf, io::Error)> {
+    let before = predecessor(dirs, current).unwrap_or_default();
+    let doomed = before
+        .filter(|before| before.fate == Fate::Discarded)
+        .map(|before| segments(dirs, &before.session_id).0)
+        .unwrap_or_default();
+    let mut sessions = session::all(dirs)?;
+    sessions.retain(|(session, _)| session != current && !doomed.contains(session));
+    Ok(sessions)
 }
 
 /// What the first entry of a session says that it follows.

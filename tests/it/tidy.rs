@@ -1076,7 +1076,10 @@ const SLOW_FILES: [(&str, &str); 54] = [
     ("deliveries::bodies", "beside the loop"),
     ("deliveries::reading_bodies", "of what is in memory"),
     ("decisions::approval_texts", "beside the loop"),
-    ("agents::codex::context_answer", "beside the loop"),
+    (
+        "agents::codex::context_answer",
+        "the loop waits: an answer in one write with a turn's end",
+    ),
     (
         "sessions::carrying",
         "beside the loop, but for a line of the record that is neither read nor in memory",

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::client::ClientError;
-use crate::wire::control::{AskApprovalParams, Command, Refusal, RefusalCode, WaitMessagesParams};
+use crate::wire::control::{
+    AskApprovalParams, Command, HookParams, Refusal, RefusalCode, WaitMessagesParams,
+};
 use crate::wire::jsonrpc::{CANCEL_REQUEST, ErrorObject, Frame};
 
 /// A command that was asked so long ago and is sent now: of its own waiting time it has the rest, and
@@ -19,6 +21,10 @@ pub(super) fn rest_of(command: &Command, passed: Duration) -> Cow<'_, Command> {
             ..params.clone()
         }),
         Command::AskApproval(params) => Command::AskApproval(AskApprovalParams {
+            asked_ago_ms: params.asked_ago_ms.map(|ms| ms.saturating_add(passed_ms)),
+            ..params.clone()
+        }),
+        Command::Hook(params) if params.asked_ago_ms.is_some() => Command::Hook(HookParams {
             asked_ago_ms: params.asked_ago_ms.map(|ms| ms.saturating_add(passed_ms)),
             ..params.clone()
         }),
@@ -71,4 +77,37 @@ pub(super) fn not_read() -> Refusal {
         "the daemon ended before it read this",
         "the call was not carried out; repeat it once a daemon runs",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::agent::Agent;
+
+    /// What a command says when it is sent 300 ms after it was asked.
+    fn sent_late(command: Command) -> Value {
+        let late = rest_of(&command, Duration::from_millis(300)).into_owned();
+        request_frame(&late).unwrap().params.unwrap()
+    }
+
+    #[test]
+    fn what_a_command_says_of_time_is_as_of_when_it_is_sent() {
+        let hook = Command::Hook(HookParams {
+            asked_ago_ms: Some(200),
+            ..HookParams::default()
+        });
+        assert_eq!(sent_late(hook)["askedAgoMs"], 500);
+        let ageless = Command::Hook(HookParams::default());
+        assert_eq!(sent_late(ageless).get("askedAgoMs"), None);
+        for (timeout_ms, rest) in [(1_000, 700), (100, 0)] {
+            let wait = Command::WaitMessages(WaitMessagesParams {
+                agent: Agent::Claude,
+                after: None,
+                reply_to: None,
+                timeout_ms,
+                runtime_session_id: None,
+            });
+            assert_eq!(sent_late(wait)["timeoutMs"], rest);
+        }
+    }
 }

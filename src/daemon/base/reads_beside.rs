@@ -3,7 +3,6 @@
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
-use crate::core::lock::lock;
 use crate::daemon::base::under_way::{FailedReads, WorkBeside};
 use crate::daemon::event::Event;
 
@@ -41,13 +40,15 @@ impl ReadsBeside {
     /// Has the loop told of a read that panicked, and of the next one that did not.
     pub(in crate::daemon) async fn tell(&self, what: WorkBeside, has_failed: bool) {
         let key = what.key();
+        // Held until it is told: of two reads of a kind the loop hears in the order of their ends.
+        let mut failed = self.failed.lock().await;
         let event = if has_failed {
-            lock(&self.failed).insert(key);
+            failed.insert(key);
             Event::WorkFailed {
                 what,
                 under_way: None,
             }
-        } else if lock(&self.failed).remove(&key) {
+        } else if failed.remove(&key) {
             Event::WorkDone(what)
         } else {
             return;

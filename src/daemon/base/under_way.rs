@@ -1,8 +1,9 @@
 //! [`UnderWay`]: that something is being done beside the loop. [`WorkBeside`]: what that is.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use tokio::sync::Mutex;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::core::agent::Agent;

@@ -92,24 +92,37 @@ async fn a_helpers_hook_that_asks_behind_the_end_of_what_it_asks_about_is_not_he
     }
 }
 
-#[tokio::test]
-async fn a_notification_that_is_heard_behind_what_answers_it_is_none() {
+/// A hook of Claude's; what it tells is the kind of a notification, or else the use of a tool.
+fn told_hook(event: &str, told: &str, asked_ago_ms: Option<u64>) -> Command {
+    let is_notification = event == "Notification";
+    let told = (!told.is_empty()).then(|| told.to_owned());
+    Command::Hook(HookParams {
+        event: event.into(),
+        claude_pid: Some(7_000_000),
+        detail: told.clone().filter(|_| is_notification),
+        tool_use: told.filter(|_| !is_notification),
+        asked_ago_ms,
+        ..HookParams::default()
+    })
+}
+
+/// Claude's hooks, one each second: what they tell, for how long they run, and what Claude is then.
+async fn hears_each_second(hooks: &[(&str, &str, Option<u64>, AgentState)]) {
     let mut rig = Rig::fresh().await;
     let _bridge = rig.connect(Role::Claude, Some(7_000_000), false);
     let hook = rig.connect(Role::Hook, None, false);
-    let of = |event: &str, told: &str, asked_ago_ms: Option<u64>| {
-        let is_notification = event == "Notification";
-        let told = (!told.is_empty()).then(|| told.to_owned());
-        Command::Hook(HookParams {
-            event: event.into(),
-            claude_pid: Some(7_000_000),
-            detail: told.clone().filter(|_| is_notification),
-            tool_use: told.filter(|_| !is_notification),
-            asked_ago_ms,
-            ..HookParams::default()
-        })
-    };
-    for (event, told, ago_ms, state) in [
+    for &(event, told, ago_ms, state) in hooks {
+        rig.daemon.base.clock.pass(1_000);
+        let told_now = told_hook(event, told, ago_ms);
+        rig.call(&hook, told_now).await.unwrap();
+        let now = rig.daemon.status().agents.claude.state;
+        assert_eq!(now, state, "{event} {told} {ago_ms:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_notification_that_is_heard_behind_what_answers_it_is_none() {
+    hears_each_second(&[
         ("UserPromptSubmit", "", None, AgentState::Busy),
         ("Notification", "idle_prompt", Some(3_000), AgentState::Busy),
         (
@@ -143,12 +156,23 @@ async fn a_notification_that_is_heard_behind_what_answers_it_is_none() {
         ("PostToolUse", "make", None, AgentState::Busy),
         // Hooks of an older version do not say since when.
         ("Notification", "idle_prompt", None, AgentState::Idle),
-    ] {
-        rig.daemon.base.clock.pass(1_000);
-        rig.call(&hook, of(event, told, ago_ms)).await.unwrap();
-        let now = rig.daemon.status().agents.claude.state;
-        assert_eq!(now, state, "{event} {told} {ago_ms:?}");
-    }
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_tool_is_no_answer_to_another_ones_dialog_where_no_beginning_was_heard() {
+    hears_each_second(&[
+        ("PermissionRequest", "make", None, AgentState::Waiting),
+        ("PostToolUse", "ls", None, AgentState::Busy),
+        (
+            "Notification",
+            "permission_prompt",
+            Some(1_500),
+            AgentState::Waiting,
+        ),
+    ])
+    .await;
 }
 
 #[tokio::test]

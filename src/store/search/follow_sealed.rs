@@ -11,9 +11,9 @@ use super::find::{Collector, SearchRequest, TOTAL_MAX};
 use super::index::{Rows, SealedMark, SealedRow, SearchIndex};
 use super::text::Text;
 use crate::dirs::ProjectDirs;
+use crate::erase::sealed_sessions;
 use crate::file_stamp::FileStamp;
 use crate::ledger::{line_at, read_placed};
-use crate::session;
 use ctxrelay_core::id::{Seq, SessionId};
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::wire::search::SearchPage;
@@ -43,10 +43,10 @@ pub(super) fn follow_sealed(
     redactor: &Redactor,
     mut between: impl FnMut(&mut SearchIndex) -> Result<bool, SearchError>,
 ) -> Result<bool, SearchError> {
-    let sessions = session::all(dirs);
+    let sessions = sealed_sessions(dirs, current);
     let sessions = sessions.map_err(|(path, source)| SearchError::Ledger { path, source })?;
     let mut marks = index.sealed()?;
-    for (session, path) in sessions.iter().filter(|(session, _)| session != current) {
+    for (session, path) in &sessions {
         let mark = marks.remove(session);
         let Some(stamp) = stamp_of(path) else {
             continue;

@@ -16,7 +16,7 @@ use super::index::{SealedMark, SearchIndex};
 use super::page::RequestError;
 use super::query::Query;
 use crate::dirs::ProjectDirs;
-use crate::session;
+use crate::erase::sealed_sessions;
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::wire::search::{SealedPage, SearchHit, SearchPage, SearchParams};
@@ -128,12 +128,12 @@ fn search_all(
     redactor: &Redactor,
     request: &SealedRequest,
 ) -> Result<SealedPage, SearchError> {
-    let sessions = session::all(dirs);
+    let sessions = sealed_sessions(dirs, current);
     let sessions = sessions.map_err(|(path, source)| SearchError::Ledger { path, source })?;
     let mut found = SealedPage::default();
     let page = &mut found.page;
     let mut bytes = 0;
-    for (session, path) in sessions.iter().filter(|(session, _)| session != current) {
+    for (session, path) in &sessions {
         let before = match &request.from {
             Some((from, _)) if session.as_str() > from.as_str() => continue,
             Some((from, seq)) if session.as_str() == from => *seq,

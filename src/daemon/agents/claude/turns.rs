@@ -21,8 +21,8 @@ impl Daemon {
         let turn = TurnOf::Claude(pair.clone());
         let is_answered = input == ClaudeInput::Answered;
         let steps = self.agents.claude.hear(pair, input, setting);
-        let begins = |step: &ClaudeStep| matches!(step, ClaudeStep::Began | ClaudeStep::Runs);
-        if is_answered || steps.iter().any(begins) {
+        // That a tool has ended says nothing of a dialog: it may be another tool's.
+        if is_answered || steps.contains(&ClaudeStep::Began) {
             let now_ms = self.base.clock.now_ms();
             self.agents.claude.went_on(pair, now_ms);
         }

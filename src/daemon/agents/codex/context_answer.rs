@@ -1,17 +1,14 @@
-//! The record as Codex asks for it with its last words: read beside the loop, and sent to it as a
-//! message of ours that is recorded behind the end of the turn.
+//! The record as Codex asks for it with its last words, as a message of ours: in one write with the
+//! end of its turn, so that the question is not lost between the two.
 
 use std::sync::Arc;
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{EntryKind, GOES_ON_WITH, Message};
-use crate::core::snapshot::Snapshot;
+use crate::core::entry::{Entry, EntryKind, Message};
+use crate::core::id::RuntimeSession;
 use crate::daemon::commands::context::context;
-use crate::daemon::decisions::decision_messages::track;
-use crate::daemon::event::{Event, RecordQuestion, RecordRead};
 use crate::daemon::owners::Base;
-use crate::store::ledger::Ledger;
 use crate::wire::control::{ContextPage, ContextView, ReadContextParams};
 
 /// The most of the record that an answer carries, in bytes: Codex reads it as the text of a turn,
@@ -22,87 +19,43 @@ const CONTEXT_BYTES_MAX: usize = 24_000;
 const CONTEXT_ENTRIES: u32 = 40;
 
 impl Base {
-    /// Has the record read for Codex.
-    pub(super) fn read_record_for_codex(&self, question: RecordQuestion) {
-        let Some(events) = self.events.upgrade() else {
-            return;
-        };
-        let ledger = self.recorder.ledger().clone();
-        let world = Arc::clone(self.recorder.world());
-        let session = self.recorder.session_id().clone();
-        let under_way = self.operations.begin_beside();
-        tokio::spawn(async move {
-            let read = tokio::task::spawn_blocking(move || latest(&ledger, world)).await;
-            // Codex waits for an answer in any case.
-            let record = read.unwrap_or_else(|_| unread("a fault of ours, which the log tells of"));
-            let read = RecordRead {
-                question,
-                session,
-                record,
-                under_way,
-            };
-            let _ = events.send(Event::RecordRead(Box::new(read))).await;
-        });
-    }
-
-    /// The record was read for Codex.
-    pub(in crate::daemon) fn on_record_read(&mut self, read: RecordRead) {
-        let RecordRead {
-            question,
-            session,
-            record,
-            under_way: _heard,
-        } = read;
-        if session != *self.recorder.session_id() {
-            // It tells of a session that may have been deleted for good meanwhile.
-            return self.read_record_for_codex(question);
-        }
-        let about = match question.focus.as_str() {
+    /// The answer to a question about the record.
+    pub(super) fn context_answer(&self, focus: &str, pair: RuntimeSession) -> Entry {
+        let about = match focus {
             "" => String::new(),
             focus => format!(" (you asked about: {focus})"),
         };
-        let mut entry = self.recorder.entry(
+        let record = self.latest();
+        self.recorder.entry(
             Party::System,
             Some(Agent::Codex.into()),
             EntryKind::Message(Message::new(OnBusy::Queue)),
             format!("The latest of the record and all open handoffs{about}:\n{record}"),
-            Some(question.pair),
-        );
-        if let Some(asked) = question.goes_on_with {
-            let asked = asked.as_str().into();
-            entry.meta.insert(GOES_ON_WITH.to_owned(), asked);
-        }
-        let id = entry.id.clone();
-        self.recorder.keep_then(
-            vec![entry],
-            Box::new(move |daemon, stored| {
-                if stored.is_ok() {
-                    track(&daemon.base.recorder, &mut daemon.deliveries.outbox, &id);
-                }
-            }),
-        );
+            Some(pair),
+        )
     }
-}
 
-/// The latest entries and all open handoffs, in JSON. Blocking.
-fn latest(ledger: &Ledger, world: Arc<Snapshot>) -> String {
-    let mut limit = CONTEXT_ENTRIES;
-    let params = ReadContextParams {
-        view: ContextView::Summary,
-        limit: Some(limit),
-        ..ReadContextParams::default()
-    };
-    let mut page = match context(ledger, world, None, &params) {
-        Ok(page) => page,
-        Err(refusal) => return unread(&refusal.message),
-    };
-    loop {
-        let text = serde_json::to_string(&page).unwrap_or_default();
-        if text.len() <= CONTEXT_BYTES_MAX || limit == 1 {
-            return text;
+    /// The latest entries and all open handoffs, in JSON; or why they cannot be read.
+    fn latest(&self) -> String {
+        let mut limit = CONTEXT_ENTRIES;
+        let params = ReadContextParams {
+            view: ContextView::Summary,
+            limit: Some(limit),
+            ..ReadContextParams::default()
+        };
+        let world = Arc::clone(self.recorder.world());
+        let mut page = match context(self.recorder.ledger(), world, None, &params) {
+            Ok(page) => page,
+            Err(refusal) => return format!("it cannot be read now: {}", refusal.message),
+        };
+        loop {
+            let text = serde_json::to_string(&page).unwrap_or_default();
+            if text.len() <= CONTEXT_BYTES_MAX || limit == 1 {
+                return text;
+            }
+            limit /= 2;
+            leave_out_older(&mut page, limit as usize);
         }
-        limit /= 2;
-        leave_out_older(&mut page, limit as usize);
     }
 }
 
@@ -115,8 +68,4 @@ fn leave_out_older(page: &mut ContextPage, limit: usize) {
         page.cursor = oldest.map(|oldest| oldest["seq"].to_string());
         page.looked_at = None;
     }
-}
-
-fn unread(why: &str) -> String {
-    format!("it cannot be read now: {why}")
 }

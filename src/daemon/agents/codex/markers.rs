@@ -4,8 +4,8 @@
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
-use crate::core::entry::{Artifact, Entry, EntryKind, Handoff, NoteKind, TurnStatus};
-use crate::core::id::{EntryId, RuntimeSession};
+use crate::core::entry::{Artifact, Entry, EntryKind, GOES_ON_WITH, Handoff, NoteKind, TurnStatus};
+use crate::core::id::RuntimeSession;
 use crate::core::marker::Marker;
 use crate::daemon::agents::codex_lane::Relayed;
 use crate::daemon::attach::ConnId;
@@ -13,7 +13,7 @@ use crate::daemon::commands::checks::check_handles;
 use crate::daemon::commands::pair_to_send_to::pair_of_nobody;
 use crate::daemon::decisions::decision_messages::track;
 use crate::daemon::deliveries::handoff_dedup::Ask;
-use crate::daemon::event::{RecordQuestion, TreePurpose};
+use crate::daemon::event::TreePurpose;
 use crate::daemon::owners::{Base, Deliveries};
 use crate::wire::control::ProposeParams;
 
@@ -58,41 +58,23 @@ impl Deliveries {
             marker.is_question() || matches!(marker, Marker::Human(_) | Marker::Handoff(_));
         let goes_on_with = relayed
             .first()
-            .filter(|first| first.starts)
-            .map(|first| first.asked().clone());
-        let entry = self.entry_of_marker(base, marker, pair, goes_on_with);
+            .filter(|first| first.starts && marker.is_question())
+            .map(|first| first.asked().as_str().into());
+        let mut entry = self.entry_of_marker(base, marker, pair);
+        if let (Some(entry), Some(asked)) = (&mut entry, goes_on_with) {
+            entry.meta.insert(GOES_ON_WITH.to_owned(), asked);
+        }
         Marked {
             entries: entry.into_iter().collect(),
             is_kept_back,
         }
     }
 
-    /// `goes_on_with`: what the answer to a question goes on with.
-    fn entry_of_marker(
-        &self,
-        base: &Base,
-        marker: Marker,
-        pair: RuntimeSession,
-        goes_on_with: Option<EntryId>,
-    ) -> Option<Entry> {
+    fn entry_of_marker(&self, base: &Base, marker: Marker, pair: RuntimeSession) -> Option<Entry> {
         let codex = Party::Agent(Agent::Codex);
         let (target, kind, content) = match marker {
-            Marker::ReadContext { focus } => {
-                base.read_record_for_codex(RecordQuestion {
-                    focus,
-                    pair,
-                    goes_on_with,
-                });
-                return None;
-            }
-            Marker::TaskState => {
-                base.read_record_for_codex(RecordQuestion {
-                    focus: "what is open".to_owned(),
-                    pair,
-                    goes_on_with,
-                });
-                return None;
-            }
+            Marker::ReadContext { focus } => return Some(base.context_answer(&focus, pair)),
+            Marker::TaskState => return Some(base.context_answer("what is open", pair)),
             Marker::Handoff(ask) => return self.handoff_by_marker(base, ask, pair),
             Marker::ProposeFinal {
                 summary,

@@ -7,8 +7,10 @@ use pretty_assertions::assert_eq;
 use rusqlite::Connection;
 
 use super::support::{Bench, DEADLINE, REDACTOR, request};
+use crate::search::sealed::search_sealed;
 use crate::search::{SEALED_BYTES_MAX, SealedIndex, SealedRequest, Search, discard, rebuild_file};
 use crate::session;
+use ctxrelay_core::entry::{EntryKind, Fate, Predecessor};
 use ctxrelay_core::id::SessionId;
 use ctxrelay_core::wire::search::{SealedPage, SearchParams};
 
@@ -234,6 +236,44 @@ fn the_next_session_begins_with_what_was_sealed_before_and_of_a_deleted_one_noth
     )
     .unwrap();
     assert_eq!(indexed(&last), 4);
+}
+
+#[test]
+fn a_session_that_is_being_deleted_is_neither_found_nor_taken_in() {
+    let mut bench = Bench::new();
+    bench.note("an apricot");
+    let mut bench = bench.next_session();
+    bench.note("a quince, for good");
+    let doomed = bench.session.clone();
+    let mut bench = bench.next_session();
+    let mut began = bench.entry("the session before is deleted");
+    began.kind = EntryKind::SessionStarted {
+        predecessor: Some(Predecessor {
+            session_id: doomed,
+            entries: 1,
+            head: "0".repeat(64),
+            fate: Fate::Discarded,
+            earlier: None,
+        }),
+    };
+    bench.append(vec![began]);
+    // Its file still lies there.
+    let search = bench.search();
+    wait_for(&bench, &search, 1);
+    for (words, total) in [("apricot", 1), ("quince", 0)] {
+        let found = pages(&search, &bench.session, words, 50);
+        assert_eq!(found[0].page.total, total, "{words}");
+        let read = search_sealed(
+            None,
+            &bench.place.dirs,
+            &bench.session,
+            &REDACTOR,
+            &asked(words, 50, None),
+        );
+        assert_eq!(read.unwrap().page.total, total, "{words}, without an index");
+    }
+    assert_eq!(indexed(&bench), 1);
+    search.close();
 }
 
 #[test]
