@@ -25,5 +25,7 @@ pub mod process;
 pub mod program_search;
 pub mod program_start;
 pub mod project_rules;
+#[cfg(test)]
+pub(crate) mod test_log;
 mod tree_now;
 pub mod work_files_now;

@@ -12,6 +12,7 @@ use super::follow_sealed::follow_sealed;
 use super::index::{Mark, SearchIndex, discard};
 use super::indexer::{SharedIndexer, Target};
 use crate::dirs::{ProjectDirs, exists};
+use crate::erase::sealed_sessions;
 use crate::ledger::{EntryFilter, Stored};
 use ctxrelay_core::id::{Seq, SessionId};
 
@@ -190,11 +191,10 @@ impl IndexKeeper {
                     return Ok(Some(index));
                 }
                 // What it goes up to is sealed by now, and all else in it stays. Of a session that
-                // was deleted nothing does.
-                let before = mark.map(|mark| mark.session);
-                let is_sealed =
-                    |it: &SessionId| *it != target.session && is_there(&self.shared.dirs, it);
-                if !before.as_ref().is_some_and(is_sealed) {
+                // was or is being deleted nothing does, not even in a free part of the file.
+                let sealed = sealed_sessions(&self.shared.dirs, &target.session);
+                let sealed = sealed.unwrap_or_default();
+                if !mark.is_some_and(|mark| sealed.iter().any(|(it, _)| *it == mark.session)) {
                     return Ok(None);
                 }
                 index.begin_anew()?;

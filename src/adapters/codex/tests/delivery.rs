@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::app_server::{Ask, Script, message};
 use crate::adapters::codex::fact::CodexFact;
+use crate::adapters::test_log::TestLog;
 use crate::core::delivery::OnBusy;
 use crate::wire::codex::call::INPUT_CHARS_MAX;
 
@@ -302,11 +303,7 @@ async fn a_message_that_is_sent_again_while_it_is_held_is_looked_for_first() {
 async fn what_is_looked_for_is_followed_by_its_id_and_its_attempt() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::DEBUG)
-        .with_ansi(false)
-        .with_writer(Arc::new(File::create(&path).unwrap()));
-    let _logged = tracing::subscriber::set_default(subscriber.finish());
+    let _logged = TestLog::to(Arc::new(File::create(&path).unwrap()));
     let mut script = stopped_with_a_message().await;
     script.ask(Ask::Deliver("m1", OnBusy::Queue)).await;
     script.look(json!([row("Q1", "m1")]), json!([])).await;

@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::lobby::LOBBY_MAX;
 use super::*;
+use crate::adapters::test_log::TestLog;
 
 const TOKEN: &str = "secret";
 
@@ -328,10 +329,7 @@ async fn a_terminal_whose_connection_panics_has_left_and_the_next_one_comes_in()
     let mut bench = bench().await;
     let has_panicked = Arc::new(AtomicBool::default());
     let log = move || PanicsAt("a terminal is connected", Arc::clone(&has_panicked));
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::DEBUG)
-        .with_writer(log);
-    let _logged = tracing::subscriber::set_default(subscriber.finish());
+    let _logged = TestLog::to(log);
     let (mut terminal, _server, _) = bench.attached(b"").await;
     let came = bench.facts.recv().await;
     assert!(

@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::adapters::test_log::TestLog;
 use crate::core::agent::Party;
 use crate::core::delivery::{DeliveryFact, DeliveryState};
 use crate::core::entry::DeliveryResult;
@@ -152,8 +153,7 @@ fn settled_rows_that_wait_are_one_line_of_the_log_until_the_writer_takes_one() {
     let place = Place::new();
     let path = place.dir.path().join("log");
     let log = std::fs::File::create(&path).unwrap();
-    let subscriber = tracing_subscriber::fmt().with_writer(Arc::new(log));
-    let _logged = tracing::subscriber::set_default(subscriber.finish());
+    let _logged = TestLog::to(Arc::new(log));
     // Who holds it keeps the writer from going on behind an answer, and so from taking more once its
     // queue is full. It tells that it comes to it, and, with it in its hand, that it goes on.
     let gate = Arc::new(Mutex::new(()));

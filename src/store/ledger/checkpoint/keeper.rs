@@ -85,7 +85,7 @@ impl CheckpointKeeper {
     }
 
     /// Goes on without anything of what was offered so far, once what is being written has its end
-    /// and the pause is dropped. Never blocks on the disk.
+    /// and the pause is dropped. Waits for no disk, unless the system gives no thread.
     ///
     /// # Errors
     ///

@@ -81,6 +81,13 @@ fn wait_for(bench: &Bench, search: &Search, sessions: i64) {
     }
 }
 
+/// Whether a file of the state folder has a word, wherever it stands in it.
+fn has_in_state(bench: &Bench, word: &str) -> bool {
+    let files = fs::read_dir(&bench.place.dirs.state).unwrap();
+    let mut texts = files.map(|file| fs::read(file.unwrap().path()).unwrap_or_default());
+    texts.any(|text| text.windows(word.len()).any(|at| at == word.as_bytes()))
+}
+
 #[test]
 fn the_index_finds_in_sealed_sessions_what_reading_finds() {
     let bench = bench();
@@ -245,6 +252,10 @@ fn a_session_that_is_being_deleted_is_neither_found_nor_taken_in() {
     let mut bench = bench.next_session();
     bench.note("a quince, for good");
     let doomed = bench.session.clone();
+    let search = bench.search();
+    wait_for(&bench, &search, 1);
+    search.close();
+    assert!(has_in_state(&bench, "quince"));
     let mut bench = bench.next_session();
     let mut began = bench.entry("the session before is deleted");
     began.kind = EntryKind::SessionStarted {
@@ -274,6 +285,7 @@ fn a_session_that_is_being_deleted_is_neither_found_nor_taken_in() {
     }
     assert_eq!(indexed(&bench), 1);
     search.close();
+    assert!(!has_in_state(&bench, "quince"), "the index has words of it");
 }
 
 #[test]
@@ -291,18 +303,12 @@ fn no_word_stays_of_a_session_that_was_deleted_before_a_crash() {
     fs::remove_file(&deleted).unwrap();
     search.close();
 
-    let state = &bench.place.dirs.state;
-    let has_quince = || {
-        let files = fs::read_dir(state).unwrap().map(|file| file.unwrap());
-        let mut texts = files.map(|file| fs::read(file.path()).unwrap_or_default());
-        texts.any(|text| text.windows(6).any(|word| word == b"quince"))
-    };
-    assert!(has_quince());
+    assert!(has_in_state(&bench, "quince"));
     let search = bench.search();
     wait_for(&bench, &search, 1);
     assert_eq!(search.state().rebuilds, 1);
     let found = pages(&search, &bench.session, "plums", 50);
     assert_eq!(found[0].page.total, 1);
     search.close();
-    assert!(!has_quince());
+    assert!(!has_in_state(&bench, "quince"));
 }
