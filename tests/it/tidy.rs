@@ -884,6 +884,19 @@ fn no_owner_hands_out_what_it_has_to_be_changed() {
     assert!(idle.is_empty(), "no longer handed out: {idle:?}");
 }
 
+/// What the messages are decided on is lent to the lanes' machines; other flows say what happened.
+#[test]
+fn only_the_lanes_decide_on_the_outbox() {
+    let files = files_of_the_daemon().into_iter();
+    let deciding = files.filter(|(_, code)| code.contains(".decide(|"));
+    let mut deciding: Vec<String> = deciding.map(|(file, _)| file).collect();
+    deciding.sort();
+    assert_eq!(
+        deciding,
+        ["agents::claude::delivering", "agents::codex::delivering"]
+    );
+}
+
 /// A method of `Daemon` may change all that the loop has; one of a group only what it has, and what
 /// it is lent. That is the compiler's to hold, as long as the owners stand in groups.
 #[test]
