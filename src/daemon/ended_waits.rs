@@ -30,7 +30,7 @@ impl Base {
         let told: BTreeSet<&EntryId> = told.collect();
         for stored in entries {
             let (world, entry) = (self.recorder.world(), &stored.entry);
-            let ended = self.clients.waiters_mut().take_ended(|agent, id| {
+            let ended = self.clients.take_ended_waiters(|agent, id| {
                 let words = ended_words(world, entry, agent, id);
                 words.filter(|_| !told.contains(id))
             });
@@ -41,7 +41,7 @@ impl Base {
     /// The session of what they wait for was cleared away.
     pub(super) fn end_waits_of_cleared(&mut self) {
         let recorder = &self.recorder;
-        let ended = self.clients.waiters_mut().take_ended(|_, id| {
+        let ended = self.clients.take_ended_waiters(|_, id| {
             let is_here = recorder.seq_of(id).ok().flatten().is_some();
             (!is_here).then(|| {
                 format!(

@@ -64,7 +64,7 @@
 //! | owner | has | takes | returns |
 //! |---|---|---|---|
 //! | [`CodexLane`](agents::codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
-//! | [`ClaudeLane`](agents::claude_lane::ClaudeLane) | the Claude of each pair: its state, its ladder, and what its turn shows ([`ShownClaude`](agents::shown_claude::ShownClaude)) | `ClaudeInput`, `LadderInput` and hooks of a pair | `ClaudeStep`s; `DeliveryEffect`s |
+//! | [`ClaudeLane`](agents::claude_lane::ClaudeLane) | the Claude of each pair: its state, its ladder, and what its turn shows ([`ShownClaude`](agents::claude_lane::ShownClaude)) | `ClaudeInput`, `LadderInput` and hooks of a pair | `ClaudeStep`s; `DeliveryEffect`s |
 //! | [`ClaudeProcesses`](agents::claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
 //! | [`Limits`](agents::limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
 //! | [`Contexts`](agents::contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |

@@ -27,25 +27,25 @@ pub(super) fn count_refused_operator(
             format!("a client that says {role}, process {process}")
         },
     );
-    clients.refusals_mut().add(clock.now_ms(), from)
+    clients.count_refusal(clock.now_ms(), from)
 }
 
 impl Base {
     /// When the next number is to be recorded.
     pub(super) fn next_refusals(&self) -> Option<Instant> {
-        let until = self.clients.refusals().next_ms();
+        let until = self.clients.next_refusals_ms();
         until.map(|at_ms| self.clock.instant(at_ms))
     }
 
     /// Has the record say how many there were, where that is due.
     pub(super) fn note_refusals_due(&mut self) {
-        let counted = self.clients.refusals_mut().due(self.clock.now_ms());
+        let counted = self.clients.take_refusals_due(self.clock.now_ms());
         note_refusals(&mut self.recorder, counted);
     }
 
     /// Has the record say of how many it does not know yet: the loop ends.
     pub(super) fn note_last_refusals(&mut self) {
-        let counted = self.clients.refusals_mut().take(self.clock.now_ms());
+        let counted = self.clients.take_refusals(self.clock.now_ms());
         note_refusals(&mut self.recorder, counted);
     }
 }

@@ -9,7 +9,7 @@ use crate::core::agent::{Agent, AgentState};
 use crate::core::id::{EntryId, RuntimeSession};
 use crate::core::snapshot::AgentStatus;
 use crate::daemon::agents::claude::tools;
-use crate::daemon::agents::shown_claude::ShownClaude;
+use crate::daemon::agents::claude_lane::ShownClaude;
 use crate::daemon::base::clock::now_ms;
 use crate::daemon::base::foreign::has_open_alarm;
 use crate::daemon::base::notices::Notices;

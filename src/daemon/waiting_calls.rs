@@ -42,7 +42,7 @@ impl Deliveries {
     /// Has somebody wait. With every place taken a call for messages is refused, and a sender
     /// hears at once what it would hear at its deadline: its message is recorded.
     pub(super) fn wait(&self, base: &mut Base, waiter: Waiter) {
-        let Some(waiter) = base.clients.waiters_mut().add(waiter) else {
+        let Some(waiter) = base.clients.add_waiter(waiter) else {
             return;
         };
         match waiter.wants {
@@ -157,7 +157,7 @@ impl Deliveries {
 
     /// Answers the calls whose time is over.
     pub(super) fn expire_waiters(&self, base: &mut Base) {
-        for waiter in base.clients.waiters_mut().take_expired(Instant::now()) {
+        for waiter in base.clients.take_expired_waiters(Instant::now()) {
             self.answer_expired(base, waiter);
         }
     }
@@ -176,7 +176,7 @@ impl Deliveries {
                     wants: Wants::Receipt(sent.clone()),
                     reply: waiter.reply,
                 };
-                let Some(refused) = base.clients.waiters_mut().add(again) else {
+                let Some(refused) = base.clients.add_waiter(again) else {
                     return;
                 };
                 let outcome = Outcome::Rejected;
@@ -241,7 +241,7 @@ impl Daemon {
     /// Answers the calls that have something to get now. What one is given the next one may not
     /// get, so that each is looked at behind the answer of the one before.
     pub(super) fn answer_waiters(&mut self) {
-        self.base.clients.waiters_mut().forget_closed();
+        self.base.clients.forget_closed_waiters();
         let mut last = None;
         while let Some(id) = self.base.clients.waiters().next_after(last) {
             last = Some(id);
@@ -268,9 +268,9 @@ impl Daemon {
                 return self.deliveries.bodies.wait_for_room();
             }
             Some(Err(orders)) => {
-                self.base.clients.waiters_mut().begin_read(id);
+                self.base.clients.begin_read(id);
                 let then = move |daemon: &mut Self, read| {
-                    daemon.base.clients.waiters_mut().end_read(id);
+                    daemon.base.clients.end_read(id);
                     daemon.look_at_waiter(id, read);
                 };
                 return self
@@ -278,7 +278,7 @@ impl Daemon {
                     .read_bodies(&self.base, orders, read, Box::new(then));
             }
         };
-        let Some(waiter) = self.base.clients.waiters_mut().take(id) else {
+        let Some(waiter) = self.base.clients.take_waiter(id) else {
             return;
         };
         match (reply, waiter.wants) {
@@ -348,19 +348,14 @@ impl Daemon {
             // Said again while the disk refuses: it is kept since the first time.
             return answer(waiter.reply, Err(unwritable()));
         }
-        if let Some(waiter) = self
-            .base
-            .clients
-            .ack_waiters_mut()
-            .add(left, result, waiter)
-        {
+        if let Some(waiter) = self.base.clients.add_ack_waiter(left, result, waiter) {
             answer(waiter.reply, Err(too_many_ack_waiters()));
         }
     }
 
     /// The ledger has it.
     pub(super) fn recorded_for_ack_waiters(&mut self, id: &EntryId, result: DeliveryResult) {
-        for waiter in self.base.clients.ack_waiters_mut().recorded(id, result) {
+        for waiter in self.base.clients.take_ack_waiters_of(id, result) {
             self.answer_ack_waiter(waiter);
         }
     }
@@ -393,7 +388,7 @@ impl Base {
 
     /// Senders that still wait for the outcome of these messages hear that they were taken back.
     pub(super) fn answer_receipts_of(&mut self, cancelled: &[EntryId]) {
-        for (sent, reply) in self.clients.waiters_mut().take_receipts_of(cancelled) {
+        for (sent, reply) in self.clients.take_receipts_of(cancelled) {
             let sent = Sent {
                 outcome: Outcome::Rejected,
                 ..sent
@@ -404,7 +399,7 @@ impl Base {
 
     /// The disk refuses for now. What was said is kept and written later; the caller goes on.
     pub(super) fn refuse_ack_waiters(&mut self, ids: &[EntryId], refusal: &Refusal) {
-        for waiter in self.clients.ack_waiters_mut().refused(ids) {
+        for waiter in self.clients.take_refused_ack_waiters(ids) {
             answer(waiter.reply, Err(refusal.clone()));
         }
     }

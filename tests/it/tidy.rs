@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use self::needs::{calls, imports, large_cycles};
+use self::needs::{calls, impls, imports, large_cycles, methods};
 use self::prose::{comments, compared, other_constants, quaint_word, sentences};
 
 mod needs;
@@ -849,6 +849,52 @@ fn the_fields_of_the_owners_are_private() {
         }
     }
     assert!(wrong.is_empty(), "anybody may change these: {wrong:#?}");
+}
+
+/// What owners hand out to be changed, and why no method of theirs names each change.
+const HANDED_OUT: [(&str, &str); 1] = [(
+    "base::operations::takeover_mut",
+    "a machine of the folder of takeovers, with private fields and a method for each change",
+)];
+
+/// A private field is no wall where a method hands it out to be changed.
+#[test]
+fn no_owner_hands_out_what_it_has_to_be_changed() {
+    let files = files_of_the_daemon();
+    let (mut wrong, mut idle) = (Vec::new(), HANDED_OUT.map(|(name, _)| name).to_vec());
+    let mut count = 0;
+    for (module, owner) in owners() {
+        let own = files.iter().filter(|(file, _)| is_of_module(file, &module));
+        let blocks = own.flat_map(|(_, code)| impls(code));
+        let blocks = blocks.filter(|(of, _)| *of == owner);
+        for (name, returned) in blocks.flat_map(|(_, body)| methods(body)) {
+            count += 1;
+            let name = format!("{module}::{name}");
+            if !returned.contains("mut ") {
+                continue;
+            }
+            match idle.iter().position(|allowed| *allowed == name) {
+                Some(at) => drop(idle.remove(at)),
+                None => wrong.push(format!("{name}: {returned}")),
+            }
+        }
+    }
+    assert!(count > 400, "only {count} methods");
+    assert!(wrong.is_empty(), "anybody may change these: {wrong:#?}");
+    assert!(idle.is_empty(), "no longer handed out: {idle:?}");
+}
+
+/// What the messages are decided on is lent to the lanes' machines; other flows say what happened.
+#[test]
+fn only_the_lanes_decide_on_the_outbox() {
+    let files = files_of_the_daemon().into_iter();
+    let deciding = files.filter(|(_, code)| code.contains(".decide(|"));
+    let mut deciding: Vec<String> = deciding.map(|(file, _)| file).collect();
+    deciding.sort();
+    assert_eq!(
+        deciding,
+        ["agents::claude::delivering", "agents::codex::delivering"]
+    );
 }
 
 /// A method of `Daemon` may change all that the loop has; one of a group only what it has, and what

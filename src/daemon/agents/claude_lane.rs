@@ -5,6 +5,8 @@
 //! [`ClaudeState`]. Nothing here is proof: see [`LadderInput::Proven`]. What follows for others is
 //! done by the flows in `claude/`.
 
+mod shown_claude;
+
 use std::collections::BTreeMap;
 
 use crate::core::delivery::{
@@ -12,7 +14,8 @@ use crate::core::delivery::{
     Ladder, LadderInput, LadderTimeouts, Moment,
 };
 use crate::core::id::{EntryId, RuntimeSession};
-use crate::daemon::agents::shown_claude::ShownClaude;
+
+pub(in crate::daemon) use shown_claude::ShownClaude;
 
 /// How many pairs are remembered that have no Claude now. Names of pairs come from clients.
 const PAIRS_MAX: usize = 64;
@@ -109,11 +112,6 @@ impl ClaudeLane {
     /// The use of a tool that it showed a dialog about last.
     pub(in crate::daemon) fn asked_about(&self, pair: &RuntimeSession) -> Option<&str> {
         self.pairs.get(pair)?.asked_about.as_deref()
-    }
-
-    /// What the turn of a pair's Claude shows of itself.
-    pub(in crate::daemon) fn turn_mut(&mut self, pair: &RuntimeSession) -> &mut ShownClaude {
-        &mut self.pair_mut(pair).turn
     }
 
     /// The Claude that is shown as *the* Claude, with its turn: of several the one that says most,

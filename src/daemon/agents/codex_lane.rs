@@ -286,11 +286,6 @@ impl CodexLane {
         !std::mem::replace(&mut self.has_conversed, true)
     }
 
-    /// What our hook is to give it after a compaction.
-    pub(in crate::daemon) fn hook_packet(&mut self) -> &mut HookPacket {
-        &mut self.hook_packet
-    }
-
     /// Nothing is on its way.
     pub(in crate::daemon) fn is_quiet(&self) -> bool {
         self.flow.is_quiet()

@@ -27,7 +27,6 @@ pub(in crate::daemon) mod reminders;
 pub(in crate::daemon) mod rules_reading;
 pub(in crate::daemon) mod rules_watch;
 pub(in crate::daemon) mod running_tools;
-pub(in crate::daemon) mod shown_claude;
 pub(in crate::daemon) mod shown_turn;
 pub(in crate::daemon) mod silence;
 pub(in crate::daemon) mod spoken_turns;

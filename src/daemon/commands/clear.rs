@@ -99,7 +99,7 @@ impl Daemon {
         self.deliveries
             .forget_handoffs_that_are_over(&self.base, &self.agents.claude);
         self.claude_forgets();
-        self.base.clients.waiters_mut().move_cursors(|_| None);
+        self.base.clients.move_cursors(|_| None);
         self.base.end_waits_of_cleared();
         let cleared = Cleared {
             sealed: rolled_over.before.session_id,

@@ -168,7 +168,7 @@ impl Base {
             .iter()
             .filter_map(|(id, old)| Some((old.seq, self.recorder.world().unsettled.get(id)?.seq)))
             .collect();
-        self.clients.waiters_mut().move_cursors(|mut cursor| {
+        self.clients.move_cursors(|mut cursor| {
             cursor.after = place_now(&places, cursor.after);
             cursor.until = cursor.until.map(|seq| place_now(&places, seq));
             Some(cursor)

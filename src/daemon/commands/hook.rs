@@ -101,12 +101,9 @@ impl Daemon {
         ) {
             self.claude_hears(&pair, ClaudeInput::ToolBegins);
             let (redactor, now_ms) = (self.base.recorder.redactor(), self.base.clock.now_ms());
-            self.agents.claude.turn_mut(&pair).tool_begins(
-                redactor,
-                &self.base.dirs.root,
-                now_ms,
-                params,
-            );
+            self.agents
+                .claude
+                .tool_begins(&pair, redactor, &self.base.dirs.root, now_ms, params);
             self.base.clients.status_changed();
         }
         answer(reply, Ok(Reply::Done));
@@ -245,14 +242,8 @@ impl Daemon {
             self.monitor_runs(pair, process, runs);
         }
         self.decisions.claude_goes_on(&mut self.base, pair, params);
-        let is_in_turn = self.agents.claude_is_in_turn(pair);
         let redactor = self.base.recorder.redactor();
-        if self
-            .agents
-            .claude
-            .turn_mut(pair)
-            .hears(redactor, params, is_in_turn)
-        {
+        if self.agents.claude.turn_hears(pair, redactor, params) {
             self.base.clients.status_changed();
         }
         let now_ms = self.base.clock.now_ms();

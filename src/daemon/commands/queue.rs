@@ -199,12 +199,10 @@ impl Daemon {
         for id in ids {
             let message = world.unsettled.get(&id);
             let is_closed = message.is_some_and(|message| message.closed_by_sender);
-            outbox.decide(|backlog| backlog.set_unwanted(id, is_closed));
+            outbox.set_unwanted(id, is_closed);
         }
         for agent in Agent::ALL {
-            let mut effects = Vec::new();
-            let outbox = &mut self.deliveries.outbox;
-            outbox.decide(|backlog| backlog.end_unwanted(agent, &mut effects));
+            let effects = self.deliveries.outbox.end_unwanted(agent);
             if !effects.is_empty() {
                 // No row is written for it, so that nothing is refused.
                 let _ = self.perform(agent, effects);
@@ -218,8 +216,7 @@ impl Daemon {
         let given = self.codex_does(CodexInput::Withdrawn { id: id.clone() });
         let done: ThenStored = Box::new(move |daemon, stored| {
             if stored.is_err() {
-                let outbox = &mut daemon.deliveries.outbox;
-                outbox.decide(|backlog| backlog.withdraw_not(&id));
+                daemon.deliveries.outbox.withdraw_not(&id);
                 daemon.take_back_closed([]);
             }
             let done = stored.map(|()| Reply::Done);

@@ -381,9 +381,14 @@ impl Approvals {
         &self.shown_over
     }
 
-    /// As [`Self::shown_over`], to take in more.
-    pub(in crate::daemon) fn shown_over_mut(&mut self) -> &mut ShownOver {
-        &mut self.shown_over
+    /// As [`ShownOver::note`].
+    pub(in crate::daemon) fn note_over(
+        &mut self,
+        pair: &RuntimeSession,
+        tool_use: Option<&str>,
+        at_ms: i64,
+    ) {
+        self.shown_over.note(pair, tool_use, at_ms);
     }
 
     /// Whether somebody waits for the answer.

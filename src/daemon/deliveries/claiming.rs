@@ -40,7 +40,7 @@ impl Daemon {
                     .following(id)
                     .in_scope(|| tracing::debug!(has_left = took, "handed out"));
             }
-            for told in outbox.decide(|backlog| claimed.are_over(backlog, took, now_ms)) {
+            for told in outbox.claims_are_over(claimed, took, now_ms) {
                 daemon.tell(told);
             }
         });

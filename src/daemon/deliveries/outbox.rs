@@ -5,6 +5,8 @@
 //! byte leaves. So the queue can be rebuilt from the ledger, and when `queue.db` is lost, what
 //! the ledger holds unproven becomes ambiguous instead of being sent again.
 
+mod beside_lanes;
+
 use std::sync::Arc;
 
 use tracing::Span;

@@ -2,7 +2,7 @@
 
 use crate::adapters::claude::transcript::BlockedPrompt;
 use crate::core::agent::Agent;
-use crate::core::delivery::{Backlog, ClaudeInput, DeliveryEffect, DeliveryState, LaterInput};
+use crate::core::delivery::{ClaudeInput, DeliveryEffect, DeliveryState, LaterInput};
 use crate::core::entry::{DeliveryResult, Entry};
 use crate::core::id::EntryId;
 use crate::daemon::agents::claude_lane::ClaudeLane;
@@ -35,8 +35,7 @@ impl Daemon {
         if spoke.is_over {
             let mut had = self.agents.spoken.end_was_read(&spoke.pair);
             had.retain(|id| !blocked.contains(id));
-            let were_read = |backlog: &mut Backlog| backlog.were_read(&had, &mut effects);
-            self.deliveries.outbox.decide(were_read);
+            effects.extend(self.deliveries.outbox.were_read(&had));
         }
         // A row that cannot be written has been told to the operator.
         let _ = self.perform(Agent::Claude, effects);
@@ -46,9 +45,7 @@ impl Daemon {
     pub(in crate::daemon) fn turns_were_not_read(&mut self) {
         self.agents.spoken.was_read();
         let had = self.agents.spoken.ends_are_lost();
-        let mut effects = Vec::new();
-        let were_read = |backlog: &mut Backlog| backlog.were_read(&had, &mut effects);
-        self.deliveries.outbox.decide(were_read);
+        let effects = self.deliveries.outbox.were_read(&had);
         let _ = self.perform(Agent::Claude, effects);
     }
 }
@@ -132,12 +129,8 @@ impl Deliveries {
         let lost = lost.filter(|row| !is_judged(&row.id));
         let lost = lost.map(|row| row.id.clone()).collect();
         let lost = self.can_be_sent_again(base, Agent::Claude, lost);
-        let mut effects = Vec::new();
-        for id in &lost {
-            // The end of a turn that comes before the record has it settles nothing.
-            let left_unread = |backlog: &mut Backlog| backlog.left_unread(id, &mut effects);
-            self.outbox.decide(left_unread);
-        }
+        // The end of a turn that comes before the record has it settles nothing.
+        let effects = self.outbox.left_unread(&lost);
         let first = |id: &&EntryId| self.blocked_once.is_first(id);
         let once_more: Vec<_> = lost.iter().filter(first).cloned().collect();
         if !once_more.is_empty() {

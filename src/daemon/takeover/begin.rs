@@ -214,7 +214,7 @@ impl Daemon {
     /// Answers all calls that still wait.
     pub(in crate::daemon) fn dismiss_waiters(&mut self) {
         let refusal = self.base.operations.refusal();
-        for waiter in self.base.clients.waiters_mut().take_all() {
+        for waiter in self.base.clients.take_all_waiters() {
             match waiter.wants {
                 // It is recorded: after a refusal the sender would send it a second time.
                 Wants::Receipt(sent) => {

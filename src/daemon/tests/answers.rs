@@ -31,8 +31,8 @@ async fn send(rig: &mut Rig, guest: &Guest, params: SendParams) -> Result<Sent, 
     let answer = rig.ask(guest, Command::Send(params));
     rig.settle().await;
     // Nobody proves what goes to a Codex that works.
-    let waiters = rig.daemon.base.clients.waiters_mut();
-    waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+    let clients = &mut rig.daemon.base.clients;
+    clients.make_due(|wants| matches!(wants, Wants::Receipt(_)));
     rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
     match answer.await.unwrap()? {
         Reply::Sent(sent) => Ok(sent),
@@ -213,8 +213,8 @@ async fn what_codex_answers_the_operator_is_recorded_and_delivered_to_nobody() {
     });
     let answer = rig.ask(&operator, handed);
     rig.settle().await;
-    let waiters = rig.daemon.base.clients.waiters_mut();
-    waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+    let clients = &mut rig.daemon.base.clients;
+    clients.make_due(|wants| matches!(wants, Wants::Receipt(_)));
     rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
     let Ok(Reply::Sent(handed)) = answer.await.unwrap() else {
         panic!("not handed over");

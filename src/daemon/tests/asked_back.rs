@@ -251,8 +251,8 @@ async fn who_waits_is_not_forgotten_when_its_time_is_up() {
     let id = asked.answered().await;
     asked.in_queue(&id);
     let waiting = asked.waits().await;
-    let waiters = asked.rig.daemon.base.clients.waiters_mut();
-    waiters.make_due(|wants| matches!(wants, Wants::Messages { .. }));
+    let clients = &mut asked.rig.daemon.base.clients;
+    clients.make_due(|wants| matches!(wants, Wants::Messages { .. }));
     let base = &mut asked.rig.daemon.base;
     asked.rig.daemon.deliveries.expire_waiters(base);
     assert!(page(waiting.await.unwrap()).timed_out);

@@ -39,7 +39,7 @@ async fn what_is_due_waits_for_no_flood_of_events() {
     let waits = wait(&rig);
     let mut waits = rig.ask(&codex, waits);
     // It is due, and the queue is full before the loop looks, and never empty after it.
-    rig.daemon.base.clients.waiters_mut().make_due(|_| true);
+    rig.daemon.base.clients.make_due(|_| true);
     let (looping, events) = rig.run();
     let flood = || Event::PingAnswered {
         conn: ConnId::next(),

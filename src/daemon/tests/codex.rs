@@ -201,8 +201,8 @@ async fn what_a_sender_was_promised_is_not_rejected_any_more() {
         let mut rig = Rig::with_codex(&place).await;
         let (id, told) = at_once_or_not(&mut rig).await;
         // Its app-server takes its time.
-        let waiters = rig.daemon.base.clients.waiters_mut();
-        waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+        let clients = &mut rig.daemon.base.clients;
+        clients.make_due(|wants| matches!(wants, Wants::Receipt(_)));
         rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
         rig.settle().await;
         let Ok(Reply::Sent(told)) = told.await.unwrap() else {
@@ -237,8 +237,8 @@ async fn a_sender_is_promised_nothing_while_the_record_is_about_to_say_that_nobo
         if stops {
             rig.daemon.dismiss_waiters();
         } else {
-            let waiters = rig.daemon.base.clients.waiters_mut();
-            waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+            let clients = &mut rig.daemon.base.clients;
+            clients.make_due(|wants| matches!(wants, Wants::Receipt(_)));
             rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
         }
         rig.settle().await;

@@ -312,8 +312,8 @@ async fn handed_over_again(ends: impl FnOnce(&mut Rig, &EntryId)) -> (Vec<EntryI
     let again = rig.ask(&claude, ask);
     rig.settle().await;
     given.extend(rig.delivered_ids());
-    let waiters = rig.daemon.base.clients.waiters_mut();
-    waiters.make_due(|wants| matches!(wants, Wants::Receipt(_)));
+    let clients = &mut rig.daemon.base.clients;
+    clients.make_due(|wants| matches!(wants, Wants::Receipt(_)));
     rig.daemon.deliveries.expire_waiters(&mut rig.daemon.base);
     (given, sent(again.await.unwrap()))
 }

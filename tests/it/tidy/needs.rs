@@ -240,7 +240,7 @@ fn inline_paths(code: &str) -> BTreeSet<String> {
 }
 
 /// The blocks that give methods to a type, by its name.
-fn impls(code: &str) -> Vec<(&str, &str)> {
+pub fn impls(code: &str) -> Vec<(&str, &str)> {
     let mut blocks = code.split("\nimpl");
     let first = blocks.next().and_then(|block| block.strip_prefix("impl"));
     first
@@ -259,6 +259,27 @@ fn impls(code: &str) -> Vec<(&str, &str)> {
 
 fn functions(code: &str) -> impl Iterator<Item = &str> {
     code.split("fn ").skip(1).filter_map(word)
+}
+
+/// The methods of such a block that other files can call, with what each returns.
+pub fn methods(body: &str) -> Vec<(&str, &str)> {
+    let signatures = body.split("\n    pub").skip(1).filter_map(|rest| {
+        let (visibility, rest) = rest.split_once("fn ")?;
+        let is_method = !visibility.contains(['{', ';', '=']);
+        let (signature, _) = rest.split_once(['{', ';'])?;
+        is_method.then_some(signature)
+    });
+    let methods = signatures.filter_map(|signature| {
+        let (signature, _) = signature
+            .split_once("\n    where")
+            .unwrap_or((signature, ""));
+        let (_, behind) = signature.rsplit_once(") ->").unwrap_or_default();
+        // It is what a closure returns that stands among the arguments.
+        let is_argument = behind.matches(')').count() > behind.matches('(').count();
+        let returned = if is_argument { "" } else { behind.trim() };
+        Some((word(signature)?, returned))
+    });
+    methods.collect()
 }
 
 /// The methods that are called, with what stands before the dot.
@@ -413,4 +434,32 @@ fn a_cycle_is_found_by_methods_that_a_file_gives_to_the_type_of_another() {
     let of = |name: &str| calls[name].iter().map(String::as_str).collect::<Vec<_>>();
     assert_eq!([of("d"), of("two")], [["one"], ["one"]]);
     assert_eq!(of("one"), <[&str; 0]>::default());
+}
+
+#[test]
+fn what_a_method_returns_is_told_from_what_its_closures_do() {
+    let body = "
+    pub fn none(&mut self) {}
+
+    #[must_use]
+    pub(in crate::daemon) fn inner(&mut self) -> Option<&mut Inner> {
+        self.own(|it: fn() -> u8| it());
+    }
+
+    pub fn lent<R>(&mut self, does: impl FnOnce(&mut Inner) -> R) -> R {}
+
+    pub fn told(
+        &mut self,
+        says: impl Fn(u8) -> bool,
+        more: &mut Vec<u8>,
+    ) {}
+
+    fn own(&mut self) -> &mut Inner {}";
+    let told = [
+        ("none", ""),
+        ("inner", "Option<&mut Inner>"),
+        ("lent", "R"),
+        ("told", ""),
+    ];
+    assert_eq!(methods(body), told);
 }

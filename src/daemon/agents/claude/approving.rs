@@ -144,8 +144,8 @@ impl Decisions {
         let named = params.tool_use.as_ref();
         let its_use = named.map(|tool_use| format!("{helper} {tool_use}"));
         if params.event == HookEvent::HelperToolUse && its_use.is_some() {
-            let over = self.approvals.shown_over_mut();
-            over.note(pair, its_use.as_deref(), base.clock.now_ms());
+            let at_ms = base.clock.now_ms();
+            self.approvals.note_over(pair, its_use.as_deref(), at_ms);
         }
         // The end of Claude's turn tells nothing of a helper.
         let over = self.approvals.shown_over();
@@ -218,7 +218,7 @@ impl Decisions {
         );
         if ends_turn || !is_over && tool_use.is_some() {
             let at_ms = base.clock.now_ms();
-            self.approvals.shown_over_mut().note(pair, tool_use, at_ms);
+            self.approvals.note_over(pair, tool_use, at_ms);
         }
         for on in self.approvals.claude_goes_on(pair, tool_use, is_over) {
             // What was refused may be told of as a failure.

@@ -42,7 +42,7 @@ impl Daemon {
                     let told = self.ladder_hears_of(pair, end);
                     self.tell_ladder(pair, told);
                     self.agents.contexts.turn_ended(Agent::Claude);
-                    self.agents.claude.turn_mut(pair).is_over();
+                    self.agents.claude.turn_ended(pair);
                     self.agents.turn_is_over(&mut self.base, &turn);
                 }
                 ClaudeStep::Compacts => self.tell_ladder(pair, LadderInput::Compacts),

@@ -62,7 +62,7 @@ impl Daemon {
         // Codex has one thread, whatever pairs there are.
         let pair = RuntimeSession::default();
         let entry = self.base.recorder.entry(codex, None, fact, "", Some(pair));
-        self.agents.codex.hook_packet().begin();
+        self.agents.codex.compaction_began();
         // Behind what the turn did until now: the packet is to hold it.
         self.base
             .recorder

@@ -260,7 +260,7 @@ impl Daemon {
     fn codex_compaction_began(&mut self) {
         let (life, is_asked) = (self.agents.codex.life(), false);
         self.codex_input(CodexInput::CompactionBegan { life, is_asked });
-        self.agents.codex.hook_packet().begin();
+        self.agents.codex.compaction_began();
         self.agents.contexts.compaction_begins(Agent::Codex);
         self.base.clients.status_changed();
     }

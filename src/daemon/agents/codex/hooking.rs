@@ -52,7 +52,7 @@ impl Agents {
         if !self.is_visible_threads(params) {
             return answer_with_nothing(reply);
         }
-        match self.codex.hook_packet().ask(reply) {
+        match self.codex.hook_asks(reply) {
             Some((reply, true)) => self.give_by_hook(base, held, reply),
             Some((reply, false)) => answer_with_nothing(reply),
             None => {}
@@ -61,7 +61,7 @@ impl Agents {
 
     /// Our hook has no packet to give.
     pub(in crate::daemon) fn settle_hook_packet(&mut self) {
-        if let Some(reply) = self.codex.hook_packet().settle() {
+        if let Some(reply) = self.codex.settle_hook_packet() {
             answer_with_nothing(reply);
         }
     }
@@ -85,7 +85,7 @@ impl Agents {
         base: &mut Base,
         held: &mut HeldByRows,
     ) {
-        if self.codex.hook_packet().miss() {
+        if self.codex.hook_missed() {
             tracing::info!("our hook gave codex nothing");
             self.inject_after_compaction(base, held);
         }
@@ -112,9 +112,9 @@ impl Agents {
             })
         });
         if !is_owed {
-            self.codex.hook_packet().not_owed();
+            self.codex.owes_no_packet();
         } else if !is_other_server {
-            if let PacketDue::Now(reply) = self.codex.hook_packet().recorded(true) {
+            if let PacketDue::Now(reply) = self.codex.compaction_recorded(true) {
                 self.give_by_hook(base, held, reply);
             }
         } else if !self.reloads.is_mending(Agent::Codex) {
@@ -139,7 +139,7 @@ impl Daemon {
     /// A compaction of Codex's is on record: who gives its packet.
     pub(in crate::daemon) fn packet_is_due(&mut self) {
         let is_trusted = self.agents.codex.hook_review() == Some(&HookReview::Trusted);
-        match self.agents.codex.hook_packet().recorded(is_trusted) {
+        match self.agents.codex.compaction_recorded(is_trusted) {
             PacketDue::Now(reply) => {
                 self.agents
                     .give_by_hook(&mut self.base, &mut self.deliveries.held, reply);
@@ -155,7 +155,7 @@ impl Daemon {
 
     /// Codex was not compacted after all.
     pub(in crate::daemon) fn codex_not_compacted(&mut self) {
-        if let Some(reply) = self.agents.codex.hook_packet().not_compacted() {
+        if let Some(reply) = self.agents.codex.was_not_compacted() {
             answer_with_nothing(reply);
         }
         self.compaction_is_over();

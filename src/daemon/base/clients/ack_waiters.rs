@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Clients;
 use crate::core::entry::DeliveryResult;
 use crate::core::id::EntryId;
 use crate::daemon::attach::ConnId;
@@ -46,25 +47,26 @@ struct AckWait {
 
 /// All of them, at most [`ACK_WAITERS_MAX`].
 #[derive(Debug, Default)]
-pub(in crate::daemon) struct AckWaiters {
+pub(super) struct AckWaiters {
     waiting: Vec<AckWait>,
 }
 
-impl AckWaiters {
+impl Clients {
     /// One more, who waits until the record has this result of all of these. Gives it back where
     /// every place is taken, those of calls that nobody reads any more apart.
     #[must_use]
-    pub fn add(
+    pub fn add_ack_waiter(
         &mut self,
         left: BTreeSet<EntryId>,
         result: DeliveryResult,
         waiter: AckWaiter,
     ) -> Option<AckWaiter> {
-        self.waiting.retain(|it| !it.waiter.reply.is_closed());
-        if self.waiting.len() >= ACK_WAITERS_MAX {
+        let waiting = &mut self.ack_waiters.waiting;
+        waiting.retain(|it| !it.waiter.reply.is_closed());
+        if waiting.len() >= ACK_WAITERS_MAX {
             return Some(waiter);
         }
-        self.waiting.push(AckWait {
+        waiting.push(AckWait {
             left,
             result,
             waiter,
@@ -72,20 +74,23 @@ impl AckWaiters {
         None
     }
 
-    /// The record has it. Those who have waited for nothing else.
-    pub fn recorded(&mut self, id: &EntryId, result: DeliveryResult) -> Vec<AckWaiter> {
+    /// The record has this result. The callers who have waited for nothing else.
+    pub fn take_ack_waiters_of(&mut self, id: &EntryId, result: DeliveryResult) -> Vec<AckWaiter> {
         let of_this = |it: &&mut AckWait| it.result == result;
-        for wait in self.waiting.iter_mut().filter(of_this) {
+        for wait in self.ack_waiters.waiting.iter_mut().filter(of_this) {
             wait.left.remove(id);
         }
-        self.take_those(|wait| wait.left.is_empty())
+        self.ack_waiters.take_those(|wait| wait.left.is_empty())
     }
 
-    /// The record does not take what it was to say of these. Those who wait for it.
-    pub fn refused(&mut self, ids: &[EntryId]) -> Vec<AckWaiter> {
-        self.take_those(|wait| ids.iter().any(|id| wait.left.contains(id)))
+    /// The record does not take what it was to say of these. The callers who wait for it.
+    pub fn take_refused_ack_waiters(&mut self, ids: &[EntryId]) -> Vec<AckWaiter> {
+        self.ack_waiters
+            .take_those(|wait| ids.iter().any(|id| wait.left.contains(id)))
     }
+}
 
+impl AckWaiters {
     fn take_those(&mut self, which: impl Fn(&AckWait) -> bool) -> Vec<AckWaiter> {
         let taken = self.waiting.extract_if(.., |wait| which(wait));
         taken.map(|wait| wait.waiter).collect()

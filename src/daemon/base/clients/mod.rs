@@ -32,7 +32,8 @@ pub(in crate::daemon) use attachment::Attachment;
 use kept_places::KeptPlaces;
 use probes::LivenessProbes;
 pub(in crate::daemon) use probes::{ANSWER_MS, PlaceLost};
-pub(in crate::daemon) use refused::{Counted, OperatorRefusals};
+pub(in crate::daemon) use refused::Counted;
+use refused::OperatorRefusals;
 #[cfg(test)]
 pub(in crate::daemon) use waiters::WAITERS_MAX;
 pub(in crate::daemon) use waiters::{Waiter, WaiterId, Waiters, Wants, too_many_waiters};
@@ -332,26 +333,6 @@ impl Clients {
     /// The calls that wait for messages, or for what becomes of one.
     pub fn waiters(&self) -> &Waiters {
         &self.waiters
-    }
-
-    /// As [`Self::waiters`], to change them.
-    pub fn waiters_mut(&mut self) -> &mut Waiters {
-        &mut self.waiters
-    }
-
-    /// The calls that wait for the record.
-    pub fn ack_waiters_mut(&mut self) -> &mut AckWaiters {
-        &mut self.ack_waiters
-    }
-
-    /// The operator commands that came from somebody else.
-    pub fn refusals(&self) -> &OperatorRefusals {
-        &self.refusals
-    }
-
-    /// As [`Self::refusals`], to count them.
-    pub fn refusals_mut(&mut self) -> &mut OperatorRefusals {
-        &mut self.refusals
     }
 
     /// It came so much earlier than it did.

@@ -2,12 +2,14 @@
 //! that follow are counted, and become one entry a minute: who tries again and again must not fill
 //! the record.
 
+use super::Clients;
+
 /// Between two entries, ms.
 const EVERY_MS: i64 = 60_000;
 
 /// What was refused and is not recorded yet.
 #[derive(Debug, Default)]
-pub(in crate::daemon) struct OperatorRefusals {
+pub(super) struct OperatorRefusals {
     /// Until then refusals are only counted, ms.
     counting_until: Option<i64>,
     count: u64,
@@ -21,41 +23,44 @@ pub(in crate::daemon) struct Counted {
     pub last_from: String,
 }
 
-impl OperatorRefusals {
-    /// One more; what is to be recorded now, if anything.
-    pub fn add(&mut self, now_ms: i64, from: String) -> Option<Counted> {
-        self.count += 1;
-        self.last_from = from;
-        match self.counting_until {
+impl Clients {
+    /// One more operator command came from somebody else; what is to be recorded now, if anything.
+    pub fn count_refusal(&mut self, now_ms: i64, from: String) -> Option<Counted> {
+        let refusals = &mut self.refusals;
+        refusals.count += 1;
+        refusals.last_from = from;
+        match refusals.counting_until {
             Some(_) => None,
-            None => self.take(now_ms),
+            None => self.take_refusals(now_ms),
         }
     }
 
-    /// What is to be recorded because its time has come.
-    pub fn due(&mut self, now_ms: i64) -> Option<Counted> {
-        if self.counting_until.is_none_or(|until| now_ms < until) {
+    /// The refusals that are to be recorded because their time has come.
+    pub fn take_refusals_due(&mut self, now_ms: i64) -> Option<Counted> {
+        let until = self.refusals.counting_until;
+        if until.is_none_or(|until| now_ms < until) {
             return None;
         }
-        self.counting_until = None;
-        self.take(now_ms)
+        self.refusals.counting_until = None;
+        self.take_refusals(now_ms)
     }
 
-    /// Everything that was counted; the next minute begins.
-    pub fn take(&mut self, now_ms: i64) -> Option<Counted> {
-        if self.count == 0 {
+    /// All refusals that were counted; the next minute begins.
+    pub fn take_refusals(&mut self, now_ms: i64) -> Option<Counted> {
+        let refusals = &mut self.refusals;
+        if refusals.count == 0 {
             return None;
         }
-        self.counting_until = Some(now_ms + EVERY_MS);
+        refusals.counting_until = Some(now_ms + EVERY_MS);
         Some(Counted {
-            count: std::mem::take(&mut self.count),
-            last_from: std::mem::take(&mut self.last_from),
+            count: std::mem::take(&mut refusals.count),
+            last_from: std::mem::take(&mut refusals.last_from),
         })
     }
 
-    /// When what is counted is due, ms.
-    pub fn next_ms(&self) -> Option<i64> {
-        self.counting_until
+    /// When the refusals that are counted are due, ms.
+    pub fn next_refusals_ms(&self) -> Option<i64> {
+        self.refusals.counting_until
     }
 }
 
@@ -70,18 +75,21 @@ mod tests {
 
     #[test]
     fn the_first_is_told_at_once_and_the_others_together() {
-        let mut refusals = OperatorRefusals::default();
-        assert_eq!(refusals.add(0, "a".to_owned()), counted(1, "a"));
+        let mut clients = Clients::default();
+        assert_eq!(clients.count_refusal(0, "a".to_owned()), counted(1, "a"));
         for _ in 0..1_000 {
-            assert_eq!(refusals.add(10, "b".to_owned()), None);
+            assert_eq!(clients.count_refusal(10, "b".to_owned()), None);
         }
-        assert_eq!(refusals.add(EVERY_MS - 1, "c".to_owned()), None);
-        assert_eq!(refusals.due(EVERY_MS - 1), None);
-        assert_eq!(refusals.due(EVERY_MS), counted(1_001, "c"));
+        assert_eq!(clients.count_refusal(EVERY_MS - 1, "c".to_owned()), None);
+        assert_eq!(clients.take_refusals_due(EVERY_MS - 1), None);
+        assert_eq!(clients.take_refusals_due(EVERY_MS), counted(1_001, "c"));
         // The next minute has begun; without news it ends in silence.
-        assert_eq!(refusals.add(EVERY_MS + 1, "d".to_owned()), None);
-        assert_eq!(refusals.due(2 * EVERY_MS), counted(1, "d"));
-        assert_eq!(refusals.due(3 * EVERY_MS), None);
-        assert_eq!(refusals.add(3 * EVERY_MS, "e".to_owned()), counted(1, "e"));
+        assert_eq!(clients.count_refusal(EVERY_MS + 1, "d".to_owned()), None);
+        assert_eq!(clients.take_refusals_due(2 * EVERY_MS), counted(1, "d"));
+        assert_eq!(clients.take_refusals_due(3 * EVERY_MS), None);
+        assert_eq!(
+            clients.count_refusal(3 * EVERY_MS, "e".to_owned()),
+            counted(1, "e")
+        );
     }
 }

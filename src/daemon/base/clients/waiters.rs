@@ -5,6 +5,7 @@ use std::ops::Bound;
 
 use tokio::time::Instant;
 
+use super::Clients;
 use crate::core::agent::Agent;
 use crate::core::delivery::MessageCursor;
 use crate::core::id::{EntryId, RuntimeSession, Seq};
@@ -58,30 +59,10 @@ pub(in crate::daemon) struct Waiters {
 }
 
 impl Waiters {
-    /// One more. Gives it back where every place is taken, those of calls that nobody reads any
-    /// more apart.
-    #[must_use]
-    pub fn add(&mut self, waiter: Waiter) -> Option<Waiter> {
-        if self.waiting.len() >= WAITERS_MAX {
-            self.forget_closed();
-        }
-        if self.waiting.len() >= WAITERS_MAX {
-            return Some(waiter);
-        }
-        self.waiting.insert(WaiterId(self.next), waiter);
-        self.next += 1;
-        None
-    }
-
     /// How many somebody still reads.
     pub fn count(&self) -> usize {
         let waiting = self.waiting.values();
         waiting.filter(|known| !known.reply.is_closed()).count()
-    }
-
-    /// Forgets those that nobody reads any more.
-    pub fn forget_closed(&mut self) {
-        self.waiting.retain(|_, known| !known.reply.is_closed());
     }
 
     /// The first that came after this one, is still read by somebody, and can be looked at.
@@ -99,41 +80,9 @@ impl Waiters {
         (!waiter.reply.is_closed()).then_some(&waiter.wants)
     }
 
-    /// It is being read what this one gets.
-    pub fn begin_read(&mut self, id: WaiterId) {
-        self.read.insert(id);
-    }
-
-    /// That was read.
-    pub fn end_read(&mut self, id: WaiterId) {
-        self.read.remove(&id);
-    }
-
-    /// It waits no longer.
-    pub fn take(&mut self, id: WaiterId) -> Option<Waiter> {
-        self.waiting.remove(&id)
-    }
-
     /// When the next one is answered in any case.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.waiting.values().map(|waiter| waiter.deadline).min()
-    }
-
-    /// Those that have waited long enough.
-    pub fn take_expired(&mut self, now: Instant) -> Vec<Waiter> {
-        self.take_those(|waiter| waiter.deadline <= now)
-    }
-
-    /// Those that wait to hear what becomes of one of these messages.
-    pub fn take_receipts_of(&mut self, ids: &[EntryId]) -> Vec<(Sent, ReplySender)> {
-        let taken = self.take_those(
-            |waiter| matches!(&waiter.wants, Wants::Receipt(sent) if ids.contains(&sent.message_id)),
-        );
-        let receipts = taken.into_iter().filter_map(|waiter| match waiter.wants {
-            Wants::Receipt(sent) => Some((sent, waiter.reply)),
-            Wants::Messages { .. } => None,
-        });
-        receipts.collect()
     }
 
     /// Whether a sender waits to hear what becomes of this message.
@@ -145,14 +94,75 @@ impl Waiters {
         })
     }
 
-    /// Those that wait for an answer that does not come any more, with the words that `ended` has
-    /// for the agent that waits and for what it waits for.
-    pub fn take_ended(
+    fn take_those(&mut self, which: impl Fn(&Waiter) -> bool) -> Vec<Waiter> {
+        let taken = self.waiting.extract_if(.., |_, waiter| which(waiter));
+        taken.map(|(_, waiter)| waiter).collect()
+    }
+}
+
+impl Clients {
+    /// One more call that waits. Gives it back where every place is taken, those of calls that
+    /// nobody reads any more apart.
+    #[must_use]
+    pub fn add_waiter(&mut self, waiter: Waiter) -> Option<Waiter> {
+        if self.waiters.waiting.len() >= WAITERS_MAX {
+            self.forget_closed_waiters();
+        }
+        let waiters = &mut self.waiters;
+        if waiters.waiting.len() >= WAITERS_MAX {
+            return Some(waiter);
+        }
+        waiters.waiting.insert(WaiterId(waiters.next), waiter);
+        waiters.next += 1;
+        None
+    }
+
+    /// Forgets the calls that nobody reads any more.
+    pub fn forget_closed_waiters(&mut self) {
+        let waiting = &mut self.waiters.waiting;
+        waiting.retain(|_, known| !known.reply.is_closed());
+    }
+
+    /// It is being read what this call gets.
+    pub fn begin_read(&mut self, id: WaiterId) {
+        self.waiters.read.insert(id);
+    }
+
+    /// That was read.
+    pub fn end_read(&mut self, id: WaiterId) {
+        self.waiters.read.remove(&id);
+    }
+
+    /// This call waits no longer.
+    pub fn take_waiter(&mut self, id: WaiterId) -> Option<Waiter> {
+        self.waiters.waiting.remove(&id)
+    }
+
+    /// The calls that have waited long enough.
+    pub fn take_expired_waiters(&mut self, now: Instant) -> Vec<Waiter> {
+        self.waiters.take_those(|waiter| waiter.deadline <= now)
+    }
+
+    /// The calls that wait to hear what becomes of one of these messages.
+    pub fn take_receipts_of(&mut self, ids: &[EntryId]) -> Vec<(Sent, ReplySender)> {
+        let taken = self.waiters.take_those(
+            |waiter| matches!(&waiter.wants, Wants::Receipt(sent) if ids.contains(&sent.message_id)),
+        );
+        let receipts = taken.into_iter().filter_map(|waiter| match waiter.wants {
+            Wants::Receipt(sent) => Some((sent, waiter.reply)),
+            Wants::Messages { .. } => None,
+        });
+        receipts.collect()
+    }
+
+    /// The calls that wait for an answer that does not come any more, with the words that `ended`
+    /// has for the agent that waits and for what it waits for.
+    pub fn take_ended_waiters(
         &mut self,
         ended: impl Fn(Agent, &EntryId) -> Option<String>,
     ) -> Vec<(Waiter, String)> {
         let mut words = Vec::new();
-        let taken = self.waiting.extract_if(.., |_, waiter| {
+        let taken = self.waiters.waiting.extract_if(.., |_, waiter| {
             let Wants::Messages {
                 agent,
                 reply_to: Some(id),
@@ -170,19 +180,14 @@ impl Waiters {
         taken.into_iter().zip(words).collect()
     }
 
-    /// All of them.
-    pub fn take_all(&mut self) -> Vec<Waiter> {
-        self.take_those(|_| true)
+    /// All calls that wait.
+    pub fn take_all_waiters(&mut self) -> Vec<Waiter> {
+        self.waiters.take_those(|_| true)
     }
 
-    fn take_those(&mut self, which: impl Fn(&Waiter) -> bool) -> Vec<Waiter> {
-        let taken = self.waiting.extract_if(.., |_, waiter| which(waiter));
-        taken.map(|(_, waiter)| waiter).collect()
-    }
-
-    /// The places behind which they wait have moved; `None` is the beginning.
+    /// The places behind which calls wait have moved; `None` is the beginning.
     pub fn move_cursors(&mut self, moved: impl Fn(MessageCursor) -> Option<MessageCursor>) {
-        for waiter in self.waiting.values_mut() {
+        for waiter in self.waiters.waiting.values_mut() {
             if let Wants::Messages {
                 after, asked_at, ..
             } = &mut waiter.wants
@@ -194,10 +199,11 @@ impl Waiters {
         }
     }
 
-    /// The time of these is up.
+    /// The time of these calls is up.
     #[cfg(test)]
     pub fn make_due(&mut self, which: impl Fn(&Wants) -> bool) {
-        let due = self.waiting.values_mut().filter(|it| which(&it.wants));
+        let waiting = self.waiters.waiting.values_mut();
+        let due = waiting.filter(|it| which(&it.wants));
         due.for_each(|waiter| waiter.deadline = Instant::now());
     }
 }

@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
+use super::{ClaudeLane, ClaudePair};
 use crate::adapters::claude::plugin::ALLOWED_TOOLS;
+use crate::core::id::RuntimeSession;
 use crate::core::redact::Redactor;
 use crate::daemon::agents::running_tools::{RunningTools, first_words};
 use crate::wire::control::{HookEvent, HookParams, ToolBeginsParams};
@@ -23,47 +25,49 @@ pub(in crate::daemon) struct ShownClaude {
     tools: RunningTools,
 }
 
-impl ShownClaude {
-    /// A hook tells of the turn. Returns whether something else is shown now.
-    pub(in crate::daemon) fn hears(
+impl ClaudeLane {
+    /// A hook tells of the turn of a pair's Claude. Returns whether something else is shown now.
+    pub(in crate::daemon) fn turn_hears(
         &mut self,
+        pair: &RuntimeSession,
         redactor: &Redactor,
         params: &HookParams,
-        is_in_turn: bool,
     ) -> bool {
+        let ClaudePair { state, turn, .. } = self.pair_mut(pair);
         match &params.event {
             HookEvent::UserPromptSubmit => {
                 // What joins a turn comes when no tool of it runs, and a prompt may follow one that
                 // was stopped, of which nothing tells (Claude Code 2.1.330, observed).
-                let was_running = self.tools.are_over();
+                let was_running = turn.tools.are_over();
                 let words = params.prompt.as_deref();
                 let words = words.map(|prompt| first_words(redactor, prompt));
                 let words = words.filter(|words| !words.is_empty());
                 // A message that wakes Claude has no words of its person, and in a turn of theirs it
                 // changes nothing.
-                if words.is_none() && is_in_turn {
+                if words.is_none() && state.is_in_turn() {
                     return was_running;
                 }
-                was_running | (std::mem::replace(&mut self.words, words.clone()) != words)
+                was_running | (std::mem::replace(&mut turn.words, words.clone()) != words)
             }
             HookEvent::PostToolUse | HookEvent::PostToolUseFailure => match &params.tool_use_id {
-                Some(id) => self.tools.ended(id),
-                None => self.tools.are_over(),
+                Some(id) => turn.tools.ended(id),
+                None => turn.tools.are_over(),
             },
             // The turn may be prolonged; none of its tools runs on into that.
-            HookEvent::Stop => self.tools.are_over(),
+            HookEvent::Stop => turn.tools.are_over(),
             _ => false,
         }
     }
 
-    /// No turn runs.
-    pub(in crate::daemon) fn is_over(&mut self) {
-        *self = Self::default();
+    /// No turn of a pair's Claude runs.
+    pub(in crate::daemon) fn turn_ended(&mut self, pair: &RuntimeSession) {
+        self.pair_mut(pair).turn = ShownClaude::default();
     }
 
-    /// A tool begins.
+    /// A tool of a pair's Claude begins.
     pub(in crate::daemon) fn tool_begins(
         &mut self,
+        pair: &RuntimeSession,
         redactor: &Redactor,
         root: &Path,
         now_ms: i64,
@@ -86,10 +90,13 @@ impl ShownClaude {
             (None, None) => (ToolSort::Call, called(&tool.tool)),
         };
         let text = first_words(redactor, &text);
-        self.tools
+        let turn = &mut self.pair_mut(pair).turn;
+        turn.tools
             .began(tool.tool_use_id.clone(), sort, &text, now_ms);
     }
+}
 
+impl ShownClaude {
     /// How the prompt begins that the turn is about.
     pub(in crate::daemon) fn words(&self) -> Option<String> {
         self.words.clone()
