@@ -33,7 +33,7 @@ impl Daemon {
             effects.extend(told);
         }
         if spoke.is_over {
-            let mut had = self.agents.spoken.end_was_read(&spoke.pair);
+            let mut had = self.agents.spoken.ended().end_was_read(&spoke.pair);
             had.retain(|id| !blocked.contains(id));
             let were_read = |backlog: &mut Backlog| backlog.were_read(&had, &mut effects);
             self.deliveries.outbox.decide(were_read);
@@ -45,7 +45,7 @@ impl Daemon {
     /// What Claude said could not be read: its turns came to their end all the same.
     pub(in crate::daemon) fn turns_were_not_read(&mut self) {
         self.agents.spoken.was_read();
-        let had = self.agents.spoken.ends_are_lost();
+        let had = self.agents.spoken.ended().ends_are_lost();
         let mut effects = Vec::new();
         let were_read = |backlog: &mut Backlog| backlog.were_read(&had, &mut effects);
         self.deliveries.outbox.decide(were_read);

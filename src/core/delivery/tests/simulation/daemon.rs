@@ -15,10 +15,10 @@ use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaimedTexts, ClaudeInput,
-    ClaudeSetting, ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput,
-    CodexTimeouts, Delivery, DeliveryEffect, DeliveryMode, Fit, HeldEffects, HookPoint, Ladder,
+    ClaudeSetting, ClaudeState, ClaudeStep as StateStep, CodexFlow, CodexInput, CodexTimeouts,
+    Delivery, DeliveryEffect, DeliveryMode, EndedTurns, Fit, HeldEffects, HookPoint, Ladder,
     LadderInput, LadderTimeouts, LaterInput, LaterInputs, Load, MessageCursor, Moment, RowsAhead,
-    Shown, Watchdog,
+    Shown, TurnEndSetting, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
@@ -45,6 +45,10 @@ pub struct Daemon {
     pub flow: CodexFlow,
     pub ladder: Ladder,
     pub claude: ClaudeState,
+    /// Claude's turns whose words are still being read.
+    pub ended: EndedTurns,
+    /// Until when words are being read, one turn's after the other's.
+    pub reading_until: i64,
     pub watchdog: Watchdog,
     pub admissions: Admissions<(Agent, u32)>,
     pub mutant: Mutant,
@@ -109,6 +113,8 @@ pub enum Call {
     Hook(u32, HookPoint),
     /// Its turn is at its end; perhaps a stop has prolonged it already.
     Stop(u32, bool),
+    /// The words of a turn that ended were read, or could not be.
+    TurnRead(bool),
     /// Whether the next process can go on.
     Leave,
     /// A turn of Codex waits for an answer.
@@ -189,6 +195,8 @@ impl World {
             flow,
             ladder,
             claude: ClaudeState::default(),
+            ended: EndedTurns::default(),
+            reading_until: self.now,
             watchdog,
             admissions,
             mutant,
@@ -278,7 +286,12 @@ impl World {
                 self.ladder(input);
                 self.claude_is_here(process);
             }
-            Call::Claude(input) => self.claude_hears(input),
+            Call::Claude(input) => {
+                if matches!(input, ClaudeInput::Failed { .. }) {
+                    self.reads_turn();
+                }
+                self.claude_hears(input);
+            }
             Call::IdlePrompt => {
                 if self.daemon.as_ref().is_some_and(|d| d.claude.is_in_turn()) {
                     self.claude_hears(ClaudeInput::Idle);
@@ -292,7 +305,9 @@ impl World {
             Call::Hook(process, carrier) => {
                 self.hook(process, carrier);
             }
+            Call::TurnRead(is_read) => self.turn_was_read(is_read),
             Call::Stop(process, is_prolonged) => {
+                self.reads_turn();
                 if !is_prolonged {
                     self.ladder(LadderInput::TurnStops);
                 }
@@ -426,21 +441,58 @@ impl World {
             is_limited: false,
         };
         for step in daemon.claude.apply(input, setting) {
-            match step {
-                StateStep::Began => self.ladder(LadderInput::TurnBegan),
-                StateStep::Runs => self.ladder(LadderInput::TurnRuns),
-                StateStep::Over(end) => self.ladder(match end {
-                    ClaudeTurnEnd::Worked => LadderInput::TurnWorked {
-                        rests: false,
-                        is_read: true,
-                    },
-                    ClaudeTurnEnd::Failed { limited } => LadderInput::TurnEnded { limited },
-                    ClaudeTurnEnd::Stopped => LadderInput::TurnStopped,
-                    ClaudeTurnEnd::Lost => LadderInput::TurnLost,
-                }),
-                _ => {}
-            }
+            self.ladder_hears_of(&step);
         }
+    }
+
+    fn ladder_hears_of(&mut self, step: &StateStep) {
+        let pair = RuntimeSession::default();
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let setting = TurnEndSetting {
+            rests: daemon.ladder.rests_at_limit(),
+            rests_after_work: false,
+            is_read: !daemon.ended.is_reading_end(&pair),
+        };
+        if let Some(told) = step.told_ladder(setting) {
+            daemon.ended.keep_unread(&pair, &told, &daemon.backlog);
+            self.ladder(told);
+        }
+    }
+
+    /// A hook tells that a turn of Claude's ends: its words may have to be read first.
+    fn reads_turn(&mut self) {
+        if !self.percent(self.nature.read_later) {
+            return;
+        }
+        let takes = [5, 100, 2_000][self.rng.usize(..3)];
+        let takes = self.rng.i64(0..takes);
+        let is_read = self.is_calm || !self.percent(5);
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        daemon.ended.reads_end(&RuntimeSession::default());
+        let at = daemon.reading_until.max(self.now) + takes;
+        daemon.reading_until = at;
+        let incarnation = daemon.incarnation;
+        let call = Call::TurnRead(is_read);
+        self.after(at - self.now, Event::Daemon(incarnation, call));
+    }
+
+    /// What it had is settled, also where its words could not be read.
+    fn turn_was_read(&mut self, is_read: bool) {
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let had = match is_read {
+            true => daemon.ended.end_was_read(&RuntimeSession::default()),
+            false => daemon.ended.ends_are_lost(),
+        };
+        let had = daemon.mutant.were_read(had);
+        let mut effects = Vec::new();
+        daemon.backlog.were_read(&had, &mut effects);
+        let _ = self.perform(Agent::Claude, effects);
     }
 
     /// Its connections have come, or have gone.

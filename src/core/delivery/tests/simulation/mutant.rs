@@ -180,6 +180,14 @@ impl Mutant {
         ids
     }
 
+    /// What turns had whose words were read.
+    pub fn were_read(&self, had: Vec<EntryId>) -> Vec<EntryId> {
+        match self.fault {
+            Some(Fault::ReadLaterForgotten) => Vec::new(),
+            _ => had,
+        }
+    }
+
     /// What the next process is told.
     pub fn carried(&self, carried: CarriedFlow) -> CarriedFlow {
         if !self.makes(Fault::LimitNotCarried) {
