@@ -10,6 +10,7 @@ use super::codex_waits::{CodexWait, is_in_queue};
 use super::disk::Write;
 use super::fault::Fault;
 use super::leaving::{HandOut, NotOnDisk, RowWrite};
+use super::limits::LIMITS;
 use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
@@ -17,8 +18,8 @@ use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaimedTexts, ClaudeInput,
     ClaudeSetting, ClaudeState, ClaudeStep as StateStep, CodexFlow, CodexInput, CodexTimeouts,
     Delivery, DeliveryEffect, DeliveryMode, EndedTurns, Fit, HeldEffects, HookPoint, Ladder,
-    LadderInput, LadderTimeouts, LaterInput, LaterInputs, Load, MessageCursor, Moment, RowsAhead,
-    Shown, TurnEndSetting, Watchdog,
+    LadderInput, LadderTimeouts, LaterInput, LaterInputs, Limit, LimitInput, Load, MessageCursor,
+    Moment, RowsAhead, Shown, TurnEndSetting, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
@@ -45,6 +46,10 @@ pub struct Daemon {
     pub flow: CodexFlow,
     pub ladder: Ladder,
     pub claude: ClaudeState,
+    /// The usage limit of Claude.
+    pub limit: Limit,
+    /// What died of it and is being recorded as sent again.
+    pub again: BTreeSet<EntryId>,
     /// Claude's turns whose words are still being read.
     pub ended: EndedTurns,
     /// Until when words are being read, one turn's after the other's.
@@ -195,6 +200,8 @@ impl World {
             flow,
             ladder,
             claude: ClaudeState::default(),
+            limit: Limit::new(LIMITS),
+            again: BTreeSet::new(),
             ended: EndedTurns::default(),
             reading_until: self.now,
             watchdog,
@@ -283,6 +290,10 @@ impl World {
                     LadderInput::Attached { process, .. } => *process,
                     _ => self.claude.as_ref().map(|claude| claude.process),
                 };
+                if let LadderInput::Proven { ids, .. } = &input {
+                    let ids = ids.clone();
+                    self.claude_hears(ClaudeInput::Given { ids });
+                }
                 self.ladder(input);
                 self.claude_is_here(process);
             }
@@ -361,8 +372,8 @@ impl World {
                 }
                 self.remove_wrong_rows();
             }
-            // What is told so is of the limits, which these worlds leave out.
-            LaterInput::Claude(..) | LaterInput::Claudes(_) | LaterInput::Limit(..) => {}
+            LaterInput::Claude(_, input) | LaterInput::Claudes(input) => self.claude_hears(input),
+            LaterInput::Limit(_, input) => self.limit(input),
         }
     }
 
@@ -438,10 +449,18 @@ impl World {
         };
         let setting = ClaudeSetting {
             is_here: daemon.is_claude_here(),
-            is_limited: false,
+            is_limited: daemon.limit.is_active(),
         };
         for step in daemon.claude.apply(input, setting) {
             self.ladder_hears_of(&step);
+            match step {
+                StateStep::Worked => self.limit(LimitInput::Worked),
+                StateStep::Died(died) => {
+                    let until_ms = None;
+                    self.limit(LimitInput::Hit { until_ms, died });
+                }
+                _ => {}
+            }
         }
     }
 
@@ -450,9 +469,10 @@ impl World {
         let Some(daemon) = &mut self.daemon else {
             return;
         };
+        let rests = daemon.ladder.rests_at_limit();
         let setting = TurnEndSetting {
-            rests: daemon.ladder.rests_at_limit(),
-            rests_after_work: false,
+            rests,
+            rests_after_work: rests && daemon.limit.rests_after_work(self.now),
             is_read: !daemon.ended.is_reading_end(&pair),
         };
         if let Some(told) = step.told_ladder(setting) {
@@ -647,16 +667,37 @@ impl World {
                 self.checks.accepted.push(id);
             }
             Write::TurnEnded { .. } => {}
+            Write::Died(ids) => self.sends_what_died(ids),
             Write::Closed { id, by_operator } => self.closed(id, by_operator),
             Write::Result { id, to, result, .. } => match to {
                 Agent::Codex => {
                     self.tracks_again(&id, result);
                     self.codex(CodexInput::Durable { id, result });
                 }
-                Agent::Claude => self.ladder(LadderInput::Durable { id, result }),
+                Agent::Claude => self.claudes_result(id, result),
             },
         }
         self.tell_later(LaterInput::News);
+    }
+
+    /// The record has what became of a message for Claude.
+    fn claudes_result(&mut self, id: EntryId, result: DeliveryResult) {
+        let is_tracked = |daemon: &Daemon| daemon.backlog.get(&id).is_some();
+        let is_again = result == DeliveryResult::Requeued;
+        if is_again {
+            if !self.daemon.as_ref().is_some_and(is_tracked) {
+                self.tracks_again(&id, result);
+            }
+            self.claude_hears(ClaudeInput::SentAgain { id: id.clone() });
+        }
+        let told = id.clone();
+        self.ladder(LadderInput::Durable { id: told, result });
+        if !self.daemon.as_ref().is_some_and(is_tracked) {
+            self.claude_hears(ClaudeInput::Settled { id: id.clone() });
+        }
+        if is_again {
+            self.is_sent_again(&id);
+        }
     }
 
     /// What waits for Claude, for a call that asks. Reading takes nothing away.
@@ -811,6 +852,12 @@ impl World {
             && is_due(daemon.ladder.next_ms(&daemon.backlog))
         {
             self.ladder(LadderInput::Tick);
+            self.settle();
+        }
+        if let Some(daemon) = &self.daemon
+            && is_due(daemon.limit.next_ms())
+        {
+            self.limit(LimitInput::Tick);
         }
     }
 
@@ -832,6 +879,7 @@ impl World {
             daemon.ladder.next_ms(&daemon.backlog),
             daemon.backlog.next_claim_ms(),
             daemon.watchdog.next_ms(now),
+            daemon.limit.next_ms(),
         ];
         let Some(next) = next.into_iter().flatten().min() else {
             return;

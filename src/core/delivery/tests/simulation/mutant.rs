@@ -140,6 +140,10 @@ impl Mutant {
             LadderInput::TurnWorked { .. } if self.makes(Fault::NeverRead) => {
                 input = LadderInput::TurnEnded { limited: false };
             }
+            LadderInput::TurnWorked { is_read, .. } if self.makes(Fault::DiedOvertaken) => {
+                let (rests, is_read) = (false, *is_read);
+                input = LadderInput::TurnWorked { rests, is_read };
+            }
             LadderInput::TurnLost if self.makes(Fault::LostTurnKept) => {
                 input = LadderInput::News;
             }
