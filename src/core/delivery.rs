@@ -13,7 +13,7 @@
 //! - [`MessageCursor`]: a place in what an agent fetches.
 //! - [`CodexFlow`]: the lane to Codex, one message in flight; [`CodexState`]: what Codex does.
 //! - [`Ladder`]: the ways to Claude, chosen by proof; [`Load`]: how much one hook hands over.
-//! - [`ClaudeState`]: what Claude does.
+//! - [`ClaudeState`]: what Claude does; [`EndedTurns`]: its turns whose words are still being read.
 //! - [`Watchdog`]: a turn that has fallen silent.
 //! - [`Limit`]: an agent at its usage limit, and when it is tried again.
 //! - [`Admissions`]: the same handoff asked for twice.
@@ -31,6 +31,7 @@ mod claimed_texts;
 mod claude;
 mod codex;
 mod effect;
+mod ended_turns;
 mod held;
 mod held_effects;
 mod ladder;
@@ -56,11 +57,13 @@ pub use backlog::{Backlog, LANE_MAX, LaneCounts, Moved, Restored};
 pub use claimed_texts::ClaimedTexts;
 pub use claude::{
     ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
+    TurnEndSetting,
 };
 pub use codex::{
     Activity, AdapterAnswer, CarriedFlow, CodexFlow, CodexInput, CodexState, CodexTimeouts,
 };
 pub use effect::{DeliveryEffect, Moment};
+pub use ended_turns::EndedTurns;
 pub use held::Held;
 pub use held_effects::{HeldEffect, HeldEffects, HeldTooMuch};
 pub use ladder::{DeliveryMode, HookPoint, Ladder, LadderInput, LadderTimeouts};

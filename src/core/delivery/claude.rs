@@ -7,11 +7,13 @@
 
 mod change;
 mod dialog;
+mod turn_end_setting;
 
 use std::collections::BTreeMap;
 
 pub use change::ClaudeChange;
 use dialog::ClaudeDialog;
+pub use turn_end_setting::TurnEndSetting;
 
 use crate::agent::AgentState;
 use crate::id::EntryId;

@@ -222,6 +222,18 @@ impl Limit {
         self.policy.mode == LimitMode::Resume && !is_cancelled && !self.resent.contains(id)
     }
 
+    /// Whether its end has something sent again.
+    pub fn sends_again(&self, now_ms: i64) -> bool {
+        let spoken = self.spoken(now_ms);
+        spoken.is_some_and(|limit| limit.again > 0 && !limit.is_cancelled)
+    }
+
+    /// Whether a lane that rests goes on doing so when a turn has worked: what died of the limit
+    /// goes before what has come since, and is to be sent again, or is being recorded as that.
+    pub fn rests_after_work(&self, now_ms: i64) -> bool {
+        !self.is_active() || self.sends_again(now_ms)
+    }
+
     /// When something happens by itself, ms.
     pub fn next_ms(&self) -> Option<i64> {
         let slot = self.slot.as_ref()?;

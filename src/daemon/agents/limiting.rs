@@ -165,15 +165,14 @@ impl Daemon {
 }
 
 impl Agents {
-    /// Whether a lane that rests goes on doing so when a turn has worked: what died of the limit goes
-    /// before what has come since, and is to be sent again, or is being recorded as that.
+    /// Whether a lane rests, and goes on doing so when a turn has worked.
     pub(in crate::daemon) fn rests_after_work(&self, base: &Base, agent: Agent) -> bool {
         let rests = match agent {
             Agent::Claude => self.claude.rests_at_limit(),
             Agent::Codex => self.codex.rests_at_limit(),
         };
         let now_ms = base.clock.outside_ms();
-        rests && (!self.limits.is_active(agent) || self.limits.sends_again(agent, now_ms))
+        rests && self.limits.rests_after_work(agent, now_ms)
     }
 
     /// Claude's limit is over, and no turn of it has said so. The record learns that from the state of

@@ -72,8 +72,12 @@ impl Limits {
 
     /// Whether the end of an agent's limit has something sent again.
     pub(in crate::daemon) fn sends_again(&self, agent: Agent, now_ms: i64) -> bool {
-        let spoken = self.get(agent).spoken(now_ms);
-        spoken.is_some_and(|limit| limit.again > 0 && !limit.is_cancelled)
+        self.get(agent).sends_again(now_ms)
+    }
+
+    /// As [`Limit::rests_after_work`].
+    pub(in crate::daemon) fn rests_after_work(&self, agent: Agent, now_ms: i64) -> bool {
+        self.get(agent).rests_after_work(now_ms)
     }
 
     /// Whether a message that an agent's limit ends now is sent again once that is over.

@@ -33,7 +33,7 @@ impl Daemon {
             effects.extend(told);
         }
         if spoke.is_over {
-            let mut had = self.agents.spoken.end_was_read(&spoke.pair);
+            let mut had = self.agents.spoken.ended().end_was_read(&spoke.pair);
             had.retain(|id| !blocked.contains(id));
             effects.extend(self.deliveries.outbox.were_read(&had));
         }
@@ -44,7 +44,7 @@ impl Daemon {
     /// What Claude said could not be read: its turns came to their end all the same.
     pub(in crate::daemon) fn turns_were_not_read(&mut self) {
         self.agents.spoken.was_read();
-        let had = self.agents.spoken.ends_are_lost();
+        let had = self.agents.spoken.ended().ends_are_lost();
         let effects = self.deliveries.outbox.were_read(&had);
         let _ = self.perform(Agent::Claude, effects);
     }

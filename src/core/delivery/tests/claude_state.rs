@@ -2,7 +2,8 @@
 
 use crate::agent::AgentState;
 use crate::delivery::{
-    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd,
+    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeState, ClaudeStep, ClaudeTurnEnd, LadderInput,
+    TurnEndSetting,
 };
 use crate::id::EntryId;
 
@@ -348,4 +349,39 @@ fn what_is_settled_was_not_cut_off() {
     assert_eq!(steps.last(), Some(&ClaudeStep::Died(vec![left.clone()])));
     hear(&mut claude, settled(&before));
     assert_eq!(claude.cut_off(), [left]);
+}
+
+#[test]
+fn the_ladder_hears_how_a_turn_ended_and_what_stands_around_that() {
+    let plain = TurnEndSetting {
+        rests: false,
+        rests_after_work: false,
+        is_read: true,
+    };
+    let rests = TurnEndSetting {
+        rests: true,
+        ..plain
+    };
+    let rests_on = TurnEndSetting {
+        rests_after_work: true,
+        is_read: false,
+        ..rests
+    };
+    let failed = |limited| ClaudeTurnEnd::Failed { limited };
+    let worked = |rests, is_read| LadderInput::TurnWorked { rests, is_read };
+    let ended = |limited| LadderInput::TurnEnded { limited };
+    for (end, setting, told) in [
+        (ClaudeTurnEnd::Worked, plain, worked(false, true)),
+        (ClaudeTurnEnd::Worked, rests, worked(false, true)),
+        (ClaudeTurnEnd::Worked, rests_on, worked(true, false)),
+        (failed(false), plain, ended(false)),
+        (failed(true), plain, ended(true)),
+        (failed(false), rests, ended(true)),
+        (ClaudeTurnEnd::Stopped, rests, LadderInput::TurnStopped),
+        (ClaudeTurnEnd::Lost, rests, LadderInput::TurnLost),
+    ] {
+        let heard = ClaudeStep::Over(end).told_ladder(setting);
+        assert_eq!(heard, Some(told), "{end:?}, {setting:?}");
+    }
+    assert_eq!(ClaudeStep::Worked.told_ladder(plain), None);
 }

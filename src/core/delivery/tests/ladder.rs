@@ -2,8 +2,8 @@
 
 use crate::agent::Agent;
 use crate::delivery::{
-    Backlog, Delivery, DeliveryEffect, DeliveryFact, DeliveryMode, DeliveryState, HookPoint,
-    Ladder, LadderInput, LadderTimeouts, Moment, Rung,
+    Backlog, Delivery, DeliveryEffect, DeliveryFact, DeliveryMode, DeliveryState, EndedTurns,
+    HookPoint, Ladder, LadderInput, LadderTimeouts, Moment, Rung,
 };
 use crate::entry::{DeliveryResult, DeliveryWay, OnBusy};
 use crate::id::{AttemptId, EntryId, RuntimeSession, Seq};
@@ -880,4 +880,32 @@ fn what_is_proven_to_have_arrived_is_not_taken_back_where_the_record_refuses_the
     let effects = way.hear(LadderInput::NotDurable { id: id(), result });
     assert!(!is_cancelled(&effects), "{effects:?}");
     assert!(!is_cancelled(&way.hear(LadderInput::News)));
+}
+
+#[test]
+fn what_a_turn_had_is_read_once_the_words_of_all_turns_that_ended_were() {
+    let (mut way, mut ended) = (Way::in_a_turn_with_it(), EndedTurns::default());
+    let (pair, other) = (RuntimeSession::default(), RuntimeSession::new("other"));
+    ended.reads_end(&pair);
+    ended.reads_end(&pair);
+    let told = LadderInput::TurnWorked {
+        rests: false,
+        is_read: !ended.is_reading_end(&pair),
+    };
+    ended.keep_unread(&pair, &told, &way.backlog);
+    way.hear(told);
+    assert!(!way.backlog.is_recording(&id()), "its words come first");
+    assert_eq!(ended.end_was_read(&other), []);
+    assert_eq!(ended.end_was_read(&pair), [], "the other turn's come");
+    assert_eq!(ended.end_was_read(&pair), [id()]);
+    assert!(!ended.is_reading_end(&pair));
+
+    ended.reads_end(&pair);
+    let told = LadderInput::TurnWorked {
+        rests: false,
+        is_read: false,
+    };
+    ended.keep_unread(&pair, &told, &way.backlog);
+    assert_eq!(ended.ends_are_lost(), [id()], "nobody reads them any more");
+    assert_eq!(ended.end_was_read(&pair), []);
 }

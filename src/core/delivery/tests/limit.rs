@@ -221,3 +221,22 @@ fn a_clock_that_is_set_back_moves_a_wait_and_no_time_that_the_vendor_named() {
     assert_eq!(limit.apply(LimitInput::SetBack, 0), []);
     assert_eq!(limit.next_ms(), Some(2 * day + 2 * SECOND));
 }
+
+#[test]
+fn a_lane_rests_behind_a_turn_that_worked_until_what_died_is_sent_again() {
+    for (mode, died, rests) in [
+        (LimitMode::Resume, &["m1"][..], true),
+        (LimitMode::Resume, &[], false),
+        (LimitMode::Notify, &["m1"], false),
+    ] {
+        let mut limit = limit(mode);
+        limit.apply(hit(None, died), 0);
+        assert_eq!(limit.rests_after_work(1), rests, "{mode:?}, {died:?}");
+        limit.apply(LimitInput::Worked, 1);
+        assert!(limit.rests_after_work(1), "it is being recorded");
+    }
+    let mut limit = limit(LimitMode::Resume);
+    limit.apply(hit(None, &["m1"]), 0);
+    limit.apply(LimitInput::Cancel, 1);
+    assert!(!limit.rests_after_work(2), "the operator has said no");
+}

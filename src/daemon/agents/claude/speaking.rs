@@ -75,7 +75,7 @@ impl Agents {
         let (path, pair) = (path.to_owned(), pair.clone());
         let (event, last) = (params.event.clone(), params.text.clone());
         if ends_turn(&event) {
-            self.spoken.reads_end(&pair);
+            self.spoken.ended().reads_end(&pair);
         }
         let at_ms = base.clock.now_ms();
         let work = base.queued_work(WorkBeside::SpokenWords, move |under_way| {

@@ -3,7 +3,7 @@
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{
-    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, ClaudeTurnEnd, LadderInput, LimitInput,
+    ClaudeChange, ClaudeInput, ClaudeSetting, ClaudeStep, LimitInput, TurnEndSetting,
 };
 use crate::core::entry::{AgentChanged, Entry, EntryKind};
 use crate::core::id::RuntimeSession;
@@ -27,31 +27,20 @@ impl Daemon {
             self.agents.claude.went_on(pair, now_ms);
         }
         for step in steps {
+            self.ladder_hears_of(pair, &step);
             match step {
-                ClaudeStep::Began => {
+                ClaudeStep::Began | ClaudeStep::Runs => {
                     self.agents.contexts.turn_began(Agent::Claude);
-                    self.tell_ladder(pair, LadderInput::TurnBegan);
-                }
-                ClaudeStep::Runs => {
-                    self.agents.contexts.turn_began(Agent::Claude);
-                    self.tell_ladder(pair, LadderInput::TurnRuns);
                 }
                 ClaudeStep::Lives => self.agents.turn_lives(&mut self.base, &turn),
                 ClaudeStep::Waits(waits) => self.agents.turn_waits(&mut self.base, &turn, waits),
-                ClaudeStep::Over(end) => {
-                    let told = self.ladder_hears_of(pair, end);
-                    self.tell_ladder(pair, told);
+                ClaudeStep::Over(_) => {
                     self.agents.contexts.turn_ended(Agent::Claude);
                     self.agents.claude.turn_ended(pair);
                     self.agents.turn_is_over(&mut self.base, &turn);
                 }
-                ClaudeStep::Compacts => self.tell_ladder(pair, LadderInput::Compacts),
-                ClaudeStep::Compacted => {
-                    self.tell_ladder(pair, LadderInput::Compacted);
-                    self.base.clients.status_changed();
-                }
-                ClaudeStep::CompactionOver => {
-                    self.tell_ladder(pair, LadderInput::CompactionOver);
+                ClaudeStep::Compacts => {}
+                ClaudeStep::Compacted | ClaudeStep::CompactionOver => {
                     self.base.clients.status_changed();
                 }
                 ClaudeStep::Append { change, has_come } => {
@@ -67,24 +56,17 @@ impl Daemon {
         }
     }
 
-    /// What the ladder of a pair is told of the end of a turn.
-    fn ladder_hears_of(&mut self, pair: &RuntimeSession, end: ClaudeTurnEnd) -> LadderInput {
-        match end {
-            ClaudeTurnEnd::Worked => {
-                let rests = self.agents.rests_after_work(&self.base, Agent::Claude);
-                let is_read = !self.agents.spoken.is_reading_end(pair);
-                if !is_read {
-                    let had = self.deliveries.outbox.backlog().in_turn(pair);
-                    self.agents.spoken.ended_with(pair, had);
-                }
-                LadderInput::TurnWorked { rests, is_read }
-            }
-            ClaudeTurnEnd::Failed { limited } => {
-                let limited = limited || self.agents.claude.rests_at_limit();
-                LadderInput::TurnEnded { limited }
-            }
-            ClaudeTurnEnd::Stopped => LadderInput::TurnStopped,
-            ClaudeTurnEnd::Lost => LadderInput::TurnLost,
+    /// The ladder of the pair hears of a step before anything else does.
+    fn ladder_hears_of(&mut self, pair: &RuntimeSession, step: &ClaudeStep) {
+        let setting = TurnEndSetting {
+            rests: self.agents.claude.rests_at_limit(),
+            rests_after_work: self.agents.rests_after_work(&self.base, Agent::Claude),
+            is_read: !self.agents.spoken.ended().is_reading_end(pair),
+        };
+        if let Some(told) = step.told_ladder(setting) {
+            let backlog = self.deliveries.outbox.backlog();
+            self.agents.spoken.ended().keep_unread(pair, &told, backlog);
+            self.tell_ladder(pair, told);
         }
     }
 

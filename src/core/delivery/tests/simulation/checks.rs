@@ -44,6 +44,8 @@ pub struct Checks {
     pub over_before_start: BTreeSet<EntryId>,
     /// Sent again after their turn ended early, and not shown since.
     pub owed: BTreeSet<EntryId>,
+    /// What died of Claude's limit, which is over, and is not recorded as sent again yet.
+    pub died: BTreeSet<EntryId>,
     /// Of these Claude's context holds the beginning.
     pub begun: BTreeSet<EntryId>,
     /// What left the daemon towards its receiver, ever.
@@ -64,6 +66,7 @@ impl Checks {
     pub fn daemon_began(&mut self) {
         self.told_limited = false;
         self.ended.clear();
+        self.died.clear();
         self.waiting = None;
     }
 
@@ -146,6 +149,15 @@ impl World {
             return self
                 .checks
                 .fail(format!("{id} was {how} in spite of a usage limit"));
+        }
+        // What died of the limit goes first.
+        let died = self.checks.died.iter();
+        let died = died.filter(|died| *died != id && to == Agent::Claude);
+        let mut earlier =
+            died.filter(|died| self.disk.fates.get(*died).is_some_and(|it| it.seq < seq));
+        if let Some(earlier) = earlier.next() {
+            let wrong = format!("{id} was {how} before {earlier}, which died of the usage limit");
+            return self.checks.fail(wrong);
         }
         // A steer overtakes, nothing else does.
         if !steers {
@@ -239,6 +251,7 @@ impl World {
 
     /// It came before Claude's eyes.
     pub fn shown_to_claude(&mut self, showing: &Showing) {
+        self.checks.owed.remove(&showing.id);
         self.checks.show(showing);
     }
 

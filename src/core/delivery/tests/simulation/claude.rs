@@ -7,7 +7,7 @@ use super::daemon::Call;
 use super::world::{Event, World};
 use crate::delivery::{ClaudeInput, HookPoint, LadderInput, MessageCursor, Rung};
 use crate::entry::DeliveryWay;
-use crate::id::EntryId;
+use crate::id::{EntryId, RuntimeSession};
 
 /// A call is given up after this long, ms.
 const CALL_MS: i64 = 1_600;
@@ -477,6 +477,9 @@ impl World {
     /// What came at once came without a human, and what hooks handed over counts as read.
     pub fn check_ebb(&mut self) {
         let Some(daemon) = &self.daemon else { return };
+        if daemon.ended.is_reading_end(&RuntimeSession::default()) {
+            return self.after(1_000, Event::Ebb);
+        }
         let reached = self.nature.bell_hangs && self.nature.bell_works;
         let works = |claude: &Claude| claude.turn.is_some();
         if !reached || self.claude.as_ref().is_some_and(works) || daemon.ladder.rests_at_limit() {

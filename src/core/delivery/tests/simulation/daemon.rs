@@ -10,15 +10,16 @@ use super::codex_waits::{CodexWait, is_in_queue};
 use super::disk::Write;
 use super::fault::Fault;
 use super::leaving::{HandOut, NotOnDisk, RowWrite};
+use super::limits::LIMITS;
 use super::mutant::Mutant;
 use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaimedTexts, ClaudeInput,
-    ClaudeSetting, ClaudeState, ClaudeStep as StateStep, ClaudeTurnEnd, CodexFlow, CodexInput,
-    CodexTimeouts, Delivery, DeliveryEffect, DeliveryMode, Fit, HeldEffects, HookPoint, Ladder,
-    LadderInput, LadderTimeouts, LaterInput, LaterInputs, Load, MessageCursor, Moment, RowsAhead,
-    Shown, Watchdog,
+    ClaudeSetting, ClaudeState, ClaudeStep as StateStep, CodexFlow, CodexInput, CodexTimeouts,
+    Delivery, DeliveryEffect, DeliveryMode, EndedTurns, Fit, HeldEffects, HookPoint, Ladder,
+    LadderInput, LadderTimeouts, LaterInput, LaterInputs, Limit, LimitInput, Load, MessageCursor,
+    Moment, RowsAhead, Shown, TurnEndSetting, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
@@ -45,6 +46,14 @@ pub struct Daemon {
     pub flow: CodexFlow,
     pub ladder: Ladder,
     pub claude: ClaudeState,
+    /// The usage limit of Claude.
+    pub limit: Limit,
+    /// What died of it and is being recorded as sent again.
+    pub again: BTreeSet<EntryId>,
+    /// Claude's turns whose words are still being read.
+    pub ended: EndedTurns,
+    /// Until when words are being read, one turn's after the other's.
+    pub reading_until: i64,
     pub watchdog: Watchdog,
     pub admissions: Admissions<(Agent, u32)>,
     pub mutant: Mutant,
@@ -109,6 +118,8 @@ pub enum Call {
     Hook(u32, HookPoint),
     /// Its turn is at its end; perhaps a stop has prolonged it already.
     Stop(u32, bool),
+    /// The words of a turn that ended were read, or could not be.
+    TurnRead(bool),
     /// Whether the next process can go on.
     Leave,
     /// A turn of Codex waits for an answer.
@@ -189,6 +200,10 @@ impl World {
             flow,
             ladder,
             claude: ClaudeState::default(),
+            limit: Limit::new(LIMITS),
+            again: BTreeSet::new(),
+            ended: EndedTurns::default(),
+            reading_until: self.now,
             watchdog,
             admissions,
             mutant,
@@ -275,10 +290,19 @@ impl World {
                     LadderInput::Attached { process, .. } => *process,
                     _ => self.claude.as_ref().map(|claude| claude.process),
                 };
+                if let LadderInput::Proven { ids, .. } = &input {
+                    let ids = ids.clone();
+                    self.claude_hears(ClaudeInput::Given { ids });
+                }
                 self.ladder(input);
                 self.claude_is_here(process);
             }
-            Call::Claude(input) => self.claude_hears(input),
+            Call::Claude(input) => {
+                if matches!(input, ClaudeInput::Failed { .. }) {
+                    self.reads_turn();
+                }
+                self.claude_hears(input);
+            }
             Call::IdlePrompt => {
                 if self.daemon.as_ref().is_some_and(|d| d.claude.is_in_turn()) {
                     self.claude_hears(ClaudeInput::Idle);
@@ -292,7 +316,9 @@ impl World {
             Call::Hook(process, carrier) => {
                 self.hook(process, carrier);
             }
+            Call::TurnRead(is_read) => self.turn_was_read(is_read),
             Call::Stop(process, is_prolonged) => {
+                self.reads_turn();
                 if !is_prolonged {
                     self.ladder(LadderInput::TurnStops);
                 }
@@ -346,8 +372,8 @@ impl World {
                 }
                 self.remove_wrong_rows();
             }
-            // What is told so is of the limits, which these worlds leave out.
-            LaterInput::Claude(..) | LaterInput::Claudes(_) | LaterInput::Limit(..) => {}
+            LaterInput::Claude(_, input) | LaterInput::Claudes(input) => self.claude_hears(input),
+            LaterInput::Limit(_, input) => self.limit(input),
         }
     }
 
@@ -423,24 +449,70 @@ impl World {
         };
         let setting = ClaudeSetting {
             is_here: daemon.is_claude_here(),
-            is_limited: false,
+            is_limited: daemon.limit.is_active(),
         };
         for step in daemon.claude.apply(input, setting) {
+            self.ladder_hears_of(&step);
             match step {
-                StateStep::Began => self.ladder(LadderInput::TurnBegan),
-                StateStep::Runs => self.ladder(LadderInput::TurnRuns),
-                StateStep::Over(end) => self.ladder(match end {
-                    ClaudeTurnEnd::Worked => LadderInput::TurnWorked {
-                        rests: false,
-                        is_read: true,
-                    },
-                    ClaudeTurnEnd::Failed { limited } => LadderInput::TurnEnded { limited },
-                    ClaudeTurnEnd::Stopped => LadderInput::TurnStopped,
-                    ClaudeTurnEnd::Lost => LadderInput::TurnLost,
-                }),
+                StateStep::Worked => self.limit(LimitInput::Worked),
+                StateStep::Died(died) => {
+                    let until_ms = None;
+                    self.limit(LimitInput::Hit { until_ms, died });
+                }
                 _ => {}
             }
         }
+    }
+
+    fn ladder_hears_of(&mut self, step: &StateStep) {
+        let pair = RuntimeSession::default();
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let rests = daemon.ladder.rests_at_limit();
+        let setting = TurnEndSetting {
+            rests,
+            rests_after_work: rests && daemon.limit.rests_after_work(self.now),
+            is_read: !daemon.ended.is_reading_end(&pair),
+        };
+        if let Some(told) = step.told_ladder(setting) {
+            daemon.ended.keep_unread(&pair, &told, &daemon.backlog);
+            self.ladder(told);
+        }
+    }
+
+    /// A hook tells that a turn of Claude's ends: its words may have to be read first.
+    fn reads_turn(&mut self) {
+        if !self.percent(self.nature.read_later) {
+            return;
+        }
+        let takes = [5, 100, 2_000][self.rng.usize(..3)];
+        let takes = self.rng.i64(0..takes);
+        let is_read = self.is_calm || !self.percent(5);
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        daemon.ended.reads_end(&RuntimeSession::default());
+        let at = daemon.reading_until.max(self.now) + takes;
+        daemon.reading_until = at;
+        let incarnation = daemon.incarnation;
+        let call = Call::TurnRead(is_read);
+        self.after(at - self.now, Event::Daemon(incarnation, call));
+    }
+
+    /// What it had is settled, also where its words could not be read.
+    fn turn_was_read(&mut self, is_read: bool) {
+        let Some(daemon) = &mut self.daemon else {
+            return;
+        };
+        let had = match is_read {
+            true => daemon.ended.end_was_read(&RuntimeSession::default()),
+            false => daemon.ended.ends_are_lost(),
+        };
+        let had = daemon.mutant.were_read(had);
+        let mut effects = Vec::new();
+        daemon.backlog.were_read(&had, &mut effects);
+        let _ = self.perform(Agent::Claude, effects);
     }
 
     /// Its connections have come, or have gone.
@@ -595,16 +667,37 @@ impl World {
                 self.checks.accepted.push(id);
             }
             Write::TurnEnded { .. } => {}
+            Write::Died(ids) => self.sends_what_died(ids),
             Write::Closed { id, by_operator } => self.closed(id, by_operator),
             Write::Result { id, to, result, .. } => match to {
                 Agent::Codex => {
                     self.tracks_again(&id, result);
                     self.codex(CodexInput::Durable { id, result });
                 }
-                Agent::Claude => self.ladder(LadderInput::Durable { id, result }),
+                Agent::Claude => self.claudes_result(id, result),
             },
         }
         self.tell_later(LaterInput::News);
+    }
+
+    /// The record has what became of a message for Claude.
+    fn claudes_result(&mut self, id: EntryId, result: DeliveryResult) {
+        let is_tracked = |daemon: &Daemon| daemon.backlog.get(&id).is_some();
+        let is_again = result == DeliveryResult::Requeued;
+        if is_again {
+            if !self.daemon.as_ref().is_some_and(is_tracked) {
+                self.tracks_again(&id, result);
+            }
+            self.claude_hears(ClaudeInput::SentAgain { id: id.clone() });
+        }
+        let told = id.clone();
+        self.ladder(LadderInput::Durable { id: told, result });
+        if !self.daemon.as_ref().is_some_and(is_tracked) {
+            self.claude_hears(ClaudeInput::Settled { id: id.clone() });
+        }
+        if is_again {
+            self.is_sent_again(&id);
+        }
     }
 
     /// What waits for Claude, for a call that asks. Reading takes nothing away.
@@ -759,6 +852,12 @@ impl World {
             && is_due(daemon.ladder.next_ms(&daemon.backlog))
         {
             self.ladder(LadderInput::Tick);
+            self.settle();
+        }
+        if let Some(daemon) = &self.daemon
+            && is_due(daemon.limit.next_ms())
+        {
+            self.limit(LimitInput::Tick);
         }
     }
 
@@ -780,6 +879,7 @@ impl World {
             daemon.ladder.next_ms(&daemon.backlog),
             daemon.backlog.next_claim_ms(),
             daemon.watchdog.next_ms(now),
+            daemon.limit.next_ms(),
         ];
         let Some(next) = next.into_iter().flatten().min() else {
             return;

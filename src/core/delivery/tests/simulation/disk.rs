@@ -86,6 +86,8 @@ pub enum Write {
         rung: Option<DeliveryWay>,
         turn: Option<TurnId>,
     },
+    /// Nothing: behind what was given to the writer so far, these are sent to Claude again.
+    Died(Vec<EntryId>),
     /// How a turn of Codex ended.
     TurnEnded { turn: TurnId, status: TurnStatus },
     /// A note of its sender's closes it, or of the operator's.
@@ -165,6 +167,7 @@ impl World {
                 self.put_result(id, *to, *result, rung.clone(), turn.clone());
             }
             Write::TurnEnded { turn, status } => self.put_turn(turn.clone(), *status),
+            Write::Died(_) => {}
             Write::Closed { id, by_operator } => {
                 if let Some(message) = self.disk.world.unsettled.get_mut(id) {
                     let message = Arc::make_mut(message);
@@ -197,8 +200,13 @@ impl World {
             turn_id: turn,
             given: None,
         });
-        let is_again =
-            result == DeliveryResult::Requeued && self.disk.world.cut_off.contains_key(id);
+        // What Claude had in a turn that died is under way still.
+        let had = self.disk.fates.get(id).is_some_and(Fate::is_proven);
+        let was_had = match to {
+            Agent::Codex => self.disk.world.cut_off.contains_key(id),
+            Agent::Claude => had && self.disk.world.unsettled.contains_key(id),
+        };
+        let is_again = result == DeliveryResult::Requeued && was_had;
         let entry = self.entry_id();
         self.put(entry, Party::System, to, record);
         if let Some(fate) = self.disk.fates.get_mut(id) {

@@ -32,6 +32,10 @@ pub enum Fault {
     CutOvertaken,
     /// What hooks handed over waits for an acknowledgement that nobody asks for.
     NeverRead,
+    /// What a turn had whose words are read later is left unread.
+    ReadLaterForgotten,
+    /// A turn of Claude that works lets others go before what died of the limit.
+    DiedOvertaken,
     /// What Codex holds waits for the human, whoever ended the turn before it.
     HeldByNobody,
     /// Bodies leave while the rows that say so are on their way to the disk.
@@ -50,7 +54,7 @@ pub enum Fault {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::BusyStart,
         Self::Glue,
         Self::DedupeBeforeAdmission,
@@ -65,6 +69,8 @@ impl Fault {
         Self::BacklogStranded,
         Self::CutOvertaken,
         Self::NeverRead,
+        Self::ReadLaterForgotten,
+        Self::DiedOvertaken,
         Self::HeldByNobody,
         Self::SentBeforeDurable,
         Self::RowAheadBelieved,

@@ -140,6 +140,10 @@ impl Mutant {
             LadderInput::TurnWorked { .. } if self.makes(Fault::NeverRead) => {
                 input = LadderInput::TurnEnded { limited: false };
             }
+            LadderInput::TurnWorked { is_read, .. } if self.makes(Fault::DiedOvertaken) => {
+                let (rests, is_read) = (false, *is_read);
+                input = LadderInput::TurnWorked { rests, is_read };
+            }
             LadderInput::TurnLost if self.makes(Fault::LostTurnKept) => {
                 input = LadderInput::News;
             }
@@ -178,6 +182,14 @@ impl Mutant {
             ids.retain(|id| self.to_fetch.as_ref() != Some(id));
         }
         ids
+    }
+
+    /// What turns had whose words were read.
+    pub fn were_read(&self, had: Vec<EntryId>) -> Vec<EntryId> {
+        match self.fault {
+            Some(Fault::ReadLaterForgotten) => Vec::new(),
+            _ => had,
+        }
     }
 
     /// What the next process is told.

@@ -85,7 +85,7 @@ impl World {
                 self.send_again(draft);
             }
             // What has happened is tried again until it is written.
-            Write::Result { .. } | Write::TurnEnded { .. } => self.append(write),
+            Write::Result { .. } | Write::TurnEnded { .. } | Write::Died(_) => self.append(write),
             // Whose word it was hears that.
             Write::Closed { .. } => {}
         }

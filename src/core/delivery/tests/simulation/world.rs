@@ -85,6 +85,8 @@ pub struct Nature {
     pub bell_works: bool,
     /// What Claude's model does with what it is given.
     pub habit: Habit,
+    /// Of a hundred turns of Claude, whose words are read once they have ended.
+    pub read_later: u32,
     /// Of a hundred recoveries, how many cannot tell.
     pub unknowable: u32,
     /// Of a hundred facts, how many come twice or late.
@@ -134,6 +136,7 @@ impl World {
             bell_hangs: rng.u32(..100) < 80,
             bell_works: rng.u32(..100) < 85,
             habit: [Habit::Acknowledges, Habit::Silent, Habit::Fetches][rng.usize(..3)],
+            read_later: [0, 50, 100][rng.usize(..3)],
             unknowable: [0, 0, 10, 40][rng.usize(..4)],
             unruly: [0, 5, 20][rng.usize(..3)],
             mortal: [0, 2, 10][rng.usize(..3)],
