@@ -192,8 +192,8 @@ impl IndexKeeper {
                 }
                 // What it goes up to is sealed by now, and all else in it stays. Of a session that
                 // was or is being deleted nothing does, not even in a free part of the file.
-                let sealed = sealed_sessions(&self.shared.dirs, &target.session);
-                let sealed = sealed.unwrap_or_default();
+                let sealed = sealed_sessions(&self.shared.dirs, &target.session)
+                    .map_err(|(path, source)| SearchError::Ledger { path, source })?;
                 if !mark.is_some_and(|mark| sealed.iter().any(|(it, _)| *it == mark.session)) {
                     return Ok(None);
                 }

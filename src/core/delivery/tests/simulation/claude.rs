@@ -478,6 +478,11 @@ impl World {
     pub fn check_ebb(&mut self) {
         let Some(daemon) = &self.daemon else { return };
         if daemon.ended.is_reading_end(&RuntimeSession::default()) {
+            if daemon.reading_until < self.now {
+                return self
+                    .checks
+                    .fail("the words of a turn are read for ever".to_owned());
+            }
             return self.after(1_000, Event::Ebb);
         }
         let reached = self.nature.bell_hangs && self.nature.bell_works;

@@ -8,7 +8,8 @@
 //! - what is confirmed was shown; shown again it says so; after proof nothing is offered unasked;
 //! - what is sent again after its turn ended early is shown once more, and only that proves it;
 //! - what nobody knows the fate of is not sent again by itself;
-//! - what died of Claude's usage limit is sent again before anything that came later;
+//! - what came later than what died of Claude's usage limit does not go before the record says that
+//!   this is sent again;
 //! - messages of a lane keep their order, a steer and what a turn of Codex waits for aside;
 //! - what lies in the app-server's queue behind the turn that waits for it comes into that turn.
 //!
