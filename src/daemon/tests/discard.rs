@@ -187,18 +187,11 @@ async fn sessions_before_it_are_left_alone() {
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let first = rig.daemon.base.recorder.session_id().clone();
-    let long = format!("{MARKER} {}", "word ".repeat(5_000));
-    let send = Command::Send(SendParams {
-        from: None,
-        to: Some(Agent::Claude),
-        text: long,
-        ..SendParams::default()
-    });
-    rig.call(&operator, send.clone()).await.unwrap();
+    rig.call(&operator, long_message()).await.unwrap();
     rig.call(&operator, Command::Clear(ClearParams::default()))
         .await
         .unwrap();
-    rig.call(&operator, send).await.unwrap();
+    rig.call(&operator, long_message()).await.unwrap();
     rig.call(&operator, discard()).await.unwrap();
     let archive = place.dirs.archives().join(format!("{first}.jsonl"));
     let report = verify(&archive, None).unwrap();
@@ -246,19 +239,23 @@ async fn segments_that_nobody_can_find_any_more_are_said_to_be_left() {
     assert_eq!(error.code, ErrorCode::NotDeleted);
 }
 
+/// A message whose text is a file of its own.
+fn long_message() -> Command {
+    Command::Send(SendParams {
+        from: None,
+        to: Some(Agent::Claude),
+        text: format!("{MARKER} {}", "word ".repeat(5_000)),
+        ..SendParams::default()
+    })
+}
+
 #[tokio::test]
 async fn a_session_that_ends_while_a_deletion_is_prepared_keeps_its_texts() {
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
     let first = rig.daemon.base.recorder.session_id().clone();
-    let send = Command::Send(SendParams {
-        from: None,
-        to: Some(Agent::Claude),
-        text: format!("{MARKER} {}", "word ".repeat(5_000)),
-        ..SendParams::default()
-    });
-    rig.call(&operator, send).await.unwrap();
+    rig.call(&operator, long_message()).await.unwrap();
     // What the other sessions speak of is being found out, and the loop goes on.
     let deleted = rig.ask(&operator, discard());
     let archived = rig.ask(&operator, Command::Clear(ClearParams::default()));
@@ -282,13 +279,7 @@ async fn what_a_daemon_that_dies_over_a_deletion_leaves_is_deleted_at_the_next_s
     let place = Place::new();
     let mut rig = Rig::start(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let send = Command::Send(SendParams {
-        from: None,
-        to: Some(Agent::Claude),
-        text: format!("{MARKER} {}", "word ".repeat(5_000)),
-        ..SendParams::default()
-    });
-    rig.call(&operator, send).await.unwrap();
+    rig.call(&operator, long_message()).await.unwrap();
     let old = rig.daemon.base.recorder.session_id().clone();
     let mut answer = begin_discarding(&mut rig, &operator).await;
     let current = rig.daemon.base.recorder.session_id().clone();

@@ -16,6 +16,7 @@ use crate::core::agent::Agent;
 use crate::core::delivery::{DeliveryState, OnBusy};
 use crate::core::entry::{DeliveryResult, EntryKind, TurnStatus};
 use crate::core::id::{EntryId, Seq, ThreadId, TurnId};
+use crate::core::snapshot::Snapshot;
 use crate::daemon::event::Event;
 use crate::daemon::sessions::carrying::{
     CarryingRead, EndingWish, SessionEnding, compaction_wants, entry_at,
@@ -317,30 +318,38 @@ pub(super) fn spoil(rig: &Rig, seq: Seq) {
     assert!(ledger.read(seq).is_err());
 }
 
+impl Rig {
+    /// Compacts, with what was read before something was recorded and this line was lost.
+    pub(super) async fn compact_over_lost_line(&mut self, lost: impl FnOnce(&Snapshot) -> Seq) {
+        let wish = EndingWish::Compact(CompactParams::default());
+        let recorder = &self.daemon.base.recorder;
+        let (session, world) = (recorder.session_id().clone(), recorder.world());
+        let read = CarryingRead::of(&wish, recorder.ledger(), world);
+        let seq = lost(world);
+        // Between that and the end of the session something is recorded, and the line is gone.
+        self.codex_says_its_goal().await;
+        spoil(self, seq);
+        let (reply, compacted) = oneshot::channel();
+        let ending = SessionEnding {
+            wish,
+            session,
+            read,
+            reply,
+            under_way: self.daemon.base.operations.begin_beside(),
+        };
+        self.daemon.on_event(Event::SessionEnding(Box::new(ending)));
+        self.settle().await;
+        compacted.await.unwrap().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn one_that_was_cut_off_and_cannot_be_read_any_more_is_not_left_behind() {
     let place = Place::new();
     let (mut rig, id) = cut_off(&place).await;
     let operator = rig.connect(Role::Deck, None, true);
-    let wish = EndingWish::Compact(CompactParams::default());
-    let recorder = &rig.daemon.base.recorder;
-    let (session, world) = (recorder.session_id().clone(), recorder.world());
-    let read = CarryingRead::of(&wish, recorder.ledger(), world);
-    let seq = world.cut_off[&id].seq;
-    // Between that and the end of the session something is recorded, and the line is gone.
-    rig.codex_says_its_goal().await;
-    spoil(&rig, seq);
-    let (reply, compacted) = oneshot::channel();
-    let ending = SessionEnding {
-        wish,
-        session,
-        read,
-        reply,
-        under_way: rig.daemon.base.operations.begin_beside(),
-    };
-    rig.daemon.on_event(Event::SessionEnding(Box::new(ending)));
-    rig.settle().await;
-    compacted.await.unwrap().unwrap();
+    rig.compact_over_lost_line(|world| world.cut_off[&id].seq)
+        .await;
     assert_eq!(listed(&mut rig, &operator).await, [id]);
 }
 

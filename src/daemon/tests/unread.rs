@@ -1,7 +1,5 @@
 //! What is said and done where a line of the record cannot be read any more.
 
-use tokio::sync::oneshot;
-
 use super::commands::wait_messages;
 use super::compact::{hand_off, note};
 use super::rig::{Guest, Rig};
@@ -13,11 +11,9 @@ use crate::core::agent::{Agent, Party};
 use crate::core::delivery::OnBusy;
 use crate::core::entry::{EntryKind, NoteKind, TurnStatus};
 use crate::core::id::{EntryId, TurnId};
-use crate::daemon::event::Event;
-use crate::daemon::sessions::carrying::{
-    CarryingRead, EndingWish, SessionEnding, compaction_wants,
-};
-use crate::wire::control::{ClearParams, Command, CompactParams, RefusalCode, Role, SendParams};
+use crate::core::snapshot::Snapshot;
+use crate::daemon::sessions::carrying::compaction_wants;
+use crate::wire::control::{ClearParams, Command, RefusalCode, Role, SendParams};
 
 /// More entries than are in memory.
 const LONG: usize = 1_001;
@@ -170,25 +166,8 @@ async fn a_compaction_asks_the_disk_once_for_what_was_said_of_a_handoff() {
     let handoff = rig.newest(&codex, hand_off(Agent::Codex, "sort it")).await;
     let blocked = note(NoteKind::Blocker, "the key is missing", vec![handoff]);
     rig.call(&claude, blocked).await.unwrap();
-    let wish = EndingWish::Compact(CompactParams::default());
-    let recorder = &rig.daemon.base.recorder;
-    let (session, world) = (recorder.session_id().clone(), recorder.world());
-    let seq = world.open_blockers.back().unwrap().seq;
-    let read = CarryingRead::of(&wish, recorder.ledger(), world);
-    // Between that and the end of the session something is recorded, and the line is gone.
-    rig.codex_says_its_goal().await;
-    spoil(&rig, seq);
-    let (reply, compacted) = oneshot::channel();
-    let ending = SessionEnding {
-        wish,
-        session,
-        read,
-        reply,
-        under_way: rig.daemon.base.operations.begin_beside(),
-    };
-    rig.daemon.on_event(Event::SessionEnding(Box::new(ending)));
-    rig.settle().await;
-    compacted.await.unwrap().unwrap();
+    let blocker = |world: &Snapshot| world.open_blockers.back().unwrap().seq;
+    rig.compact_over_lost_line(blocker).await;
     assert_eq!(rig.daemon.base.recorder.world().open_blockers.len(), 1);
 }
 

@@ -74,7 +74,7 @@ pub enum Told {
 
 /// What reaches Claude.
 #[derive(Debug, Clone)]
-pub enum ClaudeStep {
+pub enum ClaudeAct {
     DialBridge,
     DialBell,
     /// Somebody or something prompted it a moment ago.
@@ -117,7 +117,7 @@ impl World {
         let Some(process) = self.claude.as_ref().map(|claude| claude.process) else {
             return;
         };
-        for step in [ClaudeStep::DialBridge, ClaudeStep::DialBell] {
+        for step in [ClaudeAct::DialBridge, ClaudeAct::DialBell] {
             let pause = self.rng.i64(1..150);
             self.after(pause, Event::Claude(process, step));
         }
@@ -155,7 +155,7 @@ impl World {
         if let Some(bridge) = claude.bridge.take() {
             self.tell_ladder(LadderInput::Left { bridge });
             let pause = self.rng.i64(20..1_000);
-            self.after(pause, Event::Claude(process, ClaudeStep::DialBridge));
+            self.after(pause, Event::Claude(process, ClaudeAct::DialBridge));
         }
     }
 
@@ -167,7 +167,7 @@ impl World {
         if let Some(bell) = claude.bell.take() {
             self.tell_ladder(LadderInput::BellGone { bell });
             let pause = self.rng.i64(20..2_000);
-            self.after(pause, Event::Claude(process, ClaudeStep::DialBell));
+            self.after(pause, Event::Claude(process, ClaudeAct::DialBell));
         }
     }
 
@@ -186,17 +186,17 @@ impl World {
                 at = at.max(self.handed_until);
                 self.handed_until = at;
             }
-            let step = ClaudeStep::Told(conn, told);
+            let step = ClaudeAct::Told(conn, told);
             self.after(at - self.now, Event::Claude(process, step));
         }
     }
 
-    pub fn claude_step(&mut self, step: ClaudeStep) {
+    pub fn claude_step(&mut self, step: ClaudeAct) {
         let Some(claude) = &mut self.claude else {
             return;
         };
         match step {
-            ClaudeStep::DialBridge => {
+            ClaudeAct::DialBridge => {
                 if self.daemon.is_none() || claude.bridge.is_some() {
                     return;
                 }
@@ -210,7 +210,7 @@ impl World {
                     mode,
                 });
             }
-            ClaudeStep::DialBell => {
+            ClaudeAct::DialBell => {
                 if self.daemon.is_none() || claude.bell.is_some() || !self.nature.bell_hangs {
                     return;
                 }
@@ -219,8 +219,8 @@ impl World {
                 let bell = self.conns;
                 self.tell_ladder(LadderInput::BellHung { bell });
             }
-            ClaudeStep::Prompted => self.begin_claude_turn(),
-            ClaudeStep::Told(conn, Told::Push(showing)) => {
+            ClaudeAct::Prompted => self.begin_claude_turn(),
+            ClaudeAct::Told(conn, Told::Push(showing)) => {
                 if claude.bridge == Some(conn) && self.nature.channel_works {
                     if !showing.counts {
                         self.check_repeat(&showing);
@@ -229,7 +229,7 @@ impl World {
                     self.begin_claude_turn();
                 }
             }
-            ClaudeStep::Told(conn, Told::Ring { asks }) => {
+            ClaudeAct::Told(conn, Told::Ring { asks }) => {
                 let is_shown = claude.lines_ms - self.now <= (LINES - 1) * LINE_MS;
                 if claude.bell == Some(conn) && self.nature.bell_works && is_shown {
                     claude.lines_ms = claude.lines_ms.max(self.now) + LINE_MS;
@@ -237,14 +237,14 @@ impl World {
                     self.begin_claude_turn();
                 }
             }
-            ClaudeStep::HookReply(text) => self.hook_prints(text),
-            ClaudeStep::Page(bodies, cursor) => self.page_arrives(bodies, cursor),
-            ClaudeStep::Tool(turn) => {
+            ClaudeAct::HookReply(text) => self.hook_prints(text),
+            ClaudeAct::Page(bodies, cursor) => self.page_arrives(bodies, cursor),
+            ClaudeAct::Tool(turn) => {
                 if claude.turn == Some(turn) {
                     self.claude_works();
                 }
             }
-            ClaudeStep::End(turn) => {
+            ClaudeAct::End(turn) => {
                 if claude.turn == Some(turn) {
                     self.end_claude_turn();
                 }
@@ -259,7 +259,7 @@ impl World {
         {
             let process = claude.process;
             let pause = HOOK_MS;
-            return self.after(pause, Event::Claude(process, ClaudeStep::Prompted));
+            return self.after(pause, Event::Claude(process, ClaudeAct::Prompted));
         }
         self.claude_hook(HookPoint::Prompt);
         let Some(claude) = &mut self.claude else {
@@ -280,9 +280,9 @@ impl World {
         let length = self.rng.i64(30..3_000);
         for _ in 0..self.rng.u32(1..4) {
             let tool = self.rng.i64(10..length);
-            self.after(tool, Event::Claude(process, ClaudeStep::Tool(turn)));
+            self.after(tool, Event::Claude(process, ClaudeAct::Tool(turn)));
         }
-        self.after(length, Event::Claude(process, ClaudeStep::End(turn)));
+        self.after(length, Event::Claude(process, ClaudeAct::End(turn)));
     }
 
     fn claude_hook(&mut self, carrier: HookPoint) {
@@ -426,14 +426,14 @@ impl World {
         {
             // It waits for its hooks.
             let process = claude.process;
-            return self.after(HOOK_MS, Event::Claude(process, ClaudeStep::End(turn)));
+            return self.after(HOOK_MS, Event::Claude(process, ClaudeAct::End(turn)));
         }
         if let (true, Some(turn), true) = (self.is_calm, claude.turn, claude.is_to_fetch)
             && claude.bridge.is_some()
         {
             // Not before it has done what it was told to. It does one thing after the other.
             let process = claude.process;
-            self.after(CALL_MS, Event::Claude(process, ClaudeStep::End(turn)));
+            self.after(CALL_MS, Event::Claude(process, ClaudeAct::End(turn)));
             return self.claude_asks();
         }
         claude.turn = None;

@@ -2,7 +2,7 @@
 //! lies in the app-server's queue already, behind this very turn.
 
 use super::checks::Showing;
-use super::claude::ClaudeStep;
+use super::claude::ClaudeAct;
 use super::daemon::Call;
 use super::leaving::HandOut;
 use super::server::ServerStep;
@@ -206,7 +206,7 @@ impl World {
             claimed: ClaimedTexts::default(),
             rows: Vec::new(),
             head: None,
-            step: ClaudeStep::Page(Vec::new(), MessageCursor::default()),
+            step: ClaudeAct::Page(Vec::new(), MessageCursor::default()),
             process: 0,
             left_over: None,
             is_stop: false,

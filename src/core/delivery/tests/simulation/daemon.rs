@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::adapter::{Adapter, Order};
 use super::checks::RUNG;
-use super::claude::{ClaudeStep, HookText, Told};
+use super::claude::{ClaudeAct, HookText, Told};
 use super::codex_waits::{CodexWait, is_in_queue};
 use super::disk::Write;
 use super::fault::Fault;
@@ -16,10 +16,10 @@ use super::world::{Draft, Event, World};
 use crate::agent::Agent;
 use crate::delivery::{
     Activity, Admissions, BEGINNING_CHARS, Backlog, CarriedFlow, ClaimedTexts, ClaudeInput,
-    ClaudeSetting, ClaudeState, ClaudeStep as StateStep, CodexFlow, CodexInput, CodexTimeouts,
-    Delivery, DeliveryEffect, DeliveryMode, EndedTurns, Fit, HeldEffects, HookPoint, Ladder,
-    LadderInput, LadderTimeouts, LaterInput, LaterInputs, Limit, LimitInput, Load, MessageCursor,
-    Moment, RowsAhead, Shown, TurnEndSetting, Watchdog,
+    ClaudeSetting, ClaudeState, ClaudeStep, CodexFlow, CodexInput, CodexTimeouts, Delivery,
+    DeliveryEffect, DeliveryMode, EndedTurns, Fit, HeldEffects, HookPoint, Ladder, LadderInput,
+    LadderTimeouts, LaterInput, LaterInputs, Limit, LimitInput, Load, MessageCursor, Moment,
+    RowsAhead, Shown, TurnEndSetting, Watchdog,
 };
 use crate::entry::DeliveryResult;
 use crate::id::{AttemptId, EntryId, RuntimeSession, ThreadId, TurnId};
@@ -454,8 +454,8 @@ impl World {
         for step in daemon.claude.apply(input, setting) {
             self.ladder_hears_of(&step);
             match step {
-                StateStep::Worked => self.limit(LimitInput::Worked),
-                StateStep::Died(died) => {
+                ClaudeStep::Worked => self.limit(LimitInput::Worked),
+                ClaudeStep::Died(died) => {
                     let until_ms = None;
                     self.limit(LimitInput::Hit { until_ms, died });
                 }
@@ -464,7 +464,7 @@ impl World {
         }
     }
 
-    fn ladder_hears_of(&mut self, step: &StateStep) {
+    fn ladder_hears_of(&mut self, step: &ClaudeStep) {
         let pair = RuntimeSession::default();
         let Some(daemon) = &mut self.daemon else {
             return;
@@ -728,7 +728,7 @@ impl World {
             claimed: ClaimedTexts::default(),
             rows,
             head: None,
-            step: ClaudeStep::Page(Vec::new(), next),
+            step: ClaudeAct::Page(Vec::new(), next),
             process,
             left_over: None,
             is_stop: false,
@@ -789,7 +789,7 @@ impl World {
             claimed: ClaimedTexts::default(),
             rows,
             head: begun,
-            step: ClaudeStep::HookReply(text),
+            step: ClaudeAct::HookReply(text),
             process,
             left_over: left_over.map(|upto| (upto, to_fetch)),
             is_stop: carrier == HookPoint::Stop,

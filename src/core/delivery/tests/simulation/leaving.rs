@@ -2,7 +2,7 @@
 //! written beside it, and it may die when they are and it has not heard of it.
 
 use super::checks::Showing;
-use super::claude::{ClaudeStep, Told};
+use super::claude::{ClaudeAct, Told};
 use super::codex_waits::CodexPage;
 use super::daemon::Call;
 use super::fault::Fault;
@@ -34,7 +34,7 @@ pub struct HandOut {
     /// Of this the beginning.
     pub head: Option<EntryId>,
     /// The answer that holds them.
-    pub step: ClaudeStep,
+    pub step: ClaudeAct,
     pub process: u32,
     /// What a hook had no room for.
     pub left_over: Option<(Seq, Option<EntryId>)>,
@@ -345,8 +345,8 @@ impl World {
         }
         let mut step = out.step;
         match &mut step {
-            ClaudeStep::Page(page, _) => *page = bodies,
-            ClaudeStep::HookReply(text) => text.bodies = bodies,
+            ClaudeAct::Page(page, _) => *page = bodies,
+            ClaudeAct::HookReply(text) => text.bodies = bodies,
             _ => {}
         }
         let hop = self.hop();

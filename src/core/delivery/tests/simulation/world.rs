@@ -5,7 +5,7 @@ use super::fault::Fault;
 use std::collections::BTreeMap;
 
 use super::checks::Checks;
-use super::claude::{Claude, ClaudeStep, Habit};
+use super::claude::{Claude, ClaudeAct, Habit};
 use super::daemon::{Call, Daemon};
 use super::disk::{Disk, Write};
 use super::leaving::RowWrite;
@@ -55,7 +55,7 @@ pub enum Event {
     /// Something reaches the app-server of this life, or its time has come.
     Server(u64, ServerStep),
     /// Something reaches Claude's process, or its time has come.
-    Claude(u32, ClaudeStep),
+    Claude(u32, ClaudeAct),
     StartClaude,
     /// An agent sends, or sends again.
     Send(Draft),
