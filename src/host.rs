@@ -3,6 +3,7 @@
 
 use std::future::ready;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -182,8 +183,16 @@ impl ProjectContext {
             ..self.hello(Role::Codex, None)
         };
         // Each caller would hold all of a start in its own future, and move it from place to place.
-        Box::pin(builder.start(takeover, yielded, move |daemon| mcp_service(daemon, hello))).await
+        let mcp = move |daemon| mcp_service(daemon, hello);
+        on_heap(move || builder.start(takeover, yielded, mcp)).await
     }
+}
+
+/// Makes a large future on the heap, in a stack frame that is gone when the future runs: a process
+/// keeps the memory of its stack as deep as it once was.
+#[inline(never)]
+pub(crate) fn on_heap<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    Box::pin(make())
 }
 
 /// The tools for Codex behind `/mcp`, served by a client in the daemon's own process.

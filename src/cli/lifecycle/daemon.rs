@@ -19,7 +19,7 @@ use crate::cli::report::Report;
 use crate::cli::text::gauge::Gauge;
 use crate::host::{
     DaemonFault, PreviousDaemon, ProjectContext, Replacement, Running, StartError, Takeover,
-    TakeoverOutcome,
+    TakeoverOutcome, on_heap,
 };
 use crate::store::dirs::{ProjectDirs, exists};
 use crate::store::ledger::ReadProgress;
@@ -108,7 +108,7 @@ pub fn run(context: &CliContext, args: &Args) -> CliOutcome {
         .enable_all()
         .build()
         .map_err(|error| Failure::internal("start the runtime", error))?;
-    let verdict = runtime.block_on(serve(context, args, before));
+    let verdict = runtime.block_on(on_heap(|| serve(context, args, before)));
     runtime.shutdown_timeout(Duration::from_secs(1));
     verdict
 }

@@ -107,6 +107,23 @@ fn it_is_a_write_ahead_log_and_synced() {
 }
 
 #[test]
+fn sqlite_can_do_nothing_that_we_do_not_use() {
+    let db = Connection::open_in_memory().unwrap();
+    let mut rows = db.prepare("PRAGMA compile_options").unwrap();
+    let options = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let options: Vec<String> = options.map(Result::unwrap).collect();
+    let is_set = |name: &str| options.iter().any(|option| option == name);
+    for left_out in ["OMIT_JSON", "OMIT_LOAD_EXTENSION"] {
+        assert!(is_set(left_out), "{left_out}: {options:?}");
+    }
+    for unused in ["ENABLE_FTS3", "ENABLE_RTREE", "ENABLE_LOAD_EXTENSION"] {
+        assert!(!is_set(unused), "{unused}: {options:?}");
+    }
+    assert!(is_set("ENABLE_FTS5"), "{options:?}");
+    assert!(is_set("DEFAULT_PCACHE_INITSZ=0"), "{options:?}");
+}
+
+#[test]
 fn a_settled_row_goes_without_a_sync_and_the_next_row_is_synced() {
     let place = Place::new();
     let queue = Queue::open(&place.dirs).unwrap();

@@ -56,9 +56,13 @@ pub enum QueueEvent {
 /// What the writer is asked for.
 #[derive(Debug)]
 enum Job {
-    Put { token: u64, rows: Vec<Delivery> },
+    Put {
+        token: u64,
+        rows: Vec<Delivery>,
+    },
     Remove(EntryId),
-    Special(Special),
+    /// Rare and large: a place for each that may wait is made at the start.
+    Special(Box<Special>),
 }
 
 /// What is done by itself, with no other one.
@@ -150,12 +154,12 @@ impl QueueWriter {
         high_water: Seq,
     ) -> Result<u64, RowsNotTaken> {
         let token = self.given + 1;
-        self.give(Job::Special(Special::Rebuild {
+        self.give(Job::Special(Box::new(Special::Rebuild {
             token,
             dirs: dirs.clone(),
             rows,
             high_water,
-        }))?;
+        })))?;
         self.given = token;
         Ok(token)
     }
@@ -181,7 +185,7 @@ impl QueueWriter {
     fn begin_scrub(&self, is_erased: bool) -> Result<Scrubbing, QueueError> {
         let (answer, answered) = sync_channel(1);
         let path = self.path.clone();
-        let job = Job::Special(Special::Scrub { is_erased, answer });
+        let job = Job::Special(Box::new(Special::Scrub { is_erased, answer }));
         match self.give(job) {
             Ok(()) => Ok(Scrubbing { path, answered }),
             Err(RowsNotTaken::Full) => Err(QueueError::Late(path)),
@@ -209,7 +213,7 @@ impl Drop for QueueWriter {
             return;
         };
         // An error means that the writer is gone already, which is what is wanted.
-        drop(self.jobs.send(Job::Special(Special::Close)));
+        drop(self.jobs.send(Job::Special(Box::new(Special::Close))));
         if thread.join().is_err() {
             tracing::error!("the queue's writer panicked");
         }
@@ -316,7 +320,7 @@ impl Writer {
                 }
                 Job::Remove(id) => together.changes.push(Change::Remove(id)),
                 Job::Special(special) => {
-                    together.next = Some(special);
+                    together.next = Some(*special);
                     break;
                 }
             }
