@@ -1,5 +1,5 @@
-//! Clients come and go: what [`Clients`] says of it reaches the lane to Claude, the record and the
-//! operator.
+//! Clients connect and disconnect: passes what [`Clients`] returns to the lane to Claude, the
+//! record and the operator.
 
 use tokio::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Calls that wait for an answer that does not come any more: they hear why, and wait no longer.
+//! Calls that wait for an answer that will not come: they are told why, and stop waiting.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! [`Peer`]: the process at the other end of a connection, by the kernel's word. It is asked by the
-//! connection, before the loop hears of it.
+//! [`Peer`]: the process at the other end of a connection, as the kernel reports it. The connection
+//! asks the kernel before the loop hears of the client.
 
 use crate::adapters::process::{ProcessStat, StartedProcess, loopback};
 use crate::wire::control::Role;

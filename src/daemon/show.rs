@@ -1,4 +1,4 @@
-//! What the daemon shows on the disk of who is there.
+//! Publishes on the disk which agents are connected, in files that other programs read.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! [`Status`] of a running daemon, from the folded world and what is attached right now.
+//! [`Status`] of a running daemon, from the folded world and what is currently attached.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Work beside the loop panicked: what waited for it goes on.
+//! Work beside the loop panicked: ends or continues what waited for it.
 
 use super::event::WordsRead;
 use super::owners::Daemon;

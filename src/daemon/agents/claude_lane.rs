@@ -1,9 +1,9 @@
-//! [`ClaudeLane`]: the Claude of each pair: what it is and does, how messages reach it, and what is
-//! shown of its turn.
+//! [`ClaudeLane`]: the Claude of each pair: its state, how messages reach it, and what is shown of
+//! its turn.
 //!
-//! [`ClaudeLane::apply`] is the only way to a [`Ladder`], [`ClaudeLane::hear`] the only one to a
-//! [`ClaudeState`]. Nothing here is proof: see [`LadderInput::Proven`]. What follows for others is
-//! done by the flows in `claude/`.
+//! Only [`ClaudeLane::apply`] changes a [`Ladder`], and only [`ClaudeLane::hear`] a
+//! [`ClaudeState`]. Nothing here proves a delivery: see [`LadderInput::Proven`]. The flows in
+//! `claude/` carry out what follows for other owners.
 
 mod shown_claude;
 

@@ -1,5 +1,5 @@
-//! [`ClaudeProcesses`]: what is known of each Claude by its process: its monitor, its hooks, its
-//! bridge. A pid comes from clients, and nothing that is allowed hangs on it.
+//! [`ClaudeProcesses`]: what is known of each Claude process: its monitor, its hooks, its bridge.
+//! The pid comes from clients, and no permission depends on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,9 +1,9 @@
 //! [`CodexLane`]: how messages reach Codex: one at a time, through the adapter, proven by the
 //! `userMessage` item that carries our id.
 //!
-//! [`CodexLane::apply`] is the only way to the machine that delivers; what the lane remembers
-//! besides comes in by a call for each fact (`remember`), and what is asked of the adapter goes out
-//! through `requests`. What follows for others is done by the flows in `codex/`.
+//! Only [`CodexLane::apply`] changes the machine that delivers. What else the lane remembers comes
+//! in by one call per fact (`remember`); requests to the adapter go out through `requests`. The
+//! flows in `codex/` carry out what follows for other owners.
 
 mod carried;
 mod coordinator_news;

@@ -1,6 +1,6 @@
 //! [`Contexts`]: how full the agents' contexts are.
 //!
-//! Knowledge of this process: none of it is in the record, and after a restart it comes with the
+//! Held in memory only: none of it is in the record, and after a restart it returns with the
 //! agents' next figures.
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! [`Inferences`]: what the agents said since they last marked something of their work, and the
-//! model that reads it. One at a time: it costs.
+//! model that reads it. One question at a time, because each costs.
 
 use std::collections::{BTreeMap, VecDeque};
 

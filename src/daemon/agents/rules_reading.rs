@@ -1,4 +1,4 @@
-//! [`RulesReading`]: which of the project's rules an agent does not read by itself.
+//! [`RulesReading`]: the project's rules that an agent does not read by itself.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

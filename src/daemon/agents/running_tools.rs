@@ -1,6 +1,6 @@
-//! [`RunningTools`]: what an agent's turn runs right now, for who looks.
+//! [`RunningTools`]: the tools that an agent's turn is running, for viewers.
 //!
-//! Knowledge of this process: none of it is in the record. After a takeover it comes with the next
+//! Held in memory only: none of it is in the record. After a takeover it returns with the next
 //! tool.
 
 use std::collections::VecDeque;

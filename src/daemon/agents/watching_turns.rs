@@ -1,4 +1,4 @@
-//! What follows from a turn that lives, waits or has fallen silent.
+//! What follows when a turn shows a sign of life, waits, or has fallen silent.
 
 use tokio::time::Instant;
 

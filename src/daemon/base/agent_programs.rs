@@ -1,4 +1,4 @@
-//! [`AgentPrograms`]: where the agents' programs are; [`ProgramLook`]: how the loop hears of one that
+//! [`AgentPrograms`]: where the agents' programs are; [`ProgramLook`]: reports to the loop that one
 //! was installed, moved or removed.
 
 use std::collections::BTreeMap;

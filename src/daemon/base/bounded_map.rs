@@ -1,4 +1,4 @@
-//! [`BoundedMap`]: a map that forgets its oldest. Knows nothing of what it holds.
+//! [`BoundedMap`]: a map that drops its oldest entry when full. Knows nothing of its contents.
 
 use std::collections::{HashMap, VecDeque};
 

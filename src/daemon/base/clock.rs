@@ -1,4 +1,4 @@
-//! [`Clock`]: the time that the machines of delivery are told.
+//! [`Clock`]: the time that the delivery machines are given.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! [`Configuration`]: what `config.json` says, as it counts now.
+//! [`Configuration`]: the `config.json` in force.
 
 use std::time::Duration;
 

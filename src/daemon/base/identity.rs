@@ -1,4 +1,4 @@
-//! [`Identity`]: what does not change in a daemon's life.
+//! [`Identity`]: what never changes while a daemon runs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! [`LoopTimes`]: how long the loop was busy with one event. While it is, everybody waits.
+//! [`LoopTimes`]: how long the loop was busy with one event. Everybody waits during that time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! [`rewrite`]: our block in the instruction files of a project, where `init` put it.
+//! [`rewrite`]: keeps our block in a project's instruction files current, where `init` put it.
 
 use std::path::Path;
 

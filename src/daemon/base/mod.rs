@@ -1,8 +1,8 @@
-//! What any flow may need, by the owners of [`Base`](super::owners::Base) and the flows that are about
-//! these alone: the record and what follows from it, who is told, what is said to the operator, the
+//! What any flow may need: the owners of [`Base`](super::owners::Base) and the flows about these
+//! alone. That is the record and what derives from it, clients, notices for the operator, the
 //! settings, and work beside the loop.
 //!
-//! Knows nothing of one agent, of a message's way and of what waits for a decision.
+//! Knows nothing of a particular agent, of how messages travel, or of what waits for a decision.
 
 pub(in crate::daemon) mod agent_programs;
 pub(in crate::daemon) mod beside;

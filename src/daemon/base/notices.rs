@@ -1,4 +1,4 @@
-//! [`Notices`]: what the operator should know now.
+//! [`Notices`]: what the operator should know at the moment.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! [`Operations`]: whether the daemon goes on: what of ours failed, that it stops, that another
-//! process goes on in its place ([`TakeoverProgress`]), and since when nobody needs it.
+//! [`Operations`]: whether the daemon goes on: a fault of ours, a stop, a takeover by another
+//! process ([`TakeoverProgress`]), and since when nobody has needed it.
 
 use std::sync::Arc;
 use std::time::Duration;

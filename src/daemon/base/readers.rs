@@ -1,14 +1,14 @@
 //! [`Readers`]: reads of the record beside the loop, so that a client that pages delays nobody.
 //!
-//! A read is begun by the loop, with the ledger and the world of that moment. Whatever was
-//! acknowledged to a client is on the disk and folded before its acknowledgement was sent, so that
-//! what this client asks afterwards is answered with it.
+//! The loop begins a read with the ledger and the world as they are at that moment. Whatever was
+//! acknowledged to a client was on the disk and folded before, so a client's later reads include
+//! it.
 //!
-//! Clients read in turns: of each, one read at a time asks for the processor, so that who has many
-//! waiting is met once by who has one.
+//! Clients take turns: each client has at most one read that competes for the processor, so a
+//! client with many reads delays one with a single read only once.
 //!
-//! Reads that ask git as well have turns of their own: on a disk that hangs, or in a very large
-//! repository, git keeps no read of the record waiting.
+//! Reads that also run git take turns of their own: on a disk that hangs, or in a very large
+//! repository, git does not hold up reads of the record.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

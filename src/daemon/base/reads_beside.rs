@@ -1,4 +1,4 @@
-//! [`ReadsBeside`]: reads beside the loop whose reader goes on by itself, also where it gets nothing.
+//! [`ReadsBeside`]: reads beside the loop whose reader continues by itself, even without a result.
 
 use tokio::sync::mpsc;
 use tokio::task::JoinError;

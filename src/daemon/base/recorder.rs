@@ -1,11 +1,10 @@
 //! [`Recorder`]: append → fold → publish, in one place.
 //!
-//! - Owns the open ledger and what follows it on the disk (head, checkpoints, search index, room),
-//!   the world that is folded from it, its latest entries, and what waits for the disk.
+//! - Owns the open ledger and what follows it on the disk (head, checkpoints, search index, free
+//!   space), the world folded from it, its latest entries, and what waits for the disk.
 //! - Takes [`WriterEvent`](crate::store::ledger::WriterEvent)s and the loop's deadline.
-//! - Has [`RecorderAction`]s for the loop, to be done in their order behind the event: what is
-//!   published, who goes on, what the operator is told. It calls nobody, also not where it refuses
-//!   at once.
+//! - Returns [`RecorderAction`]s, which the loop carries out in order after the event: what to
+//!   publish, who goes on, what to tell the operator. It calls nobody, not even to refuse at once.
 //!
 //! `T` is the continuation of an append; it is kept and handed back unread.
 

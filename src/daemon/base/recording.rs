@@ -1,4 +1,4 @@
-//! How the loop records: what it does about the [`RecorderAction`]s of its [`Recorder`].
+//! Carries out the [`RecorderAction`]s of the [`Recorder`] for the loop.
 //!
 //! [`Recorder`]: crate::daemon::base::recorder::Recorder
 

@@ -1,4 +1,4 @@
-//! [`Renderings`]: when the files about the agents' work are to be made, and of which session.
+//! [`Renderings`]: when the files about the agents' work are due, and for which session.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,5 +1,6 @@
-//! [`SettingsRead`] and [`SettingsKept`]: `config.json` and what is trusted of it are read and written
-//! beside the loop, one change after the other. The entry of a change is recorded between the two.
+//! [`SettingsRead`] and [`SettingsKept`]: `config.json` and what the operator trusts of it are read
+//! and written beside the loop, one change after the other. The entry of a change is recorded
+//! between reading and writing.
 
 use crate::core::policy::{PolicyChange, PolicyRules};
 use crate::daemon::base::under_way::UnderWay;

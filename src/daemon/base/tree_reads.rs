@@ -1,4 +1,4 @@
-//! [`TreeReads`]: the places in which the work tree is read for what is proposed and decided.
+//! [`TreeReads`]: the slots in which the work tree is read for proposals and decisions.
 
 use std::sync::Arc;
 

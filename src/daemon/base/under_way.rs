@@ -1,4 +1,4 @@
-//! [`UnderWay`]: that something is being done beside the loop. [`WorkBeside`]: what that is.
+//! [`UnderWay`]: a token for work that runs beside the loop. [`WorkBeside`]: which work that is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

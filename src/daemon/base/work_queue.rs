@@ -1,8 +1,8 @@
-//! [`WorkQueue`]: what may wait for a disk, done beside the loop one after the other.
+//! [`WorkQueue`]: work that may wait for a disk, done beside the loop one after the other.
 //!
-//! Work beside the loop changes nothing that the loop has, so that a panic in it costs this work
-//! alone. What was to come of it never does: the loop hears of the failure in its place, so that
-//! nothing waits for it for ever.
+//! Work beside the loop changes nothing that the loop owns, so a panic costs only that work. Its
+//! result then never comes: the loop is told of the failure instead, so that nothing waits for
+//! ever.
 
 use tokio::sync::mpsc;
 

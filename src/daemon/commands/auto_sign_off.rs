@@ -1,6 +1,6 @@
-//! Mode `auto`: the gates sign off. The daemon runs the required ones once a proposal is recorded,
-//! and approves it where all are green on the very tree that was proposed and nothing else stands
-//! in the way. In every other case the proposal waits for the operator, and its agent hears why.
+//! Mode `auto`: the gates sign off. The daemon runs the required gates once a proposal is recorded,
+//! and approves it if all are green on exactly the tree that was proposed and nothing else blocks
+//! it. In every other case the proposal waits for the operator, and its agent is told why.
 
 use super::decide::DecisionVerdict;
 use crate::core::agent::Party;

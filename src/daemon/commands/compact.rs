@@ -1,6 +1,6 @@
-//! Compaction: the session is sealed as it is, and a new file goes on with what is open in it and
-//! a digest of the rest. No line is rewritten; an entry that is carried keeps its id and says
-//! where it stood.
+//! Compaction: the session is sealed as it is, and a new file continues with what is open in it and
+//! a digest of the rest. No line is rewritten; an entry that is carried keeps its id and says where
+//! it stood.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

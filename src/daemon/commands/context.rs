@@ -1,4 +1,4 @@
-//! `read_context`: the latest of the record and all open handoffs, as agents get it.
+//! `read_context`: the latest entries and all open handoffs, as agents get them.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

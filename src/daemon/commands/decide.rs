@@ -1,4 +1,4 @@
-//! Decisions of the operator on finality.
+//! The operator's decisions on proposals.
 
 use super::answers::told_of_decisions;
 use super::checks::check_length;

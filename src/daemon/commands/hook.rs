@@ -1,4 +1,4 @@
-//! Claude's hooks: what it is doing, and bodies handed into the very turn that runs.
+//! Claude's hooks: they report what Claude does, and take message bodies into the running turn.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! One file per family of commands; [`Daemon::command`] only delegates. A command that needs a few
-//! owners is a free function over them: it reads, or says [what is to be recorded](to_record); one
-//! that goes on behind what it had recorded is a flow of the group that it is about, and one that
-//! changes several groups a flow of [`Daemon`].
+//! owners is a free function over them: it reads, or returns [what to record](to_record). A command
+//! that continues after its entries are recorded is a flow of the group that it is about; one that
+//! changes several groups is a flow of [`Daemon`].
 
 mod agent_action;
 mod answers;

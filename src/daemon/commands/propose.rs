@@ -1,4 +1,4 @@
-//! An agent says that its work is done.
+//! An agent proposes that its work is done.
 
 use super::checks::{check_handles, check_text};
 use crate::core::agent::Party;

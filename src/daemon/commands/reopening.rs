@@ -1,4 +1,5 @@
-//! A task of a sealed session is reopened: it is read beside the loop, and goes on if it still can.
+//! Reopens a task of a sealed session: the task is read beside the loop, and reopened if it still
+//! can be.
 
 use std::sync::Arc;
 

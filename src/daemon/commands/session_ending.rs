@@ -1,4 +1,4 @@
-//! A session ends once what it leaves was read, if it still can.
+//! Ends a session once what it leaves has been read, if it still can end.
 
 use crate::daemon::base::under_way::WorkBeside;
 use crate::daemon::event::{DeletionAsked, DeletionDone, Event};

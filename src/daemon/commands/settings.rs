@@ -1,4 +1,4 @@
-//! The settings are read, a change of them is recorded, and then it is written and counts.
+//! Changes of the settings: read, then recorded, then written and put into force.
 
 use tokio::sync::oneshot;
 

@@ -1,4 +1,4 @@
-//! Tasks that can travel: the operator opens one, makes it the current one, and closes it.
+//! Tasks: the operator opens one, makes it the current one, and closes it.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! [`ClientCalls`]: the calls of one client that are in work, who waits for each, and how many there may be.
+//! [`ClientCalls`]: the calls of one client that are in progress, who waits for each, and their
+//! limit.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
-//! [`Approvals`]: where each request for approval that waits can be answered.
+//! [`Approvals`]: where each waiting request for approval can be answered.
 //!
-//! What waits stands in the record and its folded world; here is only what hangs on a connection
-//! of now.
+//! The requests themselves are in the record and in the world; this holds only what depends on a
+//! current connection.
 
 use std::collections::{BTreeMap, BTreeSet};
 

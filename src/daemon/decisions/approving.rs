@@ -1,4 +1,4 @@
-//! A request for approval, of any agent: how it is recorded as asked, and how as over.
+//! A request for approval, of any agent: how its beginning and its end are recorded.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! How the operator's decisions reach the agents: one message for each, recorded in one step with
-//! the decision. A crash that leaves the decision without them is mended at the next start, which
-//! the decision itself tells by whom it names.
+//! the decision. If a crash leaves a decision without its messages, the next start adds them: the
+//! decision itself names the receivers.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! [`Gates`]: the run of gates that is under way, one gate after the other. At most one run at a
-//! time: two would disturb each other's work tree.
+//! [`Gates`]: the current run of gates, one gate after the other. At most one run at a time: two
+//! would disturb each other's work tree.
 
 use std::collections::VecDeque;
 

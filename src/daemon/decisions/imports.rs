@@ -1,4 +1,4 @@
-//! [`Imports`]: whether findings of a review are on their way to the record.
+//! [`Imports`]: whether findings of a review are being recorded.
 
 use std::sync::Arc;
 

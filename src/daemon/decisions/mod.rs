@@ -1,6 +1,6 @@
-//! What is decided about the agents' work, by the owners of
-//! [`Decisions`](super::owners::Decisions) and their flows: approvals, gates, proposals, findings of a
-//! review, and how the operator's word is signed and told.
+//! Decisions about the agents' work: the owners of [`Decisions`](super::owners::Decisions) and
+//! their flows. That is approvals, gates, proposals, findings of a review, and how the operator's
+//! word is signed and passed on.
 //!
 //! What asks for a decision or gives one is a command: `commands::approve`, `commands::decide`,
 //! `commands::gates`.

@@ -1,7 +1,9 @@
-//! [`ShownOver`]: what Claude's hooks showed to be over, for a question that comes behind it.
+//! [`ShownOver`]: questions that Claude's hooks showed to be over, for a hook that asks one
+//! afterwards.
 //!
-//! A hook that asks is not ended by a yes in Claude's own dialog (`facts/claude-code.md` §10.1). Where
-//! it was slow, or its daemon has changed its process, it asks on when nobody can answer any more.
+//! A yes in Claude's own dialog does not end the hook that asks (`facts/claude-code.md` §10.1). If
+//! the hook was slow, or its daemon has changed its process, it still asks when nobody can answer
+//! any more.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Switches signing on and off, and has it go on in the next session.
+//! Switches signing on and off, and continues it in the next session.
 
 use crate::core::agent::Party;
 use crate::core::alarm::{Alarm, AlarmSnapshot};

@@ -1,4 +1,4 @@
-//! [`BlockedOnce`]: which messages came with a prompt that another hook blocked.
+//! [`BlockedOnce`]: messages that came with a prompt that another hook blocked.
 
 use crate::core::id::EntryId;
 use crate::daemon::base::bounded_map::BoundedMap;

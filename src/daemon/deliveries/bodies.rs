@@ -1,9 +1,9 @@
 //! [`Body`]: what a message is given from. [`BodyReads`]: the bodies that are read beside the loop.
 //!
 //! Most messages are given from memory: from their line, which was recorded just now. The disk is
-//! asked for what is older or longer than that, and for the commit of the work tree where a message
-//! comes late. A flow that finds that its message is not at hand has it read and begins again with
-//! what was read; what happened meanwhile counts then.
+//! read for older or longer ones, and for the commit of the work tree where a message comes late. A
+//! flow that finds that its message is not in memory has it read and starts over with the result;
+//! whatever happened in between is taken into account then.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

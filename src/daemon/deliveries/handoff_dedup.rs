@@ -1,4 +1,4 @@
-//! [`HandoffDedup`]: a handoff that is asked for twice is one handoff.
+//! [`HandoffDedup`]: a handoff that is requested twice is one handoff.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{Admission, Admissions};

@@ -1,9 +1,9 @@
-//! [`PageQuery`] and the page that answers it: as much of what waits for an agent as fits into one
-//! result of a tool, and the cursor to the rest.
+//! [`PageQuery`] and its page: as many of an agent's waiting messages as fit into one tool result,
+//! and the cursor to the rest.
 //!
-//! The daemon cuts the page, and not the bridge that shows it, so that exactly what leaves is
-//! claimed, proven and called a repeat later. An agent always gets the whole text: what does not
-//! fit into a page of its own is given in parts.
+//! The daemon cuts the page, not the bridge that shows it, so that exactly what leaves is claimed,
+//! proven and called a repeat later. An agent always gets the whole text: what does not fit into a
+//! page of its own is given in parts.
 
 use crate::core::agent::Agent;
 use crate::core::delivery::{CodexInput, CutMessage, Delivery, LaterInput, MessageCursor, Shown};

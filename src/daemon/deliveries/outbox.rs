@@ -1,9 +1,9 @@
-//! [`Outbox`]: every message that is not settled, with its row in `queue.db` once an attempt
-//! was made.
+//! [`Outbox`]: every message that is not settled, with its row in `queue.db` once an attempt was
+//! made.
 //!
-//! A message without a row was certainly never attempted: the row is durable before the first
-//! byte leaves. So the queue can be rebuilt from the ledger, and when `queue.db` is lost, what
-//! the ledger holds unproven becomes ambiguous instead of being sent again.
+//! A message without a row was certainly never attempted, because the row is durable before the
+//! first byte leaves. So the queue can be rebuilt from the ledger: if `queue.db` is lost, messages
+//! that the ledger does not prove become ambiguous instead of being sent again.
 
 mod beside_lanes;
 

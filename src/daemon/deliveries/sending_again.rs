@@ -1,4 +1,4 @@
-//! Messages whose turn ended early, and how they are sent again.
+//! Sends messages again whose turn ended early.
 
 use crate::adapters::claude::transcript::BlockedPrompt;
 use crate::core::agent::Agent;

@@ -1,9 +1,10 @@
-//! How the loop goes on with what it had to wait for: [`Then`] with what was to be recorded,
-//! [`ThenStored`] and [`ThenTaken`] behind rows, [`ThenReloaded`] with a packet, [`ThenRead`] with bodies.
+//! How the loop continues after a wait: [`Then`] with recorded entries, [`ThenStored`] and
+//! [`ThenTaken`] behind rows, [`ThenReloaded`] with a packet, [`ThenRead`] with bodies.
 //!
-//! Each is kept by an owner, which cannot look into it, and is called by the loop with the whole
-//! [`Daemon`], never before the flow that left it is over: what was true when it was made may not be
-//! true any more, so that it looks again. One that is dropped drops the reply that it holds, and who asked hears no answer.
+//! An owner keeps each one without looking into it. The loop calls it with the whole [`Daemon`],
+//! never before the flow that left it is over: what was true when it was made may have changed, so
+//! it has to check again. Dropping one drops the reply that it holds, and its caller gets no
+//! answer.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! [`CarryingRead`]: what a session that ends leaves to the one that follows, read beside the loop
-//! before it ends. All of the record is read for a compaction; what is recorded meanwhile is in
-//! memory.
+//! [`CarryingRead`]: what an ending session leaves to the next one, read beside the loop before it
+//! ends. A compaction reads the whole ledger; what is recorded in the meantime is in memory.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,15 +1,15 @@
-//! [`Deletion`]: a session is deleted for good, in three steps of which the loop takes the second.
+//! [`Deletion`]: deletes a session for good, in three steps, the second of them on the loop.
 //!
 //! ```text
-//! 1 beside the loop   which long texts the other sessions speak of   reads all of their files
+//! 1 beside the loop   finds the long texts that other sessions refer to  reads all of their files
 //! 2 on the loop       the next session begins, and says what is deleted
-//! 3 beside the loop   the queue is scrubbed, the files go, the search index is thrown away
+//! 3 beside the loop   scrubs the queue, deletes the files, drops the search index
 //! ```
 //!
-//! What comes meanwhile is recorded as ever: before the second step it is part of what is deleted;
-//! behind it, what long texts the next session keeps do not go ([`TextSweep`]). A start that finds
-//! the session's own file, which goes last, finishes the third step; so that it knows of it no
-//! other session ends before that.
+//! Entries are recorded as usual in the meantime. Those before the second step are part of what is
+//! deleted; after it, long texts that the next session keeps are spared ([`TextSweep`]). A start
+//! that finds the session's own file, which is deleted last, finishes the third step; for that it
+//! has to know of the deletion, so no other session ends before the step is done.
 //!
 //! [`TextSweep`]: crate::store::text_sweep::TextSweep
 

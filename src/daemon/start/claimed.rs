@@ -1,4 +1,4 @@
-//! [`Claimed`]: the project is this process's, and nothing of it was opened yet.
+//! [`Claimed`]: the project belongs to this process, and nothing of it has been opened yet.
 
 use std::io;
 use std::path::PathBuf;

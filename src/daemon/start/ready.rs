@@ -1,5 +1,5 @@
-//! [`Ready`]: the loop is put together, has taken on what was left to it and has said its first
-//! words. It does not run, and nobody was answered.
+//! [`Ready`]: the loop is assembled, has taken over inherited state and has written its first
+//! entries. It does not run yet, and no client was answered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

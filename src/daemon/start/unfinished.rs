@@ -1,4 +1,4 @@
-//! What the daemon before this one left unfinished, and what is told of it at a start.
+//! What the previous daemon left unfinished, and what a start records of it.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{

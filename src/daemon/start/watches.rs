@@ -1,4 +1,4 @@
-//! What a daemon watches.
+//! The watches that a daemon starts.
 
 use std::sync::Arc;
 

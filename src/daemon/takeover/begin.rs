@@ -1,5 +1,5 @@
-//! How the loop ends when another process is to go on in its place. Commands are no
-//! longer taken; what is under way is recorded; the Codex adapter lets go of what runs.
+//! How the loop ends when another process is to take over. It accepts no more commands; work in
+//! progress is recorded; the Codex adapter releases what runs.
 
 use std::time::Duration;
 

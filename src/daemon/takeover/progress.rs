@@ -1,5 +1,5 @@
-//! [`TakeoverProgress`]: whether another process is to go on, where that is asked for, and how far it is.
-//! [`Replacement`]: that wish.
+//! [`TakeoverProgress`]: whether another process is to take over, who asked for that, and how far
+//! it is. [`Replacement`]: the request.
 
 use std::path::PathBuf;
 use std::time::Duration;

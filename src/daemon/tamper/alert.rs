@@ -1,5 +1,5 @@
-//! What the loop does about a [`WatchFact`]: an entry, a sentence for the operator,
-//! and for `current` the right name again.
+//! The loop's reaction to a [`WatchFact`]: an entry, a sentence for the operator, and for `current`
+//! the right name again.
 
 use super::fact::{FileVerdict, Touch, WatchFact};
 use super::file_watch::PutBack;

@@ -1,9 +1,8 @@
-//! [`OwnerWatch`]: looks whether a daemon's lock is still where others look for it, and how much
-//! room is left on the disk of its record; and whether Claude's hooks are switched off.
+//! [`OwnerWatch`]: checks whether a daemon's lock is still where others look for it, how much room
+//! is left on the disk of its record, and whether Claude's hooks are switched off.
 //!
-//! A thread of its own, that asks: neither a long verification nor a folder whose signs the system
-//! does not give (a parent that was renamed, a network) may keep a daemon in a place that is not
-//! its own any more.
+//! It is a thread of its own, and it polls: neither a long verification nor a folder without
+//! notifications (a renamed parent, a network) may keep a daemon in a place that it no longer owns.
 
 use std::io;
 use std::sync::Arc;

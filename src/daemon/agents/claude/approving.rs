@@ -1,4 +1,4 @@
-//! What Claude asks the person: its hook waits here, beside Claude's own dialog.
+//! Claude's requests for approval: its hook waits here, beside Claude's own dialog.
 
 use crate::adapters::claude::plugin::PERSON_TIMEOUT_S;
 use crate::core::agent::Agent;

@@ -1,9 +1,9 @@
-//! Which Claude there is: its bridge and its doorbell come and go, and its hooks tell what it
-//! does.
+//! Which Claude there is: its bridge and its doorbell connect and disconnect, and its hooks report
+//! what it does.
 //!
-//! One Claude is one process: `CLAUDE_PID` of its hooks and its doorbell, the parent of its
-//! bridge. Its own session id changes with `/clear` while all of these run on (Claude Code
-//! 2.1.330, observed).
+//! One Claude is one process: `CLAUDE_PID` of its hooks and its doorbell, the parent of its bridge.
+//! Its own session id changes with `/clear` while all of these keep running (Claude Code 2.1.330,
+//! observed).
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What Claude says of its work in its own words of a whole turn: its transcript is read beside the
-//! loop, and no hook waits for that.
+//! What Claude said of its work, in its own words, in a whole turn. Its transcript is read beside
+//! the loop; no hook waits for that.
 
 use crate::core::agent::{Agent, AgentState};
 use crate::core::continuity::{markers, markers_of_turn};

@@ -1,5 +1,5 @@
-//! What Claude does: what its hooks, its doorbell, its bridge and its calls tell goes into the state
-//! of its pair, and ladder, silence, context, record and limit follow from it.
+//! What Claude does: reports of its hooks, doorbell, bridge and calls go into the state of its
+//! pair; ladder, silence, context, record and limit follow from that state.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::delivery::{

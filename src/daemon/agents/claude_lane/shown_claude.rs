@@ -1,6 +1,7 @@
-//! [`ShownClaude`]: what Claude's turn is about and runs right now, as its hooks tell, for who looks.
+//! [`ShownClaude`]: what Claude's turn is about and runs right now, as its hooks report it, for
+//! viewers.
 //!
-//! Knowledge of this process: none of it is in the record. Secrets are masked on the way in.
+//! Held in memory only: none of it is in the record. Secrets are masked on the way in.
 
 use std::path::Path;
 

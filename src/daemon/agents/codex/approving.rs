@@ -1,4 +1,4 @@
-//! What Codex asks the person: recorded as it is asked, and as it ends.
+//! Codex's requests for approval: recorded when asked, and when they end.
 
 use crate::core::agent::Agent;
 use crate::core::entry::{ApprovalEnd, ApprovalRequest};

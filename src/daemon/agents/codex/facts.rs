@@ -1,4 +1,4 @@
-//! What the adapter tells of the app-server, its thread and the terminal, taken into the lane.
+//! Takes what the adapter reports of the app-server, its thread and the terminal into the lane.
 
 use super::turn_end::TurnEnd;
 use crate::adapters::codex::fact::{CodexFact, ReportedStatus};

@@ -1,5 +1,5 @@
-//! What the final message of a turn asks for, when it begins with a [`Marker`]: for a Codex that
-//! has our instructions and not our tools.
+//! What the final message of a turn asks for when it begins with a [`Marker`]: for a Codex that has
+//! our instructions but not our tools.
 
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};

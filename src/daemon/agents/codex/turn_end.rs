@@ -1,5 +1,5 @@
-//! [`TurnEnd`]: how a turn of Codex ended, and [`NothingCame`]: what Claude is told of one that came to
-//! nothing.
+//! [`TurnEnd`]: how a turn of Codex ended, and [`NothingCame`]: what Claude is told of a turn
+//! without a result.
 
 use crate::core::agent::{Agent, Party};
 use crate::core::entry::{Entry, SENT_AGAIN, TurnStatus};

@@ -1,5 +1,5 @@
 //! Turns: the proof that a message arrived, the record of what ran, and the answer that goes back
-//! to its asker.
+//! to the sender of the question.
 
 use super::turn_end::TurnEnd;
 use crate::core::agent::{Agent, Party};

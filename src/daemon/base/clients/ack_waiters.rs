@@ -1,5 +1,5 @@
-//! [`AckWaiters`]: somebody said that messages arrived or were read, and is answered once the
-//! record says so.
+//! [`AckWaiters`]: calls that reported messages as arrived or read, answered once the record says
+//! so.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! [`Attachment`]: one client of the daemon. Read by everybody, changed by [`super::Clients`] alone.
+//! [`Attachment`]: one client of the daemon. Anybody may read it; only [`super::Clients`] changes
+//! it.
 
 use std::collections::BTreeSet;
 

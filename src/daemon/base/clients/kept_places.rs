@@ -1,5 +1,6 @@
-//! [`KeptPlaces`]: the places of the Claudes that a daemon before this one had. All bridges dial again
-//! after a start, in no order: each place is kept for the Claude that had it while the others wait.
+//! [`KeptPlaces`]: the places of the Claudes that the previous daemon had. After a start all
+//! bridges reconnect, in any order: each place is kept for the Claude that had it, while others
+//! wait.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! [`LivenessProbes`]: a second bridge of a pair whose place is held. The holder is asked whether
-//! it lives; one that does not answer loses the place to the newcomer, one that does keeps it, and
-//! is asked again now and then while somebody waits for it.
+//! [`LivenessProbes`]: a second bridge of a pair connects while the place is taken. The holder is
+//! asked whether it is alive: if it does not answer it loses the place to the newcomer; if it does
+//! it keeps the place, and is asked again now and then while somebody waits for it.
 //!
-//! Asking is a ping on the holder's own connection: what has to be shown is that its process still
-//! reads and writes.
+//! The probe is a ping on the holder's own connection, because what matters is that its process
+//! still reads and writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,5 @@
-//! [`OperatorRefusals`]: operator commands from somebody else. The first is an entry at once; those
-//! that follow are counted, and become one entry a minute: who tries again and again must not fill
-//! the record.
+//! [`OperatorRefusals`]: operator commands from somebody else. The first is recorded at once; later
+//! ones are counted into one entry a minute, so that repeated attempts cannot fill the record.
 
 use super::Clients;
 

@@ -1,4 +1,4 @@
-//! [`Waiters`]: calls that are answered when there is something, or when their time is up.
+//! [`Waiters`]: calls that are answered when there is something to tell, or when their time is up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! [`ClosingRecord`]: the record at the end of its daemon.
+//! [`ClosingRecord`]: the record when its daemon ends.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! [`LostFacts`]: what has happened and is not in the record, because more of it came while the disk
-//! refused than is kept.
+//! [`LostFacts`]: what happened and is not in the record, because the disk refused and more came
+//! than is kept in memory.
 
 use jiff::Timestamp;
 
