@@ -1,8 +1,8 @@
-//! [`run`]: what a Claude hook runs. Reports the event, and hands waiting bodies into the turn
-//! that runs.
+//! [`run`]: what a Claude hook runs. Reports the event, and adds waiting message bodies to the
+//! running turn.
 //!
-//! Every hook holds Claude up for as long as it runs, and whatever it prints on a fault would
-//! reach the model: so it is quick, silent on any failure, and never fails.
+//! Every hook blocks Claude while it runs, and anything it prints on a fault would reach the model:
+//! so it is quick, silent on any failure, and never fails.
 
 mod before_tool;
 mod claude_question;

@@ -1,8 +1,8 @@
-//! [`PermissionAsk`]: what Claude asks the person before a tool, and the answer as its hook prints it
-//! (`facts/claude-code.md` §4, §10.1).
+//! [`PermissionAsk`]: what Claude asks the person before a tool runs, and the answer as its hook
+//! prints it (`facts/claude-code.md` §4, §10.1).
 //!
-//! Claude's own dialog is open meanwhile, and the first answer counts: a hook that waits stands in
-//! nobody's way.
+//! Claude's own dialog is open at the same time and the first answer counts, so a waiting hook
+//! blocks nobody.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

@@ -1,8 +1,8 @@
-//! `search_record`: words in the record of this session, in tasks and in sealed sessions, each hit with
-//! the place that it is cited by.
+//! `search_record`: finds words in the record of this session, in tasks and in sealed sessions;
+//! each hit has the reference by which it is cited.
 //!
-//! A hit is a piece of what somebody wrote, and is told as that. A whole entry of this session is read
-//! with `read_context`, by the cursor that stands on the hit, and a whole task with `capsule`.
+//! A hit is an excerpt of what somebody wrote, and is presented as such. A whole entry of this
+//! session is read with `read_context`, by the cursor on the hit, and a whole task with `capsule`.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

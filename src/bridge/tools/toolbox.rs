@@ -1,4 +1,4 @@
-//! What each tool is to an agent ([`list`]), and who answers it ([`run`]).
+//! How each tool is described to an agent ([`list`]), and what answers it ([`run`]).
 
 use futures::future::BoxFuture;
 use rmcp::model::{MetaObject, Tool as McpTool, ToolAnnotations};

@@ -1,11 +1,11 @@
 //! [`Border`]: up to where a ledger is believed.
 //!
-//! The chain has no key: every writer to the project can continue it. So the head that is kept
-//! outside of the project is the border. Behind that of an orderly end there is nothing of ours.
-//! Behind that of a crash may stand what was recorded in the last second, but nothing that speaks
-//! for the operator, whose word is acknowledged only once the head outside has it. Of what the
-//! head vouches for by its hash everything is believed, and of what it does not vouch for nothing
-//! that speaks for the operator.
+//! The chain has no key: anybody who can write to the project can extend it. So the border is the
+//! head that is kept outside the project. After the head of an orderly end there can be nothing of
+//! ours. After the head of a crash there may be entries of the last second, but none that speaks
+//! for the operator, whose word is acknowledged only once the head outside covers it. What the head
+//! vouches for by its hash is believed entirely; of anything else, nothing that speaks for the
+//! operator is believed.
 
 use std::path::Path;
 

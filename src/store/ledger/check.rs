@@ -1,4 +1,4 @@
-//! [`Checker`]: follows the chain from line to line and says what is wrong with each.
+//! [`Checker`]: follows the chain from line to line and reports what is wrong with each.
 //!
 //! Pure: opening and verifying feed it the same lines and draw their own conclusions.
 

@@ -1,4 +1,4 @@
-//! [`Kept::met_in`]: the head that is kept outside, beside the ledger that it is of.
+//! [`Kept::met_in`]: compares the head that is kept outside with the ledger that it belongs to.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! [`LedgerFile`]: what the writer needs of a file, so that tests can make each step fail; and
-//! [`DiskFile`], the real one.
+//! [`DiskFile`]: the real one.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek as _, Write as _};

@@ -1,5 +1,5 @@
-//! [`EntryIndex`]: where each entry lies in the file, what it is in a few bytes, and which entry has
-//! an id.
+//! [`EntryIndex`]: where each entry is in the file, its kind in a few bytes, and which entry has an
+//! id.
 
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! [`LeftFile`]: whether a ledger's file is as this process left it, and was read as it was written.
+//! [`LeftFile`]: whether a ledger's file is still as this process left it, and was read as it was
+//! written.
 
 use std::fs::File;
 

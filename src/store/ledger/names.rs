@@ -1,5 +1,5 @@
-//! [`Names`]: small numbers for the words that recur on entries, so that the index can tell what
-//! an entry is without reading it.
+//! [`Names`]: small numbers for the words that recur in entries, so that the index can tell an
+//! entry's kind without reading it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`open`]: reads a ledger, mends its end, and starts its writer.
+//! [`open`]: reads a ledger, repairs its end, and starts its writer.
 
 use std::collections::VecDeque;
 use std::fs;

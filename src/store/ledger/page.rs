@@ -1,4 +1,4 @@
-//! [`Page`]: the ledger in pieces.
+//! [`Page`]: a piece of the ledger.
 
 use std::io;
 

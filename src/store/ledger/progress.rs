@@ -1,4 +1,4 @@
-//! [`ReadProgress`]: how far the reading of a ledger is, to be shown meanwhile.
+//! [`ReadProgress`]: how far the reading of a ledger is, for display.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

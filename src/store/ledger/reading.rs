@@ -1,4 +1,4 @@
-//! [`Reading`]: a ledger file at random places, for those that do not write it.
+//! [`Reading`]: a ledger file at random positions, for readers that do not write it.
 
 use std::io;
 use std::ops::Deref;

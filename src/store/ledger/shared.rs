@@ -1,5 +1,5 @@
-//! [`SharedLedger`]: what the writer and the readers of an open ledger share; [`LedgerHealth`], how the
-//! ledger stands, and [`Stats`], what of that is told.
+//! [`SharedLedger`]: what the writer and the readers of an open ledger share; [`LedgerHealth`]: the
+//! state of the ledger; [`Stats`]: the part of it that is reported.
 
 use std::fs::{File, Metadata};
 use std::io;

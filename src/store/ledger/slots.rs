@@ -1,5 +1,5 @@
-//! [`Slots`]: where each entry lies, in half of what a [`Slot`] takes for entries that follow one
-//! another as our own writer puts them: their numbers and lengths need not be kept then.
+//! [`Slots`]: the position of each entry, in half the memory of a [`Slot`] for entries as our own
+//! writer appends them: their numbers and lengths follow from one another and are not kept.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! [`Stamp`]: whether a file is as it was.
+//! [`Stamp`]: whether a file is unchanged.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;

@@ -1,5 +1,5 @@
-//! [`UnreadLines`]: lines that a reading of several leaves out because they cannot be read: one of them
-//! must not hide all the others.
+//! [`UnreadLines`]: the lines that a read of several leaves out because they are unreadable: one
+//! such line must not hide all the others.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 //! [`verify`]: reads a ledger once and says whether it is as it was written.
 //!
 //! The chain is not keyed: a file that was rewritten from some entry to its end, hashes included,
-//! is found only by a head that was kept elsewhere.
+//! can only be detected with a head that was kept elsewhere.
 
 use std::fs::File;
 use std::io;

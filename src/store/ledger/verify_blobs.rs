@@ -1,6 +1,6 @@
-//! [`BlobCheck`]: whether the long texts that a ledger speaks of are there and unaltered.
+//! [`BlobCheck`]: whether the long texts that a ledger refers to are present and unaltered.
 //!
-//! The chain covers their hashes, so that a text that has its hash is the text that was recorded.
+//! The chain covers their hashes, so a text with the right hash is the text that was recorded.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! [`SigningCheck`]: who signed which decision, and what is not signed as it has to be.
+//! [`SigningCheck`]: who signed which decision, and what is not signed as it should be.
 
 use std::collections::HashMap;
 

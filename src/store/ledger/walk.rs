@@ -1,4 +1,4 @@
-//! [`walk`]: goes through a ledger line by line, the work on each line shared among the cores.
+//! [`walk`]: goes through a ledger line by line, with the work on each line spread over the cores.
 
 use std::io::{self, Read};
 use std::num::NonZero;

@@ -1,4 +1,4 @@
-//! [`WindowSteps`]: what became of the messages of a page, found behind them.
+//! [`WindowSteps`]: what became of the messages of a page, found in later entries.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
-//! [`Walk`]: along the index, with rows of the machine and of reviews folded; and [`Sieve`], what a query asks in
-//! the index's codes.
+//! [`Walk`]: steps along the index, folding rows of the machine and of reviews into one; and
+//! [`Sieve`]: a query in terms of the index's codes.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
-//! [`Writer`]: the one thread that writes a ledger, and [`WriterEvent`], what it says.
+//! [`Writer`]: the one thread that writes a ledger, and [`WriterEvent`]: what it reports.
 //!
 //! One turn of its loop takes all waiting appends, writes them in one piece, syncs once and only
-//! then says so. When that fails, the file goes back to the last good line and those appends fail;
-//! the next ones are tried as usual, so that everything recovers by itself once the cause is gone.
+//! then reports. If that fails, the file goes back to the last good line and those appends fail;
+//! later ones are tried as usual, so everything recovers by itself once the cause is gone.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

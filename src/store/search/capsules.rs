@@ -1,10 +1,10 @@
-//! [`find_capsules`]: words in tasks that can travel; and [`follow_capsules`], which keeps the
-//! words of their files in the index.
+//! [`find_capsules`]: words in capsules; and [`follow_capsules`]: keeps the words of their files in
+//! the index.
 //!
-//! Of the tasks that the record knows there are few: their words are taken from its state. All
-//! others are files, which the index knows by name, place and time on the disk; one that is not in
-//! it as it is now is read. What is shown comes from the file, and an index that says something
-//! else is not believed.
+//! The record knows few tasks, and their words are taken from its state. All others are files,
+//! which the index knows by name, place and time on the disk; a file that is not indexed in its
+//! current state is read. What is shown comes from the file; an index that says something else is
+//! not believed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};

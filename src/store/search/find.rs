@@ -1,4 +1,4 @@
-//! [`find`]: one search in the open ledger, by the index and past its end.
+//! [`find`]: one search in the open ledger, in the index and beyond its end.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,6 +1,6 @@
 //! The files of a checkpoint: `state/checkpoint`, a JSON header with the snapshot;
-//! `state/checkpoint.slots`, the offset index, which only grows; and outside of the project the
-//! digests of the headers that count.
+//! `state/checkpoint.slots`, the offset index, which only grows; and outside the project the
+//! digests of the valid headers.
 
 use std::borrow::Cow;
 use std::env::current_exe;

@@ -1,4 +1,4 @@
-//! [`CheckpointKeeper`]: writes checkpoints on a thread of its own, each only by what is new.
+//! [`CheckpointKeeper`]: writes checkpoints on a thread of its own, each time only what is new.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};

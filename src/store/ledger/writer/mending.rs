@@ -1,5 +1,5 @@
-//! What the [`Writer`] does about a file that is not as it left it: by a failed write, or because
-//! somebody else was there.
+//! What the [`Writer`] does about a file that is not as it left it: after a failed write, or
+//! because somebody else changed it.
 
 use std::io;
 use std::os::unix::fs::FileExt as _;
