@@ -1,4 +1,4 @@
-//! [`Alarm`]: somebody else was at the record. Stands in an `error` entry, and stays until the
+//! [`Alarm`]: somebody else touched the record. It is an `error` entry, and stays until the
 //! operator has acknowledged it.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! [`ContinuityState`]: what one agent is at, in one runtime session.
+//! [`ContinuityState`]: what one agent is working on, in one runtime session.
 
 mod inferred;
 mod stated_text;

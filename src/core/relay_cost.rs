@@ -1,4 +1,5 @@
-//! [`RelayCost`]: how much of ours an agent's model was given, beside what others said to it.
+//! [`RelayCost`]: how much text of ours an agent's model was given, apart from what others said to
+//! it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! The spans by which one message is followed through the logs of all processes: its id, and the
-//! attempt at its delivery. Never a word of it.
+//! attempt at its delivery, but none of its text.
 //!
-//! The daemon and the Codex adapter know the attempt. To Claude's side the protocol carries the id
-//! alone, so that what `bridge` says of a message there (pushed, rung, printed, fetched) has no
-//! attempt: it belongs to the one that the daemon's line before it names.
+//! The daemon and the Codex adapter know the attempt. To Claude's side the protocol carries only
+//! the id, so what `bridge` logs of a message there (pushed, rung, printed, fetched) has no
+//! attempt: it belongs to the one in the preceding line of the daemon.
 
 use tracing::{Span, debug_span};
 

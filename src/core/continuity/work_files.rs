@@ -1,5 +1,5 @@
 //! [`WorkFiles`]: what the record holds of an agent's work, as files for an editor or a script.
-//! Views: nothing reads them back.
+//! They are views: nothing reads them back.
 //!
 //! The names are those of the plugin `relay`.
 

@@ -1,7 +1,7 @@
-//! [`Admissions`]: whether the same was asked for a moment ago.
+//! [`Admissions`]: whether the same request was made a moment ago.
 //!
-//! An id stands for another request only once it is recorded. Until then nobody knows whether it
-//! ever will be, and a second request must not be told that it is.
+//! An id may answer for a second request only once it is recorded. Until then nobody knows whether
+//! it ever will be, and the second request must not be told that it is.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! [`Backlog`]: every message that is not settled, each lane in the order of the record.
 //!
-//! What is here the operator can see. A message leaves it in one way only: the ledger says that
+//! The operator can see everything in it. A message leaves it in one way only: the ledger says that
 //! it is settled.
 
 mod claims;

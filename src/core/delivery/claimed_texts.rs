@@ -1,4 +1,4 @@
-//! [`ClaimedTexts`]: texts that leave once their rows are on the disk, for an agent that asked.
+//! [`ClaimedTexts`]: texts for an agent that asked, which leave once their rows are on the disk.
 
 use super::{Backlog, CodexInput, LadderInput, LaterInput};
 use crate::agent::Agent;

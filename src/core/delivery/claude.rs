@@ -1,9 +1,9 @@
-//! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Its hooks, its doorbell,
-//! its bridge and its calls tell, as [`ClaudeInput`]; record, status, limit and ladder follow, as
-//! [`ClaudeStep`]: this is the one place that says whether a turn runs, and whether its context is
+//! [`ClaudeState`]: what the Claude of one pair is and does, in one place. Reports of its hooks,
+//! doorbell, bridge and calls come in as [`ClaudeInput`]; record, status, limit and ladder follow
+//! from [`ClaudeStep`]. Only this says whether a turn runs, and whether its context is being
 //! compacted.
 //!
-//! Claude says nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
+//! Claude reports nothing while it streams, nor that it was stopped with Esc (2.1.330, observed).
 
 mod change;
 mod dialog;

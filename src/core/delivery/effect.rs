@@ -1,4 +1,5 @@
-//! [`DeliveryEffect`]: what a machine wants done; [`Moment`]: what it is told of the world besides facts.
+//! [`DeliveryEffect`]: what a machine wants done; [`Moment`]: the time and fresh ids that it is
+//! given besides facts.
 
 use super::{DeliveryWay, OnBusy, Outcome};
 use crate::agent::Agent;

@@ -1,4 +1,4 @@
-//! [`EndedTurns`]: turns of Claude's that came to their end, and whose words are still being read.
+//! [`EndedTurns`]: turns of Claude's that have ended, and whose words are still being read.
 
 use std::collections::BTreeMap;
 

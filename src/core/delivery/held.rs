@@ -1,5 +1,5 @@
-//! [`Held`]: what may leave a lane only behind rows that are on their way to the disk, and behind
-//! what is being read from there to be given.
+//! [`Held`]: effects of a lane that may be done only after rows are on the disk, and after the text
+//! to be given has been read from there.
 
 use std::collections::VecDeque;
 

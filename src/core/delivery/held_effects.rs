@@ -1,5 +1,5 @@
-//! [`HeldEffects`]: what of each lane waits for rows that are on their way to the disk, and then for
-//! what it is given from, where that is not at hand.
+//! [`HeldEffects`]: effects of each lane that wait for rows to be on the disk, and then for the
+//! text that is given, if it is not in memory.
 //!
 //! `T` is the continuation of a waiter; it is kept and handed back unread. `E` says why the waiter
 //! cannot go on.

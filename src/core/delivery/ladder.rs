@@ -1,13 +1,13 @@
-//! [`Ladder`]: the ways to one Claude process, best first, and which of them each message has
-//! been offered by.
+//! [`Ladder`]: the ways to one Claude process, best first, and by which of them each message has
+//! been offered.
 //!
-//! An offer is no proof: a pushed notification is dropped without a word where channels are off
-//! (Claude Code 2.1.330, observed). Proof is that a hook handed the message into a turn, that it
-//! was fetched, or that it was acknowledged. Without it an offer descends by one rung after one
-//! whole turn, or after some idle time; the doorbell rings once more before. Without a doorbell the
-//! stop of that very turn carries what was pushed, for nobody wakes Claude behind it. After a turn
-//! that brought proof of anything it rings again for what is left, since nobody else would wake
-//! Claude. After proof nothing is offered unasked.
+//! An offer is no proof: a pushed notification is dropped silently where channels are off (Claude
+//! Code 2.1.330, observed). Proof is that a hook added the message to a turn, that it was fetched,
+//! or that it was acknowledged. Without proof an offer descends by one rung after one whole turn,
+//! or after some idle time; the doorbell rings once more before. Without a doorbell, the stop hook
+//! of that very turn carries what was pushed, because nothing wakes Claude after it. After a turn
+//! that brought proof of anything the doorbell rings again for the rest, since nothing else would
+//! wake Claude. After its proof a message is never offered unasked.
 
 #[cfg(test)]
 mod afresh;

@@ -1,7 +1,7 @@
-//! [`LaterInputs`]: what the machines are told on account of what was just done for one of them.
+//! [`LaterInputs`]: inputs for the machines that follow from what was just done for one of them.
 //!
-//! No machine hears of a consequence while what it wanted is still being done: the loop tells it
-//! behind that, in the order in which these came up, and before the next event.
+//! No machine is told of a consequence while its own effects are still being carried out: the loop
+//! tells it afterwards, in the order in which the inputs came up, and before the next event.
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,11 @@
 //! [`Limit`]: one agent's usage limit, from the turn that hit it to the one that works again.
 //!
-//! While it holds, the agent's lane rests. It is over when a turn works, when the vendor says so,
-//! or when the operator does. Where nobody can be asked, the time that the vendor named is taken
-//! at its word: the next message is the test, and one that dies of it costs a longer wait.
+//! While it holds, the agent's lane rests. It is over when a turn works, or when the vendor or the
+//! operator says so. Where nobody can be asked, the time that the vendor named is taken at its
+//! word: the next message is the test, and if it dies of the limit the next wait is longer.
 //!
-//! Knows nothing of what the messages say, nor who wrote them: what it is given to send again is
-//! for the caller to choose.
+//! Knows nothing of what the messages say, nor who wrote them: the caller chooses what is to be
+//! sent again.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! [`Load`]: how much of what waits one hook hands over. Whole messages as long as there is room;
+//! [`Load`]: how many waiting messages one hook delivers. Whole messages as long as there is room;
 //! what follows the first one that does not fit waits for the next hook, so that nothing overtakes.
 
 /// What a hook hands over is shorter than this, in UTF-16 units: Claude keeps 10,000 and turns

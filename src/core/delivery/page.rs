@@ -1,8 +1,9 @@
-//! [`MessageCursor`]: where an agent is in what waits for it, and [`page_order`], what comes next.
+//! [`MessageCursor`]: an agent's position in its waiting messages; and [`page_order`]: what comes
+//! next.
 //!
-//! What was never shown whole comes first, oldest first; then what was, once more. A message that
-//! arrives meanwhile is not overtaken by a repeat, and no repeat comes twice in one walk: the first
-//! page of a walk fixes the last repeat that belongs to it.
+//! Messages that were never shown whole come first, oldest first; then those that were, once more.
+//! A message that arrives in between is not overtaken by a repeat, and no repeat comes twice in one
+//! walk: the first page of a walk fixes the last repeat that belongs to it.
 
 use super::Delivery;
 use crate::id::{EntryId, Seq};

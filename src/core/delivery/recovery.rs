@@ -1,7 +1,7 @@
-//! [`judge`]: what became of a message whose delivery nobody saw.
+//! [`judge`]: decides what became of a message whose delivery nobody saw.
 //!
-//! One that is in the thread's history is delivered, even when its turn was interrupted: Codex has
-//! it in its context. This is about the others.
+//! A message in the thread's history is delivered, even when its turn was interrupted: Codex has it
+//! in its context. This is about the others.
 //!
 //! Pure. An answer to `thread/queue/add` proves nothing: the app-server deletes the queue's row
 //! before the user message is durable, and a kill in between (10-30 ms) loses the message. After

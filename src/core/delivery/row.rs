@@ -1,6 +1,6 @@
 //! [`Delivery`]: the life of one message on its way to one receiver.
 //!
-//! Facts may arrive late, twice or out of order: each state takes what still makes sense and
+//! Facts may arrive late, twice or out of order: each state accepts what still makes sense and
 //! ignores the rest.
 
 use serde::{Deserialize, Serialize};

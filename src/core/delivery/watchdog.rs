@@ -1,6 +1,6 @@
-//! [`Watchdog`]: whether a turn has fallen silent, by its own signs of life and nothing else.
+//! [`Watchdog`]: whether a turn has fallen silent, judged only by its own signs of life.
 //!
-//! Decides what is shown. It ends nothing: the operator has the keys.
+//! Decides what is shown. It ends nothing: that is for the operator.
 
 use crate::word::words;
 

@@ -1,4 +1,4 @@
-//! [`way`]: by which request a message goes to Codex.
+//! [`way`]: the request by which a message goes to Codex.
 
 use super::OnBusy;
 use crate::id::TurnId;

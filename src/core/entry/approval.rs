@@ -1,5 +1,5 @@
-//! [`ApprovalRecord`]: what an agent asks the person before it goes on, and what became of that.
-//! [`RuleName`]: what the operator's rule about it is about.
+//! [`ApprovalRecord`]: what an agent asks the person before it goes on, and its outcome.
+//! [`RuleName`]: the subject of the operator's rule about it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! [`ContinuityRecord`]: what an agent touched, that its context was compacted, and what it was
-//! given so that it goes on.
+//! given to continue.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`Need`]: a permission that a call needs, and what of the call needs it.
+//! [`Need`]: a permission that a call needs, and the part of the call that needs it.
 
 use super::Permission;
 

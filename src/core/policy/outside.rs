@@ -1,4 +1,4 @@
-//! [`outside`]: what a request for approval names beyond the project's folder.
+//! [`outside`]: what a request for approval names outside the project's folder.
 
 use super::git_write::COMMAND_BYTES_MAX;
 use super::need::named;

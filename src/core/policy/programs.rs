@@ -1,4 +1,4 @@
-//! Which programs run others, and which only look at what they are given.
+//! Which programs run others, and which only read what they are given.
 
 use super::shell::ShellWord;
 

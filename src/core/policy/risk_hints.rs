@@ -1,4 +1,4 @@
-//! [`risk_hints`]: what the person should know before it says yes to a request for approval.
+//! [`risk_hints`]: what the person should know before saying yes to a request for approval.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! [`read`]: splits a shell text into simple commands. What the grammar of `bash` and `zsh` allows
-//! beyond this reader makes the text unclear.
+//! [`read`]: splits a shell text into simple commands. Grammar of `bash` and `zsh` that this reader
+//! does not know makes the text unclear.
 
 use super::here_document::HereDocument;
 use super::shell::{ShellRedirect, ShellText, ShellWord, SimpleCommand};

@@ -1,4 +1,4 @@
-//! [`networks`]: the ways of a shell command beyond this machine.
+//! [`networks`]: how a shell command reaches beyond this machine.
 
 use super::Permission;
 use super::given_commands::{SHELLS_MAX, given_commands};

@@ -1,5 +1,5 @@
-//! What `git` and `gh` do by their subcommand. What is not known to read only, writes; a subcommand
-//! that is not known at all can be an alias.
+//! The effect of `git` and `gh` by subcommand. A subcommand that is not known to be read-only
+//! counts as writing; an unknown one may be an alias.
 
 use super::shell::ShellWord;
 

@@ -1,4 +1,4 @@
-//! [`read_unmasked`]: what only the text of a request for approval tells that the record masks.
+//! [`read_unmasked`]: what only the unmasked text of a request for approval shows.
 
 use super::risk_hints::text_hints;
 use crate::entry::{ApprovalRequest, ChoiceEffect, TextHints, Wish};

@@ -1,5 +1,5 @@
-//! [`ChangedFiles`]: what differs between the work tree that was approved last and a later one;
-//! [`ChangedChecks`]: what of it the operator should look at before a green gate is believed.
+//! [`ChangedFiles`]: the difference between the work tree that was approved last and a later one;
+//! [`ChangedChecks`]: the part that the operator should look at before believing a green gate.
 
 use super::{ProposalSnapshot, Snapshot};
 use crate::check_file::CheckFile;

@@ -1,4 +1,4 @@
-//! What the gates came to, and what that is worth for a proposal.
+//! The results of the gates, and what they are worth for a proposal.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`PairConversation`]: in which session of its own the Claude of a pair was last.
+//! [`PairConversation`]: the session of its own that the Claude of a pair was last in.
 
 use serde::{Deserialize, Serialize};
 

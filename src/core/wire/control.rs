@@ -1,9 +1,8 @@
-//! The control protocol: [`Command`] is everything a client may ask, [`Reply`] what it gets,
-//! [`Notification`] what it is told unasked. JSON-RPC over the control WebSocket and
+//! The control protocol: [`Command`]: everything a client may ask; [`Reply`]: what it gets;
+//! [`Notification`]: what it is told unasked. JSON-RPC over the control WebSocket and
 //! `operator.sock`; the in-process client passes the same types without JSON.
 //!
-//! Additive changes are free: readers ignore unknown fields, [`PROTOCOL`] changes when they
-//! must not.
+//! Additions are free: readers ignore unknown fields. [`PROTOCOL`] changes when they must not.
 
 mod approvals;
 mod capsules;

@@ -1,6 +1,6 @@
-//! What a search in the record and a rebuild of what is derived from it look like on the control
-//! port: [`SearchParams`] and [`SearchPage`], [`RebuildParams`] and [`IndexReport`]; and what was
-//! found in several places together: [`FoundPage`].
+//! The protocol of a search in the record and of a rebuild of what is derived from it:
+//! [`SearchParams`] and [`SearchPage`], [`RebuildParams`] and [`IndexReport`]; and a result from
+//! several places together: [`FoundPage`].
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! Claims: texts that are on their way to an agent that asked, or are pushed to one. Nobody else
-//! gets a message meanwhile.
+//! Claims: texts on their way to an agent that asked, or pushed to one. Nobody else gets a claimed
+//! message.
 
 use super::Backlog;
 use crate::delivery::{Delivery, DeliveryEffect, DeliveryFact, DeliveryState, Shown};

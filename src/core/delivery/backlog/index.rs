@@ -1,4 +1,5 @@
-//! [`LaneRow`]: one row of a lane. [`LaneIndex`]: what is asked of all rows of a lane, kept up with each change of one of them.
+//! [`LaneRow`]: one row of a lane. [`LaneIndex`]: answers to queries over all rows of a lane,
+//! updated with each change of a row.
 
 use std::collections::BTreeSet;
 use std::ops::RangeBounds;

@@ -1,4 +1,5 @@
-//! What is kept back: nobody is offered it, and nobody gets it by asking, until it is let go.
+//! Messages that are kept back: they are not offered to anybody, and not returned to an agent that
+//! asks, until they are released.
 
 use std::collections::BTreeSet;
 

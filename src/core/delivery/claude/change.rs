@@ -1,4 +1,4 @@
-//! [`ClaudeChange`]: a state of Claude, as the record has it.
+//! [`ClaudeChange`]: a change of Claude's state, as it is recorded.
 
 use crate::agent::AgentState;
 

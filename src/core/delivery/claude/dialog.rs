@@ -1,4 +1,4 @@
-//! [`ClaudeDialog`]: which dialog Claude waits for.
+//! [`ClaudeDialog`]: the dialog that Claude waits for.
 
 /// The dialog that Claude waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! [`TurnEndSetting`]: what the ladder has to know of the end of a turn beside its kind.
+//! [`TurnEndSetting`]: what the ladder has to know of the end of a turn besides its kind.
 
 use super::{ClaudeStep, ClaudeTurnEnd};
 use crate::delivery::LadderInput;

@@ -1,8 +1,8 @@
-//! A message that lies in the app-server's queue, behind the very turn that waits for it.
+//! Takes back a message that lies in the app-server's queue behind the very turn that waits for it.
 //!
-//! The turn cannot end before it has the message, and the message would begin the next turn. So it is
-//! asked back, and what asks in that turn gets it. Where the app-server does not give it back, it has
-//! begun as a turn, or nobody can tell: then nothing changes.
+//! The turn cannot end before it has the message, and the message would begin the next turn. So it
+//! is requested back, and the waiting call in that turn gets it. If the app-server does not give it
+//! back, it has begun as a turn, or nobody can tell: then nothing changes.
 
 use super::pump::comes_back;
 use super::{Agent, Backlog, CodexFlow, DeliveryEffect, EntryId, Moment};

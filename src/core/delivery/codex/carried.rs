@@ -1,9 +1,9 @@
-//! [`CarriedFlow`]: what the next process must know of the lane to Codex when the app-server goes on
-//! under it.
+//! [`CarriedFlow`]: what the next process must know of the lane to Codex when the app-server keeps
+//! running under it.
 //!
-//! What is on its way is not in here: it is in the rows, and the app-server is asked about it again
-//! ([`CodexInput::Began`](super::CodexInput::Began)). So are the answers that were heard: each must
-//! count again.
+//! Messages on their way are not in here: they are in the rows, and the app-server is asked about
+//! them again ([`CodexInput::Began`](super::CodexInput::Began)). The same holds for answers that
+//! were seen: each must count again.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! [`CompactionHold`]: why nothing goes out while Codex's context is compacted.
 //!
-//! A message would begin a turn before the packet is in the thread, which then comes one request
-//! late and prolongs that turn (Codex 0.169.0, observed).
+//! A message would begin a turn before the packet is in the thread; the packet then arrives one
+//! request late and prolongs that turn (Codex 0.169.0, observed).
 
 use super::CodexFlow;
 

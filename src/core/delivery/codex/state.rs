@@ -1,5 +1,5 @@
 //! [`CodexState`]: what Codex is and does, in one place. The lane, the status and the record derive
-//! from it; [`CodexInput`](super::CodexInput) is what changes it, through the lane.
+//! from it; only [`CodexInput`](super::CodexInput) changes it, through the lane.
 
 use super::{Activity, CarriedFlow};
 use crate::agent::AgentState;

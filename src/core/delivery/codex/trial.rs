@@ -1,4 +1,4 @@
-//! [`Trial`]: the one message that tries whether a limit is over.
+//! [`Trial`]: the one message that tests whether a limit is over.
 
 use crate::id::EntryId;
 

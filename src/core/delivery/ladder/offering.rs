@@ -1,4 +1,4 @@
-//! What a [`Ladder`] offers next: each message by the best way that it has not come down from.
+//! What a [`Ladder`] offers next: each message by the best rung that it has not descended from.
 
 use super::{DeliveryMode, Ladder, Rung};
 use crate::delivery::backlog::Untold;

@@ -1,5 +1,5 @@
-//! [`CodexApproval`]: a request of the app-server that waits for the person, as one can be asked
-//! it and answer it anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
+//! [`CodexApproval`]: a request of the app-server that waits for the person, in a form that can be
+//! asked and answered anywhere (`facts/codex.md` §5; the shapes are Codex 0.169.0's own schema).
 
 mod form;
 mod params;

@@ -1,4 +1,4 @@
-//! What is asked and answered about tasks that can travel, for reading alone.
+//! Queries about tasks that can travel, and their replies. Read-only.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! [`HookParams`] and [`ToolBeginsParams`]: what a hook of Claude's reports.
+//! [`HookParams`] and [`ToolBeginsParams`]: what one of Claude's hooks reports.
 
 use std::path::Path;
 

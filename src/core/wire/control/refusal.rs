@@ -1,4 +1,4 @@
-//! [`Refusal`]: why something is not done, and [`RefusalCode`], its stable word.
+//! [`Refusal`]: why something is not done, and [`RefusalCode`]: the stable word for it.
 
 use serde::{Deserialize, Serialize};
 
