@@ -33,12 +33,11 @@ use crate::wire::control::{DeliveryMode, Hello, Refusal, Role};
 /// says.
 #[derive(Debug, Clone)]
 pub struct ProjectContext {
-    /// The project.
     pub dirs: ProjectDirs,
     /// What an agent's client waits for before it starts a daemon: it is there once somebody has
     /// begun to work with us in this folder.
     pub begun: PathBuf,
-    /// Outside of it.
+    /// The user's folders, outside of the project.
     pub user_dirs: UserDirs,
     /// `CONTEXTRELAY_PORT_BASE`.
     pub port_base: u16,
@@ -52,9 +51,7 @@ pub struct ProjectContext {
     pub worker: bool,
     /// A `claude -p` runs us.
     pub in_print_mode: bool,
-    /// The `codex` program.
     pub codex_program: ProgramSearch,
-    /// The `claude` program.
     pub claude_program: ProgramSearch,
     /// Our own binary.
     pub own_program: PathBuf,

@@ -91,7 +91,6 @@ pub struct Gh {
 /// What a review says.
 #[derive(Debug)]
 pub struct GhReview {
-    /// The pull request.
     pub pull: PullRequest,
     /// What is said of it.
     pub read: ReadComments,

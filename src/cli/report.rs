@@ -62,7 +62,6 @@ impl ReportText {
         Self::default()
     }
 
-    /// One line.
     pub fn line(&mut self, text: impl Into<String>) {
         self.parts
             .push(ReportPart::Spans(vec![(Tone::Plain, text.into())]));

@@ -145,7 +145,6 @@ pub struct PacketSeen {
     pub at_ms: i64,
     /// Why.
     pub cause: ReloadCause,
-    /// By which way.
     pub way: ReloadWay,
     /// How far it came.
     pub step: ReloadStep,

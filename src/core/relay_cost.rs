@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// Characters of a token, about: texts and JSON of ours in the vendors' own counts.
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// What it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostSort {
     /// The descriptions of our tools.

@@ -268,7 +268,6 @@ pub enum TreePurpose {
 /// A Claude of which nobody is connected any more.
 #[derive(Debug)]
 pub struct ClaudeLook {
-    /// In which runtime session.
     pub pair: RuntimeSession,
     pub process: StartedProcess,
     /// How long it was waited before.
@@ -290,7 +289,6 @@ pub struct TranscriptRead {
 /// What Claude said of its work, up to now.
 #[derive(Debug)]
 pub struct ClaudeSpoke {
-    /// In which runtime session.
     pub pair: RuntimeSession,
     /// Its words that were not read before.
     pub texts: Vec<String>,
@@ -315,7 +313,6 @@ pub struct ClaudeSpoke {
 pub struct ClaudeCompacted {
     /// The record's session in which it was.
     pub session: SessionId,
-    /// In which runtime session.
     pub pair: RuntimeSession,
     pub trigger: CompactionTrigger,
     /// Claude's summary, where it was told.
@@ -330,7 +327,6 @@ pub struct ClaudeCompacted {
 #[derive(Debug)]
 pub struct WordsRead {
     pub agent: Agent,
-    /// In which runtime session.
     pub pair: RuntimeSession,
     /// The model, by the name that it was asked for.
     pub model: String,
@@ -352,9 +348,7 @@ pub struct RulesLooked {
 #[derive(Debug)]
 pub struct RulesCompared {
     pub agent: Agent,
-    /// In which runtime session.
     pub pair: RuntimeSession,
-    /// What it was told.
     pub told: Arc<RuleTexts>,
     pub differ: Vec<RulesDiff>,
 }

@@ -23,7 +23,6 @@ pub enum Peer {
 /// A client's process, and what the kernel says beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientProcess {
-    /// The process.
     pub itself: StartedProcess,
     /// The agent that started it, of a bridge or a hook.
     pub agent: Option<StartedProcess>,

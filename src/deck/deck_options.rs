@@ -95,7 +95,6 @@ pub struct DeckOptions {
     pub read_diff: ReadDiff,
     /// The tasks that can travel.
     pub capsules: CapsuleAccess,
-    /// The keys of the operator.
     pub keys: OperatorKeyAccess,
     /// Where it lies while it is unlocked.
     pub key_slot: KeySlot,

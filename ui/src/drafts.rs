@@ -156,7 +156,6 @@ impl Drafts {
         }
     }
 
-    /// What was typed in a line.
     pub(crate) fn line(&self, about: &TypedFor) -> &str {
         self.lines.get(about).map_or("", String::as_str)
     }

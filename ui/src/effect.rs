@@ -262,7 +262,6 @@ pub enum Effect {
     },
     /// Tell this task for somebody else, and give the text by [`crate::Msg::CapsuleText`].
     TellCapsule {
-        /// Which.
         id: String,
         /// For whom.
         to: CapsuleReader,

@@ -135,7 +135,6 @@ impl InboxRows {
         }
     }
 
-    /// The selected row.
     pub(crate) fn selected(&self) -> Option<&InboxRow> {
         self.rows.get(self.list.selected)
     }

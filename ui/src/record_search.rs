@@ -178,7 +178,6 @@ impl RecordSearch {
         listed.total = listed.total.max(listed.rows.len() as u64);
     }
 
-    /// What was found.
     pub(crate) fn found(&self) -> Option<&FoundEntries> {
         self.found.as_ref()
     }

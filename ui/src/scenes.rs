@@ -62,7 +62,6 @@ pub struct Scene {
     pub size: (u16, u16),
 }
 
-/// A scene by its name.
 pub fn scene(name: &str) -> Option<&'static Scene> {
     SCENES.iter().find(|scene| scene.name == name)
 }

@@ -76,7 +76,6 @@ impl TerminalColors {
     };
 }
 
-/// The cells of a buffer.
 pub fn cells(buf: &Buffer) -> Vec<Cell> {
     let mut out = Vec::with_capacity(buf.content.len());
     for y in 0..buf.area.height {

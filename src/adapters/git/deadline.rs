@@ -19,7 +19,6 @@ impl GitDeadline {
         Self(Some(Instant::now() + wait))
     }
 
-    /// The moment.
     pub fn at(moment: Instant) -> Self {
         Self(Some(moment))
     }

@@ -46,7 +46,6 @@ pub(in crate::bridge) fn list(side: Agent) -> Vec<McpTool> {
         .collect()
 }
 
-/// Runs a tool.
 pub(in crate::bridge) async fn run(tool: Tool, call: &ToolCall) -> Result<ToolResult, Refusal> {
     call.unless_cancelled(answer(tool, call)).await?
 }

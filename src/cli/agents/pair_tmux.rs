@@ -126,7 +126,6 @@ impl PairPart {
 pub const PANES_FORMAT: &str =
     "#{pane_id} #{?#{||:#{@ctxrelay-ended},#{pane_dead}},ended,runs} #{pane_start_command}";
 
-/// A pane of the pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairPane {
     pub part: PairPart,

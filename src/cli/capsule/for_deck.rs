@@ -32,7 +32,6 @@ use crate::wire::control::{ProgramCode, TaskChange};
 /// look at a large work tree would never end.
 const GIT_WAIT: Duration = Duration::from_secs(20);
 
-/// Of this project.
 pub(in crate::cli) fn access(setting: &ProjectContext) -> CapsuleAccess {
     let of = || setting.clone();
     let (list, read, export, like) = (of(), of(), of(), of());

@@ -56,7 +56,6 @@ pub enum Instructions {
 /// One thing that was done, or not.
 #[derive(Debug)]
 pub struct InitStep {
-    /// What.
     pub what: String,
     pub state: InitState,
 }

@@ -23,9 +23,7 @@ pub struct SignedQuestion<'a> {
 pub struct SignedSubject<'a> {
     /// What is done.
     pub act: OperatorAct,
-    /// To what.
     pub subject: &'a str,
-    /// How.
     pub verdict: &'a str,
 }
 

@@ -103,7 +103,6 @@ fn folded(name: &str) -> String {
     folded.trim_end_matches([' ', '.']).to_owned()
 }
 
-/// A file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchedFile {
     /// Its path, relative to the project.

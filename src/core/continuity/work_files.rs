@@ -70,7 +70,6 @@ pub struct WorkEventRow {
 /// Where such files belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkFolder {
-    /// The runtime session.
     pub pair: RuntimeSession,
     pub agent: Agent,
     pub files: WorkFiles,
@@ -82,7 +81,6 @@ pub struct WorkSources<'a> {
     pub world: &'a Snapshot,
     /// Whose work.
     pub agent: Agent,
-    /// In which runtime session.
     pub pair: &'a RuntimeSession,
     /// Entries of the record, oldest first; those about this work count. With those of its
     /// compactions and of its last packet.

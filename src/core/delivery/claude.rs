@@ -190,7 +190,6 @@ pub enum ClaudeStep {
 pub enum ClaudeTurnEnd {
     /// It came to its end by itself.
     Worked,
-    /// It failed.
     Failed {
         /// At the usage limit.
         limited: bool,

@@ -252,7 +252,6 @@ impl ApprovalRequest {
         self.kind == ApprovalKind::UserQuestion
     }
 
-    /// The choice with this id.
     pub fn choice(&self, id: &str) -> Option<&ApprovalChoice> {
         self.choices.iter().find(|choice| choice.id == id)
     }
@@ -266,7 +265,6 @@ pub struct ApprovalChoice {
     pub id: String,
     /// What it means, for the person.
     pub label: String,
-    /// What it does.
     pub effect: ChoiceEffect,
     /// The label in two parts; none where it is the vendor's or the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -180,7 +180,6 @@ pub struct Reload {
     pub packet_id: EntryId,
     /// Why.
     pub cause: ReloadCause,
-    /// By which way.
     pub way: ReloadWay,
     pub step: ReloadStep,
 }

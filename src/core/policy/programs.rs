@@ -79,7 +79,6 @@ pub(super) fn program_name(word: &str) -> String {
     name.strip_suffix(".exe").unwrap_or(&name).to_owned()
 }
 
-/// The role of a program with this name.
 pub(super) fn program_role(name: &str) -> ProgramRole {
     match name {
         "git" => ProgramRole::Git,

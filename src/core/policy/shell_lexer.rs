@@ -10,7 +10,6 @@ const DEPTH_MAX: usize = 16;
 /// How often what looks like arithmetic is read once more as commands.
 const REREAD_MAX: usize = 16;
 
-/// Reads a text.
 pub(super) fn read(text: &str) -> ShellText {
     let mut out = ShellText::default();
     read_into(text, 0, &mut out);

@@ -28,7 +28,6 @@ pub struct ChangedFiles {
 pub struct ChangedChecks {
     /// Those that decide most first, each on one line and not a long one.
     pub named: Vec<String>,
-    /// How many more there are.
     pub more: u64,
     /// What is to be said of the list, or in its place.
     pub note: Option<&'static str>,

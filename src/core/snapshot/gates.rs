@@ -41,9 +41,8 @@ pub struct GateInForce {
 /// The latest run of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateSnapshot {
-    /// The entry.
     pub id: EntryId,
-    /// Its place in the ledger.
+    /// The place of its entry in the ledger.
     pub seq: Seq,
     /// When it ended, ms since the epoch.
     pub at_ms: i64,

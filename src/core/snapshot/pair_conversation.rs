@@ -10,7 +10,6 @@ use crate::id::{RuntimeSession, ThreadId};
 /// The session of the last prompt of a pair's Claude.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairConversation {
-    /// The pair.
     pub pair: RuntimeSession,
     /// Claude's own session.
     pub thread_id: ThreadId,

@@ -28,7 +28,6 @@ pub struct WindowParams {
     pub place: WindowPlace,
     /// At most this many rows, [`WINDOW_ROWS_MAX`] at most.
     pub limit: u32,
-    /// Which rows.
     pub query: RowQuery,
     /// The first lines of folded rows that are wanted one by one.
     pub unfolded: Vec<u64>,

@@ -152,7 +152,6 @@ impl Contexts {
         self.claude.conversation.as_ref().map(PathBuf::from)
     }
 
-    /// Whether this is that transcript.
     pub(in crate::daemon) fn is_transcript(&self, path: &Path) -> bool {
         self.transcript().as_deref() == Some(path)
     }

@@ -27,7 +27,6 @@ pub(in crate::daemon) struct RulesReading {
     only: Option<BTreeSet<FileName>>,
 }
 
-/// What was read.
 pub(in crate::daemon) struct RulesAsRead {
     /// What it does not have.
     pub(in crate::daemon) shared: SharedRules,

@@ -21,7 +21,6 @@ impl Notices {
         self.0.remove(key).is_some()
     }
 
-    /// Whether there is one.
     pub fn has(&self, key: &NoticeKey) -> bool {
         self.0.contains_key(key)
     }

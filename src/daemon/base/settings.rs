@@ -45,7 +45,6 @@ pub struct SettingsKept {
     pub(in crate::daemon) under_way: UnderWay,
 }
 
-/// What was written.
 #[derive(Debug)]
 pub(in crate::daemon) enum SettingsWritten {
     Policy(KeptPolicy),

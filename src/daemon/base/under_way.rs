@@ -68,7 +68,6 @@ pub enum WorkBeside {
     Inference {
         /// Whose words.
         agent: Agent,
-        /// In which runtime session.
         pair: RuntimeSession,
         /// By the name that it was asked for.
         model: String,

@@ -23,7 +23,6 @@ use crate::store::dirs::{ProjectDirs, UserDirs};
 use crate::wire::control::{PolicySet, Recorded, Refusal, Reply};
 
 impl Base {
-    /// Has the settings read for a change of them.
     pub(super) fn read_settings(&mut self, change: SettingsChange, reply: ReplySender) {
         let Some(user) = self.configuration.user().cloned() else {
             return answer(reply, Err(failed("this daemon has no configuration")));

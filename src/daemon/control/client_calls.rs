@@ -20,7 +20,6 @@ const CALLS_MAX: usize = 64;
 /// How long calls in work may take when the connection is closed from our side.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// The calls of one client.
 #[derive(Debug)]
 pub(super) struct ClientCalls {
     places: Arc<Semaphore>,

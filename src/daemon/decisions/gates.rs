@@ -61,7 +61,6 @@ struct Run {
 #[derive(Debug)]
 struct Now {
     shown: GateRunning,
-    /// In which session it began.
     began_in: SessionId,
     /// Dropped, it stops the gate as well.
     stop: Option<oneshot::Sender<()>>,

@@ -41,7 +41,6 @@ impl EndingWish {
 pub struct SessionEnding {
     pub(in crate::daemon) wish: EndingWish,
     pub(in crate::daemon) session: SessionId,
-    /// What was read of it.
     pub(in crate::daemon) read: Result<CarryingRead, Refusal>,
     /// The answer.
     pub(in crate::daemon) reply: ReplySender,
@@ -49,7 +48,6 @@ pub struct SessionEnding {
     pub(in crate::daemon) under_way: UnderWay,
 }
 
-/// What was read.
 #[derive(Debug)]
 pub(in crate::daemon) struct CarryingRead {
     /// The last entry that was recorded then.

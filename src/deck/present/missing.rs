@@ -36,7 +36,6 @@ pub(super) enum PairNeed {
     Wake,
 }
 
-/// A step of the pair.
 pub(super) struct PairStep {
     pub(super) need: PairNeed,
     pub(super) step: ui::FirstStep,

@@ -24,7 +24,6 @@ pub(super) struct Aside {
     pub path: PathBuf,
     /// How many lines, a last one without its newline too.
     pub lines: u64,
-    /// How many bytes.
     pub bytes: u64,
     /// The digest of the bytes.
     pub sha256: String,

@@ -34,10 +34,8 @@ use super::shared::{LedgerHealth, SharedLedger};
 use super::stamp::Stamp;
 use super::writer::{Next, WAITING_MAX, Writer, WriterEvent};
 
-/// What to open.
 #[derive(Debug)]
 pub struct OpenOptions {
-    /// The project.
     pub dirs: ProjectDirs,
     /// The session; its file is made when there is none.
     pub session: SessionId,

@@ -64,7 +64,6 @@ pub(super) struct Walked<'a, T> {
     pub text: &'a [u8],
     /// It ends with a newline; only the last one of a file may not.
     pub complete: bool,
-    /// What was made of it.
     pub made: Made<T>,
     /// The digest of all bytes to its end, while there is no chain.
     pub after: Option<Sha256>,

@@ -36,7 +36,6 @@ pub(super) const LOOK: Duration = match cfg!(test) {
 /// needed.
 const PAGE: usize = 16;
 
-/// What is searched for.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
     /// The words.

@@ -155,7 +155,6 @@ pub struct RunningTool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCard {
     pub agent: Agent,
-    /// What it does.
     pub state: AgentState,
     /// Since when, ms since the epoch; `None` when unknown.
     pub since_ms: Option<i64>,

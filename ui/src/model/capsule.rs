@@ -44,7 +44,6 @@ impl CapsuleStanding {
 pub struct CapsuleRows {
     /// The latest, bounded.
     pub rows: Vec<CapsuleLine>,
-    /// How many there are.
     pub total: u64,
 }
 

@@ -200,7 +200,6 @@ impl DeckView {
         cards.filter(|card| card.kind.waits()).count()
     }
 
-    /// The card of one agent.
     pub fn agent(&self, agent: Agent) -> Option<&AgentCard> {
         self.agents.iter().find(|card| card.agent == agent)
     }

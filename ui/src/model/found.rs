@@ -65,7 +65,6 @@ pub struct FoundEntries {
     pub fault: Option<String>,
 }
 
-/// What a task is that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundTask {
     /// Its id; raw.

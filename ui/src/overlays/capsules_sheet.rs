@@ -302,7 +302,6 @@ impl CapsuleSheet {
         }
     }
 
-    /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         Some(match self.asks.as_ref()? {
             CapsuleAsk::Export(field, along) => TypedLine {

@@ -104,7 +104,6 @@ impl CardSheet {
         KeyFooter::new(deck, &keys)
     }
 
-    /// The line that is typed.
     pub(super) fn typed(&self) -> Option<TypedLine<'_>> {
         let (title, field, does) = match &self.stage {
             CardStage::Denying(field) => ("Do not allow: why?", field, "do not allow"),

@@ -130,7 +130,6 @@ fn elsewhere(hit: Option<&FoundRow>) -> String {
     format!(" in {}", place.name())
 }
 
-/// The chips that are on.
 fn chips(deck: &Deck) -> Option<Line<'static>> {
     let words = deck.timeline.chips.words();
     if words.is_empty() {

@@ -31,7 +31,6 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 #[command(after_help = "Example: ctxrelay ledger rebuild && ctxrelay ledger search token")]
 pub struct Args {}
 
-/// What was done.
 struct Done {
     session: String,
     entries: u64,

@@ -32,12 +32,10 @@ impl Backlog {
         gone
     }
 
-    /// Whether it is kept back.
     pub fn is_kept_back(&self, id: &EntryId) -> bool {
         self.kept_back.contains(id)
     }
 
-    /// What is kept back.
     pub fn kept_back(&self) -> impl Iterator<Item = &Delivery> {
         self.kept_back.iter().filter_map(|id| self.get(id))
     }

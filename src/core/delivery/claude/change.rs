@@ -5,7 +5,6 @@ use crate::agent::AgentState;
 /// A state of Claude, as the record has it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClaudeChange {
-    /// What it does.
     pub state: AgentState,
     /// Its process.
     pub pid: Option<u32>,

@@ -68,7 +68,6 @@ pub enum CodexInput {
     Activity {
         /// The app-server's life.
         life: u64,
-        /// What it does.
         activity: Activity,
     },
     /// A turn began.

@@ -48,7 +48,6 @@ pub enum LadderInput {
     },
     /// A daemon starts: with the one before it this Claude worked, or none.
     Recalled {
-        /// Its process.
         process: Option<u32>,
     },
     /// A bridge is gone.
@@ -58,7 +57,6 @@ pub enum LadderInput {
     },
     /// The process of a Claude has ended.
     Ended {
-        /// Which it was.
         process: u32,
     },
     /// The doorbell of the same Claude is there.
@@ -128,7 +126,6 @@ pub enum LadderInput {
     Proven {
         /// The messages.
         ids: Vec<EntryId>,
-        /// By which way.
         rung: DeliveryWay,
     },
     /// Claude acknowledged them.

@@ -43,7 +43,6 @@ pub enum CapsuleQuestion {
 pub struct CapsuleList {
     /// At most [`CAPSULES_LISTED_MAX`].
     pub capsules: Vec<CapsuleRow>,
-    /// How many there are.
     pub total: u64,
 }
 

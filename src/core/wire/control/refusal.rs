@@ -154,7 +154,6 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal.
     pub fn new(code: RefusalCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             code,

@@ -33,7 +33,6 @@ pub struct ChainLink {
 pub struct Sealed {
     /// The JSON text without newline.
     pub line: String,
-    /// The hash on it.
     pub hash: String,
 }
 
