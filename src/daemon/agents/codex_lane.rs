@@ -32,7 +32,7 @@ pub(in crate::daemon) use carried::LaneState;
 pub(in crate::daemon) use coordinator_news::CoordinatorChange;
 pub(in crate::daemon) use hook_packet::PacketDue;
 pub(in crate::daemon) use news::{CodexNews, CodexOnRecord};
-pub(in crate::daemon) use parts::SIGN_IN;
+pub(in crate::daemon) use parts::{CodexParts, SIGN_IN};
 pub(in crate::daemon) use relayed::Relayed;
 pub(in crate::daemon) use requests::NotAsked;
 
