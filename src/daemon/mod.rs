@@ -118,7 +118,7 @@
 //!   compaction), `exchanging`, `watching_turns`, `watching_rules`, `sending_again`, `nothing_came`
 //!   (what its peer is told)
 //! - of a session: `commands::session_ending`, `rollover`, `deletion`
-//! - shown: `status`, `metrics`, `show`; answered: `waiting_calls`, `ended_waits`
+//! - shown: `status`, `metrics`, `published_state`; answered: `waiting_calls`, `ended_waits`
 //! - ended: `may_end` says when, `ending`, `failing`, [`takeover`]
 //!
 //! Only pairs of files may call each other in a cycle. Any other consequence of a flow is left with
@@ -215,11 +215,11 @@ mod operator;
 mod operator_refusals;
 mod owners;
 mod peer;
+mod published_state;
 pub mod reply;
 mod run;
 pub mod running;
 mod sessions;
-mod show;
 pub mod start;
 mod start_error;
 mod status;

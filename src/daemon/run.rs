@@ -30,8 +30,8 @@ use tokio::time::{Instant, sleep_until};
 use super::event::Event;
 use super::fault::{DaemonFault, Ended};
 use super::owners::Daemon;
+use super::published_state::publish_state;
 use super::reply::answer;
-use super::show::show;
 use super::stop::Stop;
 use crate::core::agent::Agent;
 use crate::core::delivery::LimitInput;
@@ -160,7 +160,7 @@ impl Daemon {
             self.on_deadline();
         }
         self.watch_idleness();
-        show(&self.base.clients, &self.agents.codex, &mut self.base.board);
+        publish_state(&self.base.clients, &self.agents.codex, &mut self.base.board);
         self.base.loop_times.took(kind, begun.elapsed());
         (!self.deliveries.may_stop(&self.base)).then(|| self.next_deadline())
     }

@@ -1115,7 +1115,7 @@ const SLOW_FILES: [(&str, &str); 54] = [
     ("handle", "beside the loop, for who asks"),
     ("agents::registering", "beside the loop"),
     ("agents::agent_processes", "of its tests"),
-    ("base::tree", "beside the loop"),
+    ("base::reading_tree", "beside the loop"),
     (
         "base::tree_commit",
         "beside the loop, and once before there is one",

@@ -6,7 +6,7 @@ use super::file_watch::PutBack;
 use crate::core::agent::Party;
 use crate::core::entry::ErrorCode;
 use crate::core::id::SessionId;
-use crate::daemon::base::space::space_changed;
+use crate::daemon::base::disk_space::space_changed;
 use crate::daemon::fault::DaemonFault;
 use crate::daemon::owners::{Base, Daemon};
 use crate::daemon::stop::Stop;
