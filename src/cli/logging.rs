@@ -62,8 +62,8 @@ pub fn complaint(var: impl Fn(&str) -> Option<OsString>) -> Option<String> {
 /// Begins to log. Keep the guard: what still waits is written when it is dropped.
 ///
 /// `None` when this process logs already.
-pub fn start(setting: &ProjectContext) -> Option<WorkerGuard> {
-    let file = LogFile::new(setting.dirs.state_file("contextrelay.log"));
+pub fn start(project: &ProjectContext) -> Option<WorkerGuard> {
+    let file = LogFile::new(project.dirs.state_file("contextrelay.log"));
     let lines_max = if is_asked_for() {
         ASKED_LINES_MAX
     } else {

@@ -23,10 +23,10 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) async fn open(
-        setting: &ProjectContext,
+        project: &ProjectContext,
         running: &Running,
     ) -> Result<Self, DemoError> {
-        let hello = setting.hello(Role::Cli, None);
+        let hello = project.hello(Role::Cli, None);
         let client = Client::in_process(running.handle.clone(), hello, false)
             .await
             .map_err(DemoError::Refused)?;

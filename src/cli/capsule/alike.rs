@@ -21,7 +21,7 @@ pub(super) fn chosen(
     yes: bool,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let found = find_alike(&context.setting, &noted(context), words, take)?;
+    let found = find_alike(&context.project, &noted(context), words, take)?;
     if found.is_empty() {
         context.out.note("nothing was found that goes along");
         return Ok(found);

@@ -109,8 +109,8 @@ pub(super) fn run(context: &CliContext, args: &ImportArgs) -> CliOutcome {
     };
     let maker = match args.apply {
         // What it puts in makes another tree.
-        true => CapsuleMaker::open(&context.setting)?,
-        false => CapsuleMaker::open_ahead(&context.setting, GitNeed::Tree)?,
+        true => CapsuleMaker::open(&context.project)?,
+        false => CapsuleMaker::open_ahead(&context.project, GitNeed::Tree)?,
     };
     let vouched = match &args.ledger {
         // Of an own task all the rest of a long record need not be read for that.

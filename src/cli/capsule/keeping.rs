@@ -116,9 +116,9 @@ impl Keeping {
     /// # Errors
     ///
     /// When the disk does not take it, or neither the daemon nor the disk tells of the task.
-    pub(super) fn keep_open(self, setting: &ProjectContext) -> Result<Option<String>, Failure> {
+    pub(super) fn keep_open(self, project: &ProjectContext) -> Result<Option<String>, Failure> {
         if self.is_open {
-            let now = RecordNow::open(setting)?;
+            let now = RecordNow::open(project)?;
             let task = now.world().tasks.get(&self.id);
             if !task.is_some_and(TaskSnapshot::is_open) {
                 return Ok(None);

@@ -130,7 +130,7 @@ fn own(
     world: &Snapshot,
     session: &SessionId,
 ) -> Result<(CitedPlace, Seq), Vouched> {
-    let dirs = &context.setting.dirs;
+    let dirs = &context.project.dirs;
     let file = disk::session_file(dirs, session.as_str());
     let file = file.map_err(|_| Vouched::NoRecord)?;
     if world.session_id.as_ref() == Some(session) {
@@ -160,7 +160,7 @@ fn has_all(
             return Ok(found == lines.len());
         }
     };
-    let outside = disk::outside_head(&context.setting)?;
+    let outside = disk::outside_head(&context.project)?;
     let report = ledger::verify_with(path, outside.as_ref(), |_, entry| {
         // No two entries of a file have one number.
         found += usize::from(entry.is_some_and(|entry| lines.contains(&entry)));

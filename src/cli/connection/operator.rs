@@ -82,10 +82,10 @@ pub fn hosting_refusal(registry: &Path) -> Option<Failure> {
 /// # Errors
 ///
 /// When there is such a mark, and this process is not the operator's.
-pub fn lifts_kill(setting: &ProjectContext) -> Result<bool, Failure> {
-    match hosting_refusal(&setting.user_dirs.registry) {
+pub fn lifts_kill(project: &ProjectContext) -> Result<bool, Failure> {
+    match hosting_refusal(&project.user_dirs.registry) {
         None => Ok(true),
-        Some(why) if sentinel::is_killed(&setting.dirs) => Err(Failure::refused(
+        Some(why) if sentinel::is_killed(&project.dirs) => Err(Failure::refused(
             RefusalCode::OperatorOnly,
             format!(
                 "the operator stopped this project's daemon: {}",
@@ -201,7 +201,7 @@ pub async fn check(context: &CliContext, command: &Command) -> Result<(), Failur
         None => Ok(()),
         Some(failure) => {
             // On the control port, where it is never accepted.
-            if let connect::DaemonFound::Live(live) = connect::control(&context.setting).await {
+            if let connect::DaemonFound::Live(live) = connect::control(&context.project).await {
                 report(&live, command).await;
             }
             Err(failure)
@@ -225,7 +225,7 @@ pub async fn live(context: &CliContext, command: &Command) -> Result<Live, Failu
 ///
 /// When no daemon runs.
 pub async fn connection(context: &CliContext) -> Result<Live, Failure> {
-    connect::needed(&context.setting, connect::operator(&context.setting).await)
+    connect::needed(&context.project, connect::operator(&context.project).await)
 }
 
 /// The connection, if the daemon takes this process for the operator's. Otherwise it is sent the

@@ -100,7 +100,7 @@ pub fn rebuild(context: &CliContext, args: &RebuildArgs) -> CliOutcome {
 
 /// Without a daemon: the next start finds no queue, and calls ambiguous what has no proof.
 fn here(context: &CliContext) -> Result<(), Failure> {
-    let dirs = &context.setting.dirs;
+    let dirs = &context.project.dirs;
     let _lock = alone(dirs)?;
     Queue::set_aside(dirs).map_err(|error| unwritable(dirs, error))
 }

@@ -35,20 +35,20 @@ pub struct Args {
 }
 
 pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
-    let mut status = read(&context.setting)?;
-    if let Some(main) = context.setting.dirs.main_of_worktree() {
+    let mut status = read(&context.project)?;
+    if let Some(main) = context.project.dirs.main_of_worktree() {
         status.notices.push(format!(
             "this is a git worktree of {}, whose record is another one: look there with --project",
             main.display()
         ));
     }
     if status.answers
-        && let Some(difference) = Difference::of(&context.setting.dirs)
+        && let Some(difference) = Difference::of(&context.project.dirs)
     {
         status.notices.push(format!("{difference}: {REPLACE_HINT}"));
     }
-    let is_elsewhere = !status.answers && StateElsewhere::of(&context.setting).is_some();
-    let is_newer = newer_state(&context.setting).is_some();
+    let is_elsewhere = !status.answers && StateElsewhere::of(&context.project).is_some();
+    let is_newer = newer_state(&context.project).is_some();
     let text = text(&status, is_elsewhere, is_newer);
     context.out.report(Report::new(&status, text))
 }
@@ -58,50 +58,50 @@ pub fn run(context: &CliContext, _args: &Args) -> CliOutcome {
 /// # Errors
 ///
 /// When neither can be read.
-pub fn read(setting: &ProjectContext) -> Result<Status, Failure> {
-    wait_for(async { read_by(setting, &connect::control(setting).await).await })
+pub fn read(project: &ProjectContext) -> Result<Status, Failure> {
+    wait_for(async { read_by(project, &connect::control(project).await).await })
 }
 
 /// As [`read`], by what was found before.
 pub(in crate::cli) async fn read_by(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     found: &DaemonFound,
 ) -> Result<Status, Failure> {
     match found {
         DaemonFound::Live(live) => live.status().await,
-        DaemonFound::Nobody => nobody(setting, hold(&setting.dirs)),
-        DaemonFound::Unfit(why) => silent(setting, why),
+        DaemonFound::Nobody => nobody(project, hold(&project.dirs)),
+        DaemonFound::Unfit(why) => silent(project, why),
     }
 }
 
 /// As far as the disk tells, where no daemon is found.
-fn nobody(setting: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
-    if let Some(elsewhere) = StateElsewhere::of(setting) {
-        return unasked(setting, elsewhere.pid(), elsewhere.notice());
+fn nobody(project: &ProjectContext, hold: Hold) -> Result<Status, Failure> {
+    if let Some(elsewhere) = StateElsewhere::of(project) {
+        return unasked(project, elsewhere.pid(), elsewhere.notice());
     }
     if hold == Hold::Held {
-        return silent(setting, "it is not where it said");
+        return silent(project, "it is not where it said");
     }
-    let mut status = disk::status(setting)?;
+    let mut status = disk::status(project)?;
     if hold == Hold::NoLocks {
-        let notice = format!("{}: {NO_LOCKS_HINT}", no_locks(&setting.dirs));
+        let notice = format!("{}: {NO_LOCKS_HINT}", no_locks(&project.dirs));
         status.notices.insert(0, notice);
     }
     Ok(status)
 }
 
 /// As far as the disk tells, of a daemon that has the project and cannot be asked.
-fn silent(setting: &ProjectContext, why: &str) -> Result<Status, Failure> {
-    let pid = lock_owner::owner(&setting.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
+fn silent(project: &ProjectContext, why: &str) -> Result<Status, Failure> {
+    let pid = lock_owner::owner(&project.dirs).and_then(|pid| u32::try_from(pid.as_raw_pid()).ok());
     let notice = format!(
         "a process has this project and cannot be asked: {why}. Wait a moment if it was just \
          started; else stop it with `ctxrelay kill` and start it again"
     );
-    unasked(setting, pid, notice)
+    unasked(project, pid, notice)
 }
 
-fn unasked(setting: &ProjectContext, pid: Option<u32>, notice: String) -> Result<Status, Failure> {
-    let mut status = disk::status(setting)?;
+fn unasked(project: &ProjectContext, pid: Option<u32>, notice: String) -> Result<Status, Failure> {
+    let mut status = disk::status(project)?;
     status.running = true;
     status.answers = false;
     // Only that daemon knows whether a turn goes on.

@@ -51,7 +51,7 @@ pub fn vendor_command(
             ),
         )
     };
-    let said = capture(program, args, &context.setting.dirs.root, COMMAND_WAIT).map_err(fail)?;
+    let said = capture(program, args, &context.project.dirs.root, COMMAND_WAIT).map_err(fail)?;
     if said.ok {
         return Ok(said);
     }

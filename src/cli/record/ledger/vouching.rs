@@ -58,12 +58,12 @@ pub(super) struct Vouching {
 
 impl Vouching {
     /// Of a project. Where its record cannot be read that leads nowhere.
-    pub(super) fn of(setting: &ProjectContext) -> Self {
-        let world = disk::snapshot(setting).unwrap_or_default();
-        let current = disk::current(setting).ok().flatten();
+    pub(super) fn of(project: &ProjectContext) -> Self {
+        let world = disk::snapshot(project).unwrap_or_default();
+        let current = disk::current(project).ok().flatten();
         let path = current.map_or_else(PathBuf::default, |(_, path)| path);
         Self {
-            sessions: KeptSessions::new(setting.dirs.clone(), &world, path),
+            sessions: KeptSessions::new(project.dirs.clone(), &world, path),
             world,
         }
     }
@@ -114,8 +114,8 @@ pub(super) struct Provenance {
 }
 
 impl Provenance {
-    pub(super) fn of(setting: &ProjectContext, named: Option<&str>, foreign_through: u64) -> Self {
-        let named = named.map(|session| (SessionId::new(session), Vouching::of(setting)));
+    pub(super) fn of(project: &ProjectContext, named: Option<&str>, foreign_through: u64) -> Self {
+        let named = named.map(|session| (SessionId::new(session), Vouching::of(project)));
         let apart = named.as_ref();
         let apart = apart.and_then(|(session, vouching)| vouching.why_apart(session));
         Self {

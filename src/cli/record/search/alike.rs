@@ -36,12 +36,12 @@ const SAYING: [EntryType; 5] = [
 ///
 /// When it cannot be looked for.
 pub fn find_alike(
-    setting: &ProjectContext,
+    project: &ProjectContext,
     note: &dyn Fn(&str),
     words: &str,
     take: impl Fn(&FoundHit) -> Option<FoundText>,
 ) -> Result<Vec<FoundText>, Failure> {
-    let everywhere = Everywhere::of(setting, note);
+    let everywhere = Everywhere::of(project, note);
     let find = |words: &str| Ok(everywhere.page(words, &FoundIn::ALL, HITS_MAX, None)?.hits);
     alike(find, words, take)
 }
