@@ -65,7 +65,7 @@
 //! |---|---|---|---|
 //! | [`CodexLane`](agents::codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns had and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
 //! | [`ClaudeLane`](agents::claude_lane::ClaudeLane) | the Claude of each pair: its state, its ladder, and what its turn shows ([`ShownClaude`](agents::claude_lane::ShownClaude)) | `ClaudeInput`, `LadderInput` and hooks of a pair | `ClaudeStep`s; `DeliveryEffect`s |
-//! | [`ClaudeProcesses`](agents::claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge | what these tell | whether that is new |
+//! | [`ClaudeProcesses`](agents::claude_processes::ClaudeProcesses) | of each Claude its monitor, hooks and bridge; for the watch over its settings, where it was started ([`ClaudeFolders`](agents::claude_folders::ClaudeFolders)) | what these tell | whether that is new |
 //! | [`Limits`](agents::limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
 //! | [`Contexts`](agents::contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether that is new |
 //! | [`Costs`](agents::costs::Costs) | how much of ours each agent's model was given today | texts of ours | their sum |

@@ -115,7 +115,7 @@ pub(super) fn codex_mcp(setting: &ProjectContext) -> Option<Check> {
 /// A file that switches Claude's hooks off.
 pub(super) fn hooks(setting: &ProjectContext) -> Option<Check> {
     const ID: &str = "hooks";
-    let off = hooks_off(&setting.dirs.root)?;
+    let off = hooks_off(&setting.dirs.root, &setting.dirs.root)?;
     let file = off.file.display();
     Some(match off.is_managed {
         true => note(
