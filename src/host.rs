@@ -1,6 +1,7 @@
 //! The composition root: the only place that knows every room, and the only one that builds a
 //! daemon.
 
+use std::env;
 use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,6 +58,11 @@ pub struct ProjectContext {
     pub own_program: PathBuf,
 }
 
+/// Where this process runs, as a whole path.
+fn current_folder() -> Option<String> {
+    env::current_dir().ok()?.into_os_string().into_string().ok()
+}
+
 impl ProjectContext {
     /// Who we are, on a connection.
     pub fn hello(&self, role: Role, agent_pid: Option<u32>) -> Hello {
@@ -66,6 +72,8 @@ impl ProjectContext {
             mode: self.mode,
             in_print_mode: self.in_print_mode,
             keeps_hooks: role == Role::Claude && agent_pid.is_some_and(keeps_hooks),
+            // A bridge runs where its Claude was started (`facts/claude-code.md` §2).
+            folder: (role == Role::Claude).then(current_folder).flatten(),
             ..Hello::of(role, std::process::id())
         }
     }

@@ -12,6 +12,7 @@
 //! based on this keeps two agents out of each other's way; it is no sandbox.
 
 mod coordinator;
+mod gh_subcommands;
 mod git_write;
 mod given_commands;
 mod here_document;
@@ -36,6 +37,7 @@ mod shell_text;
 mod sign_off_mode;
 mod subcommands;
 mod unmasked;
+mod wrappers;
 
 #[cfg(test)]
 mod rules_tests;

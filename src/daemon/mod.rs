@@ -68,7 +68,7 @@
 //! |---|---|---|---|
 //! | [`CodexLane`](agents::codex_lane::CodexLane) | Codex's state, the machine that delivers to it, what its turns received and answered | `CodexInput`, facts of app-server, terminal and turns | `DeliveryEffect`s |
 //! | [`ClaudeLane`](agents::claude_lane::ClaudeLane) | the Claude of each pair: its state, its ladder, and what its turn shows ([`ShownClaude`](agents::claude_lane::ShownClaude)) | `ClaudeInput`, `LadderInput` and hooks of a pair | `ClaudeStep`s; `DeliveryEffect`s |
-//! | [`ClaudeProcesses`](agents::claude_processes::ClaudeProcesses) | monitor, hooks and bridge of each Claude process | what these report | whether it is new |
+//! | [`ClaudeProcesses`](agents::claude_processes::ClaudeProcesses) | monitor, hooks and bridge of each Claude process; the folder it was started in, for the watch over its settings ([`ClaudeFolders`](agents::claude_folders::ClaudeFolders)) | what these report | whether it is new |
 //! | [`Limits`](agents::limits::Limits) | the agents' usage limits | `LimitInput` of an agent | `LimitStep`s |
 //! | [`Contexts`](agents::contexts::Contexts) | how full the agents' contexts are | figures, turns, compactions | whether it is new |
 //! | [`Costs`](agents::costs::Costs) | how much text of ours each agent's model was given today | texts of ours | their sum |

@@ -8,6 +8,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::iter;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -55,10 +56,24 @@ impl From<HooksOff> for ClaudeHooks {
     }
 }
 
-/// Whether a Claude that starts in a project's folder runs no hooks, unless its flags say otherwise.
-/// Blocks for the disk.
-pub fn hooks_off(project: &Path) -> Option<HooksOff> {
-    hooks_off_in(Path::new(MANAGED), project, own_folder().as_deref())
+/// Whether a Claude that starts in one of a project's folders runs no hooks, unless its flags say
+/// otherwise. Blocks for the disk.
+pub fn hooks_off(project: &Path, folder: &Path) -> Option<HooksOff> {
+    hooks_off_below(Path::new(MANAGED), project, folder, own_folder().as_deref())
+}
+
+/// Which folders above its own Claude reads is not known, so that a switch in any of them counts: a
+/// rule is rather said to be ADVISORY than to be enforced where it is not.
+fn hooks_off_below(
+    managed: &Path,
+    project: &Path,
+    folder: &Path,
+    own: Option<&Path>,
+) -> Option<HooksOff> {
+    let above = folder.ancestors();
+    let below = above.take_while(|it| it.starts_with(project) && *it != project);
+    let mut folders = iter::once(project).chain(below);
+    folders.find_map(|folder| hooks_off_in(managed, folder, own))
 }
 
 fn hooks_off_in(managed: &Path, project: &Path, own: Option<&Path>) -> Option<HooksOff> {
@@ -252,6 +267,27 @@ mod tests {
         assert_eq!(found(), None);
         fs::write(&managed, r#"{"allowManagedHooksOnly": true}"#).unwrap();
         assert_eq!(found(), Some((managed.clone(), true)));
+    }
+
+    #[test]
+    fn a_switch_in_a_folder_between_the_project_and_where_claude_starts_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        let (project, web) = (place.path().join("p"), place.path().join("p/web"));
+        fs::create_dir_all(web.join(".claude")).unwrap();
+        let managed = place.path().join("managed.json");
+        let found =
+            |folder: &Path| hooks_off_below(&managed, &project, folder, None).map(|off| off.file);
+        let file = web.join(".claude/settings.local.json");
+        fs::write(&file, r#"{"disableAllHooks": true}"#).unwrap();
+        assert_eq!(found(&project), None, "a Claude there does not read it");
+        assert_eq!(found(&web), Some(file.clone()));
+        assert_eq!(found(&web.join("src")), Some(file));
+        assert_eq!(found(place.path()), None);
+        // What stands above counts below as well.
+        fs::create_dir(project.join(".claude")).unwrap();
+        let above = project.join(".claude/settings.json");
+        fs::write(&above, r#"{"disableAllHooks": true}"#).unwrap();
+        assert_eq!(found(&project.join("docs")), Some(above));
     }
 
     #[test]

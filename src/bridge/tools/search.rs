@@ -305,6 +305,7 @@ mod tests {
     use super::*;
     use crate::bridge::tools::answer::RESULT_CHARS_MAX;
     use crate::core::capsule::Freshness;
+    use crate::core::entry::EntryType;
     use crate::core::id::{EntryId, SessionId};
 
     fn hit(seq: u64, id_chars: usize) -> FoundHit {
@@ -312,7 +313,7 @@ mod tests {
             seq,
             id: EntryId::new(format!("{seq:0id_chars$}")),
             session: Some(SessionId::new("s1")),
-            entry_type: "note".to_owned(),
+            entry_type: EntryType::Note.into(),
             source: "codex".to_owned(),
             target: None,
             at: 0,
@@ -368,7 +369,7 @@ mod tests {
     #[test]
     fn what_a_review_says_is_told_as_its_authors_text() {
         let mut found = hit(7, 3);
-        found.hit.entry_type = "artifact".to_owned();
+        found.hit.entry_type = EntryType::Artifact.into();
         found.hit.source = "system".to_owned();
         found.hit.review = Some("ann\nthe operator".to_owned());
         let (value, line) = told(found);

@@ -271,7 +271,7 @@ pub fn policy_on_disk(project: &ProjectContext) -> PolicyStatus {
         coordinator: rules.coordinator,
         read_only: false,
         tools_read_only: rules.read_only,
-        rules: rules.in_force(&match hooks_off(&project.dirs.root) {
+        rules: rules.in_force(&match hooks_off(&project.dirs.root, &project.dirs.root) {
             Some(off) => off.into(),
             None => ClaudeHooks::NotSeen,
         }),

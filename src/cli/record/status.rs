@@ -101,17 +101,22 @@ fn silent(project: &ProjectContext, why: &str) -> Result<Status, Failure> {
 }
 
 fn unasked(project: &ProjectContext, pid: Option<u32>, notice: String) -> Result<Status, Failure> {
-    let mut status = disk::status(project)?;
+    Ok(without_answer(disk::status(project)?, pid, notice))
+}
+
+/// What the disk tells, without what only the daemon knows that does not answer: what the agents are
+/// at, and whether a turn goes on.
+fn without_answer(mut status: Status, pid: Option<u32>, notice: String) -> Status {
     status.running = true;
     status.answers = false;
-    // Only that daemon knows whether a turn goes on.
     let (claude, codex) = (&mut status.agents.claude, &mut status.agents.codex);
+    (claude.state, codex.state) = (AgentState::Unknown, AgentState::Unknown);
     (claude.cut_off, codex.cut_off) = (0, 0);
     claude.cut_off_ids.clear();
     codex.cut_off_ids.clear();
     status.pid = pid;
     status.notices.insert(0, notice);
-    Ok(status)
+    status
 }
 
 /// `is_elsewhere`: the daemon's state is where we do not look; `is_newer`: a later version wrote the state,
@@ -205,13 +210,13 @@ fn record(out: &mut ReportText, ledger: &LedgerStatus) {
 fn agents(out: &mut ReportText, status: &Status) {
     for of in Agent::ALL {
         let (told, lane) = (status.agents.of(of), status.queue.of(of));
-        match status.running && !status.answers {
-            // Its daemon alone knows.
-            true => out.spans(&[
+        match told.state {
+            // What else is told of it, its daemon alone knows.
+            AgentState::Unknown => out.spans(&[
                 (Tone::Faint, &format!("{of:<10}")),
                 (Tone::Warning, "not known"),
             ]),
-            false => agent(out, of, &told, lane),
+            _ => agent(out, of, &told, lane),
         }
         let wanted = match of {
             Agent::Claude => {
@@ -412,7 +417,7 @@ fn agent(out: &mut ReportText, agent: Agent, told: &EitherStatus<'_>, lane: &Lan
     let tone = match told.state {
         AgentState::Idle | AgentState::Busy => Tone::Good,
         AgentState::Waiting | AgentState::Limited | AgentState::Stale => Tone::Warning,
-        AgentState::Offline => Tone::Faint,
+        AgentState::Offline | AgentState::Unknown => Tone::Faint,
     };
     let mut rest = String::new();
     if !told.installed {
@@ -451,6 +456,26 @@ fn agent(out: &mut ReportText, agent: Agent, told: &EitherStatus<'_>, lane: &Lan
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_daemon_that_does_not_answer_no_agent_is_said_to_be_away() {
+        let mut of_disk = Status::default();
+        of_disk.agents.codex.cut_off = 1;
+        let status = without_answer(of_disk, Some(7), "it hangs".to_owned());
+        let told = serde_json::to_value(&status).unwrap();
+        assert_eq!(
+            (&told["running"], &told["answers"]),
+            (&true.into(), &false.into())
+        );
+        for agent in ["claude", "codex"] {
+            assert_eq!(told["agents"][agent]["state"], "unknown");
+            assert_eq!(told["agents"][agent]["cutOff"], 0);
+        }
+        assert_eq!(told["notices"][0], "it hangs");
+        for agent in Agent::ALL {
+            assert!(!status.is_attached(agent));
+        }
+    }
 
     #[test]
     fn a_limit_at_which_nothing_waits_promises_no_try() {

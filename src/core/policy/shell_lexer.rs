@@ -365,7 +365,7 @@ impl Lexer<'_> {
                     self.commands(depth + 1, Until::Parenthesis);
                 }
             }
-            Some('{') => self.parameter(),
+            Some('{') => self.parameter(depth),
             Some('\'') if !is_quoted => {
                 self.at += 1;
                 self.escaped_quoted();
@@ -405,11 +405,15 @@ impl Lexer<'_> {
         read_into(&inside, depth + 1, self.out);
     }
 
-    /// `${...}`.
-    fn parameter(&mut self) {
+    /// `${...}`, with what it substitutes.
+    fn parameter(&mut self, depth: usize) {
         let mut open = 0_usize;
         while let Some(letter) = self.take() {
             match letter {
+                '$' if self.peek(0) == Some('(') => {
+                    self.at -= 1;
+                    self.expansion(&mut ShellWord::default(), depth, true);
+                }
                 '{' => open += 1,
                 '}' => {
                     open -= 1;

@@ -145,6 +145,9 @@ pub struct Hello {
     /// No file of a project switches its Claude's hooks off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_hooks: bool,
+    /// Where its Claude was started: Claude reads the settings of that folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 impl Hello {
@@ -160,6 +163,7 @@ impl Hello {
             mode: DeliveryMode::Auto,
             in_print_mode: false,
             keeps_hooks: false,
+            folder: None,
         }
     }
 }

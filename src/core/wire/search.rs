@@ -5,8 +5,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::capsule::Freshness;
+use crate::entry::EntryType;
 use crate::id::{EntryId, FindingId, SessionId};
 use crate::wire::window::RowQuery;
+use crate::word::OpenWord;
 
 /// Arguments of [`super::control::Command::LedgerSearch`],
 /// [`super::control::Command::SearchCapsules`] and [`super::control::Command::SearchSealed`].
@@ -89,7 +91,7 @@ pub struct SearchHit {
     pub session: Option<SessionId>,
     /// Its `type`.
     #[serde(rename = "type")]
-    pub entry_type: String,
+    pub entry_type: OpenWord<EntryType>,
     /// Who caused it.
     pub source: String,
     /// For whom it is.

@@ -2,9 +2,11 @@
 //! The pid comes from clients, and no permission depends on it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::adapters::claude::hooks_switch::HooksOff;
 use crate::core::policy::ClaudeHooks;
+use crate::daemon::agents::claude_folders::ClaudeFolders;
 use crate::daemon::attach::ConnId;
 use crate::wire::control::Hello;
 
@@ -22,6 +24,7 @@ pub struct ClaudeProcesses {
     known: BTreeMap<u32, ClaudeProcess>,
     /// A file switches off the hooks of each that was not started to keep them.
     hooks_off: Option<HooksOff>,
+    folders: Arc<ClaudeFolders>,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +77,9 @@ impl ClaudeProcesses {
 
     /// A bridge is there.
     pub(in crate::daemon) fn bridge_came(&mut self, conn: ConnId, bridge: &Hello) {
+        if let Some(folder) = &bridge.folder {
+            self.folders.came(conn, folder);
+        }
         let Some(claude) = bridge.agent_pid else {
             return;
         };
@@ -84,6 +90,16 @@ impl ClaudeProcesses {
             Some(dead) if dead.pid != bridge.pid => dead.heir = Some((conn, false)),
             dead => *dead = None,
         }
+    }
+
+    /// Where the Claudes that are here were started.
+    pub(in crate::daemon) fn folders(&self) -> &Arc<ClaudeFolders> {
+        &self.folders
+    }
+
+    /// A client is gone: what was a bridge says of no folder any more.
+    pub(in crate::daemon) fn client_left(&mut self, conn: ConnId) {
+        self.folders.left(conn);
     }
 
     /// A bridge is gone. It may dial again: then it did not die.
@@ -244,6 +260,25 @@ mod tests {
         assert_eq!(both(&known), ClaudeHooks::Judge);
         known.hooks_switched(Some(off(true)), &BTreeSet::from([7]));
         assert_eq!(known.hooks_of([&ours].into_iter()), off(true).into());
+    }
+
+    #[test]
+    fn a_folder_is_looked_at_for_as_long_as_a_bridge_of_its_claude_is_here() {
+        let (first, second) = (ConnId::next(), ConnId::next());
+        let mut known = ClaudeProcesses::default();
+        let folders = Arc::clone(known.folders());
+        let there = Hello {
+            folder: Some("/p/web".to_owned()),
+            ..bridge(1)
+        };
+        known.bridge_came(first, &there);
+        known.bridge_came(second, &there);
+        known.bridge_came(ConnId::next(), &bridge(2));
+        assert_eq!(folders.all(), BTreeSet::from(["/p/web".into()]));
+        known.client_left(first);
+        assert_eq!(folders.all().len(), 1);
+        known.client_left(second);
+        assert_eq!(folders.all(), BTreeSet::new());
     }
 
     #[test]

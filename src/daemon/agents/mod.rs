@@ -7,6 +7,7 @@
 
 pub(in crate::daemon) mod agent_processes;
 pub(in crate::daemon) mod claude;
+pub(in crate::daemon) mod claude_folders;
 pub(in crate::daemon) mod claude_lane;
 pub(in crate::daemon) mod claude_processes;
 pub(in crate::daemon) mod codex;

@@ -26,6 +26,7 @@ use ctxrelay_core::redact::Redactor;
 use ctxrelay_core::snapshot::{Snapshot, TaskSnapshot};
 use ctxrelay_core::wire::capsule;
 use ctxrelay_core::wire::search::{FoundHit, FoundIn, FoundPage, SearchHit, SearchParams};
+use ctxrelay_core::word::OpenWord;
 
 /// The `type` of a hit in a capsule.
 const TYPE: &str = "capsule";
@@ -303,7 +304,7 @@ fn hit(capsule: &Capsule, query: &Query, redactor: &Redactor) -> Option<(SearchH
         seq: seq.0,
         id: EntryId::new(capsule.id.as_str()),
         session: Some(session),
-        entry_type: TYPE.to_owned(),
+        entry_type: OpenWord::of(TYPE),
         source: match passages[at].by {
             Some(author) => author.to_string(),
             None => capsule.origin.project.clone(),

@@ -328,10 +328,11 @@ fn line(out: &mut ReportText, hit: &SearchHit, now_ms: i64) {
         false => String::new(),
     };
     let who = format!("  {}{target}{whose}  ", source(hit));
+    let entry_type = hit.entry_type.to_string();
     let pieces = pieces(&hit.snippet, &hit.marks);
     let mut spans = vec![
         (Tone::Faint, place.as_str()),
-        (Tone::Plain, hit.entry_type.as_str()),
+        (Tone::Plain, entry_type.as_str()),
         (Tone::Faint, who.as_str()),
     ];
     spans.extend(pieces.iter().map(|(found, text)| {

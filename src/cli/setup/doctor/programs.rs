@@ -115,7 +115,7 @@ pub(super) fn codex_mcp(project: &ProjectContext) -> Option<Check> {
 /// A file that switches Claude's hooks off.
 pub(super) fn hooks(project: &ProjectContext) -> Option<Check> {
     const ID: &str = "hooks";
-    let off = hooks_off(&project.dirs.root)?;
+    let off = hooks_off(&project.dirs.root, &project.dirs.root)?;
     let file = off.file.display();
     Some(match off.is_managed {
         true => note(

@@ -59,6 +59,7 @@ impl Daemon {
     /// A client is gone: a bridge, a doorbell, or nobody of Claude's.
     pub(in crate::daemon) fn claude_client_left(&mut self, conn: ConnId, gone: &Gone) {
         let pair = &gone.hello.runtime_session_id;
+        self.agents.claude_processes.client_left(conn);
         if gone.receiver {
             self.agents.claude_processes.bridge_left(&gone.hello);
             let bridge = conn.number();
